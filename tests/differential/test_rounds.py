@@ -2,7 +2,8 @@
 
 Catches a derivation that is followed twice or never because two pieces of a query read versions of different rounds; a
 row that supports itself after what it came from is gone; an iteration that is lost on the way; rows that a shard has
-packed anew while others waited; a place of a relation that later strata find as it was before.
+packed anew while others waited; a place of a relation that later strata find as it was before; a group whose rows are
+on several shards, or are looked at before all of them have come; ways to a row that are counted twice.
 """
 
 from __future__ import annotations
@@ -86,6 +87,28 @@ PROGRAMS = {
         .decl m(x: number, c: number) m(x, c) :- e(x, _), c = count : { p(x, y), q(y, x) }.
         m(x, c) :- e(x, y), f(x, y), c = x + y.
         .decl r(x: number, y: number) r(x, y) :- m(x, y). r(x, z) :- r(x, y), r(y, z), !q(z, x).
+    """,
+    "every path ends": E
+    + """
+        .decl n(x: number) .input n
+        .decl tree(x: number) tree(x) :- n(x), forall y: (e(x, y) -> tree(y)).
+        .decl height(x: number, h: number)
+        height(x, 0) :- n(x), !e(x, _).
+        height(x, h + 1) :- n(x), h = max m : { e(x, y), height(y, m) }, forall y: (e(x, y) -> height(y, _)).
+        .decl below(x: number, c: number) below(x, c) :- tree(x), c = count : { e(x, y), tree(y) }.
+    """,
+    "shortest paths": """
+        .decl e(x: number, y: number, n: number) .input e
+        .decl d(x: number, n: number)
+        d(0, 0) :- e(0, _, _).
+        d(y, n) :- e(_, y, _), n = min c : { e(x, y, w), d(x, m), c = m + w }.
+        .decl last(x: number) last(x) :- d(x, n), n = max m : { d(_, m) }.
+    """,
+    "greatest of texts": """
+        .decl w(x: symbol, y: symbol) .input w
+        .decl most(x: symbol, n: number)
+        most(x, n) :- w(x, _), n = max m : { m = strlen(x) ; w(x, y), most(y, m) ; w(y, x), most(y, m) }.
+        .decl named(x: symbol) named(cat(x, "'")) :- most(x, 2).
     """,
     "values": E + ".decl d(x: number, y: number, n: number) d(x, y, 1) :- e(x, y). "
     "d(x, z, n + m) :- d(x, y, n), d(y, z, m), n + m < 6.",

@@ -272,9 +272,11 @@ def test_a_state_that_is_written_and_read_again(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["tree", "control", "mutual"])
 def test_on_shards(name: str) -> None:
-    """A recursion of histories is on one shard."""
+    """Histories take rounds, or each shard has its share of them, whose groups are together by the key."""
     circuit = BODIES[name].make()
     engine = ShardedEngine(circuit, refresh=INCREMENTAL, iteration_limit=LIMIT, shards=3)
+    assert bool(engine.plan.iterated) is (name != "control")
+    assert ("on each shard its share" in str(engine.plan)) is (name == "control")
     follow(circuit, engine, list(random_changes(random.Random(6), BODIES[name].universe, 5)))
 
 

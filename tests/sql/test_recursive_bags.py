@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from itertools import product
 
 import duckdb
 import pytest
@@ -46,15 +47,22 @@ BOTH = """
 TABLES = "CREATE TABLE leg (a INT, b INT); CREATE TABLE closed (a INT NOT NULL)"
 
 
+def pipeline_of(engine: str) -> deltic.Pipeline:
+    if engine == "rounds":
+        return deltic.Pipeline(engine="spark", shards=deltic.Shards(3, rounds="always"))
+    return deltic.Pipeline(engine=engine)
+
+
 def answers(pipeline: deltic.Pipeline, view: str) -> Counter[tuple[object, ...]]:
     return Counter(tuple(row.values()) for row in pipeline[view].to_arrow().to_pylist())
 
 
-@pytest.mark.parametrize("engine", ["local", "reference"])
-@pytest.mark.parametrize("query", [ROUTES, WAYS, BOTH])
+@pytest.mark.parametrize(
+    ("query", "engine"), [*product([ROUTES, WAYS, BOTH], ["local", "reference"]), (WAYS, "rounds")]
+)
 def test_the_ways_through_acyclic_data(query, engine):
     rng = random.Random(query)
-    pipeline = deltic.Pipeline(engine=engine)
+    pipeline = pipeline_of(engine)
     pipeline.sql(f"{TABLES}; CREATE VIEW v AS {query}")
     database = duckdb.connect(config={"threads": 1})
     database.execute(TABLES)
@@ -114,9 +122,9 @@ def test_what_only_carries_itself_goes_with_what_carried_it():
     assert answers(pipeline, "v") == {(1,): 1}
 
 
-@pytest.mark.parametrize("engine", ["local", "reference"])
+@pytest.mark.parametrize("engine", ["local", "reference", "rounds"])
 def test_a_circle_has_no_end(engine):
-    pipeline = deltic.Pipeline(engine=engine)
+    pipeline = pipeline_of(engine)
     pipeline.sql(f"{TABLES}; CREATE VIEW v AS {WAYS}")
     with pipeline.transaction() as change:
         change.insert("leg", [(0, 1), (1, 2), (2, 3)])
@@ -139,8 +147,9 @@ def test_the_error_names_the_view_and_the_way_out():
     assert str(caught.value).startswith("v: the recursion through way")
 
 
-def test_a_long_chain_is_no_circle():
-    pipeline = deltic.Pipeline()
+@pytest.mark.parametrize("engine", ["local", "rounds"])
+def test_a_long_chain_is_no_circle(engine):
+    pipeline = pipeline_of(engine)
     pipeline.sql(f"{TABLES}; CREATE VIEW v AS {BOTH}")
     with pipeline.transaction() as change:
         change.insert("closed", [(4,)])

@@ -182,3 +182,8 @@ class Applied(Whole):
 
     def __str__(self) -> str:
         return f"each iteration's {self.operator.label} of {', '.join(self.inputs)}"
+
+
+def delay_of(definition: Definition) -> int:
+    """How many iterations after they are derived the rows of a recursive relation are there."""
+    return definition.delay if isinstance(definition, Historical) else 1

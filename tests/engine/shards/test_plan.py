@@ -34,6 +34,8 @@ PROGRAMS = {
     "reach(x, z) :- reach(x, y), edge(y, z).",
     "doubling": EDGE + ".decl reach(x: number, y: number) reach(x, y) :- edge(x, y). "
     "reach(x, z) :- reach(x, y), reach(y, z).",
+    "shortest": ".decl edge(x: number, y: number, n: number) .input edge .decl far(x: number, d: number) far(0, 0). "
+    "far(y, d) :- edge(_, y, _), d = min c : { edge(x, y, n), far(x, v), c = v + n }.",
 }
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import pytest
 
 from deltic.datalog import check, lower, parse
+from deltic.engine.local.recursion.refresh import Policy, Refresh
 from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.shards.engine import ShardedEngine
 from deltic.errors import DelticError
@@ -98,9 +99,10 @@ def test_two_recursions_grow_each_for_itself():
     ("program", "options", "why"),
     [
         (DOUBLING.replace("p(y, z)", "e(y, z)"), {}, "on each shard its share"),
-        (DOUBLING, {"strategy": Strategy.ELASTIC}, "its strategy is elastic"),
+        (DOUBLING, {"strategy": Strategy.FULL}, "its strategy is full"),
+        (DOUBLING, {"refresh": Refresh(Policy.FULL)}, "each epoch computes it anew"),
     ],
-    ids=["key", "elastic"],
+    ids=["key", "full", "anew"],
 )
 def test_what_has_no_choice_is_not_watched(program, options, why):
     there = driver(program, task_memory=1, **options)

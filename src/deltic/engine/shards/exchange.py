@@ -21,7 +21,7 @@ from deltic.engine.local.storage.layout import Column
 from deltic.engine.local.storage.run import NO_TIMES, Times, Weights
 from deltic.engine.local.storage.state import State
 from deltic.engine.shards.hashing import shards_of
-from deltic.engine.shards.plan import Key
+from deltic.engine.shards.plan import Iterate, Key, Turn
 
 Inbox = Mapping[str, Sequence[pa.Table]]
 """Batches by the placed relation that they are for."""
@@ -83,10 +83,11 @@ def mail_of(sent: Iterable[Parcel]) -> Mail:
     return mail
 
 
-def waiting_in(parcels: Iterable[Parcel]) -> tuple[int | None, int]:
-    """The least iteration for which derivations that are sent are, and how many these are."""
-    times = [parcel.rows.column(ITERATION) for parcel in parcels]
-    return min((pc.min(each).as_py() for each in times if len(each)), default=None), sum(map(len, times))
+def waiting_in(step: Iterate, parcels: Iterable[Parcel]) -> tuple[Turn | None, int]:
+    """The first round for which derivations that are sent are, and how many these are."""
+    times = [(parcel.target, parcel.rows.column(ITERATION)) for parcel in parcels]
+    turns = (Turn(pc.min(each).as_py(), step.level_of[target]) for target, each in times if len(each))
+    return min(turns, default=None), sum(len(each) for _, each in times)
 
 
 def joined(batches: Sequence[Encoded]) -> Encoded:

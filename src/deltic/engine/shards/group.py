@@ -8,21 +8,20 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from deltic.circuit.iterations import limit_error
 from deltic.engine.changes import Changes, ViewChange
 from deltic.engine.conflicts import TableError, joined
 from deltic.engine.interrupts import postponed
-from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.local.storage.arrow import view_change
 from deltic.engine.local.storage.store import Store
 from deltic.engine.local.version import LocalVersion
 from deltic.engine.protocol import ComponentReport, Conflicts, EpochResult
+from deltic.engine.shards.ends import End
 from deltic.engine.shards.exchange import Mail, Parcel, mail_of
 from deltic.engine.shards.laid import Laid
-from deltic.engine.shards.plan import Iterate, ShardPlan
+from deltic.engine.shards.plan import Iterate, ShardPlan, Turn
 from deltic.engine.shards.room import told_in_rounds
 from deltic.engine.shards.round_steps import Renumbered
-from deltic.engine.shards.rounds import in_rounds
+from deltic.engine.shards.rounds import in_rounds, kept_as
 from deltic.engine.shards.shard import Shard
 from deltic.engine.shards.version import ShardsVersion, together
 from deltic.errors import DelticError
@@ -126,15 +125,16 @@ class ShardGroup:
         """Take all shards through the rounds of a recursion."""
         started, visited, options = time.perf_counter(), self._visited(), self.laid.options
         was_empty, rounds = all(shard.is_empty(step) for shard in self.shards), 0
-        while (now := first_of(self.shards, step)) is not None:
-            check_end(step, now, options.iteration_limit)
-            take_round(self.shards, step, now)
+        deepest = max(shard.deepest(step) for shard in self.shards)
+        end = End(step, self.plan.program, options.iteration_limit, deepest)
+        while (turn := first_of(self.shards, step)) is not None:
+            take_round(self.shards, step, turn, end)
             rounds += 1
         for shard in self.shards:
             shard.finish_rounds(step)
         return ComponentReport(
             step.stratum.relations,
-            Strategy.NESTED.value,
+            kept_as(step),
             "bootstrap" if was_empty else "update",
             in_rounds(rounds, len(self.shards)),
             sum(self.changed_rows(name) for name in self.plan.followed(step)),
@@ -164,25 +164,22 @@ class ShardGroup:
 # Rounds
 
 
-def first_of(shards: Iterable[Shard], step: Iterate) -> int | None:
-    """The least iteration for which anything waits on any shard."""
+def first_of(shards: Iterable[Shard], step: Iterate) -> Turn | None:
+    """The first round for which anything waits on any shard."""
     return min((first for shard in shards if (first := shard.first(step)) is not None), default=None)
 
 
-def take_round(shards: Sequence[Shard], step: Iterate, now: int) -> None:
-    """Take all shards through the round of iteration `now`."""
+def take_round(shards: Sequence[Shard], step: Iterate, turn: Turn, end: End) -> None:
+    """Take all shards through a round; raises IterationLimitError where there is no `end`."""
+    end.check(turn)
     mail: Mail = {}
     for stage in range(len(step.stages)):
-        sent = (shard.run_round(step, stage, now, mail.get(shard.number, {})) for shard in shards)
+        sent = (shard.run_round(step, stage, turn, mail.get(shard.number, {})) for shard in shards)
         mail = mail_of([parcel for parcels in sent for parcel in parcels])
     for shard in shards:
         shard.end_round(step, mail.get(shard.number, {}))
-
-
-def check_end(step: Iterate, now: int, limit: int) -> None:
-    """Raise IterationLimitError past the limit; at the iteration after it, known rows may be derived again."""
-    if now > limit + 1 and step.computing:
-        raise limit_error(sorted(step.stratum.relations), step.computing, limit)
+    if end.is_due(turn, max(shard.reached(step) for shard in shards)):
+        end.look(turn, shards)
 
 
 # What shards have together

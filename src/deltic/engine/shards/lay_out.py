@@ -10,6 +10,7 @@ from itertools import chain
 from deltic.circuit.types import Column, Schema
 from deltic.engine.shards.copies import small_relations
 from deltic.engine.shards.cut import Piece, cut, is_copied
+from deltic.engine.shards.needs import alike, needs
 from deltic.engine.shards.plan import (
     EVERYWHERE,
     Define,
@@ -25,15 +26,10 @@ from deltic.engine.shards.plan import (
     names_of,
 )
 from deltic.engine.shards.recursion import Maintained, Way, in_rounds, reads_by_key, way_of
-from deltic.errors import UnsupportedError
 from deltic.program.definitions import Constant, Derived, Table
-from deltic.program.operators.aggregate import Grouped
+from deltic.program.histories import Examined, delay_of
 from deltic.program.operators.custom import Recomputed
-from deltic.program.operators.delay import Delayed
 from deltic.program.operators.flat_map import Expanded
-from deltic.program.operators.over import Windows
-from deltic.program.operators.top import Ranked
-from deltic.program.operators.window import Windowed
 from deltic.program.program import Program, Relation, Stratum
 from deltic.program.queries import Atom, Body, Query, Rule, Term, When, variables_of
 
@@ -133,12 +129,11 @@ class _LayOut:
         """
         forced, probes = dict(self._forced()), list(self._probes())
         demanded = Counter([*probes, *self._followed()])
-        for name in [name for stratum in self.program.strata for name in stratum.relations]:
-            wanted: Counter[Key] = Counter()
-            for (home, key), times in demanded.items():
-                if home == name and key is not None:
-                    wanted[key] += times
-            wanted.update(self._made(name))
+        for stratum in self.program.strata:
+            if stratum.signed and self.ways[stratum].in_rounds:
+                self._choose_alike(stratum, demanded)
+        for name in [name for stratum in self.program.strata for name in stratum.relations if name not in self.homes]:
+            wanted = self._wanted(name, demanded)
             own = tuple(range(len(self.program.relations[name].schema)))
             if name in self.maintained.keys:
                 own = self.maintained.keys[name]
@@ -148,6 +143,42 @@ class _LayOut:
             if name in self.there and name not in forced:
                 best = self._nearer(name, best, {key for home, key in probes if home == name and key is not None})
             self.homes[name] = best
+
+    def _wanted(self, name: str, demanded: Mapping[tuple[str, Key], int]) -> Counter[Key]:
+        """The keys by which a relation is probed, followed or made, with how often it is."""
+        wanted: Counter[Key] = Counter()
+        for (home, key), times in demanded.items():
+            if home == name and key is not None:
+                wanted[key] += times
+        wanted.update(self._made(name))
+        return wanted
+
+    def _choose_alike(self, stratum: Stratum, demanded: Mapping[tuple[str, Key], int]) -> None:
+        """The keys of homes of histories: with each group, on its shard, is what comes of it.
+
+        What is there stays. Otherwise it is the key that they are asked for most among those that keep groups together.
+        """
+        for names, lanes in sorted(alike(self.program, stratum.relations), key=lambda each: len(each[1])):
+            votes: Counter[tuple[int, ...]] = Counter()
+            for name in names:
+                number, wanted = {lane[name]: i for i, lane in enumerate(lanes)}, self._wanted(name, demanded)
+                wanted.update(self._handed_on(name))
+                if there := self.there.get(name, (None,))[0]:
+                    wanted[there] += len(self.program.rules)
+                for key, times in wanted.items():
+                    if key and number.keys() >= {*key}:
+                        votes[tuple(number[column] for column in key)] += times
+            best = max(votes, key=lambda each: votes[each], default=range(len(lanes)))
+            self.homes |= {name: tuple(lanes[i][name] for i in best) for name in names}
+
+    def _handed_on(self, name: str) -> Iterator[Key]:
+        """The keys by which what rules make of a relation's rows alone has its home where these have theirs."""
+        for query, pieces in chain.from_iterable(self.chains.values()):
+            home = self.homes.get(query.head)
+            if query.delta.relation == name and len(pieces) == 1 and pieces[0].in_place and home:
+                terms = [query.terms[column] for column in home]
+                if query.delta.variables() >= {*terms}:
+                    yield tuple(query.delta.terms.index(term) for term in terms)
 
     def _nearer(self, name: str, wanted: Key, probed: Collection[Key]) -> Key:
         """The home of a relation that is there: the wanted key where fewer copies are made of its rows, or then kept.
@@ -182,7 +213,7 @@ class _LayOut:
         """The keys that definitions ask for, of their relations and of what they read."""
         for name, relation in self.program.relations.items():
             if relation.definition.sources and name not in self.program.recursive:
-                own, read = _needs(relation)
+                own, read = needs(relation)
                 yield name, own
                 if not isinstance(relation.definition, Recomputed):
                     yield from zip(relation.definition.sources, read, strict=True)
@@ -244,7 +275,7 @@ class _LayOut:
 
     def _beside(self, relation: Relation, definition: Recomputed) -> Relation:
         """An operator that reads all rows of what it follows: of placed relations with the keys that it needs."""
-        _, keys = _needs(relation)
+        _, keys = needs(relation)
         read = {name: self._at(name, key) for name, key in zip(definition.sources, keys, strict=True)}
         self.probed.update(read.values())
         return replace(relation, definition=definition.renamed(read))
@@ -280,12 +311,38 @@ class _LayOut:
             self._chain(query, pieces, self.rounds.course)
         stage = max((self.epoch.known.get(name, 0) for name in (*stratum.relations, *below)), default=0)
         steps, timed = tuple(self.rounds.course.steps), self.rounds.timed
-        computing = tuple(dict.fromkeys(query.rule.spoken() for query, _ in inner if query.computes))
+        computing = tuple(dict.fromkeys([q.rule.spoken() for q, _ in inner if q.computes] + self._making(stratum)))
         way = self.ways[stratum]
-        self.epoch.add(Iterate(stratum, stage, steps, frozenset(timed), computing, way.why, way.is_chosen))
+        levels, closing = self._levels(stratum)
+        iterate = Iterate(stratum, stage, steps, levels, closing, frozenset(timed), computing, way.why, way.is_chosen)
+        self.epoch.add(iterate)
         self.epoch.known |= dict.fromkeys(timed, stage + 1)
         self.strata.append(replace(stratum, relations=tuple(timed)))
         self.rounds = None
+
+    def _levels(self, stratum: Stratum) -> tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]:
+        """The relations of a recursion, each level behind those that it follows at one iteration, and what closes it.
+
+        What comes of groups is there with these: it is settled where and when they are.
+        """
+        level: dict[str, int] = {}
+        for name in stratum.relations:
+            definition = self.program.relations[name].definition
+            if isinstance(definition, Examined) and not definition.delay:
+                level[name] = level[definition.source]
+            elif delay_of(definition):
+                level[name] = 0
+            else:
+                read = [n for rule in self.program.rules_of(name) for n in rule.relations if n in stratum.relations]
+                level[name] = max((level[n] + 1 for n in read), default=0)
+        of_each = tuple(tuple(n for n in level if level[n] == i) for i in range(max(level.values()) + 1))
+        return of_each, tuple(n for n in level if delay_of(self.program.relations[n].definition))
+
+    def _making(self, stratum: Stratum) -> list[str]:
+        """The functions of single rows that make values in a recursion."""
+        definitions = (self.program.relations[name].definition for name in stratum.relations)
+        functions = (each.function for each in definitions if isinstance(each, Examined))
+        return [each.operator.arguments().strip("[]") for each in functions if isinstance(each, Expanded)]
 
     def _probe_below(self, stratum: Stratum, inner: Iterable[tuple[Query, list[Piece]]]) -> Iterator[str]:
         """The placed relations from below that rounds probe: they are sent where they are wanted before."""
@@ -407,29 +464,6 @@ class _LayOut:
         return [found.terms[c] for c in key] == [terms[c] for c in wanted] and all(
             isinstance(terms[c], int) for c in wanted
         )
-
-
-def _needs(relation: Relation) -> tuple[Key, tuple[Key, ...]]:
-    """How the rows of a relation that follows others are spread, and those of what it follows."""
-    whole = tuple(range(len(relation.schema)))
-    match relation.definition:
-        case Grouped(keys=keys):
-            return tuple(range(keys)), (tuple(range(keys)),)
-        case Ranked(operator=operator):
-            key = tuple(relation.schema.index(name) for name in operator.keys)
-            return key, (key,)
-        case Windows(operator=operator):
-            key = tuple(relation.schema.index(name) for name in operator.keys)
-            return key, (key,)
-        case Expanded():
-            return whole[:-1], (whole[:-1],)
-        case Delayed():
-            return whole, (whole,)
-        case Windowed():
-            return whole, (whole, EVERYWHERE)
-        case Recomputed(sources=sources, keys=keys):
-            return tuple(range(keys)), tuple(tuple(range(keys)) for _ in sources)
-    raise UnsupportedError(f'engine spark: {relation.definition} has no place on shards yet; engine="local" runs it')
 
 
 def _columns(atom: Atom, key: Iterable[int] | None) -> Key:

@@ -14,10 +14,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from deltic.circuit.python import called_in, receive
 from deltic.circuit.spark.function import Function
+from deltic.program.histories import BY_ITERATION
 from deltic.program.program import Program, Relation, Stratum
 from deltic.program.queries import Query
 
@@ -73,18 +74,33 @@ class Recur:
         return f"recursion {', '.join(self.stratum.relations)} {self.why}"
 
 
+class Turn(NamedTuple):
+    """A round of a recursion: that of the relations of a level, at an iteration."""
+
+    iteration: int
+    level: int
+
+
+FIRST = Turn(0, 0)
+"""Before it nothing can wait."""
+
+
 @dataclass(frozen=True, eq=False)
 class Iterate:
-    """A recursion is brought up to date in rounds, one for each iteration, when all shards have taken its stage.
+    """A recursion is brought up to date in rounds, least iteration first, when all shards have taken its stage.
 
     `steps` are those of a round, in stages that count from 0: in the first, each shard settles which of its rows come
-    and go at the iteration. `timed` are all placed relations whose rows carry an iteration: those of the recursion,
-    their other places, and rows on their way. `computing` are the rules that make new values from recursive rows.
+    and go at the iteration. `levels` are the relations that have a round together at each iteration, each level after
+    those that it follows there; `closing` are the relations that are followed at the next iteration. `timed` are all
+    placed relations whose rows carry an iteration: those of the recursion, their other places, and rows on their way.
+    `computing` are the rules that make new values from recursive rows.
     """
 
     stratum: Stratum
     stage: int
     steps: tuple[Step, ...]
+    levels: tuple[tuple[str, ...], ...]
+    closing: tuple[str, ...]
     timed: frozenset[str]
     computing: tuple[str, ...]
     why: str
@@ -100,6 +116,29 @@ class Iterate:
     def places(self) -> tuple[str, ...]:
         """The relations of the recursion, and their other places."""
         return (*self.stratum.relations, *(step.target for step in self.steps if isinstance(step, Send)))
+
+    @cached_property
+    def level_of(self) -> Mapping[str, int]:
+        """The level of each relation of the recursion."""
+        return {name: level for level, names in enumerate(self.levels) for name in names}
+
+    @property
+    def shown(self) -> list[str]:
+        """What the recursive relations are called."""
+        return sorted(name.removesuffix(BY_ITERATION) for name in self.closing)
+
+    def settled(self) -> Iterator[str]:
+        """What shards settle at home in a round, for a reader."""
+        for level, names in enumerate(self.levels):
+            if len(self.levels) > 1:
+                yield f"in part {level + 1} of an iteration settle {', '.join(names)}"
+            else:
+                yield from (f"settle {name}" for name in names)
+
+    def told(self, turn: Turn) -> str:
+        """A round for a reader."""
+        part = f", part {turn.level + 1} of {len(self.levels)}" if len(self.levels) > 1 else ""
+        return f"iteration {turn.iteration}{part}"
 
     def __str__(self) -> str:
         return f"recursion {', '.join(self.stratum.relations)} {self.why}"
@@ -280,8 +319,8 @@ class ShardPlan:
             case Recur(stratum=stratum):
                 rules = [rule for name in stratum.relations for rule in self.program.rules_of(name)]
                 return {*stratum.relations, *(name for rule in rules for name in rule.relations)}
-            case Iterate(steps=steps):
-                return {name for each in steps for name in self.reads(each)}
+            case Iterate(stratum=stratum, steps=steps):
+                return {*stratum.relations, *(name for each in steps for name in self.reads(each))}
             case Send(source=source) | Move(source=source):
                 return {source}
             case Search(query=query):
@@ -313,8 +352,7 @@ class ShardPlan:
         if isinstance(step, Iterate):
             for number, steps in enumerate(step.stages):
                 yield f"  stage {number} of a round:"
-                settled = [f"settle {name}" for name in step.stratum.relations if not number]
-                yield from (f"    {line}" for line in settled)
+                yield from (f"    {line}" for line in step.settled() if not number)
                 yield from (f"    {line}" for each in steps for line in self._told(each))
 
     def _home(self, step: Step) -> str:

@@ -3,7 +3,7 @@
 A recursion *preserves a key* where each of its relations has a column whose value every rule hands on: reachability
 has it in the source, points-to in the variable. Then rows of different keys never meet, and what else the rules read
 is there for the key, or on every shard. One that preserves no key takes a round of exchanges for each iteration. What
-rounds do not maintain is gathered: histories, bags, and what is to be computed anew in every epoch.
+rounds do not maintain is gathered: functions of whole relations, and what is to be computed anew in every epoch.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from deltic.circuit.types import Kind
 from deltic.engine.local.recursion.refresh import AUTO, Policy, Refresh
 from deltic.engine.local.recursion.strategy import Strategies, Strategy
 from deltic.engine.placed import RoundsChoice
-from deltic.program.definitions import Derived
+from deltic.engine.shards.needs import Lane, alike
+from deltic.program.histories import Whole
 from deltic.program.memory import remembered
 from deltic.program.program import Program, Stratum
 from deltic.program.queries import Atom, Query, Rule, When
@@ -56,29 +57,33 @@ class Way:
 
 def way_of(program: Program, stratum: Stratum, maintained: Maintained) -> Way:
     """The way of a recursion."""
-    if stratum.signed:
-        return Way(None, False, "on one shard: its rows come and go from iteration to iteration")
     if (keys := preserved_key(program, stratum.relations)) is not None:
         names = [f"{name}.{program.relations[name].schema.names[column]}" for name, column in keys.items()]
         return Way(keys, False, f"on each shard its share: all rules hand on {', '.join(names)}")
     if (reason := _refused(program, stratum, maintained)) is not None:
         return Way(None, False, f"on one shard: no key is handed on by all rules, and {reason}")
     if maintained.rounds == "always":
-        return Way(None, True, "in rounds of exchanges: no key is handed on by all rules")
+        return Way(None, True, f"in rounds of exchanges: no key is handed on by all rules{_kept(stratum, maintained)}")
     if maintained.outgrown.isdisjoint(stratum.relations):
         return Way(None, False, "on one shard: no key is handed on by all rules, and a task has room for it", True)
-    return Way(
-        None, True, "in rounds of exchanges: no key is handed on by all rules, and no task has room for it", True
-    )
+    why = "in rounds of exchanges: no key is handed on by all rules, and no task has room for it"
+    return Way(None, True, f"{why}{_kept(stratum, maintained)}", True)
+
+
+def _kept(stratum: Stratum, maintained: Maintained) -> str:
+    """What a reader is told of a strategy that rounds do not have."""
+    is_elastic = maintained.strategies.of(stratum.relations) is Strategy.ELASTIC and not stratum.signed
+    return "; rounds keep the derivations at all iterations, as the strategy nested does" if is_elastic else ""
 
 
 def _refused(program: Program, stratum: Stratum, maintained: Maintained) -> str | None:
-    """Why a recursion cannot take rounds, which keep the counts of all iterations of a set; None where it can."""
+    """Why a recursion cannot take rounds, which keep what comes and goes at all iterations; None where it can."""
     strategy = maintained.strategies.of(stratum.relations)
-    if any(program.relations[name].definition != Derived(distinct=True) for name in stratum.relations):
-        return "it counts the ways to a row"
-    if strategy is not Strategy.NESTED:
-        return f"its strategy is {strategy.value}"
+    definitions = [program.relations[name].definition for name in stratum.relations]
+    if (whole := next((each for each in definitions if isinstance(each, Whole)), None)) is not None:
+        return f"all of {', '.join(whole.inputs)} is one function's: {whole.called}"
+    if strategy is Strategy.FULL:
+        return "its strategy is full"
     if maintained.refresh.of(stratum).policy is Policy.FULL:
         return "each epoch computes it anew"
     if maintained.rounds == "auto" and (memory := remembered(program)):
@@ -105,19 +110,21 @@ def in_rounds(query: Query, relations: Collection[str]) -> Query:
 
 def preserved_key(program: Program, relations: Sequence[str]) -> Mapping[str, int] | None:
     """A column of each relation that its rules preserve; None where there is none."""
+    if any(isinstance(program.relations[name].definition, Whole) for name in relations):
+        return None
     rules = [rule for name in relations for rule in program.rules_of(name)]
-    columns = [_hashed(program, name) for name in relations]
-    for choice in islice(product(*columns), _TRIED):
-        keys = dict(zip(relations, choice, strict=True))
+    for choice in islice(product(*_hashed(program, relations)), _TRIED):
+        keys = {name: column for lane in choice for name, column in lane.items()}
         if all(_preserves(rule, keys) for rule in rules):
             return keys
     return None
 
 
-def _hashed(program: Program, name: str) -> list[int]:
-    """The columns that spread rows: all but maps."""
-    schema = program.relations[name].schema
-    return [i for i, column in enumerate(schema) if column.type.kind is not Kind.MAP]
+def _hashed(program: Program, relations: Sequence[str]) -> Iterator[list[Lane]]:
+    """The columns that spread rows, all but maps, of relations that have to be spread alike."""
+    for _, lanes in alike(program, relations):
+        types = [[program.relations[name].schema.columns[c].type for name, c in lane.items()] for lane in lanes]
+        yield [lane for lane, of in zip(lanes, types, strict=True) if all(t.kind is not Kind.MAP for t in of)]
 
 
 def _preserves(rule: Rule, keys: Mapping[str, int]) -> bool:

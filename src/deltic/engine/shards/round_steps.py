@@ -6,21 +6,29 @@ once more: what waits would follow the old one.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import TypeVar
 
 import numpy as np
 
 from deltic.engine.local.growth import Growth
+from deltic.engine.local.operators.search import Derived
+from deltic.engine.local.recursion.signed.admission import admission_of, admitted
 from deltic.engine.local.storage.arrangement import time_array
 from deltic.engine.local.storage.arrow import packed
 from deltic.engine.local.storage.layout import DomainOverflow
 from deltic.engine.local.storage.run import Run, Weights, Words
+from deltic.engine.local.storage.state import State
 from deltic.engine.local.storage.store import Store
 from deltic.engine.shards.exchange import Inbox, Parcel, Received
 from deltic.engine.shards.options import Options
-from deltic.engine.shards.plan import Iterate, Search, Send, ShardPlan, Step, Take
-from deltic.engine.shards.rounds import Rounds, by_time, derived_by_time, of_times
+from deltic.engine.shards.plan import Iterate, Search, Send, ShardPlan, Step, Take, Turn
+from deltic.engine.shards.rounds import Rounds
 from deltic.engine.shards.steps import Moment, Steps
+from deltic.engine.shards.times import by_time, derived_by_time, of_times
+from deltic.program.histories import Admission, delay_of
+
+Done = TypeVar("Done")
 
 
 class Renumbered(Exception):
@@ -38,10 +46,15 @@ class RoundSteps(Steps):
     ) -> None:
         super().__init__(number, plan, options, store, steps)
         taken = plan.steps if steps is None else steps
-        self._rounds = {s: Rounds(s, self.states, self.environment) for s in taken if isinstance(s, Iterate)}
+        self._rounds = {s: self._rounds_of(s) for s in taken if isinstance(s, Iterate)}
 
-    def first(self, step: Iterate) -> int | None:
-        """The least iteration for which anything waits on this shard."""
+    def _rounds_of(self, step: Iterate) -> Rounds:
+        homes = {name: self.states[self.plan.placed[name].home] for name in step.timed}
+        inside = {name for name, home in homes.items() if not delay_of(home.relation.definition)}
+        return Rounds(step, self.states, self.environment, inside)
+
+    def first(self, step: Iterate) -> Turn | None:
+        """The first round for which anything waits on this shard."""
         return self._rounds[step].first()
 
     def waiting(self, step: Iterate) -> int:
@@ -52,6 +65,14 @@ class RoundSteps(Steps):
         """Whether this shard has no row of a recursion."""
         return self._rounds[step].is_empty
 
+    def deepest(self, step: Iterate) -> int:
+        """The last iteration of any row of a recursion on this shard."""
+        return self._rounds[step].deepest
+
+    def reached(self, step: Iterate) -> int:
+        """The last iteration at which the recursion has changed on this shard since its rounds began, or went on."""
+        return self._rounds[step].reached
+
     def load(self, step: Iterate, inbox: Inbox) -> None:
         """Take what waits from where `hold` has kept it, and what was sent since; raises Renumbered."""
         rounds, received = self._rounds[step], self._encoded(inbox)
@@ -60,8 +81,8 @@ class RoundSteps(Steps):
         rounds.load()
         self._come_home(rounds, received)
 
-    def run_round(self, step: Iterate, stage: int, now: int, inbox: Inbox, sends: bool = True) -> list[Parcel]:
-        """Take the steps of a stage of the round of iteration `now`, with what was sent to it.
+    def run_round(self, step: Iterate, stage: int, turn: Turn, inbox: Inbox, sends: bool = True) -> list[Parcel]:
+        """Take the steps of a stage of a round, with what was sent to it.
 
         Where it has been taken before, by who `sends`, only what changes the shard itself is done again. Raises
         Renumbered, and what `run` raises.
@@ -70,21 +91,33 @@ class RoundSteps(Steps):
         self._admit(received)
         self._come_home(rounds, received)
         if not stage:
-            rounds.settle(now)
+            rounds.take(turn)
+            self._repeated(lambda: rounds.settle(turn), rounds.settle_again)
         if not received and not rounds.is_active:
             return []
+        return self._repeated(lambda: self._steps_taken(rounds, stage, turn.iteration, received, sends))
+
+    def _repeated(self, take: Callable[[], Done], again: Callable[[], None] = lambda: None) -> Done:
+        """What comes of a part of a round, which is taken once more where a value has no place, after `again`."""
         moment, growth = Moment.of(self), Growth()
         while True:
             try:
-                steps = [each for each in step.stages[stage] if sends or not _sends(each)]
-                sent = [parcel for each in steps for parcel in self._taken_in_round(rounds, each, now, received)]
-                self._come_home(rounds, {})
-                return sent
+                return take()
             except DomainOverflow as error:
                 growth.make_room(error)
                 moment.restore(self)
+                again()
                 self._admit({})
                 moment = Moment.of(self)
+
+    def _steps_taken(
+        self, rounds: Rounds, stage: int, now: int, received: Mapping[str, list[Received]], sends: bool
+    ) -> list[Parcel]:
+        """Take the steps of a stage of a round: what they send."""
+        steps = [each for each in rounds.step.stages[stage] if sends or not _sends(each)]
+        sent = [parcel for each in steps for parcel in self._taken_in_round(rounds, each, now, received)]
+        self._come_home(rounds, {})
+        return sent
 
     def end_round(self, step: Iterate, inbox: Inbox) -> None:
         """End a round, with what was sent in its last stage."""
@@ -138,6 +171,7 @@ class RoundSteps(Steps):
         for each in step.steps:
             if isinstance(each, Search):
                 self._searches[each].build(step.timed)
+        self._rounds[step].build()
 
     def _come_home(self, rounds: Rounds, received: Mapping[str, list[Received]]) -> None:
         """Let derivations that were sent, or stay, wait for their iterations."""
@@ -182,7 +216,8 @@ class RoundSteps(Steps):
     def _search_timed(self, step: Search, now: int) -> Iterator[Parcel]:
         """Search in a recursion that takes rounds: what is found carries iterations, `now` at the least.
 
-        Derivations of the head are of the iteration after the greatest of their rows; on their way, of that one.
+        Derivations of the head are of the iteration after the greatest of their rows, where it is there an iteration
+        later than it is derived; otherwise, and on their way, of that one.
         """
         query, timed = step.query, self.plan.timed[step.query.head]
         delta = self.states[query.delta.relation].delta
@@ -191,13 +226,23 @@ class RoundSteps(Steps):
         total = derived_by_time(self._searches[step].run(delta, timed, now), now + 1)
         if total is None:
             return
-        if not self.plan.is_home(query.head):
-            total = Run(total.words, total.times - np.int8(1), total.weights)
         state = self.states[query.head]
+        if not self.plan.is_home(query.head) or not delay_of(state.relation.definition):
+            total = Run(total.words, total.times - np.int8(1), total.weights)
+        if (admission := admission_of(state)) is not None:
+            total = _admitted(state, admission, total)
         if step.stays:
             self._staying[query.head] = (*self._staying.get(query.head, ()), (state.layout, total))
         else:
             yield from self._parcels(query.head, state, total.words, total.all_weights(), total.times)
+
+
+def _admitted(state: State, admission: Admission, total: Run) -> Run:
+    """Derivations of a history, none earlier than it admits their rows."""
+    found = admitted(state, admission, Derived(total.words, total.times, total.all_weights()), 0)
+    admitted_then = derived_by_time([found], 0)
+    assert admitted_then is not None
+    return admitted_then
 
 
 def _sends(step: Step) -> bool:

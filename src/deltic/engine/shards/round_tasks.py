@@ -13,13 +13,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from deltic.engine.files.files import Files
-from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.local.storage.store import Store
 from deltic.engine.protocol import ComponentReport
 from deltic.engine.shards.exchange import Inbox, Parcel, waiting_in
 from deltic.engine.shards.letters import Letter, sent
-from deltic.engine.shards.plan import Iterate, Step
-from deltic.engine.shards.rounds import in_rounds
+from deltic.engine.shards.plan import FIRST, Iterate, Step, Turn
+from deltic.engine.shards.rounds import in_rounds, kept_as
 from deltic.engine.shards.shard import Shard
 from deltic.engine.shards.tasks import Amid, Outcome, Task, handed_on, opened, save
 
@@ -49,7 +48,8 @@ class Begin(Task):
         outcome.reports, outcome.rows_in = shard.reports, self._rows_in(shard)
         for number, step in enumerate(self.plan.iterated):
             if step.stage == self.last:
-                outcome.amid[number] = Amid(shard.first(step), shard.waiting(step), shard.is_empty(step))
+                waits = shard.first(step), shard.waiting(step)
+                outcome.amid[number] = Amid(*waits, shard.is_empty(step), shard.deepest(step))
                 shard.hold(step)
         shard.end_before(self.last + 1)
         self._save(shard, files, outcome)
@@ -58,13 +58,13 @@ class Begin(Task):
 
 @dataclass(frozen=True)
 class Round(Task):
-    """A stage of the round of iteration `now` of the recursion of this `number`.
+    """A stage of a round of the recursion of this `number`.
 
     The first one gets what the round before has derived; what the last one derives is for the next round.
     """
 
     number: int = 0
-    now: int = 0
+    turn: Turn = FIRST
 
     @property
     def _step(self) -> Iterate:
@@ -81,16 +81,17 @@ class Round(Task):
         return opened(number, self.plan, self.options, files, self.states[number], [self._step], self.taken)
 
     def _taken(self, shard: Shard, inboxes: Sequence[Inbox]) -> list[Parcel]:
-        return shard.round_alone(self._step, self.now, inboxes)
+        return shard.round_alone(self._step, self.turn, inboxes)
 
     def _sent(self, files: Files, parcels: Sequence[Parcel], outcome: Outcome) -> Iterator[Letter]:
         if not self._is_last:
             return super()._sent(files, parcels, outcome)
-        outcome.amid[self.number] = Amid(*waiting_in(parcels))
+        outcome.amid[self.number] = Amid(*waiting_in(self._step, parcels))
         return map(handed_on, sent(files, parcels, 0, self.direct))
 
     def _finish(self, shard: Shard, files: Files, outcome: Outcome) -> Iterator[Letter]:
         outcome.amid[self.number].wait(shard.first(self._step), shard.waiting(self._step))
+        outcome.amid[self.number].reached = shard.reached(self._step)
         shard.hold(self._step)
         self._save(shard, files, outcome)
         return iter(())
@@ -130,7 +131,7 @@ class RoundsTaken:
         relations = self.step.stratum.relations
         return ComponentReport(
             relations,
-            Strategy.NESTED.value,
+            kept_as(self.step),
             "bootstrap" if self.amid.was_empty else "update",
             f"{in_rounds(self.jobs + self.here, self.shards)}, {self.jobs:,} of them a job each",
             rows_in,

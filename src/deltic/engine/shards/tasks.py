@@ -32,7 +32,7 @@ from deltic.engine.shards.exchange import Inbox, Parcel
 from deltic.engine.shards.files import read_description, read_state, write_state
 from deltic.engine.shards.letters import DIRECT, DRIVER, Letter, Mailbox, letters_of, sent, slices, together_few
 from deltic.engine.shards.options import Options
-from deltic.engine.shards.plan import Iterate, ShardPlan, Step, Take
+from deltic.engine.shards.plan import Iterate, ShardPlan, Step, Take, Turn
 from deltic.engine.shards.shard import Shard
 from deltic.errors import DelticError
 
@@ -46,15 +46,17 @@ _NEXT = "next\0"
 class Amid:
     """The rounds of a recursion on a shard, or on all of them, between two of them."""
 
-    first: int | None = None
-    """The least iteration for which anything waits."""
+    first: Turn | None = None
+    """The first one for which anything waits."""
     waiting: int = 0
     """How many rows wait."""
     was_empty: bool = True
     """Whether the recursion had no rows when they began."""
+    reached: int = -1
+    """The last iteration at which the recursion has changed since the one before, or, as they begin, of its rows."""
 
-    def wait(self, first: int | None, waiting: int) -> None:
-        """Let so many rows wait, the first ones for this iteration, beside those that do."""
+    def wait(self, first: Turn | None, waiting: int) -> None:
+        """Let so many rows wait, the first ones for this round, beside those that do."""
         self.first = min((each for each in (self.first, first) if each is not None), default=None)
         self.waiting += waiting
 
@@ -62,6 +64,7 @@ class Amid:
         """Add those of another shard."""
         self.wait(one.first, one.waiting)
         self.was_empty = self.was_empty and one.was_empty
+        self.reached = max(self.reached, one.reached)
 
 
 @dataclass

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 
 from deltic.engine.files.files import Files
 from deltic.engine.protocol import Conflicts
+from deltic.engine.shards.ends import End
 from deltic.engine.shards.exchange import Mail, Parcel, mail_of
-from deltic.engine.shards.group import check_end, first_of, take_round
+from deltic.engine.shards.group import first_of, take_round
 from deltic.engine.shards.letters import Letter, Mailbox
 from deltic.engine.shards.options import Options
-from deltic.engine.shards.plan import ShardPlan
+from deltic.engine.shards.plan import Iterate, ShardPlan
 from deltic.engine.shards.round_steps import Renumbered
 from deltic.engine.shards.round_tasks import Begin, Round, RoundsTaken, hold
 from deltic.engine.shards.shard import Shard
@@ -97,33 +98,35 @@ class RoundJobs:
         step, place = self.plan.iterated[number], self.files.place
         taken, names = RoundsTaken(step, amid, self.options.shards), some_of(step.stratum.relations)
         outcome = Outcome(states=dict(reached.states), amid={number: amid})
-        while (now := outcome.amid[number].first) is not None:
+        end = End(step, self.plan.program, self.options.iteration_limit, amid.reached)
+        while (turn := outcome.amid[number].first) is not None:
             if outcome.amid[number].waiting <= self.few:
-                outcome = self._iterate_here(number, taken, outcome, reached.taken)
+                outcome = self._iterate_here(number, taken, outcome, reached.taken, end)
                 continue
-            check_end(step, now, self.options.iteration_limit)
-            given = (self.conflicts, self.direct, reached.taken, 0, number, now)
+            end.check(turn)
+            given = (self.conflicts, self.direct, reached.taken, 0, number, turn)
             tasks = [
                 Round(self.plan, self.options, place, outcome.states, stage, *given)
                 for stage in range(len(step.stages))
             ]
             letters = [*wake(self.options.shards), *outcome.following]
-            outcome = self.run(letters, tasks, f"{self.told}: {names}: iteration {now}")
+            outcome = self.run(letters, tasks, f"{self.told}: {names}: {step.told(turn)}")
             taken.add(outcome)
+            if end.is_due(turn, outcome.amid[number].reached):
+                end.look(turn, self._shards(step, outcome.states, reached.taken))
         taken.end()
         reached.states = outcome.states
         reached.rounds.append(taken)
 
     def _iterate_here(
-        self, number: int, taken: RoundsTaken, begun: Outcome, names: Mapping[str, str] | None
+        self, number: int, taken: RoundsTaken, begun: Outcome, names: Mapping[str, str] | None, end: End
     ) -> Outcome:
         """Take rounds in this process, as long as few rows wait."""
         step, outcome = taken.step, Outcome()
-        given = self.plan, self.options, self.files
-        shards = [opened(of, *given, state, [step], names) for of, state in begun.states.items()]
+        shards = self._shards(step, begun.states, names)
         mailbox = Mailbox(self.files)
         derived = mail_of(Parcel(letter.target, letter.shard, mailbox.rows(letter)) for letter in begun.following)
-        while not self._iterated_here(shards, taken, derived):
+        while not self._iterated_here(shards, taken, derived, end):
             for shard in shards:
                 shard.roll_back()
         for shard in shards:
@@ -132,7 +135,12 @@ class RoundJobs:
             hold(shard, number, step, self.files, begun.states[shard.number], outcome)
         return outcome
 
-    def _iterated_here(self, shards: Sequence[Shard], taken: RoundsTaken, derived: Mail) -> bool:
+    def _shards(self, step: Iterate, states: Mapping[int, str], names: Mapping[str, str] | None) -> list[Shard]:
+        """All shards amid the rounds of a recursion, as files have them."""
+        given = self.plan, self.options, self.files
+        return [opened(number, *given, state, [step], names) for number, state in states.items()]
+
+    def _iterated_here(self, shards: Sequence[Shard], taken: RoundsTaken, derived: Mail, end: End) -> bool:
         """Take rounds while few rows wait, the first with what was derived before.
 
         Whether that went well, or values were numbered anew on the way.
@@ -142,9 +150,8 @@ class RoundJobs:
             for shard in shards:
                 shard.begin("trust")
                 shard.load(step, derived.get(shard.number, {}))
-            while (now := first_of(shards, step)) is not None and sum(s.waiting(step) for s in shards) <= self.few:
-                check_end(step, now, self.options.iteration_limit)
-                take_round(shards, step, now)
+            while (turn := first_of(shards, step)) is not None and sum(s.waiting(step) for s in shards) <= self.few:
+                take_round(shards, step, turn, end)
                 rounds += 1
         except Renumbered:
             return False

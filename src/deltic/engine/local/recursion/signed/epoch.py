@@ -19,7 +19,7 @@ from deltic.engine.local.operators.search import Derived
 from deltic.engine.local.recursion.pending import Agenda
 from deltic.engine.local.recursion.signed.admission import Depth, admitted
 from deltic.engine.local.recursion.signed.examination import Examination
-from deltic.engine.local.recursion.signed.oscillation import Watch
+from deltic.engine.local.recursion.signed.oscillation import Part, Watch, rest_of
 from deltic.engine.local.recursion.signed.whole import Whole
 from deltic.engine.local.storage.arrangement import Arrangement, time_array
 from deltic.engine.local.storage.batch import Batch
@@ -88,7 +88,8 @@ class _Epoch:
         self.admissions = component.admissions
         self.depth = Depth(jumps=bool(self.admissions))
         delayed = {_shown(name): component.states[name] for name, delay in component.delays.items() if delay}
-        self.watch = Watch(delayed, self.environment.interner)
+        self.closing = Part(delayed, self.environment.interner)
+        self.watch = Watch(rest_of(delayed.values()))
         for examination in component.examined.values():
             examination.begin()
         for function in component.functions:
@@ -226,7 +227,7 @@ class _Epoch:
         shown = sorted(_shown(name) for name, delay in delays.items() if delay)
         if delays[name] and self.depth.reach(now) > self._watched:
             if not self.depth.jumps:
-                self.watch.look(now)
+                self.watch.look(now, [self.closing])
             if self.depth.depth > limit:
                 raise limit_error(shown, self.component.computing, limit)
         if _greatest(change.weights) > _MOST:

@@ -7,7 +7,8 @@ what the histories have after it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,29 +25,38 @@ _DEEP, _SHOWN = 64, 6
 _Sums = npt.NDArray[np.uint64]
 
 
+class Part(NamedTuple):
+    """The relations that close the cycles of a recursion, by what they are called, or some of their rows."""
+
+    relations: Mapping[str, State]
+    interner: Interner
+
+
+def rest_of(states: Iterable[State]) -> int:
+    """The last iteration of any row of some relations."""
+    return max((run.max_time for state in states for run in state.contents.runs), default=0)
+
+
 class Watch:
-    """The relations that close the cycles of a recursion, by what they are called; `horizon` is when to look next."""
+    """When to look next, `horizon`, in an epoch before which histories were at rest from an iteration on."""
 
-    def __init__(self, relations: Mapping[str, State], interner: Interner) -> None:
-        self._relations, self._interner = relations, interner
-        runs = [run for state in relations.values() for run in state.contents.runs]
-        self._rest = max((run.max_time for run in runs), default=0)
-        self.horizon = max(_DEEP, 2 * self._rest)
+    def __init__(self, rest: int) -> None:
+        self._rest, self.horizon = rest, max(_DEEP, 2 * rest)
 
-    def look(self, now: int) -> None:
+    def look(self, now: int, parts: Sequence[Part]) -> None:
         """Raise IterationLimitError where an iteration before `now` is as an earlier one was; see to the next look."""
         self.horizon = 2 * now
-        times, sums = self._sums(now)
+        times, sums = self._sums(now, parts)
         order = np.argsort(sums, kind="stable")
         for first, second in zip(order[:-1].tolist(), order[1:].tolist(), strict=True):
             start, end = int(times[first]), int(times[second])
-            if sums[first] == sums[second] and self._is_same(start, end):
-                raise oscillation_error(sorted(self._relations), end, end - start, self._rows(start, end))
+            if sums[first] == sums[second] and _is_same(parts, start, end):
+                raise oscillation_error(sorted(parts[0].relations), end, end - start, _rows(parts, start, end))
 
-    def _sums(self, now: int) -> tuple[npt.NDArray[np.int64], _Sums]:
+    def _sums(self, now: int, parts: Sequence[Part]) -> tuple[npt.NDArray[np.int64], _Sums]:
         """The iterations with changes past the rest, and it: for each a number that tells its rows from most others."""
         times, amounts = [np.array([self._rest])], [np.zeros(1, np.uint64)]
-        for number, state in enumerate(self._relations.values()):
+        for number, (_, state) in enumerate(_states(parts)):
             for run in state.contents.runs:
                 past = np.flatnonzero((run.times > self._rest) & (run.times < now)) if run.times.size else ()
                 if len(past):
@@ -58,31 +68,40 @@ class Watch:
         np.add.at(sums, where, np.concatenate(amounts))
         return found, np.cumsum(sums, dtype=np.uint64)
 
-    def _is_same(self, start: int, end: int) -> bool:
-        """Whether what the histories have after iteration `start` until `end` adds up to nothing."""
-        changes = (self._between(state, start, end) for state in self._relations.values())
-        return not any(consolidate(*change)[0].shape[1] for change in changes)
 
-    def _between(self, state: State, start: int, end: int) -> tuple[Words, npt.NDArray[np.int64]]:
-        """The changes of a history after one iteration until another."""
-        words, weights = [state.no_rows()[0]], [np.empty(0, np.int64)]
-        for run in state.contents.runs:
-            between = (run.times > start) & (run.times <= end)
-            words.append(run.words[:, between])
-            weights.append(run.all_weights()[between].astype(np.int64))
-        return np.concatenate(words, axis=1), np.concatenate(weights)
+def _states(parts: Iterable[Part]) -> Iterator[tuple[str, State]]:
+    """The relations of all parts, by what they are called."""
+    return ((name, state) for part in parts for name, state in part.relations.items())
 
-    def _rows(self, start: int, end: int) -> list[str]:
-        """Rows that come and go between two iterations, as facts, and how many more."""
-        shown, count = list[str](), 0
-        for name, state in sorted(self._relations.items()):
-            words, _ = consolidate(self._between(state, start, end)[0])
-            some, count = words[:, : _SHOWN - len(shown)], count + words.shape[1]
-            ones = np.ones(some.shape[1], np.int64)
-            table = decode_rows(state.relation.schema, state.layout, some, self._interner, ones)
-            for row in zip(*(column.to_pylist() for column in table.columns[:-1]), strict=True):
-                shown.append(f"{name}({', '.join('NULL' if v is None else str(v) for v in row)})")
-        return [*shown, *([f"{count - len(shown):,} more"] if count > len(shown) else [])]
+
+def _is_same(parts: Iterable[Part], start: int, end: int) -> bool:
+    """Whether what the histories have after iteration `start` until `end` adds up to nothing."""
+    changes = (_between(state, start, end) for _, state in _states(parts))
+    return not any(consolidate(*change)[0].shape[1] for change in changes)
+
+
+def _between(state: State, start: int, end: int) -> tuple[Words, npt.NDArray[np.int64]]:
+    """The changes of a history after one iteration until another."""
+    words, weights = [state.no_rows()[0]], [np.empty(0, np.int64)]
+    for run in state.contents.runs:
+        between = (run.times > start) & (run.times <= end)
+        words.append(run.words[:, between])
+        weights.append(run.all_weights()[between].astype(np.int64))
+    return np.concatenate(words, axis=1), np.concatenate(weights)
+
+
+def _rows(parts: Iterable[Part], start: int, end: int) -> list[str]:
+    """Rows that come and go between two iterations, as facts, and how many more."""
+    shown, count = list[str](), 0
+    each = ((name, state, part.interner) for part in parts for name, state in part.relations.items())
+    for name, state, interner in sorted(each, key=lambda one: one[0]):
+        words, _ = consolidate(_between(state, start, end)[0])
+        some, count = words[:, : _SHOWN - len(shown)], count + words.shape[1]
+        ones = np.ones(some.shape[1], np.int64)
+        table = decode_rows(state.relation.schema, state.layout, some, interner, ones)
+        for row in zip(*(column.to_pylist() for column in table.columns[:-1]), strict=True):
+            shown.append(f"{name}({', '.join('NULL' if v is None else str(v) for v in row)})")
+    return [*shown, *([f"{count - len(shown):,} more"] if count > len(shown) else [])]
 
 
 def _mixed(words: Words, number: int) -> _Sums:
