@@ -52,13 +52,19 @@ CHAIN = (
     + "".join(f".decl v{i + 1}(x: number)\n.output v{i + 1}\nv{i + 1}(x * 3 + 1) :- v{i}(x).\n" for i in range(STEPS))
     + f".decl w(x: number, y: number)\n.output w\nw(x, y) :- v2(x), v{STEPS}(y), v3(x * 3 + 1), !v1(x + y).\n"
     ".decl n(c: number, s: symbol)\n.output n\n"
-    f'n(c, cat("n", to_string(c))) :- c = sum x : {{ v{STEPS}(x), v1(_) }}.'
+    f'n(c, cat("n", to_string(c))) :- c = sum x : {{ v{STEPS}(x), v1(_) }}.\n'
+    ".decl p(n: number, x: number)\n.output p\np(0, x) :- v1(x).\np(n + 1, x * 3) :- p(n, x), n < 20.\n"
 )
 
 
 def after(x: int, steps: int) -> int:
     """What a number is in the relation of so many steps."""
     return x if not steps else after(3 * x + 1, steps - 1)
+
+
+def powers(numbers: set[int]) -> set[tuple[int, int]]:
+    """What the recursion has of these numbers."""
+    return {(n, after(x, 1) * 3**n) for x in numbers for n in range(21)}
 
 
 def test_a_value_without_a_place_lets_its_stratum_alone_begin_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,5 +92,6 @@ def test_a_value_without_a_place_lets_its_stratum_alone_begin_again(monkeypatch:
         assert driver.rows("w") == {(x, y) for x, y in pairs if x + y not in {after(n, 1) for n in numbers}}
         total = sum(after(x, STEPS) for x in numbers)
         assert driver.rows("n") == {(total, f"n{total}")}
+        assert driver.rows("p") == powers(numbers)
         assert runs.count("") == 1
         assert all(runs.count(f"v{i}") <= 2 for i in range(STEPS + 1))

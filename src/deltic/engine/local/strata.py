@@ -131,14 +131,18 @@ class Strata:
     def _settled(
         self, step: _Derived | _Defined | Recursive, begins: bool, grow: Callable[[DomainOverflow], None]
     ) -> ComponentReport | None:
-        """Take a step, once all domains hold its values; raises DomainOverflow where a recursion lacks room."""
+        """Take a step, once all domains hold its values.
+
+        Raises DomainOverflow where a recursion with operators of Python lacks room: what it told them the epoch takes
+        back.
+        """
         states = [self._states[name] for name in step.relations]
         while True:
             before, faults = Snapshot.of(states), list(self._environment.faults)
             try:
                 return step.begin() if begins else step.run()
             except DomainOverflow as overflow:
-                if isinstance(step, Recursive):  # what it told the states of own operators the epoch takes back
+                if isinstance(step, Recursive) and step.is_timed:
                     raise
                 before.restore()
                 for state in states:
