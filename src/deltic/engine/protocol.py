@@ -71,6 +71,8 @@ class Extension:
     """Those of the relations that stayed whose rows are on other shards now, by another key."""
     partial: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Views that were computed from what is left of tables whose rows go with their watermarks, with these tables."""
+    ended: tuple[str, ...] = ()
+    """Views that are no more, or have other columns: what comes under their names does not follow on what they had."""
 
     def of(self, relations: Collection[str]) -> Extension:
         """What was made of some relations."""

@@ -99,6 +99,8 @@ class Metrics:
             self._sums["deltic_seconds_total"][()] += report.seconds
             for phase, seconds in report.phases.items():
                 self._sums["deltic_phase_seconds_total"][(("phase", phase),)] += seconds
+            for view in result.extension.ended if result.extension is not None else ():
+                self._sums["deltic_view_rows"].pop((("view", view),), None)
             for view, changed in report.changed.items():
                 label = ("view", view)
                 self._sums["deltic_view_rows"][(label,)] += changed.inserted - changed.deleted

@@ -258,6 +258,20 @@ def test_a_jdbc_address_of_a_database_that_python_knows(tmp_path):
     assert pipeline["takings"]
 
 
+@pytest.mark.parametrize("shop", ["concat(shop, '!')", "coalesce(concat(shop, '!'), '')"])
+def test_rows_of_a_view_that_was_replaced_do_not_stay_in_a_database(tmp_path, shop):
+    """Whether the columns of the view may be NULL as before or not."""
+    pipeline = deltic.Pipeline()
+    pipeline.sql("CREATE TABLE sale (shop STRING, n INT); CREATE VIEW takings AS SELECT DISTINCT shop FROM sale")
+    pipeline.publish("takings", targets(tmp_path, "sqlite"))
+    pipeline.sql("INSERT INTO sale VALUES ('north', 1), ('south', 2)")
+    pipeline.refresh()
+    pipeline.sql(f"CREATE OR REPLACE VIEW takings AS SELECT DISTINCT {shop} AS shop FROM sale")
+    pipeline.refresh()
+    with contextlib.closing(sqlite3.connect(tmp_path / "shop.sqlite")) as database:
+        assert sorted(database.execute("SELECT shop FROM takings")) == [("north!",), ("south!",)]
+
+
 def test_a_database_that_others_have_written_to(tmp_path):
     pipeline = deltic.Pipeline()
     pipeline.sql(PROGRAM)

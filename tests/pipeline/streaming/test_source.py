@@ -182,6 +182,19 @@ def test_epochs_that_are_gone_are_told(spark, shop, tmp_path):
         collected(stream, tmp_path / "checkpoint")
 
 
+def test_a_view_that_was_dropped_and_made_again_is_told(shop):
+    """Its rows of before are taken back by nobody, though it has the same columns."""
+    from deltic.pipeline.streaming.source import Asked, ChangeReader
+
+    asked = Asked({"path": str(shop._place), "view": "takings", "form": "weight"})
+    reader, begun = ChangeReader(asked, asked.fields), {"epoch": shop.epoch}
+    query = shop.catalog.views["takings"].text
+    shop.drop("takings")
+    shop.sql(query)
+    with pytest.raises(StreamError, match=r"takings is another one now: .* begin a query anew"):
+        reader.partitions(begun, {"epoch": shop.epoch})
+
+
 @pytest.mark.slow
 def test_a_view_that_has_become_another_is_told(spark, shop, tmp_path):
     stream = deltic.changes_stream(shop["takings"], spark=spark)

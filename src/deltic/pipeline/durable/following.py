@@ -64,6 +64,8 @@ class Followed:
             result = replay(record, self._state, self.pipeline._evolving)
             if self.epoch > before:
                 self.changes[self.epoch] = result.changes
+            if result.extension is not None:
+                self.ended |= dict.fromkeys(result.extension.ended, self.epoch)
 
     def forget(self, epoch: int) -> None:
         """Forget how epochs up to this one changed views."""
@@ -95,6 +97,8 @@ class Followed:
         begin_with_checkpoint(self._state, self.pipeline._evolving)
         self._reader = Reader(self._state.files, self._state.sequence)
         self.changes = {}
+        self.ended: dict[str, int] = {}
+        """With which epoch views ended, the last one of each name, of the epochs that were gone through."""
         self.go_on(epoch)
         if epoch is not None and self.epoch != epoch:
             raise StateError(

@@ -16,7 +16,7 @@ from deltic.engine.interrupts import postponed
 from deltic.engine.lateness import LatePolicy
 from deltic.engine.phases import Phases
 from deltic.engine.prepared import Prepared
-from deltic.engine.protocol import Conflicts, Engine, EpochResult
+from deltic.engine.protocol import Conflicts, Engine, EpochResult, Extension
 from deltic.errors import DelticError
 from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.epochs.clock import Clock
@@ -219,6 +219,9 @@ class Epochs:
         except BaseException:
             self.engine = before
             raise
+        shown, now = self._last.definitions.catalog.view_schemas, definitions.catalog.view_schemas
+        ended = tuple(view for view, schema in shown.items() if now.get(view) != schema)
+        result = replace(result, extension=replace(result.extension or Extension(), ended=ended))
         self._publish(definitions)
         self._tell(result)
         return result
@@ -237,7 +240,7 @@ class Epochs:
     def _tell(self, result: EpochResult) -> None:
         """Let those know of an epoch who follow views, and who watch."""
         number = self._last.version.epoch
-        self.history.add(number, result.changes)
+        self.history.add(number, result.changes, result.extension.ended if result.extension is not None else ())
         for observer in self.observers:
             observer(number, result)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from threading import Condition
 from typing import TYPE_CHECKING
@@ -35,15 +35,17 @@ class History:
     def __init__(self, epoch: int = 0, epochs: int = EPOCHS, rows: int = ROWS) -> None:
         self._most_epochs, self._most_rows = epochs, rows
         self._kept: deque[_Epoch] = deque()
+        self._ended: dict[str, int] = {}
         self._rows = 0
         self._changed = Condition()
         self.begin = self.epoch = epoch
         """The epochs after `begin`, up to `epoch`, are retained."""
 
-    def add(self, number: int, changes: Changes) -> None:
-        """Retain the changes of an epoch, the next one."""
+    def add(self, number: int, changes: Changes, ended: Collection[str] = ()) -> None:
+        """Retain the changes of an epoch, the next one, with which views `ended`: nothing follows on what they had."""
         rows = sum(change.rows for change in changes.handles())
         with self._changed:
+            self._ended |= dict.fromkeys(ended, number)
             self._kept.append(_Epoch(number, changes, rows))
             self._rows, self.epoch = self._rows + rows, number
             while self._kept and (self._rows > self._most_rows or len(self._kept) > self._most_epochs):
@@ -61,6 +63,12 @@ class History:
                     f"the changes of {view} since epoch {position} are no longer retained; those since epoch "
                     f"{self.begin} are: read the view as it is, and follow it from there, with since=pipeline.epoch"
                 )
+            if position < self._ended.get(view, 0):
+                raise DelticError(
+                    f"the changes of {view} since epoch {position} do not lead to its rows: with epoch "
+                    f"{self._ended[view]} it was dropped, or got other columns; read the view as it is, and follow it "
+                    "from there, with since=pipeline.epoch"
+                )
             found = ((epoch.number, epoch.changes.batch(view)) for epoch in self._kept if epoch.number > position)
             return self.epoch, [(number, change) for number, change in found if change is not None]
 
@@ -73,6 +81,7 @@ class History:
         """Begin anew after an epoch."""
         with self._changed:
             self._kept.clear()
+            self._ended.clear()
             self._rows, self.begin, self.epoch = 0, epoch, epoch
 
 

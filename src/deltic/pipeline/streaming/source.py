@@ -181,7 +181,7 @@ class ChangeReader(DataSourceStreamReader):
             return _parts(self._asked, self._asked.followed(reached))
         followed = self._at(begun)
         followed.go_on(reached)
-        self._check_columns(followed)
+        self._check_columns(followed, begun)
         rows = [
             _signed(change.to_arrow(), epoch, self._schema)
             for epoch, changes in sorted(followed.changes.items())
@@ -208,12 +208,12 @@ class ChangeReader(DataSourceStreamReader):
                 raise StreamError(f"{self._asked.view} is a table, and views are followed: define a view of its rows")
         return self._followed
 
-    def _check_columns(self, followed: Followed) -> None:
-        """Raises StreamError where the view is another one by now than the stream began with."""
+    def _check_columns(self, followed: Followed, begun: int) -> None:
+        """Raises StreamError where the view is another one by now than the stream began with, or was in between."""
         views, name = followed.pipeline.views, self._asked.view
         now = [*_fields(name, views[name]), *_SIGNS[self._asked.form or ""]] if name in views else []
-        if StructType(now) != self._schema:
-            what = f"has other columns: {views[name]}" if now else "is gone"
+        if StructType(now) != self._schema or followed.ended.get(name, 0) > begun:
+            what = f"is another one now: {views[name]}" if now else "is gone"
             raise StreamError(
                 f"view {name} {what}, since epoch {followed.epoch}; begin a query anew, with another checkpointLocation"
             )
