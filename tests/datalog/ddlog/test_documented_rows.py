@@ -230,7 +230,7 @@ RELATIONS: dict[str, Case] = {
     "atoms by place and by name, `x in R(…)`, `x @ pattern`, `&`, `_`, constants, expressions of known variables": _o(
         "e: E, p: P",
         "typedef P = P{a: u8, b: u8}\nrelation R(p: Ref<P>)\nR(ref_new(P{x, y})) :- E(x, y).\n"
-        "O(e, deref(q)) :- e in E(.y = z), R(q @ &P{a, _}), a == z, E(z, z + 1), E(1, 2).",
+        "O(e, deref(q)) :- R(), e in E(.y = z), R(q @ &P{a, _}), a == z, E(z, z + 1), E(1, 2).",
         ".e = E{.x = 1, .y = 2}, .p = P{.a = 2, .b = 3}",
         ".e = E{.x = 2, .y = 3}, .p = P{.a = 3, .b = 4}",
     ),
@@ -265,13 +265,15 @@ RELATIONS: dict[str, Case] = {
         ".n = 2, .least = 3, .most = 4",
         ".n = 3, .least = 0, .most = 0",
     ),
-    "several heads; `for (x in R(…) if c) …`, `var … in`, `if`, `match`, `skip`": _o(
+    "several heads; `for (x in R(…) if c) …`, `for (R(…)) …`, `var … in`, `condition in`, `if`, `match`, `skip`": _o(
         "x: u8",
         "output relation Also(x: u8)\nO(x + 10), Also(x) :- E(x, _), x > 2.\n"
-        "for (e in E(.y = y) if y > 2) var z = y * 2 in if (z > 7) O(z) else match (e.x) { 2 -> O(e.x), _ -> skip }",
+        "for (e in E(.y = y) if y > 2) var z = y * 2 in if (z > 7) O(z) else match (e.x) { 2 -> O(e.x), _ -> skip }\n"
+        "for (E(x, _) if x < 3) x != 2 in O(x + 20)",
         ".x = 2",
         ".x = 8",
         ".x = 13",
+        ".x = 21",
     ),
     "recursion, also of several relations": _o(
         "x: u8, y: u8",

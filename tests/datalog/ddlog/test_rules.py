@@ -37,6 +37,79 @@ for (a in A) var x = FlatMap(a.v) in if (x > 3) B(x)
     assert printed(program, "start; insert A([1, 5, 7]); commit; dump B;") == ["B{.x = 5}", "B{.x = 7}"]
 
 
+def test_forms_that_published_programs_have() -> None:
+    """Names of cases that hide others, strings inside of those in expressions, conditions that are a name, and more."""
+    program = r"""
+import vec
+typedef Id = Id{id: u8} | Nameless{id: u8}
+function shown(id: Id): string {
+    match (id) { Id{id} -> "${[\"<\", \"${id}\"].join(\"\\\"-\")}>", Nameless{id} -> "#${id}" }
+}
+function sign(low: bool): string { if low "low" else { var high = not low; if high { "high" } else { "" } } }
+input relation A(x: u8, id: Id)
+input relation Off(x: u8)
+output relation B(text: string)
+B("${shown(id)} ${sign(x < 3)}") :- A(x, id), A(), not off in Off(x).
+B("no Off") :- not Off(), not o in Off(.x = 9).
+B("A has ${n}") :- A(x, _), var n = x.group_by(()).size().
+for (a in A) { a.x > 2 in for (Off(y)) B("${a.x} ${y}") }
+"""
+    inserted = "insert A(1, Id{1}), insert A(3, Id{3}), insert A(4, Nameless{4}), insert Off(4)"
+    assert printed(program, f"start; {inserted}; commit dump_changes; start; clear Off; commit dump_changes;") == [
+        "B:",
+        r'B{.text = "no Off"}: +1',
+        "B:",
+        r'B{.text = "3 4"}: +1',
+        r'B{.text = "4 4"}: +1',
+        r'B{.text = "<\"-1> low"}: +1',
+        r'B{.text = "<\"-3> high"}: +1',
+        r'B{.text = "A has 3"}: +1',
+        r'B{.text = "no Off"}: -1',
+        "B:",
+        r'B{.text = "#4 high"}: +1',
+        r'B{.text = "3 4"}: -1',
+        r'B{.text = "4 4"}: -1',
+        r'B{.text = "no Off"}: +1',
+    ]
+
+
+@pytest.mark.parametrize("step", ["R{0}(x, z) :- R{1}(x, y), E(y, z).", "R{0}(x, y) :- R{1}(x, y), not E(y, x + {0})."])
+def test_relations_that_nobody_sees_are_computed_once(step: str) -> None:
+    """A chain of them visits as many rows for each as there are, and not those of all that stand before it."""
+    visited = []
+    for length in (4, 16):
+        rules = "".join(f"relation R{i}(x: u32, y: u32)\n{step.format(i, i - 1)}\n" for i in range(1, length))
+        program = f"""
+input relation E(x: u32, y: u32)
+relation R0(x: u32, y: u32)
+R0(x, y) :- E(x, y).
+{rules}output relation O(x: u32, y: u32)
+O(x, y) :- R{length - 1}(x, y).
+"""
+        session = deltic.Pipeline().ddlog(program)
+        changes = ", ".join(f"insert E({i}, {(i + 1) % 20})" for i in range(20))
+        lines: list[str] = []
+        session.write = lines.append
+        session.run(f"start; {changes}; commit; profile;")
+        visited.append(int(lines[0].split()[-3].replace(",", "")))
+    assert visited[1] <= 5 * visited[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("role", ["", "output "])
+def test_chains_of_a_thousand_rules(role: str) -> None:
+    """No part of compiling them goes as deep as they are long."""
+    rules = "".join(
+        f"{role}relation R{i}(x: u32, y: u32)\nR{i}(x, z) :- R{i - 1}(x, y), E(y, z).\n" for i in range(1, 1000)
+    )
+    program = f"input relation E(x: u32, y: u32)\noutput relation R0(x: u32, y: u32)\nR0(x, y) :- E(x, y).\n{rules}"
+    pipeline = deltic.Pipeline()
+    session = pipeline.ddlog(program + "output relation O(x: u32, y: u32)\nO(x, y) :- R999(x, y).\n")
+    session.run("start; insert E(1, 2), insert E(2, 1); commit; start; insert E(2, 2); commit;")
+    assert sorted(pipeline["O"]) == [(1, 1), (1, 2), (2, 1), (2, 2)]
+    assert "R998" in pipeline.explain("R999")
+
+
 @pytest.mark.parametrize(("node", "written"), [("u8", "{}"), ("istring", '"n{}"'), ("Vec<u8>", "[{}]")])
 def test_components_have_the_least_node_that_reaches_theirs(node: str, written: str) -> None:
     """Also where edges between parts of a circle go, whose labels came from the node that is cut off."""

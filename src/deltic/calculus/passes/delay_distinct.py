@@ -74,11 +74,14 @@ def _is_nearly_set(circuit: Circuit, number: int) -> bool:
 
 def is_positive(circuit: Circuit, number: int) -> bool:
     """Whether no weight of the node is ever negative, as far as its operators tell."""
-    node = circuit.nodes[number]
-    if is_set(node.type):
-        return True
-    if isinstance(node.operator, ops.Antijoin):
-        return is_positive(circuit, node.inputs[0])
-    if isinstance(node.operator, ops.Constant):
-        return True
-    return isinstance(node.operator, _PRESERVING) and all(is_positive(circuit, i) for i in node.inputs)
+    pending, seen = [number], {number}
+    while pending:
+        node = circuit.nodes[pending.pop()]
+        if is_set(node.type) or isinstance(node.operator, ops.Constant):
+            continue
+        if not isinstance(node.operator, (*_PRESERVING, ops.Antijoin)):
+            return False
+        read = node.inputs[:1] if isinstance(node.operator, ops.Antijoin) else node.inputs
+        pending += [i for i in read if i not in seen]
+        seen.update(read)
+    return True

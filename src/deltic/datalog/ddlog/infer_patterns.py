@@ -17,8 +17,8 @@ from deltic.errors import did_you_mean
 
 Build = Callable[[], core.Pattern]
 
-# In a case or a loop each name is a new variable; on the left of an assignment one that is there; in a rule one that
-# is there if it is.
+# In a case or a loop each name is a new variable, also where one around it has this name; on the left of an assignment
+# it is one that is there; in a rule one that is there if it is.
 Mode = Literal["new", "place", "rule"]
 
 
@@ -75,7 +75,7 @@ class PatternOf:
     def _new(self, node: s.Expression, name: str, type_: Type) -> Build:
         if name in self.bound:
             self.inference.report(node.span, f"this pattern declares `{name}` twice", "rename one of them")
-        elif self.inference.local(name):
+        elif isinstance(node, s.Declaration) and self.inference.local(name):
             self.inference.report(node.span, f"there is a variable `{name}` already", "rename one of them")
         unique = self.declare(name, type_)
         return lambda: core.Bind(self.inference.known(type_), unique, span=node.span)

@@ -113,7 +113,7 @@ class _Lexer:
 
     def _token(self, start: int, before: Token | None) -> Token:
         text = self.text
-        if text[start] == '"':
+        if text.startswith(('"', r"\""), start):
             return self._quoted(start)
         if text.startswith(("[|", "$[|"), start):
             return self._raw(start)
@@ -147,17 +147,19 @@ class _Lexer:
         return None
 
     def _quoted(self, start: int) -> Token:
-        """`"..."`, with escapes and expressions."""
-        parts, told, at = list[str | tuple[Token, ...]](), list[str](), start + 1
+        r"""`"..."`, with escapes and expressions; in an expression of such a string also `\"...\"`."""
+        mark = '"' if self.text[start] == '"' else r"\""
+        parts, told, at = list[str | tuple[Token, ...]](), list[str](), start + len(mark)
         while at < len(self.text):
-            if self.text[at] == '"':
-                return Token(LIT, "", start, at + 1, parts=(*parts, "".join(told)))
+            if self.text.startswith(mark, at):
+                return Token(LIT, "", start, at + len(mark), parts=(*parts, "".join(told)))
             if self.text.startswith("${", at):
                 inside = tuple(self.until_end(at + 2, at))
                 parts += ["".join(told), inside]
                 told, at = [], inside[-1].end
             elif self.text[at] == "\\":
-                said, at = self._escape(at)
+                is_twice = len(mark) > 1 and self.text.startswith(r"\\", at)
+                said, at = self._escape(at + is_twice + (is_twice and self.text.startswith("\\", at + 2)))
                 told.append(said)
             else:
                 told.append(self.text[at])

@@ -309,15 +309,20 @@ class ExpressionParser(TypeParser):
     def _if(self) -> s.Expression:
         """The last part is a term, so that what stands behind it is applied to the whole."""
         start = self.advance().start
-        self.expect("(", "write `if (condition) ...`")
-        condition = self.expression()
-        self.expect(")")
-        then = self.expression()
+        condition, then = self.asked(), self.expression()
         if not self.accept("else"):
             return s.If(condition, then, None, span=self.span(start))
         inside = self.token.start
         otherwise = self._postfix(self._term(), inside) if not self.is_at("-", "~", "not", "&") else self._unary()
         return s.If(condition, then, otherwise, span=self.span(start))
+
+    def asked(self) -> s.Expression:
+        """The condition behind `if`: in parentheses, or a term."""
+        if not self.accept("("):
+            return self._term()
+        condition = self.expression()
+        self.expect(")")
+        return condition
 
     def _match(self) -> s.Expression:
         start = self.advance().start

@@ -83,7 +83,7 @@ class RuleParser(ExpressionParser):
             return s.Literal(self.atom(), negated=False, span=self.span(start))
         if self.is_at("not"):
             self.advance()
-            if self._is_atom():
+            if self._binds_a_record() or self._is_atom():
                 return s.Literal(self.atom(), negated=True, span=self.span(start))
             self.at -= 1
         if self.token.kind == NAME and self.token.text == "Inspect":
@@ -146,7 +146,7 @@ class RuleParser(ExpressionParser):
     def _for_statement(self) -> list[_Derived]:
         start = self.advance().start
         self.expect("(")
-        pattern = None if self._binds_a_record() else self.expression()
+        pattern = None if self._binds_a_record() or self._is_atom() else self.expression()
         if pattern is not None:
             self.expect("in")
         atom = self._plain_atom()
@@ -172,9 +172,7 @@ class RuleParser(ExpressionParser):
 
     def _if_statement(self) -> list[_Derived]:
         self.advance()
-        self.expect("(")
-        condition = self.expression()
-        self.expect(")")
+        condition = self.asked()
         holds = s.Condition(condition, span=condition.span)
         found = self._after((holds,), self._statement())
         if self.accept("else"):
@@ -226,11 +224,9 @@ class RuleParser(ExpressionParser):
         return found
 
     def _var_statement(self) -> list[_Derived]:
-        binding = self._condition(self.token.start)
-        if isinstance(binding, s.Condition) and not isinstance(binding.expression, s.Assign):
-            raise ProgramError([binding.span.error("a statement is expected here", "write `R(...)` or `x = e in ...`")])
-        self.expect("in", "write `var x = value in statement`")
-        return self._after((binding,), self._statement())
+        clause = self._condition(self.token.start)
+        self.expect("in", "write `R(...)`, `var x = value in statement` or `condition in statement`")
+        return self._after((clause,), self._statement())
 
 
 def _anonymous(pattern: s.Expression) -> s.Expression:

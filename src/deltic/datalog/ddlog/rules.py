@@ -107,8 +107,8 @@ class _Checking:
             return None
         return found.constructors[0]
 
-    def atom_pattern(self, atom: s.Atom) -> tuple[RelationEntry, Build, PatternOf] | None:
-        """The pattern that records have, and what it binds."""
+    def atom_pattern(self, atom: s.Atom, *, negated: bool = False) -> tuple[RelationEntry, Build, PatternOf] | None:
+        """The pattern that records have, and what it binds; behind `not` the name of the record says nothing."""
         entry = self.relation(atom)
         if entry is None:
             PatternOf(self.inference, "rule").bind_all(atom.arguments or ())
@@ -116,7 +116,7 @@ class _Checking:
         if atom.location is not None:
             self.inference.report(atom.location.span, "only heads have places", "remove `@`")
         pattern = PatternOf(self.inference, "rule")
-        name = pattern.declare(atom.variable, entry.record) if atom.variable else None
+        name = pattern.declare(atom.variable, entry.record) if atom.variable and not negated else None
         inside = self._record_pattern(atom, entry, pattern)
         if inside is None:
             return None
@@ -135,11 +135,7 @@ class _Checking:
             return None
         own = content(entry.record)
         assert isinstance(own, Named)
-        arguments = atom.arguments or ()
-        if not arguments and constructor.fields:
-            told = f"`{atom.relation}` has {len(constructor.fields)} columns, and not 0"
-            self.inference.report(atom.span, told, "write `_` for each that may be anything")
-        return pattern.of_fields(atom, own, constructor, arguments, atom.relation)
+        return pattern.of_fields(atom, own, constructor, atom.arguments or (), atom.relation)
 
     def head(self, atom: s.Atom) -> Callable[[], c.Head]:
         """What is derived."""
@@ -186,7 +182,7 @@ class _Checking:
 
     def _literal(self, clause: s.Literal) -> None:
         atom, span = clause.atom, clause.span
-        found = self.atom_pattern(atom)
+        found = self.atom_pattern(atom, negated=clause.negated)
         if found is None:
             return
         entry, pattern, bindings = found

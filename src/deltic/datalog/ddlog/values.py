@@ -216,3 +216,6 @@ class Group:
 
     def __iter__(self) -> Iterator[tuple[Any, int]]:
         return iter(self.values)
+
+    def __len__(self) -> int:
+        return len(self.values)

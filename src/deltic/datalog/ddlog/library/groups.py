@@ -26,7 +26,7 @@ def key(group: Group) -> Any:
 @shared("count_distinct", "group_count_distinct")
 def count_distinct(group: Group) -> int:
     """How many values there are."""
-    return len(group.values)
+    return len(group)
 
 
 @shared("first", "group_first", "group_min")

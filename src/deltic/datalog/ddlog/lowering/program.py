@@ -11,6 +11,7 @@ from deltic.catalog import Definition, Part, Table, View
 from deltic.catalog.components import components
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column
+from deltic.circuit.operators.keep import Keep
 from deltic.circuit.types import ZSetType
 from deltic.datalog.ddlog import core
 from deltic.datalog.ddlog.checked import (
@@ -171,11 +172,16 @@ class Lowered:
     # Definitions
 
     def _scope(self) -> _Relations:
-        types: dict[str, ZSetType] = {}
+        return _Relations(self._types, {})
+
+    @cached_property
+    def _types(self) -> dict[str, ZSetType]:
+        """The types of the program's tables and views."""
+        found: dict[str, ZSetType] = {}
         for relation in self.checked.relations.values():
             type_ = ZSetType(self.form(relation.name).schema, self._is_set(relation))
-            types |= {delayed_name(relation.name, d): type_ for d in range(self.delays.get(relation.name, 0) + 1)}
-        return _Relations(types, {})
+            found |= {delayed_name(relation.name, d): type_ for d in range(self.delays.get(relation.name, 0) + 1)}
+        return found
 
     def _view(self, relation: Relation) -> View:
         type_ = ZSetType(self.form(relation.name).schema, self._is_set(relation))
@@ -185,6 +191,8 @@ class Lowered:
     def _plain(self, relation: Relation) -> Definition:
         scope, before = self._scope(), len(self.inspected)
         node = self._union(relation, scope)
+        if not self._is_set(relation):
+            node = scope.builder.add(Keep(catalog_name(relation.name)), node)
         scope.builder.add(ops.Sink(catalog_name(relation.name)), node)
         return Definition((self._view(relation), *self._looked(relation, before)), scope.builder.build())
 

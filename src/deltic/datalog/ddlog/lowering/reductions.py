@@ -21,7 +21,7 @@ Function = Literal["count", "sum", "min", "max", "first"]
 
 _COUNT = t.Bit(64)
 _EXTREMES = {"min": False, "group_min": False, "first": False, "group_first": False, "max": True, "group_max": True}
-_KEYS, _COUNTS = frozenset(("key", "group_key")), frozenset(("count_distinct", "group_count_distinct"))
+_KEYS, _COUNTS = frozenset(("key", "group_key")), frozenset(("count_distinct", "group_count_distinct", "size"))
 _MEASURED = frozenset(("sum_of", "count", "any", "all", "arg_min", "arg_max"))
 
 
