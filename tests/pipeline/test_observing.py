@@ -71,12 +71,12 @@ def test_a_query_reads_the_columns_that_it_needs(pipeline, monkeypatch):
 @pytest.mark.parametrize(
     ("query", "reason"),
     [
-        ("SELECT * FROM tt", "Table with name tt does not exist"),
+        ("SELECT * FROM tt", "there is no table or view tt"),
         ("SELECT nothing FROM t", "nothing"),
         ("SELECT", "the query cannot be answered: Parser Error"),
         ("CREATE TABLE x (a INT)", "answers one SELECT"),
         ("SELECT 1; SELECT 2", "answers one SELECT"),
-        ("SELECT * FROM pipeline", "does not exist"),
+        ("SELECT * FROM pipeline", "there is no table or view pipeline"),
     ],
 )
 def test_queries_that_are_none(pipeline, query, reason):

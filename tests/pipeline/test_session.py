@@ -192,6 +192,13 @@ def test_forms_of_rows(pipeline):
         (lambda p: p.sql("SELECT CAST(1 AS DECIMAL(3, 1)) / 0"), " / 0 is undefined"),
         (lambda p: p.sql("SELECT CAST(1 AS FOO)"), "<sql>:1:18: there is no type FOO"),
         (lambda p: p.function(len), "has no name for SQL and Datalog: write function(name, body, …)"),
+        (lambda p: p.query("SELECT * FROM folows"), "there is no table or view folows; did you mean `follows`?"),
+        (
+            lambda p: deltic.Pipeline(retain="all"),
+            "retain is 'all'; it is a number of epochs",
+        ),
+        (lambda p: deltic.Pipeline(switch="x"), "switch is 'x'; it is a part of a bootstrap's work: 0 or more"),
+        (lambda p: deltic.Pipeline(timeout=-1), "timeout is -1; it is a number of seconds: 0 or more"),
         (lambda p: p.transaction("ignore"), "there is no policy for conflicts 'ignore'"),
         (lambda p: p.transaction().insert("follows", []), "the transaction has not begun: use it as `with"),
         (lambda p: insert(p).insert("follows", []), "the transaction has been committed: open another one"),

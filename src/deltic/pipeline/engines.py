@@ -16,7 +16,7 @@ from deltic.engine.placed import Place
 from deltic.engine.protocol import Engine
 from deltic.engine.resources import Resources
 from deltic.errors import DelticError
-from deltic.pipeline.names import check_choice, find
+from deltic.pipeline.names import check_choice, check_least, find
 from deltic.pipeline.shards import Shards, task_memory
 
 if TYPE_CHECKING:
@@ -43,10 +43,8 @@ class Maintenance:
         for strategy in (self.default, *self.chosen.values()):
             check_choice(strategy, "strategy", get_args(StrategyName))
         check_choice(self.refresh, "refresh policy", get_args(RefreshName))
-        if not self.switch >= 0:
-            raise DelticError(f"switch is {self.switch}; it is a part of a bootstrap's work: 0 or more")
-        if self.iteration_limit < 1:
-            raise DelticError(f"iteration_limit is {self.iteration_limit}; it is a number of iterations: 1 or more")
+        check_least(self.switch, "switch", 0, "a part of a bootstrap's work", whole=False)
+        check_least(self.iteration_limit, "iteration_limit", 1, "a number of iterations")
 
     @property
     def default(self) -> StrategyName:

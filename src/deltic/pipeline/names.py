@@ -1,10 +1,12 @@
-"""Tables and views by name, with errors that know the nearest one."""
+"""What a user names: tables, views, choices and numbers, with errors that know the nearest name."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from math import nan
+from operator import index
 from pathlib import Path
-from typing import TypeVar
+from typing import SupportsIndex, TypeVar
 
 from deltic.errors import DelticError, did_you_mean
 
@@ -34,6 +36,15 @@ def check_choice(value: str, kind: str, choices: Sequence[str]) -> None:
     """Raises DelticError unless `value` is one of the choices."""
     if value not in choices:
         raise DelticError(f"there is no {kind} {value!r}; {did_you_mean(value, choices) or _all(choices)}")
+
+
+def check_least(value: object, name: str, least: int, meaning: str, whole: bool = True) -> None:
+    """Raises DelticError unless `value` is a number, a `whole` one if it must be, and `least` or more."""
+    number: float = index(value) if isinstance(value, SupportsIndex) else nan
+    if isinstance(value, float) and not whole:
+        number = value
+    if isinstance(value, bool) or not number >= least:
+        raise DelticError(f"{name} is {value!r}; it is {meaning}: {least} or more")
 
 
 def _all(known: Iterable[str]) -> str:

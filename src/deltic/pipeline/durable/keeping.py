@@ -85,9 +85,7 @@ class Keeping:
 
     def refuse_change(self) -> None:
         """Raises DelticError where nothing may change: the pipeline is closed, or its state is only read."""
-        if self._is_closed:
-            raise DelticError("the pipeline is closed: open its state with another one")
-        if self.state is not None:
+        if self._is_closed or self.state is not None:
             self._writable("a change")
 
     def moment(self, state: State, epochs: Epochs) -> Moment:
@@ -109,6 +107,8 @@ class Keeping:
 
     def _writable(self, what: str) -> State:
         """The state, to be written to; raises DelticError where there is none."""
+        if self._is_closed:
+            raise DelticError("the pipeline is closed: open its state with another one")
         if self.state is None:
             raise DelticError(f"{what}: the pipeline keeps no state; open it with state=DIRECTORY")
         if self.state.readonly:

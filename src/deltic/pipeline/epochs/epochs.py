@@ -23,6 +23,7 @@ from deltic.pipeline.epochs.clock import Clock
 from deltic.pipeline.epochs.history import History
 from deltic.pipeline.epochs.keys import check_keys
 from deltic.pipeline.epochs.lateness import Admitted, Door, Mask
+from deltic.pipeline.names import check_least
 from deltic.pipeline.observing import log_epoch
 from deltic.pipeline.reading.reading import Published
 
@@ -63,8 +64,9 @@ class Epochs:
         log: Callable[[Prepared, Logged], None],
         clock: Clock,
     ) -> None:
-        if retain < 1:
-            raise DelticError(f"retain is {retain}; it is a number of epochs, the last one included: 1 or more")
+        check_least(retain, "retain", 1, "a number of epochs, the last one included")
+        if timeout is not None:
+            check_least(timeout, "timeout", 0, "a number of seconds", whole=False)
         self.engine = engine
         self._retain, self._timeout = retain, timeout
         self._section = CriticalSection()

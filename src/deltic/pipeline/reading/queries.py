@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from deltic.circuit.types import Schema
-from deltic.errors import DelticError
+from deltic.errors import DelticError, did_you_mean
 
 if TYPE_CHECKING:
     import duckdb
@@ -34,7 +34,20 @@ def answer(text: str, schemas: Mapping[str, Schema], read: Read) -> pa.Table:
                 connection.register(name, _table(name, schemas[name], columns, read))
             return connection.sql(text).to_arrow_table()
         except duckdb.Error as error:
-            raise DelticError(f"the query cannot be answered: {error}") from None
+            raise DelticError(f"the query cannot be answered: {_told(connection, text, schemas, error)}") from None
+
+
+def _told(connection: duckdb.DuckDBPyConnection, text: str, schemas: Mapping[str, Schema], error: duckdb.Error) -> str:
+    """What is wrong with a question, by itself: without what was put around it, and among the names that there are."""
+    import duckdb
+
+    if (missing := re.search(r"Table with name (\S+) does not exist", str(error))) is not None:
+        return f"there is no table or view {missing[1]}; {did_you_mean(missing[1], schemas) or 'CREATE it first'}"
+    try:
+        connection.sql(text)
+    except duckdb.Error as plain:
+        return str(plain)
+    return str(error)
 
 
 def _used(connection: duckdb.DuckDBPyConnection, text: str, schemas: Mapping[str, Schema]) -> list[str]:
