@@ -42,7 +42,7 @@ def lower_from(select: exp.Select, scope: Scope) -> Rows:
         rows = _joined(rows, join, scope)
     for lateral in select.args.get("laterals") or ():
         rows = lateral_view(lateral, rows, scope)
-    _check_aliases(rows, select, scope)
+    _check_aliases(select, scope)
     return rows
 
 
@@ -271,7 +271,7 @@ def _merged(a: Attribute, b: Attribute, how: str) -> Typed:
     return Typed(either, replace(values[0].type, nullable=all(v.type.nullable for v in values)))
 
 
-def _check_aliases(rows: Rows, select: exp.Select, scope: Scope) -> None:
+def _check_aliases(select: exp.Select, scope: Scope) -> None:
     """Raises ProgramError where two relations have one name."""
     items = [select.args["from_"].this, *(join.this for join in select.args.get("joins") or ())]
     known: set[str] = set()

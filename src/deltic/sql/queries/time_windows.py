@@ -72,7 +72,7 @@ class TimeWindows:
         if not 2 <= len(call.expressions) <= (4 if name == "window" else 2):
             raise self._source.error(call, f"it is written {wanted}")
         time, *lengths = call.expressions
-        found = _time_column(values, time, call)
+        found = _time_column(values, time)
         spans = [_length(length, values) for length in lengths]
         if name == "session_window":
             return sessions(values, found, _positive(spans[0], lengths[0], self._source), self._partition(call, keys))
@@ -188,7 +188,7 @@ def sessions(values: Values, time: Typed, gap: int, keys: Sequence[str]) -> Wind
 # What is written
 
 
-def _time_column(values: Values, node: exp.Expression, call: exp.Expression) -> Typed:
+def _time_column(values: Values, node: exp.Expression) -> Typed:
     """The column of the rows' times; from then on there are no rows without one."""
     source = values.scope.source
     found = values.column(values.typed(prepared(node, values)), "time")
@@ -247,7 +247,7 @@ def windowed(call: exp.Anonymous, scope: Scope) -> Rows:
     if partition and name != "SESSION":
         raise source.error(partition[0], f"{name} has no PARTITION BY", "leave it out")
     keys = [values.column(values.typed(key), "key").name for key in partition]
-    time = _time_column(values, descriptor.expressions[0], call)
+    time = _time_column(values, descriptor.expressions[0])
     spans = [_length(length, values) for length in lengths]
     if name == "SESSION":
         window = sessions(values, time, _positive(spans[0], call, source), keys)
