@@ -6,6 +6,7 @@ at everything: each program ends within seconds, and with joins that do not find
 
 from __future__ import annotations
 
+import codecs
 import itertools
 import math
 from collections import Counter
@@ -384,3 +385,43 @@ def sorting():
     for x in sorted({i * 7919 % 1009 for i in range(200)}, reverse=True):
         made = f"[{x}, {made}]"
     return {"sorted.csv": [made]}
+
+
+@expected
+def tic_tac_toe():
+    rows_of_three = [
+        *((i, i + 1, i + 2) for i in (0, 3, 6)),
+        *((i, i + 3, i + 6) for i in range(3)),
+        (0, 4, 8),
+        (2, 4, 6),
+    ]
+
+    def is_won(board):
+        return any(board[a] and board[a] == board[b] == board[c] for a, b, c in rows_of_three)
+
+    boards, wanted = {(0,) * 9}, []
+    for move in range(10):
+        wanted.append((move, len(boards), sum(map(is_won, boards))))
+        boards = {
+            (*board[:place], move % 2 + 1, *board[place + 1 :])
+            for board in boards
+            for place in range(9)
+            if not board[place] and not is_won(board)
+        }
+    return {"stat.csv": lines(wanted)}
+
+
+@expected
+def recoding():
+    texts = ["aaabbc", "hello, world", "a,b,,c"]
+    parts = [(text, text.split(",")) for text in texts]
+    starts = [
+        (text, -1 + sum(len(part) + 1 for part in found[:i]), found[i])
+        for text, found in parts
+        for i in range(len(found))
+    ]
+    return {
+        "enc.csv": lines((text, "".join(f"{c}{len([*run])}" for c, run in itertools.groupby(text))) for text in texts),
+        "rot.csv": lines((text, codecs.encode(text, "rot13")) for text in texts),
+        "part.csv": lines(starts),
+    }
