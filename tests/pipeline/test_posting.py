@@ -136,6 +136,33 @@ def test_changes_by_key_of_a_dataframe_do_not_pass_the_driver(spark, tmp_path):
 
 
 @pytest.mark.slow
+def test_changes_by_key_of_dataframes_one_after_the_other(spark, tmp_path):
+    """A job settles them, or the driver, where they are few; both tell what is late, by a time beside the key."""
+    shards = Shards(2, directory=tmp_path / "shards", executor="job")
+    pipelines = [deltic.Pipeline(spark, engine="spark", shards=shards) for _ in range(2)]
+    found = []
+    for pipeline, few in zip(pipelines, (1 << 16, 1 << 30), strict=True):
+        pipeline.sql(
+            "CREATE TABLE visit (id BIGINT NOT NULL PRIMARY KEY, at TIMESTAMP LATENESS INTERVAL 1 HOUR, page STRING);"
+            "CREATE VIEW pages AS SELECT page, count(*) AS n FROM visit GROUP BY page"
+        )
+        pipeline._epochs.engine._engine._few = few
+        hours = spark.range(80_000, numPartitions=3).selectExpr(
+            "id", "timestamp_seconds(1000000 + id) AS at", "concat('p', id % 5) AS page"
+        )
+        with pipeline.transaction() as change:
+            change.upsert("visit", hours)
+        with pipeline.transaction() as change:
+            change.upsert("visit", hours.selectExpr("id + 40000 AS id", "at + INTERVAL 11 HOURS AS at", "page"))
+            change.update("visit", hours.where("id % 2 = 0").selectExpr("id", "'even' AS page"))
+            change.delete("visit", [(79_999,)])
+        (late,) = change.report.late
+        found.append((change.report.rows_in, late.count, late.rows.num_rows, pipeline.watermarks))
+    assert found[0] == found[1]
+    same(pipelines, "pages")
+
+
+@pytest.mark.slow
 def test_sources_of_spark_are_loaded_by_tasks(spark, tmp_path):
     frame = spark.range(1, 500).selectExpr("id", "concat('n', id % 9) AS name", "id % 4 AS version")
     frame.createOrReplaceTempView("posted_orders")

@@ -38,11 +38,14 @@ class Conflict:
 class TableError(ChangeError, ABC):
     """Changes of one table that do not fit, as each part of the table tells of its own.
 
-    Of errors of several kinds the one of least `rank` is told: that which is found first where there are no parts.
+    Of errors of several kinds the one of least `rank` is told, of the first of several changes: that which is found
+    first where there are no parts.
     """
 
     rank: ClassVar[int]
     table: str
+    turn: int = 0
+    """Which of several changes it is that does not fit."""
 
     @abstractmethod
     def beside(self, others: Sequence[Self]) -> Self:
@@ -82,7 +85,7 @@ class KeysError(TableError):
         super().__init__(self._text())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.table, self.told, self.total, self.what)
+        return type(self), (self.table, self.told, self.total, self.what), {"turn": self.turn}
 
     def beside(self, others: Sequence[Self]) -> Self:
         same = [self, *(other for other in others if other.what == self.what)]
@@ -145,8 +148,8 @@ def joined(errors: Sequence[DelticError]) -> DelticError:
     if not isinstance(first, TableError):
         return first
     own = [error for error in errors if isinstance(error, TableError)]
-    least = min(own, key=lambda error: error.rank)
-    same = [error for error in own if type(error) is type(least) and error.table == least.table]
+    least = min(own, key=lambda error: (error.turn, error.rank))
+    same = [error for error in own if (type(error), error.turn, error.table) == (type(least), least.turn, least.table)]
     return same[0].beside(same[1:])
 
 

@@ -3,6 +3,7 @@
 In a batch such rows have UPSERT or BY_KEY in the place of a weight. What they amount to depends on the rows that the
 table has, so that it is found out where these are: in this process, or on the shard that has all rows of a key. Of
 a key that is named so the last row counts, as in a log: ORDER tells which one that is, where a batch is in parts.
+A transaction makes several changes of a table one after the other: each counts for what those before it have made.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ ORDER = "order\0"
 Mask = npt.NDArray[np.bool_]
 LookUp = Callable[[pa.Table], pa.Table]
 """The rows of a table that have one of these keys."""
+AreLate = Callable[[pa.Table], Mask]
+"""Which of these keys have a time that is before the watermark."""
 
 
 @runtime_checkable
@@ -59,6 +62,35 @@ class Keyed:
 
 
 @dataclass(frozen=True)
+class RowChange:
+    """Rows of a table with weights, in whose place may stand that they are about their keys.
+
+    With `updates`, the columns of the key and some others, the rows that have these keys get these values.
+    """
+
+    table: str
+    rows: Batch
+    updates: tuple[str, ...] = ()
+
+    @property
+    def is_by_key(self) -> bool:
+        """Whether rows may be about their keys."""
+        rows = self.rows
+        is_said = bool(are_by_key(rows.table).any()) if isinstance(rows, TableBatch) else bool(key_of(rows))
+        return is_said or bool(self.updates)
+
+    def parts(self, table: Keyed) -> Iterator[pa.Table | KeyedChange]:
+        """What it does, one after the other: rows with weights, and rows by key. Raises UnorderedKeys."""
+        rows = self.rows.to_arrow()
+        if not isinstance(self.rows, TableBatch):
+            rows = in_order(table, rows)
+        if self.updates:
+            yield KeyedChange("update", table.name, rows.select(self.updates))
+        else:
+            yield from changes_by_key(table, rows)
+
+
+@dataclass(frozen=True)
 class KeyedChange:
     """Rows of a table by its key: those that come in place of what has it, keys of what goes, or other values."""
 
@@ -73,6 +105,11 @@ class KeyedChange:
     def needs_rows(self) -> bool:
         """Whether a key that no row has is a conflict."""
         return self.kind != "upsert" and not self.may_be_absent
+
+    def spread(self, schema: pa.Schema) -> pa.Table:
+        """The same as rows of a batch of a table of this schema, each with its place."""
+        rows = with_weights(keys_as_rows(self.rows, schema), BY_KEY if self.kind == "delete" else UPSERT)
+        return with_order(rows)
 
 
 def changes_by_key(table: Keyed, rows: pa.Table) -> Iterator[pa.Table | KeyedChange]:
@@ -114,15 +151,44 @@ def weighted(table: Keyed, rows: pa.Table, look_up: LookUp, conflicts: Conflicts
     """
     parts = [rows.slice(0, 0)]
     for change in changes_by_key(table, rows):
-        if isinstance(change, KeyedChange):
-            held = look_up(change.rows.select(table.key))
-            found, absent = settled(change, table.key, held, parts)
-            if conflicts == "error" and absent is not None:
-                raise absent_keys(change, absent)
-            parts.append(found)
-        else:
-            parts.append(change)
+        parts.append(amount(table, change, parts, look_up, conflicts))
     return pa.concat_tables(parts)
+
+
+def amount(
+    table: Keyed,
+    change: pa.Table | KeyedChange,
+    before: Sequence[pa.Table],
+    look_up: LookUp,
+    conflicts: Conflicts,
+    are_late: AreLate | None = None,
+) -> pa.Table:
+    """What a change amounts to, as rows with weights, behind those of `before`; `look_up` finds what there is.
+
+    Keys that nobody has and that `are_late` may have been forgotten: they go on, for who tells of what is late. Raises
+    AbsentKeys.
+    """
+    if not isinstance(change, KeyedChange):
+        return change
+    held = look_up(change.rows.select(table.key))
+    rows, absent = settled(change, table.key, held, before)
+    if absent is None or conflicts != "error":
+        return rows
+    late = np.zeros(len(absent), np.bool_) if are_late is None else are_late(absent)
+    if not late.all():
+        raise absent_keys(change, absent.filter(pa.array(~late)))
+    return pa.concat_tables([rows, with_weights(keys_as_rows(absent, held.schema), -1)])
+
+
+def keys_as_rows(keys: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Keys, or some columns more, as rows of a table of this schema, of which nothing else is known."""
+    columns = [keys.column(f.name) if f.name in keys.column_names else pa.nulls(len(keys), f.type) for f in schema]
+    return pa.table(columns, schema=schema)
+
+
+def with_order(rows: pa.Table) -> pa.Table:
+    """The rows of a batch, which are in order, with ORDER."""
+    return rows.append_column(pa.field(ORDER, pa.int64(), nullable=False), pa.array(np.arange(len(rows))))
 
 
 def in_order(table: Keyed, rows: pa.Table) -> pa.Table:

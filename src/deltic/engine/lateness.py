@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
 
 from deltic.engine.conflicts import SHOWN, listed
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from deltic.engine.batches import Batch
 
 # What to do with rows that come too late: leave them out and tell of them, or reject the epoch.
 LatePolicy = Literal["drop", "error"]
@@ -24,19 +27,25 @@ class LateRows:
     """The table's column of times."""
     watermark: Any
     """The least time that was not too late: a date, a datetime or an integer."""
-    rows: pa.Table
-    """All of them, with WEIGHT: those that were to come, and those that were to go."""
+    batch: Batch
+    """All of them: those that were to come, and those that were to go."""
+
+    @property
+    def rows(self) -> pa.Table:
+        """The same in memory, with WEIGHT: what stands in files is read now."""
+        return self.batch.to_arrow()
 
     @property
     def count(self) -> int:
         """How many they are, weights apart."""
-        return int(self.rows.num_rows)
+        return self.batch.count()
 
     @property
     def examples(self) -> list[tuple[Any, ...]]:
         """The first ones by their values, at most ten."""
-        columns = [column.to_pylist() for column in self.rows.slice(0, SHOWN).columns[:-1]]
-        return list(zip(*columns, strict=True))
+        parts = (part.slice(0, SHOWN).columns[:-1] for part in self.batch.parts())
+        rows = (row for columns in parts for row in zip(*(column.to_pylist() for column in columns), strict=True))
+        return list(islice(rows, SHOWN))
 
     @property
     def told(self) -> str:

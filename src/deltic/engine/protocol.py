@@ -22,10 +22,12 @@ if TYPE_CHECKING:
 
     from deltic.calculus.planning import Decision
     from deltic.circuit.graph import Circuit
-    from deltic.engine.batches import Changed
+    from deltic.engine.batches import Batch, Changed
     from deltic.engine.comparing import Beside
     from deltic.engine.image import Image, Saved
+    from deltic.engine.keyed import KeyedChange, RowChange
     from deltic.engine.shards.posted import Posted, Site
+    from deltic.engine.watermark import Watermark
 
 NOTHING: Mapping[str, Changed] = MappingProxyType({})
 """No rows of any table."""
@@ -206,6 +208,16 @@ class Engine(Version, Protocol):
         """What comes and goes so that rows which tasks have written are held in place of others, found by tasks too.
 
         None where this process is to find it; not while an epoch is prepared.
+        """
+        return None
+
+    def settled(
+        self, table: str, changes: Sequence[RowChange | KeyedChange], conflicts: Conflicts, watermark: Watermark | None
+    ) -> Batch | None:
+        """What changes of a table amount to, one after the other, in weights, found by tasks.
+
+        Those before the watermark are apart: the batch is Sifted. None where this process is to find it; not while an
+        epoch is prepared. Raises AbsentKeys and UnorderedKeys.
         """
         return None
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 from uuid import uuid4
 from weakref import finalize
 
@@ -229,7 +229,7 @@ class Posted(Lettered):
     """Rows that tasks have written at a site, whose folder goes with them."""
 
     @classmethod
-    def by(cls, site: Site, run: Callable[[], Iterable[Letter]]) -> Posted:
+    def by(cls, site: Site, run: Callable[[], Iterable[Letter]]) -> Self:
         """What tasks write there that are run now; after an exception nothing of it is left."""
         try:
             letters = run()

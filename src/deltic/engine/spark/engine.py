@@ -9,13 +9,14 @@ from typing import Any, TypeGuard
 from uuid import uuid4
 
 from deltic.circuit.graph import Circuit
-from deltic.engine.batches import Changed, Several, apart
+from deltic.engine.batches import Batch, Changed, Several, apart
 from deltic.engine.changes import Changes, ViewChange
 from deltic.engine.comparing import Beside
 from deltic.engine.conflicts import joined
 from deltic.engine.critical_section import exclusive
 from deltic.engine.files.files import Files
 from deltic.engine.image import Json
+from deltic.engine.keyed import Keyed, KeyedChange, RowChange, with_order
 from deltic.engine.local.storage.run import KeptRun
 from deltic.engine.local.storage.store import Store
 from deltic.engine.prepared import refuse_second
@@ -34,12 +35,14 @@ from deltic.engine.shards.posted import Lettered, Posted, Site, Split
 from deltic.engine.shards.restrict import restrict
 from deltic.engine.shards.room import Outgrown, told_in_rounds
 from deltic.engine.shards.setting import Definition
+from deltic.engine.shards.settlement import Settled, Settlement
 from deltic.engine.shards.shard import Shard
 from deltic.engine.shards.tasks import Outcome, Task, opened, save, store_of, total, wake
 from deltic.engine.spark.compacting import Compacting, RunEach
 from deltic.engine.spark.described import some_of
 from deltic.engine.spark.placement import Executor
 from deltic.engine.spark.rounds import Reached, RoundJobs
+from deltic.engine.watermark import Watermark
 from deltic.program.program import Program
 
 # Runs the tasks of an epoch for so many shards, each with the letters that the one before wrote: those for the driver.
@@ -112,9 +115,7 @@ class SparkEngine(ShardedEngine):
         if self._run_each is None or not self._is_posted(rows, table):
             return None
         refuse_second(self._prepared)
-        if self._ahead:
-            self._write()
-            self._collect_garbage()
+        self._write_for_tasks()
         site, name = self.site(table), self.program.tables[table]
         state = self.plan, self.options, self.files.place
         tasks = [
@@ -123,6 +124,68 @@ class SparkEngine(ShardedEngine):
         ]
         run = self._run_each
         return Posted.by(site, lambda: run(tasks, f"comparison of {table} with its source"))
+
+    @exclusive
+    def settled(
+        self, table: str, changes: Sequence[RowChange | KeyedChange], conflicts: Conflicts, watermark: Watermark | None
+    ) -> Settled | None:
+        """By a job, where more than `few` rows are elsewhere, and all rows of a key are on one shard."""
+        site, run = self.site(table), self._run_each
+        wants_keys = any(isinstance(change, KeyedChange) or change.is_by_key for change in changes)
+        wants_keys = wants_keys or (watermark is not None and watermark.wants_keys)
+        if run is None or site.split.key is None or (wants_keys and not site.has_keys):
+            return None
+        elsewhere = [c.rows for c in changes if isinstance(c, RowChange) and isinstance(c.rows, Lettered)]
+        if sum(rows.count() for rows in elsewhere) <= self._few:
+            return None
+        if not all(self._is_posted(rows, table) for rows in elsewhere):
+            return None
+        refuse_second(self._prepared)
+        self._write_for_tasks()
+        lettered = [self._lettered(change) for change in changes]
+        keyed = Keyed(table, tuple(site.schema.names[column] for column in site.keys))
+        tasks = [
+            Settlement(
+                self.plan,
+                self.options,
+                self.files.place,
+                number,
+                self._states.get(number),
+                self.program.tables[table],
+                keyed,
+                [replace(change, rows=_of_shard(change.rows, number)) for change in lettered],
+                site.nothing,
+                conflicts,
+                watermark,
+                site.posting,
+            )
+            for number in range(self.options.shards)
+        ]
+        found = Settled.by(site, lambda: run(tasks, f"settlement of the changes of {table}"))
+        for rows in (change.rows for change in lettered if isinstance(change.rows, Posted)):
+            found.told.read += rows.told.read
+            found.told.written += rows.told.written
+        return found
+
+    def _lettered(self, change: RowChange | KeyedChange) -> RowChange:
+        """A change of a table as its rows stand in letters: those of this process are written for shards now."""
+        if isinstance(change, RowChange) and isinstance(change.rows, Lettered):
+            return change
+        site, updates = self.site(change.table), tuple[str, ...]()
+        if isinstance(change, KeyedChange):
+            updates = tuple(change.rows.column_names) if change.kind == "update" else ()
+            site, rows = site.by_key(True), change.spread(site.schema.to_arrow())
+        elif change.is_by_key:
+            site, rows = site.by_key(True), with_order(change.rows.to_arrow())
+        else:
+            rows = change.rows.to_arrow()
+        return RowChange(change.table, Posted.by(site, lambda: site.posting.of(lambda files: [(rows, None)])), updates)
+
+    def _write_for_tasks(self) -> None:
+        """Let tasks that come before the next epoch find the committed state in files."""
+        if self._ahead:
+            self._write()
+            self._collect_garbage()
 
     def _execute(self, changes: Mapping[str, Changed], conflicts: Conflicts) -> Executed:
         return self._job(changes, conflicts) if self.executor == "job" else self._in_process(changes, conflicts)
@@ -369,6 +432,11 @@ class SparkEngine(ShardedEngine):
         What they name no more goes with the next epoch.
         """
         self._states = {**self._states, **states}
+
+
+def _of_shard(rows: Batch, number: int) -> Lettered:
+    assert isinstance(rows, Lettered)
+    return rows.of_shard(number)
 
 
 def _nothing() -> None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 
 from deltic.circuit.graph import Circuit
-from deltic.engine.batches import Changed, apart, rows_of
+from deltic.engine.batches import Batch, Changed, apart, rows_of
 from deltic.engine.comparing import Beside
 from deltic.engine.critical_section import CriticalSection, exclusive
 from deltic.engine.image import Image, Saved
+from deltic.engine.keyed import KeyedChange, RowChange
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.placed import Placed
 from deltic.engine.prepared import Prepared, prepared_by, refuse_second
@@ -20,6 +21,7 @@ from deltic.engine.shards.posted import Posted, Site
 from deltic.engine.spark.engine import SparkEngine
 from deltic.engine.spark.moving import Movable, move
 from deltic.engine.spark.placement import Executor, Held, Home, Placement, home_of, kind_of
+from deltic.engine.watermark import Watermark
 from deltic.errors import DelticError, UnsupportedError
 from deltic.program.memory import remembered
 
@@ -156,15 +158,26 @@ class PlacedEngine(Engine):
         return self._local(self.circuit)
 
     def site(self, table: str) -> Site | None:
-        """That of shards where a job may have the next epoch: it is their state, or there are no rows yet."""
+        shards = self._by_tasks()
+        return None if shards is None else shards.site(table)
+
+    def _by_tasks(self) -> SparkEngine | None:
+        """The shards where a job may have the next epoch: they have the state, or there are no rows yet."""
         if "job" not in self.placement.places:
             return None
         if isinstance(self._engine, SparkEngine):
-            return self._engine.site(table)
+            return self._engine
         if any(self._measured().rows.values()):
             return None
         self._ready = self._ready or self._shards(self.circuit)
-        return self._ready.site(table)
+        return self._ready
+
+    @exclusive
+    def settled(
+        self, table: str, changes: Sequence[RowChange | KeyedChange], conflicts: Conflicts, watermark: Watermark | None
+    ) -> Batch | None:
+        shards = self._by_tasks()
+        return None if shards is None else shards.settled(table, changes, conflicts, watermark)
 
     @exclusive
     def compared(self, table: str, rows: Posted, beside: Beside) -> Posted | None:

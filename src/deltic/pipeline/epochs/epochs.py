@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from types import TracebackType
@@ -22,17 +22,17 @@ from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.epochs.clock import Clock
 from deltic.pipeline.epochs.history import History
 from deltic.pipeline.epochs.keys import check_keys
-from deltic.pipeline.epochs.lateness import Admitted, Door, Mask
+from deltic.pipeline.epochs.lateness import Admitted, Door
 from deltic.pipeline.names import check_least
 from deltic.pipeline.observing import log_epoch
 from deltic.pipeline.reading.reading import Published
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from deltic.catalog import Table
     from deltic.engine.comparing import Beside
+    from deltic.engine.keyed import AreLate, KeyedChange, RowChange
     from deltic.engine.shards.posted import Posted, Site
+    from deltic.engine.watermark import Watermark
 
 Batches = Mapping[str, Batch]
 
@@ -170,9 +170,17 @@ class Epochs:
         with self.writing():
             return self.engine.compared(table.name, rows, beside)
 
-    def are_late(self, table: Table, keys: pa.Table) -> Mask:
-        """Which keys of a table are of rows that are too late to change, whether they are there or not."""
-        return self._door.are_late(self._last.definitions.catalog, table, keys, self.engine.version)
+    def settled(self, conflicts: Conflicts, table: Table, changes: Sequence[RowChange | KeyedChange]) -> Batch | None:
+        """What changes of a table amount to, one after the other, as shards find it; None where this process is to."""
+        return self.engine.settled(table.name, changes, conflicts, self._watermark(table))
+
+    def are_late(self, table: Table) -> AreLate | None:
+        """Tells of keys of a table which are of rows that are too late to change, whether they are there or not."""
+        watermark = self._watermark(table)
+        return None if watermark is None else watermark.before
+
+    def _watermark(self, table: Table) -> Watermark | None:
+        return self._door.watermark(self._last.definitions.catalog, table, self.engine.version)
 
     def commit(self, epoch: Prepared, logged: Logged) -> EpochResult:
         """Make a prepared epoch real: this is where it happens, and the last place where an interrupt prevents it.

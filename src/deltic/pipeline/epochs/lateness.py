@@ -11,23 +11,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from deltic.catalog import Catalog, Table
 from deltic.circuit.types import Type
 from deltic.engine.batches import Batch, TableBatch
 from deltic.engine.lateness import LatePolicy, LateRows
-from deltic.engine.numbering import row_numbers
-from deltic.engine.protocol import WEIGHT
 from deltic.engine.version import Version
+from deltic.engine.watermark import Sifted, Watermark, as_numbers
 from deltic.errors import LateError
 from deltic.pipeline.io.parsed import arrow_schema
 
 Batches = Mapping[str, Batch]
-Mask = npt.NDArray[np.bool_]
 # The watermarks of tables, in the units of their columns; none of a table that has had no row with a time.
 Marks = Mapping[str, int]
 
@@ -57,25 +52,21 @@ class Door:
         marks = self.marks(catalog, version)
         kept, ticks, late, after = dict(batches), dict[str, TableBatch](), [], dict(marks)
         for name, table in timed.items():
-            batch, mark = batches[name], marks.get(name)
-            if mark is not None and any(_before(table, rows, mark).any() for rows in batch.parts()):
-                rows = batch.to_arrow()
-                gone = _late(table, rows, mark)
-                late.append(LateRows(name, _column(table), _scalar(table, mark), rows.filter(pa.array(gone))))
-                batch = kept[name] = TableBatch(rows.filter(pa.array(~gone)))
-            if (risen := _risen(table, batch, mark)) is not None:
+            watermark = _watermark(table, marks.get(name))
+            kept[name], gone = _sifted(watermark, batches[name])
+            if gone is not None:
+                assert watermark.least is not None
+                late.append(LateRows(name, watermark.column, _scalar(table, watermark.least), gone))
+            if (risen := _risen(table, watermark, kept[name])) is not None:
                 after[name] = risen
-                ticks.update(_tick(table, mark, risen))
+                ticks.update(_tick(table, watermark.least, risen))
         if late and policy == "error":
             raise late_error(late)
         return Admitted(kept, ticks, tuple(late), after)
 
-    def are_late(self, catalog: Catalog, table: Table, keys: pa.Table, version: Version) -> Mask:
-        """Which of the keys of a table have a time that is before the watermark."""
-        if table.lateness is None or _column(table) not in table.key:
-            return np.zeros(len(keys), np.bool_)
-        mark = self.marks(catalog, version).get(table.name)
-        return np.zeros(len(keys), np.bool_) if mark is None else _before(table, keys, mark)
+    def watermark(self, catalog: Catalog, table: Table, version: Version) -> Watermark | None:
+        """That of a table in a version; None for one without a lateness."""
+        return None if table.lateness is None else _watermark(table, self.marks(catalog, version).get(table.name))
 
     def remember(self, version: Version, marks: Marks | None) -> None:
         """Know the watermarks of a version, where they are known, without a look into it."""
@@ -102,46 +93,34 @@ def late_error(late: list[LateRows]) -> LateError:
     return LateError(f'{told}; nothing was changed. Leave them out, or pass late="drop", which does so and tells it.')
 
 
-def _late(table: Table, rows: pa.Table, mark: int) -> Mask:
-    """Which changes are before the watermark, or of a key that has one which is."""
-    gone = _before(table, rows, mark)
-    if table.key and _column(table) not in table.key:
-        numbers = row_numbers(rows, table.key)
-        gone = np.isin(numbers, numbers[gone])
-    return gone
+def _watermark(table: Table, least: int | None) -> Watermark:
+    return Watermark(_column(table), table.key, least)
 
 
-def _before(table: Table, rows: pa.Table, mark: int) -> Mask:
-    """Which rows have a time before the watermark."""
-    found: Mask = np.asarray(pc.fill_null(pc.less(_numbers(rows.column(_column(table))), mark), False))
-    return found
+def _sifted(watermark: Watermark, batch: Batch) -> tuple[Batch, Batch | None]:
+    """The changes that are not too late, and those that are, if there are any."""
+    if isinstance(batch, Sifted):
+        return batch, batch.late if batch.late.count() else None
+    if not any(watermark.before(rows).any() for rows in batch.parts()):
+        return batch, None
+    rows = batch.to_arrow()
+    gone = watermark.late(rows)
+    return TableBatch(rows.filter(pa.array(~gone))), TableBatch(rows.filter(pa.array(gone)))
 
 
-def _risen(table: Table, batch: Batch, mark: int | None) -> int | None:
+def _risen(table: Table, watermark: Watermark, batch: Batch) -> int | None:
     """The watermark that the rows which come lead to, where it is above what there was."""
     assert table.lateness is not None
-    latest = [time for rows in batch.parts() if (time := _latest(table, rows)) is not None]
-    if not latest:
+    if (latest := watermark.latest(batch)) is None:
         return None
-    found = max(latest) - table.lateness.length
-    return found if found >= _LEAST[_type(table)] and (mark is None or found > mark) else None
-
-
-def _latest(table: Table, rows: pa.Table) -> int | None:
-    """The latest time of the rows that come."""
-    come = rows.filter(pc.greater(rows.column(WEIGHT), 0))
-    found: int | None = pc.max(_numbers(come.column(_column(table)))).as_py()
-    return found
+    found = latest - table.lateness.length
+    is_above = watermark.least is None or found > watermark.least
+    return found if found >= _LEAST[_type(table)] and is_above else None
 
 
 def _column(table: Table) -> str:
     assert table.lateness is not None
     return table.lateness.column
-
-
-def _numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Times as integers, in the unit of their column."""
-    return column.cast(pa.int32()).cast(pa.int64()) if pa.types.is_date32(column.type) else column.cast(pa.int64())
 
 
 def _type(table: Table) -> Type:
@@ -183,6 +162,6 @@ def _read(catalog: Catalog, version: Version) -> Iterator[tuple[str, int]]:
     """The watermarks that there are."""
     for name, table in catalog.tables.items():
         if (mark := table.watermark) is not None:
-            times = _numbers(version.read(mark.name, table=True).column(0))
+            times = as_numbers(version.read(mark.name, table=True).column(0))
             if len(times):
                 yield name, int(times[0].as_py())

@@ -6,40 +6,34 @@ the tables as the transaction has made them so far.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from itertools import groupby
 
 import pyarrow as pa
 
 from deltic.catalog import Table
-from deltic.circuit.types import Schema
-from deltic.engine.batches import Batch, Several, TableBatch, with_weights
-from deltic.engine.keyed import Keyed, KeyedChange, Mask, absent_keys, changes_by_key, in_order, key_of, settled
+from deltic.engine.batches import Batch, Several, TableBatch
+from deltic.engine.keyed import AreLate, Keyed, KeyedChange, RowChange, amount
 from deltic.engine.prepared import Prepared
 from deltic.engine.protocol import Conflicts
 from deltic.engine.version import Version
+from deltic.engine.watermark import Sifted
 from deltic.sql.statements.effect import Effect
 
 Batches = Mapping[str, Batch]
-
-
-@dataclass(frozen=True)
-class RowChange:
-    """Rows of a table with weights."""
-
-    table: str
-    rows: Batch
-
-
 Operation = RowChange | KeyedChange | Effect
+Settle = Callable[[Table, Sequence[RowChange | KeyedChange]], Batch | None]
+"""What changes of a table amount to, one after the other, as shards find it; None where this process is to."""
 
 
 class ChangeManager:
     """Turns operations, in their order, into one batch for each table.
 
     `version` has the tables before them. `prepare` computes an epoch of batches, to see what they lead to, and
-    `evaluate` the changes of a table by a statement; `are_late` tells of keys whether nothing may change what has them.
+    `evaluate` the changes of a table by a statement; `are_late` tells of keys of a table whether nothing may change
+    what has them. What tasks have written `settle` has shards look through, where they can.
     """
 
     def __init__(
@@ -49,37 +43,69 @@ class ChangeManager:
         conflicts: Conflicts,
         prepare: Callable[[Batches], Prepared],
         evaluate: Callable[[Effect, Version], Sequence[pa.Table]],
-        are_late: Callable[[Table, pa.Table], Mask],
+        are_late: Callable[[Table], AreLate | None],
+        settle: Settle,
     ) -> None:
         self._tables, self._version, self._conflicts = tables, version, conflicts
-        self._prepare, self._evaluate, self._are_late = prepare, evaluate, are_late
+        self._prepare, self._evaluate, self._are_late, self._settle = prepare, evaluate, are_late, settle
+        self._counts = Counter[str]()
         self._parts: dict[str, list[Batch]] = {}
 
     def batches(self, operations: Sequence[Operation]) -> dict[str, Batch]:
         """What the operations amount to. Raises ChangeError and DataError for what they cannot do."""
-        for operation in self._settled(operations):
-            if isinstance(operation, RowChange):
-                self._add(operation.table, operation.rows)
-            elif isinstance(operation, KeyedChange):
-                self._add(operation.table, TableBatch(self._by_key(operation)))
+        self._counts.update(operation.table for operation in operations)
+        for is_effect, stretch in groupby(operations, lambda operation: isinstance(operation, Effect)):
+            if is_effect:
+                self._take_effects(stretch)
             else:
-                for rows in self._evaluated(operation):
-                    self._add(operation.table, TableBatch(rows))
+                self._change(stretch)
         return self._gathered()
 
-    def _settled(self, given: Sequence[Operation]) -> Iterator[Operation]:
-        """The operations; rows by key that tasks have written are read where they are not all that changes a table."""
-        counts = Counter(operation.table for operation in given)
-        for operation in given:
-            if isinstance(operation, RowChange) and key_of(operation.rows) and counts[operation.table] > 1:
-                table = self._tables[operation.table]
-                rows = in_order(Keyed(table.name, table.key), operation.rows.to_arrow())
-                yield from operations(table, TableBatch(rows))
+    def _take_effects(self, effects: Iterable[Operation]) -> None:
+        for effect in effects:
+            assert isinstance(effect, Effect)
+            for rows in self._evaluated(effect):
+                self._add(effect.table, TableBatch(rows))
+
+    def _change(self, changes: Iterable[Operation]) -> None:
+        """Make changes of tables between which no statement looks at any."""
+        by_table = defaultdict[str, list[RowChange | KeyedChange]](list)
+        for change in changes:
+            assert not isinstance(change, Effect)
+            by_table[change.table].append(change)
+        for name, own in by_table.items():
+            table = self._tables[name]
+            if (found := self._elsewhere(table, own)) is not None:
+                self._add(name, found)
             else:
-                yield operation
+                self._change_here(table, own)
+
+    def _elsewhere(self, table: Table, changes: Sequence[RowChange | KeyedChange]) -> Batch | None:
+        """What changes amount to that this process does not look through; None where it is to.
+
+        Those are changes with rows that tasks have written, where no others are of the table.
+        """
+        if self._counts[table.name] > len(changes) or all(map(_is_here, changes)):
+            return None
+        first, is_timed = changes[0], table.lateness is not None
+        if len(changes) == 1 and isinstance(first, RowChange) and not first.updates and not is_timed:
+            return first.rows
+        return self._settle(table, changes) if is_timed or any(map(_is_by_key, changes)) else None
+
+    def _change_here(self, table: Table, changes: Sequence[RowChange | KeyedChange]) -> None:
+        keyed = Keyed(table.name, table.key)
+        look_up, are_late = partial(self._version.lookup_all, table.name), self._are_late(table)
+        for change in changes:
+            if isinstance(change, RowChange) and not (_is_here(change) or _is_by_key(change)):
+                self._add(table.name, change.rows)
+                continue
+            for part in change.parts(keyed) if isinstance(change, RowChange) else [change]:
+                before = [] if isinstance(part, pa.Table) else [p.to_arrow() for p in self._parts.get(table.name, ())]
+                rows = amount(keyed, part, before, look_up, self._conflicts, are_late)
+                self._add(table.name, TableBatch(rows))
 
     def _add(self, table: str, rows: Batch) -> None:
-        if rows.count():
+        if rows.count() or isinstance(rows, Sifted):
             self._parts.setdefault(table, []).append(rows)
 
     def _gathered(self) -> dict[str, Batch]:
@@ -92,30 +118,11 @@ class ChangeManager:
         with self._prepare(self._gathered()) as epoch:
             return self._evaluate(effect, epoch.version)
 
-    def _by_key(self, change: KeyedChange) -> pa.Table:
-        """The rows that go and come, with weights."""
-        table = self._tables[change.table]
-        held = self._version.lookup_all(table.name, change.rows.select(table.key))
-        rows, absent = settled(change, table.key, held, [p.to_arrow() for p in self._parts.get(table.name, ())])
-        if absent is None or self._conflicts != "error":
-            return rows
-        late = self._are_late(table, absent)
-        if not late.all():
-            raise absent_keys(change, absent.filter(pa.array(~late)))
-        return pa.concat_tables([rows, with_weights(keys_as_rows(absent, table.schema), -1)])
+
+def _is_here(change: RowChange | KeyedChange) -> bool:
+    """Whether the rows are in this process."""
+    return isinstance(change, KeyedChange) or isinstance(change.rows, TableBatch)
 
 
-def operations(table: Table, rows: Batch) -> Iterator[RowChange | KeyedChange]:
-    """Changes of a table, with weights or with UPSERT or BY_KEY in their place, as operations."""
-    if not isinstance(rows, TableBatch):
-        yield RowChange(table.name, rows)
-        return
-    for change in changes_by_key(Keyed(table.name, table.key), rows.table):
-        yield change if isinstance(change, KeyedChange) else RowChange(table.name, TableBatch(change))
-
-
-def keys_as_rows(keys: pa.Table, schema: Schema) -> pa.Table:
-    """Keys as rows of a table, of which nothing else is known: they may be forgotten, so that they are told as late."""
-    fields = schema.to_arrow()
-    columns = [keys.column(f.name) if f.name in keys.column_names else pa.nulls(len(keys), f.type) for f in fields]
-    return pa.table(columns, schema=fields)
+def _is_by_key(change: RowChange | KeyedChange) -> bool:
+    return isinstance(change, KeyedChange) or change.is_by_key

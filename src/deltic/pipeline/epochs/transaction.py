@@ -6,6 +6,7 @@ import enum
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -15,14 +16,14 @@ from deltic.catalog import Table
 from deltic.circuit.graph import Circuit
 from deltic.circuit.types import Schema
 from deltic.engine.batches import Changed, TableBatch, with_weights
-from deltic.engine.keyed import BY_KEY, UPSERT, KeyedChange
+from deltic.engine.keyed import BY_KEY, UPSERT, KeyedChange, RowChange
 from deltic.engine.lateness import LatePolicy
 from deltic.engine.prepared import Prepared
 from deltic.engine.protocol import Conflicts, Engine, EpochResult
 from deltic.engine.version import Version
 from deltic.errors import ChangeError, DataError, DelticError
 from deltic.pipeline.epochs.epochs import Batches, Epochs, Logged
-from deltic.pipeline.epochs.operations import ChangeManager, Operation, RowChange, operations
+from deltic.pipeline.epochs.operations import ChangeManager, Operation
 from deltic.pipeline.epochs.report import EpochReport, report_of
 from deltic.pipeline.names import find
 from deltic.pipeline.reading.delta import Delta
@@ -151,7 +152,7 @@ class Transaction:
         self._require(_Phase.OPEN)
         batch = TableBatch(rows) if isinstance(rows, pa.Table) else rows
         if batch.count():
-            self._operations += operations(self._definitions.catalog.tables[table], batch)
+            self._operations.append(RowChange(table, batch))
 
     def add(self, effect: Effect) -> None:
         """What a statement of SQL does to a table."""
@@ -256,7 +257,13 @@ class Transaction:
             last = self._epochs.last
         tables = last.definitions.catalog.tables
         manager = ChangeManager(
-            tables, last.version, self._terms.conflicts, self._prepare, self._changed_by, self._epochs.are_late
+            tables,
+            last.version,
+            self._terms.conflicts,
+            self._prepare,
+            self._changed_by,
+            self._epochs.are_late,
+            partial(self._epochs.settled, self._terms.conflicts),
         )
         return manager.batches(self._operations)
 
@@ -306,10 +313,11 @@ class Transaction:
             return with_weights(to_table(table.name, table.schema, rows), weight)
 
     def _by_key(self, kind: Any, table: Table, columns: Schema, rows: Any) -> None:
-        weight = {"upsert": UPSERT, "delete": BY_KEY}.get(kind)
+        weight, updates = BY_KEY if kind == "delete" else UPSERT, tuple(columns.names) if kind == "update" else ()
         with _telling(kind):
-            if weight is not None and (found := posted(rows, table, columns, weight, self._epochs.site)) is not None:
-                self.append(table.name, found)
+            if (found := posted(rows, table, columns, weight, self._epochs.site)) is not None:
+                if found.count():
+                    self._operations.append(RowChange(table.name, found, updates))
                 return
             batch = to_table(table.name, columns, rows)
         if len(batch):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 
 from deltic.catalog import External, Table
@@ -13,7 +12,7 @@ from deltic.engine.batches import with_weights
 from deltic.engine.between import has_ranges
 from deltic.engine.comparing import EVERYTHING, Beside, compared
 from deltic.engine.image import Json
-from deltic.engine.keyed import ORDER, UPSERT, Keyed
+from deltic.engine.keyed import UPSERT, Keyed, with_order
 from deltic.errors import CatalogError
 from deltic.pipeline.names import find
 from deltic.pipeline.outside.source import Found, Held
@@ -80,8 +79,7 @@ class Advance:
 
     def compared_here(self, rows: pa.Table, last: Any, held: Held) -> Found:
         """What they amount to, read by this process; of rows with one key the last one counts."""
-        order = pa.field(ORDER, pa.int64(), nullable=False), pa.array(np.arange(len(rows)))
-        weighted = with_weights(rows, self.weight).append_column(*order)
+        weighted = with_order(with_weights(rows, self.weight))
         changes = compared(Keyed(self.table.name, self.table.key), weighted, held.version, self.beside)
         return Found(changes, self.to(last), self.how, len(rows))
 

@@ -1,7 +1,6 @@
 """Rows of DataFrames that do not pass this process: Spark's tasks make them rows of a table, and write them.
 
-What is said by key goes to those shards that have all rows of a key. Where none has, and of a table with a lateness, it
-comes to this process, and times of rows that come it reads a letter at a time.
+What is said by key goes to those shards that have all rows of a key; where none has, it comes to this process.
 """
 
 from __future__ import annotations
@@ -17,8 +16,7 @@ import pyarrow as pa
 from deltic.catalog import Table
 from deltic.circuit.types import Schema
 from deltic.engine.batches import with_weights
-from deltic.engine.keyed import MOST, ORDER
-from deltic.pipeline.epochs.operations import keys_as_rows
+from deltic.engine.keyed import MOST, ORDER, keys_as_rows
 from deltic.pipeline.rows.coerce import columns_needed, to_table
 from deltic.pipeline.spark.spark import ROWS, arrow_schema_of, is_dataframe, quoted, with_months
 
@@ -63,7 +61,7 @@ class Reader(ABC):
 
 
 class Rows(Reader):
-    """Rows of a table that have some columns, all or those of its key; without a `weight` they say it themselves."""
+    """Rows of a table that have some columns, all or those of its key and others; without a `weight` they say it."""
 
     def __init__(self, table: str, columns: Schema, weight: int | None, of: Table | None = None) -> None:
         """Of a table which is given where rows may be about its key."""
@@ -76,7 +74,7 @@ class Rows(Reader):
             return to_table(name, self._columns, rows, signed=True, key=key, before=before), None
         found = to_table(name, self._columns, rows, before=before)
         if self._of is not None:
-            found = keys_as_rows(found, self._of.schema)
+            found = keys_as_rows(found, self._of.schema.to_arrow())
         return with_weights(found, self._weight), None
 
 
@@ -102,7 +100,7 @@ def posted_by(read: Reader, frame: DataFrame, table: Table, sites: Sites, is_by_
     if not frame.columns or (site := sites(table)) is None:
         return None
     if is_by_key:
-        if not site.has_keys or table.lateness is not None:
+        if not site.has_keys:
             return None
         site = site.by_key(read.is_ordered)
     return Posted.by(site, lambda: run_over(with_months(frame), partial(site.posting.over, read=read), ROWS))

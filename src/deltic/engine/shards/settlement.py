@@ -1,0 +1,121 @@
+"""Settlement: each shard finds what changes of a table by key, which tasks have written for it, amount to.
+
+Before an epoch: where a transaction changes a table by key several times, each change counts for what those before it
+have made; and of a table with a lateness it has to be known what a change replaces before it is told which are late,
+and what the latest time is. The shard has all rows of its keys, and so does all of that for them. What it finds are
+rows with weights, for the epoch and its log, and the late ones apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+
+from deltic.engine.conflicts import AbsentKeys, UnorderedKeys
+from deltic.engine.files.files import Files, files_at
+from deltic.engine.keyed import Keyed, LookUp, RowChange, amount
+from deltic.engine.local.version import LocalVersion
+from deltic.engine.protocol import Conflicts
+from deltic.engine.shards.exchange import Parcel
+from deltic.engine.shards.letters import DIRECT, Letter, sent
+from deltic.engine.shards.options import Options
+from deltic.engine.shards.plan import ShardPlan
+from deltic.engine.shards.posted import Lettered, Posted, Posting
+from deltic.engine.shards.tasks import opened
+from deltic.engine.watermark import Watermark
+
+_LATE = "late"
+"""What late changes are written for: nobody takes them but who asks for them."""
+
+
+@dataclass(frozen=True)
+class Timed:
+    """What a shard tells of its changes beside a watermark: the letters with those that are late, and how many."""
+
+    latest: int | None
+    late: Sequence[Letter]
+    rows: int
+
+
+class Settled(Posted):
+    """Rows with weights that changes amount to, without those that are late."""
+
+    @property
+    def latest(self) -> int | None:
+        """The latest time of the rows that come; None where none has one."""
+        return max((one.latest for one in self._timed if one.latest is not None), default=None)
+
+    @property
+    def late(self) -> Lettered:
+        """The changes that are too late, of which this process has names and counts."""
+        return _Late(self, [letter for one in self._timed for letter in one.late], sum(o.rows for o in self._timed))
+
+    @property
+    def _timed(self) -> list[Timed]:
+        return [one for one in self.told.about if isinstance(one, Timed)]
+
+
+class _Late(Lettered):
+    """The late ones of changes, whose files are there as long as these."""
+
+    def __init__(self, of: Settled, letters: Sequence[Letter], rows: int) -> None:
+        super().__init__(of.files, of.split, letters, rows, of.nothing)
+        self._of = of
+
+
+@dataclass(frozen=True)
+class Settlement:
+    """The task of one shard, from the state with this description: changes of a table, one after the other.
+
+    What they amount to is written by `posting`.
+    """
+
+    plan: ShardPlan
+    options: Options
+    directory: str
+    number: int
+    state: str | None
+    name: str
+    table: Keyed
+    changes: Sequence[RowChange]
+    """Those for this shard alone."""
+    nothing: pa.Table
+    conflicts: Conflicts
+    watermark: Watermark | None
+    posting: Posting
+
+    def __call__(self) -> Iterator[Letter]:
+        """The letters with what comes and goes."""
+        return self.posting.of(self._parts)
+
+    def _parts(self, written: Files) -> Iterator[tuple[pa.Table, Any]]:
+        files = files_at(self.directory)
+        shard = opened(self.number, self.plan, self.options, files, self.state, ())
+        relations = {self.name: shard.states[self.name].frozen()}
+        version = LocalVersion(0, self.plan.program, relations, shard.store.interner)
+        rows = pa.concat_tables(self._amounts(partial(version.lookup_all, self.table.name)))
+        if self.watermark is None:
+            yield rows, None
+        else:
+            late = self.watermark.late(rows)
+            gone, kept = rows.filter(pa.array(late)), rows.filter(pa.array(~late))
+            letters = list(sent(written, [Parcel(_LATE, self.number, gone)] if len(gone) else [], 0, DIRECT))
+            yield kept, Timed(self.watermark.latest_of(kept), letters, len(gone))
+        written.traffic.fetched += files.traffic.read
+
+    def _amounts(self, look_up: LookUp) -> list[pa.Table]:
+        """What each change amounts to, behind those before it."""
+        are_late = None if self.watermark is None else self.watermark.before
+        found = [self.nothing]
+        for turn, change in enumerate(self.changes):
+            try:
+                for part in change.parts(self.table):
+                    found.append(amount(self.table, part, found, look_up, self.conflicts, are_late))
+            except (AbsentKeys, UnorderedKeys) as error:
+                error.turn = turn
+                raise
+        return found

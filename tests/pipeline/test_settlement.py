@@ -1,0 +1,180 @@
+"""Several changes by key in one transaction, updates, and tables with a lateness, as shards settle them.
+
+Catches a change that does not see what those before it have made, a row that is late and comes in, or is not told, a
+watermark that rises by another row, an error that names other keys, and rows that come to the driver's memory.
+"""
+
+from __future__ import annotations
+
+import pickle
+import random
+from types import SimpleNamespace
+
+import pyarrow as pa
+import pytest
+
+from deltic import Shards
+from deltic.engine.shards import posted
+from deltic.engine.shards.posted import Lettered, Posted
+from deltic.engine.shards.settlement import Settlement
+from deltic.errors import DelticError
+from deltic.pipeline.durable.state import Checkpoints
+from deltic.pipeline.session import Pipeline
+from deltic.pipeline.spark.posting import Rows
+from tests.engine.shards.jobs import run_here
+from tests.pipeline.test_shards import Session
+
+TABLES = {
+    "no lateness": "id BIGINT NOT NULL, at BIGINT, x BIGINT, PRIMARY KEY (id)",
+    "a time in the key": "id BIGINT NOT NULL, at BIGINT NOT NULL LATENESS 4, x BIGINT, PRIMARY KEY (id, at)",
+    "a time beside the key": "id BIGINT NOT NULL, at BIGINT LATENESS 4, x BIGINT, PRIMARY KEY (id)",
+    "no key": "id BIGINT, at BIGINT LATENESS 4, x BIGINT",
+}
+VIEW = "CREATE VIEW v AS SELECT x, count(*) AS n, sum(at) AS at FROM t GROUP BY x"
+
+
+class Frame:
+    """What tasks write in place of a DataFrame."""
+
+    def __init__(self, rows):
+        self.rows, self.columns = rows, rows.column_names
+
+
+@pytest.fixture(autouse=True)
+def tasks(monkeypatch):
+    """Tasks run here, a Frame is written by three of them, and all rows stand in files."""
+
+    def run_each(spark, given, what):
+        return [letter for task in pickle.loads(pickle.dumps(given)) for letter in task()]
+
+    def written(rows, table, columns, weight, sites):
+        if not isinstance(rows, Frame) or (site := sites(table)) is None:
+            return None
+        is_by_key = bool(table.key) and (weight is None or abs(weight) > 1)
+        site, letters, count = site.by_key(True) if is_by_key else site, [], len(rows.rows)
+        for part in range(3):
+            mine = rows.rows.slice(count * part // 3, count * (part + 1) // 3 - count * part // 3)
+            context = SimpleNamespace(get=lambda part=part: SimpleNamespace(partitionId=lambda: part))
+            monkeypatch.setattr("pyspark.TaskContext", context)
+            read = Rows(table.name, columns, weight, table if is_by_key else None)
+            letters += site.posting.over(mine.to_batches(4), read)
+        random.Random(count).shuffle(letters)
+        return Posted(site, letters)
+
+    monkeypatch.setattr("deltic.engine.spark.job.run_job", lambda spark, *asked: run_here(*asked))
+    monkeypatch.setattr("deltic.engine.spark.job.run_each", run_each)
+    monkeypatch.setattr("deltic.pipeline.epochs.transaction.posted", written)
+    monkeypatch.setattr(posted, "_FEW", 0)
+
+
+def open_(place, table, executor="job"):
+    shards = Shards(3, directory=f"{place} shards", executor=executor)
+    options = {"state": place, "shards": shards, "checkpoint": Checkpoints(epochs=1000)}
+    return begun(Pipeline(Session(), engine="spark", **options), table)
+
+
+def begun(pipeline, table):
+    if not len(pipeline):
+        pipeline.sql(f"CREATE TABLE t ({table}); {VIEW}")
+    if hasattr(pipeline._epochs.engine, "placement"):
+        pipeline._epochs.engine._engine._few = 0
+    return pipeline
+
+
+class Random:
+    """Random changes of `t`, times rising with the steps."""
+
+    def __init__(self, seed, table):
+        self.rng, self.now = random.Random(seed), 0
+        self.key = [name for name in ("id", "at") if name in table.partition("PRIMARY KEY")[2]]
+
+    def row(self):
+        return {"id": self.rng.randrange(7), "at": self.now + self.rng.randrange(-6, 6), "x": self.rng.randrange(3)}
+
+    def one(self):
+        """The kind of a change, its rows, and whether tasks write them."""
+        kinds = ["upsert", "delete", "insert", "change", "update"] if self.key else ["insert", "insert", "delete"]
+        kind, by_tasks = self.rng.choice(kinds), self.rng.random() < 0.7
+        rows = [self.row() for _ in range(self.rng.randrange(1, 9))]
+        if kind == "insert":
+            rows = list({tuple(row.values())[: len(self.key) or 3]: row for row in rows[:3]}.values())
+        elif kind == "change":
+            rows = [{**row, "op": self.rng.choice("uud")} for row in rows]
+        elif kind == "delete" and self.key:
+            rows = [{name: row[name] for name in self.key} for row in rows[:3]]
+        elif kind == "update":
+            rows = [{name: row[name] for name in (*self.key, "x")} for row in rows[:3]]
+        return kind, rows, by_tasks
+
+
+def outcome(pipeline, made, conflicts, by_tasks):
+    """What comes of a transaction: its error, or its numbers, with what was late."""
+    try:
+        with pipeline.transaction(conflicts) as change:
+            for kind, rows, is_frame in made:
+                given = Frame(pa.Table.from_pylist(rows)) if by_tasks and is_frame else rows
+                getattr(change, kind)("t", given)
+    except DelticError as error:
+        return type(error), sorted(str(error))
+    late = [(each.table, each.watermark, each.count, shown(each.rows)) for each in change.report.late]
+    return change.report.rows_in, dict(change.report.changed), sorted(change.of("v"), key=repr), late
+
+
+def shown(rows):
+    return sorted(map(repr, rows.to_pylist()))
+
+
+def same(*pipelines):
+    for name in ("t", "v"):
+        first, *others = (sorted(pipeline[name], key=repr) for pipeline in pipelines)
+        assert all(other == first for other in others)
+    assert len({repr(pipeline.watermarks) for pipeline in pipelines}) == 1
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("seed", [0, *(pytest.param(s, marks=pytest.mark.slow) for s in range(1, 4))])
+def test_random_changes(tmp_path, seed, table):
+    given = Random(seed, TABLES[table])
+    pipeline, driver = (open_(tmp_path / name, TABLES[table]) for name in ("state", "driver"))
+    seen = set()
+    for step in range(12 if seed else 6):
+        given.now = 2 * step
+        made = [given.one() for _ in range(given.rng.choice([1, 2, 2, 3]))]
+        conflicts = given.rng.choice(["error", "normalize", "normalize"])
+        found = outcome(pipeline, made, conflicts, True)
+        assert found == outcome(driver, made, conflicts, False), (step, made)
+        same(pipeline, driver)
+        seen.add("error" if len(found) == 2 else "late" if found[-1] else "none")
+    assert seen >= ({"none"} if table == "no lateness" else {"late", "none"})
+    pipeline.close()
+    with open_(tmp_path / "state", TABLES[table], "process") as again:
+        same(again, driver)
+
+
+def test_the_driver_has_names_alone(tmp_path, monkeypatch):
+    pipeline, rows = open_(tmp_path / "state", TABLES["a time beside the key"]), [(n, n % 90, 1) for n in range(300)]
+    frame = Frame(pa.table([pa.array(column) for column in zip(*rows, strict=True)], ["id", "at", "x"]))
+    run, read, at_work = Settlement.__call__, Lettered.parts, []
+
+    def watched(task):
+        at_work.append(task)
+        yield from run(task)
+        at_work.pop()
+
+    def parts(rows):
+        assert at_work, "the driver reads rows"
+        return read(rows)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Settlement, "__call__", watched)
+        patch.setattr(Lettered, "parts", parts)
+        with pipeline.transaction() as change:
+            change.upsert("t", frame)
+        assert pipeline.watermarks == {"t": 85}
+        with pipeline.transaction() as change:
+            change.upsert("t", frame)
+            change.update("t", Frame(pa.table({"id": [1, 89], "x": [5, 5]})))
+            change.delete("t", [(88,)])
+    (late,) = change.report.late
+    assert (late.count, len(late.examples), late.rows.num_rows) == (572, 10, 572)
+    assert sorted(x for *_, x in pipeline["t"]) == [1] * 298 + [5]
