@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import chain
 
 from deltic.circuit.types import Column, Schema
 from deltic.engine.shards.copies import small_relations
 from deltic.engine.shards.cut import Piece, cut, is_copied
-from deltic.engine.shards.needs import alike, needs
+from deltic.engine.shards.homes import columns_of_key, homes_of
+from deltic.engine.shards.needs import needs
 from deltic.engine.shards.plan import (
     EVERYWHERE,
     Define,
@@ -25,7 +25,7 @@ from deltic.engine.shards.plan import (
     Take,
     names_of,
 )
-from deltic.engine.shards.recursion import Maintained, Way, in_rounds, reads_by_key, way_of
+from deltic.engine.shards.recursion import Maintained, Way, in_rounds, reads_of, way_of
 from deltic.program.definitions import Constant, Derived, Table
 from deltic.program.histories import Examined, delay_of
 from deltic.program.operators.custom import Recomputed
@@ -97,7 +97,7 @@ class _LayOut:
         self.iterated = {name: s.relations for s in recursive if self.ways[s].in_rounds for name in s.relations}
         simple = [r for r in program.rules if r.head not in program.recursive or r.head in self.iterated]
         self.chains = {rule: [(query, cut(query, self.small)) for query in self._queries(rule)] for rule in simple}
-        self._choose_homes()
+        self.homes = homes_of(program, self.chains, self.ways, self.small, self.maintained.keys, self.there)
         for stratum in program.strata:
             if stratum.recursive and self.ways[stratum].in_rounds:
                 self._iterate(stratum)
@@ -118,139 +118,6 @@ class _LayOut:
         name = placed.name
         is_sum = self.relations[name].definition == Derived(distinct=False) and name not in self.program.recursive
         return replace(placed, kept=not is_sum or name in self.probed or name in self.program.sinks.values())
-
-    # Homes
-
-    def _choose_homes(self) -> None:
-        """The key of each home: what its definition asks for, else that by which it is probed and made most.
-
-        All rows of a table that have one key are on one shard, which finds what is said of that key. What is there
-        stays, unless it costs no more to move it.
-        """
-        forced, probes = dict(self._forced()), list(self._probes())
-        demanded = Counter([*probes, *self._followed()])
-        for stratum in self.program.strata:
-            if stratum.signed and self.ways[stratum].in_rounds:
-                self._choose_alike(stratum, demanded)
-        for name in [name for stratum in self.program.strata for name in stratum.relations if name not in self.homes]:
-            wanted = self._wanted(name, demanded)
-            own = tuple(range(len(self.program.relations[name].schema)))
-            if name in self.maintained.keys:
-                own = self.maintained.keys[name]
-                wanted = Counter({key: times for key, times in wanted.items() if set(key or ()) <= set(own)})
-            most = max(wanted, key=lambda key: (wanted[key], set(key or own) <= set(own)), default=own)
-            best = forced.get(name, most)
-            if name in self.there and name not in forced:
-                best = self._nearer(name, best, {key for home, key in probes if home == name and key is not None})
-            self.homes[name] = best
-
-    def _wanted(self, name: str, demanded: Mapping[tuple[str, Key], int]) -> Counter[Key]:
-        """The keys by which a relation is probed, followed or made, with how often it is."""
-        wanted: Counter[Key] = Counter()
-        for (home, key), times in demanded.items():
-            if home == name and key is not None:
-                wanted[key] += times
-        wanted.update(self._made(name))
-        return wanted
-
-    def _choose_alike(self, stratum: Stratum, demanded: Mapping[tuple[str, Key], int]) -> None:
-        """The keys of homes of histories: with each group, on its shard, is what comes of it.
-
-        What is there stays. Otherwise it is the key that they are asked for most among those that keep groups together.
-        """
-        for names, lanes in sorted(alike(self.program, stratum.relations), key=lambda each: len(each[1])):
-            votes: Counter[tuple[int, ...]] = Counter()
-            for name in names:
-                number, wanted = {lane[name]: i for i, lane in enumerate(lanes)}, self._wanted(name, demanded)
-                wanted.update(self._handed_on(name))
-                if there := self.there.get(name, (None,))[0]:
-                    wanted[there] += len(self.program.rules)
-                for key, times in wanted.items():
-                    if key and number.keys() >= {*key}:
-                        votes[tuple(number[column] for column in key)] += times
-            best = max(votes, key=lambda each: votes[each], default=range(len(lanes)))
-            self.homes |= {name: tuple(lanes[i][name] for i in best) for name in names}
-
-    def _handed_on(self, name: str) -> Iterator[Key]:
-        """The keys by which what rules make of a relation's rows alone has its home where these have theirs."""
-        for query, pieces in chain.from_iterable(self.chains.values()):
-            home = self.homes.get(query.head)
-            if query.delta.relation == name and len(pieces) == 1 and pieces[0].in_place and home:
-                terms = [query.terms[column] for column in home]
-                if query.delta.variables() >= {*terms}:
-                    yield tuple(query.delta.terms.index(term) for term in terms)
-
-    def _nearer(self, name: str, wanted: Key, probed: Collection[Key]) -> Key:
-        """The home of a relation that is there: the wanted key where fewer copies are made of its rows, or then kept.
-
-        Only what is a sum of what comes to it is moved. A recursion that takes rounds does not stay on one shard.
-        """
-        home, *_ = there = self.there[name]
-        definition = self.program.relations[name].definition
-        if name in self.program.recursive:
-            return home or wanted
-        if not isinstance(definition, Table | Derived):
-            return home
-
-        def copies(key: Key) -> tuple[int, int]:
-            made = {*probed, key} - ({*there} if key == home else {*there} - {key})
-            return len(made), len({*probed, key})
-
-        return min((home, wanted), key=copies)
-
-    def _made(self, name: str) -> Iterator[Key]:
-        """The keys by which rows of a relation are spread where its queries find them: there they can stay."""
-        for rule in self.program.rules_of(name):
-            for query, pieces in self.chains.get(rule, ()):
-                key = pieces[-1].key
-                if pieces[-1].in_place and (home := self.homes.get(query.delta.relation)):
-                    key = tuple(t for c in home if isinstance(t := query.delta.terms[c], int))
-                    key = key if len(key) == len(home) else None
-                if key and set(key) <= {t for t in query.terms if isinstance(t, int)}:
-                    yield tuple(query.terms.index(variable) for variable in key)
-
-    def _forced(self) -> Iterator[tuple[str, Key]]:
-        """The keys that definitions ask for, of their relations and of what they read."""
-        for name, relation in self.program.relations.items():
-            if relation.definition.sources and name not in self.program.recursive:
-                own, read = needs(relation)
-                yield name, own
-                if not isinstance(relation.definition, Recomputed):
-                    yield from zip(relation.definition.sources, read, strict=True)
-        for stratum, way in self.ways.items():
-            for name in () if way.in_rounds else stratum.relations:
-                yield name, (way.keys[name],) if way.keys else ()
-
-    def _probes(self) -> Iterator[tuple[str, Key]]:
-        """The keys by which atoms are probed."""
-        for _, pieces in chain.from_iterable(self.chains.values()):
-            for piece in pieces:
-                for atoms, is_absent in ((piece.atoms, False), (piece.absent, True)):
-                    for atom in atoms:
-                        if piece.key is not None and not is_copied(atom, self.small, is_absent):
-                            yield atom.relation, _columns(atom, piece.key)
-        for stratum, way in self.ways.items():
-            if not way.in_rounds:
-                yield from ((atom.relation, key) for _, atom, key in self._reads(stratum))
-
-    def _followed(self) -> Iterator[tuple[str, Key]]:
-        """The keys by which changes are followed."""
-        for query, pieces in chain.from_iterable(self.chains.values()):
-            if pieces[0].key is not None:
-                yield query.delta.relation, _columns(query.delta, pieces[0].key)
-
-    def _reads(self, stratum: Stratum) -> Iterator[tuple[Rule, Atom, Key]]:
-        """The atoms of a recursion's rules that are not recursive, each with its key."""
-        keys = self.ways[stratum].keys
-        for name in stratum.relations:
-            for rule in self.program.rules_of(name):
-                if keys:
-                    yield from ((rule, atom, key) for atom, key in reads_by_key(rule, keys))
-                else:
-                    others = (*rule.body.atoms, *rule.body.absent)
-                    yield from ((rule, a, ()) for a in others if a.relation not in stratum.relations)
-
-    # Steps
 
     def _relation(self, name: str) -> None:
         """A relation that is not recursive: the pieces of its queries, then its change."""
@@ -283,7 +150,7 @@ class _LayOut:
     def _recursion(self, stratum: Stratum) -> None:
         """A recursion: its rules over what is on the shard."""
         atoms: dict[tuple[Rule, Atom], str] = {}
-        for rule, atom, key in self._reads(stratum):
+        for rule, atom, key in reads_of(self.program, stratum, self.ways[stratum]):
             atoms[rule, atom] = self._probe(atom, key)
         for name in stratum.relations:
             self._place(self.program.relations[name], name, self.homes[name])
@@ -389,7 +256,7 @@ class _LayOut:
         """The pieces of a query: each follows the rows that the one before sent it."""
         known, is_round = course.known, course is not self.epoch
         first = pieces[0]
-        key = self.homes[query.delta.relation] if first.in_place else _columns(query.delta, first.key)
+        key = self.homes[query.delta.relation] if first.in_place else columns_of_key(query.delta, first.key)
         source = replace(query.delta, relation=self._at(query.delta.relation, key))
         all_probed = [[self._probed(atom, piece, is_absent=False) for atom in piece.atoms] for piece in pieces]
         old = frozenset(a.relation for probed in all_probed for a in probed if a.when is When.OLD)
@@ -433,7 +300,7 @@ class _LayOut:
         elif piece.key is None:
             key = self.homes[atom.relation]
         else:
-            key = _columns(atom, piece.key)
+            key = columns_of_key(atom, piece.key)
         return replace(atom, relation=self._probe(atom, key))
 
     def _on_the_way(
@@ -464,11 +331,6 @@ class _LayOut:
         return [found.terms[c] for c in key] == [terms[c] for c in wanted] and all(
             isinstance(terms[c], int) for c in wanted
         )
-
-
-def _columns(atom: Atom, key: Iterable[int] | None) -> Key:
-    """The columns of an atom that have the variables of a key."""
-    return None if key is None else tuple(atom.terms.index(v) for v in key)
 
 
 def _told(relation: Relation, key: Key) -> str:

@@ -144,3 +144,14 @@ def reads_by_key(rule: Rule, keys: Mapping[str, int]) -> Iterator[tuple[Atom, tu
     for atom in (*rule.body.atoms, *rule.body.absent):
         if atom.relation not in keys:
             yield atom, (atom.terms.index(variable),) if variable in atom.variables() else None
+
+
+def reads_of(program: Program, stratum: Stratum, way: Way) -> Iterator[tuple[Rule, Atom, tuple[int, ...] | None]]:
+    """The atoms of a recursion's rules that are not recursive, each with its key, None for a copy."""
+    for name in stratum.relations:
+        for rule in program.rules_of(name):
+            if way.keys:
+                yield from ((rule, atom, key) for atom, key in reads_by_key(rule, way.keys))
+            else:
+                others = (*rule.body.atoms, *rule.body.absent)
+                yield from ((rule, a, ()) for a in others if a.relation not in stratum.relations)
