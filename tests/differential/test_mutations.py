@@ -15,7 +15,7 @@ import pytest
 from deltic.calculus import DERIVATIVES
 from deltic.circuit import operators as ops
 from deltic.datalog import check, lower, parse
-from deltic.engine.local import engine
+from deltic.engine.local import boundary
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.operators import scalar
 from deltic.engine.local.recursion import fixpoint as recursion
@@ -141,7 +141,7 @@ ENGINE_MUTATIONS = {
     "counts forgotten": (relation.State, "change_set", lambda f: _without_counts),
     "later derivations forgotten": (recursion, "settle", _settled_once),
     "only the first iteration": (recursion._Epoch, "first", lambda f: lambda self: 1 if f(self) == 1 else None),
-    "constants in no epoch": (engine, "constant_change", lambda f: lambda *args: None),
+    "constants in no epoch": (boundary, "constant_change", lambda f: lambda *args: None),
     "undefined values kept": (scalar, "any_null", lambda f: lambda *nulls: None),
     "merging loses a run": (arrangement, "add_runs", lambda f: lambda runs, run, frozen=None: (*runs[1:], run)),
 }

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from deltic.circuit.graph import Circuit
-from deltic.engine.local import engine as engine_module
+from deltic.engine.local import boundary
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.kernels.thresholds import DEFAULTS, Thresholds
 from deltic.engine.local.operators import aggregate
@@ -38,8 +38,8 @@ PLACES = {
     "merging runs": (store, "add_runs"),
     "the totals of groups": (aggregate, "add_runs"),
     "a fixpoint": (recursion.Component, "update"),
-    "the changes of tables": (engine_module, "table_change"),
-    "the changes of views": (engine_module, "view_change"),
+    "the changes of tables": (boundary, "table_change"),
+    "the changes of views": (boundary, "view_change"),
 }
 
 
@@ -166,7 +166,7 @@ def test_deltas_of_a_failed_epoch_are_forgotten(monkeypatch):
     driver = Driver.of_program("local", FOLLOWS)
     driver.insert(follows=[("ada", "bob")])
     with monkeypatch.context() as patch:
-        patch.setattr(engine_module, "view_change", Failing(engine_module.view_change, 1))
+        patch.setattr(boundary, "view_change", Failing(boundary.view_change, 1))
         assert apply_or_fail(driver, {"follows": driver.batch("follows", [(("bob", "cy"), 1)])})
     result = driver.apply({"blocked": [(("eve",), 1)]})
     assert {name: dict(from_arrow(t)) for name, t in result.changes.items()} == {}

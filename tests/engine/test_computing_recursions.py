@@ -15,6 +15,7 @@ import pytest
 
 from deltic.algebra.zset import ZSet
 from deltic.datalog import check, lower, parse
+from deltic.engine.local.attempts import Attempts
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.kernels.thresholds import Thresholds
 from deltic.engine.local.plan import questions
@@ -139,8 +140,8 @@ def counted(monkeypatch):
 
         monkeypatch.setattr(owner, name, call)
 
-    counting(LocalEngine, "_try_epoch", "epochs")
-    counting(LocalEngine, "_grow", "epochs")
+    counting(Attempts, "attempt", "epochs")
+    counting(Attempts, "_grow", "epochs")
     counting(fixpoint._Epoch, "iterate", "iterations")
     return counts
 

@@ -13,6 +13,7 @@ import pytest
 from deltic.catalog import Catalog
 from deltic.circuit.reading import parse_circuit
 from deltic.datalog import check, define, lower, parse
+from deltic.engine.local import boundary
 from deltic.engine.local import engine as engine_module
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.kernels.thresholds import DEFAULTS
@@ -122,8 +123,8 @@ PLACES = {
     "a fixpoint": (recursion.Component, "bootstrap"),
     "a plan": (engine_module, "plans_of"),
     "taking over a relation": (relation.State, "evolved"),
-    "the change of a view": (engine_module, "difference"),
-    "the changes of views": (engine_module, "view_change"),
+    "the change of a view": (boundary, "difference"),
+    "the changes of views": (boundary, "view_change"),
 }
 
 

@@ -20,6 +20,7 @@ from deltic.datalog import check, lower, parse
 from deltic.engine.critical_section import CriticalSection
 from deltic.engine.interrupts import postponed
 from deltic.engine.local import parallel
+from deltic.engine.local.boundary import Boundary
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.kernels.thresholds import Thresholds
 from deltic.engine.local.operators import search
@@ -85,7 +86,7 @@ def test_an_interrupt_in_the_midst_of_an_epoch_leaves_the_state_before_it(compil
     driver.insert(e=CHAIN)
     before = state_of(engine)
     calls = []
-    original = CompiledLoop._iterate if compiled else LocalEngine._change_tables
+    original = CompiledLoop._iterate if compiled else Boundary.change_tables
 
     def interrupted(self, *args):
         if not calls:
@@ -94,7 +95,7 @@ def test_an_interrupt_in_the_midst_of_an_epoch_leaves_the_state_before_it(compil
         return original(self, *args)
 
     with monkeypatch.context() as patch:
-        patch.setattr(*(CompiledLoop, "_iterate") if compiled else (LocalEngine, "_change_tables"), interrupted)
+        patch.setattr(*(CompiledLoop, "_iterate") if compiled else (Boundary, "change_tables"), interrupted)
         with pytest.raises(KeyboardInterrupt):
             driver.apply({"e": [((15, 16), -1)]})
     assert len(calls) == 1

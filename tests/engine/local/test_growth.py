@@ -10,6 +10,7 @@ import pytest
 
 from deltic.circuit.types import Type
 from deltic.datalog import check, lower, parse
+from deltic.engine.local.attempts import Attempts
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.growth import Growth
 from deltic.engine.local.storage.layout import Domain, DomainOverflow
@@ -70,7 +71,7 @@ def powers(numbers: set[int]) -> set[tuple[int, int]]:
 def test_a_value_without_a_place_lets_its_stratum_alone_begin_again(monkeypatch: pytest.MonkeyPatch) -> None:
     circuit = lower(check([parse(CHAIN)]))
     engine, runs = LocalEngine(circuit), list[str]()
-    epoch, stratum = engine._try_epoch, _Derived.run
+    epoch, stratum = Attempts.attempt, _Derived.run
 
     def run_epoch(*args: object) -> object:
         runs.append("")
@@ -80,7 +81,7 @@ def test_a_value_without_a_place_lets_its_stratum_alone_begin_again(monkeypatch:
         runs.append(self.relations[0])
         stratum(self)
 
-    monkeypatch.setattr(engine, "_try_epoch", run_epoch)
+    monkeypatch.setattr(Attempts, "attempt", run_epoch)
     monkeypatch.setattr(_Derived, "run", run_stratum)
     driver = Driver(engine, circuit)
     numbers = set[int]()

@@ -3,34 +3,29 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from deltic.calculus.planning.statistics import recursive
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit
 from deltic.circuit.iterations import ITERATION_LIMIT
-from deltic.circuit.types import Schema
 from deltic.engine.batches import Changed
-from deltic.engine.changes import Changes, ViewChange
+from deltic.engine.changes import Changes
 from deltic.engine.critical_section import CriticalSection, exclusive
 from deltic.engine.image import Image, Json, Saved
-from deltic.engine.interrupts import postponed
 from deltic.engine.keyed import plain
 from deltic.engine.local import parallel
-from deltic.engine.local.evolution import difference, kept_relations, passed_to_new
+from deltic.engine.local.attempts import Attempts, Grow
+from deltic.engine.local.boundary import Boundary
+from deltic.engine.local.contents import Contents
+from deltic.engine.local.evolution import kept_relations, passed_to_new
 from deltic.engine.local.explain import explain, summary
 from deltic.engine.local.forgetting import Forgetting
-from deltic.engine.local.frequencies import Values
-from deltic.engine.local.growth import Growth
 from deltic.engine.local.kernels.thresholds import DEFAULTS, Thresholds
-from deltic.engine.local.measured import plain_values
 from deltic.engine.local.operators.binding import value_of
 from deltic.engine.local.operators.query import Alarm, Environment, Evaluation
 from deltic.engine.local.plan.planner import plans_of
@@ -40,23 +35,18 @@ from deltic.engine.local.recursion.strategy import Strategies, Strategy
 from deltic.engine.local.storage import spilling
 from deltic.engine.local.storage.arrow import (
     Encoded,
-    encode_batch,
-    make_room,
-    table_change,
-    view_change,
 )
 from deltic.engine.local.storage.image import image_of, restored
-from deltic.engine.local.storage.layout import DomainOverflow
 from deltic.engine.local.storage.spilling import Space
 from deltic.engine.local.storage.state import Snapshot, State
 from deltic.engine.local.storage.store import Store
-from deltic.engine.local.strata import Strata, constant_change, is_constant
+from deltic.engine.local.strata import Strata
 from deltic.engine.local.version import LocalVersion
 from deltic.engine.phases import Phases
 from deltic.engine.prepared import Prepared, prepared_by, refuse_second
 from deltic.engine.protocol import NOTHING, ComponentReport, Conflicts, Engine, EpochResult, Extension, Size
 from deltic.engine.resources import Resources
-from deltic.errors import IterationLimitError, UnsupportedError
+from deltic.errors import UnsupportedError
 from deltic.program.compiling import Compiler
 from deltic.program.program import Program
 
@@ -76,14 +66,6 @@ class _Revised(Exception):
 
     def __init__(self, plans: Plans) -> None:
         self.plans = plans
-
-
-class _Renumbered(Exception):
-    """Texts have other labels than at the start of the epoch: it is to begin once more."""
-
-
-# What packs anew, amid an epoch, for a value that had no place.
-_Grow = Callable[[DomainOverflow], None]
 
 
 class LocalEngine(Engine):
@@ -144,7 +126,8 @@ class LocalEngine(Engine):
         )
         self._forgetting = Forgetting(program, self.states, self.store.interner)
         self._fewer: list[State] = []
-        self._constants = [s for s in self.states.values() if is_constant(s)]
+        self._boundary, self._contents = Boundary(program, store), Contents(program, self.states)
+        self._attempts = Attempts(program, store, self._environment.faults)
 
     def _program_of(self, circuit: Circuit) -> Program:
         return self._compiler.program(circuit, strict=self._refresh.strict)
@@ -172,7 +155,7 @@ class LocalEngine(Engine):
         self._environment.visits.rows = 0
         with self._working():
             weighed = {t: plain(t, batch, self.version, conflicts) for t, batch in changes.items()}
-            batches = self._encoded(weighed)
+            batches = self._boundary.encoded(weighed)
             phases.end("encoding")
             engine, before, deltas = self._planned_epoch(batches, conflicts)
         phases.end("evaluation")
@@ -220,20 +203,20 @@ class LocalEngine(Engine):
     def extend(self, circuit: Circuit, rows: Mapping[str, Changed] = NOTHING) -> EpochResult:
         started = time.perf_counter()
         refuse_second(self._prepared)
-        held = {table: self._held(table) for table in self.program.tables if table not in rows}
-        known = {**held, **self._plans.of_recursions(self._recursive())}
+        held = {table: self._contents.held(table) for table in self.program.tables if table not in rows}
+        known = {**held, **self._plans.of_recursions(self._contents.recursive())}
         self.store.fit()
         other = copy(self)
         plans = self._plans.settled if self._forgetting.has_forgotten else self._plans
-        other._plans = replace(plans.extended(circuit, known, partial(self._values, {})), costs=self._plans.costs)
+        other._plans = replace(plans.extended(circuit, known, self._contents.columns()), costs=self._plans.costs)
         program = self._program_of(other._plans.circuit)
         with self._working():
             kept = other._evolve(self, circuit, program, rows)
-            batches = other._encoded(rows)
-            other._make_room(batches)
+            batches = other._boundary.encoded(rows)
+            other._boundary.make_room(batches)
         new = tuple(name for name in program.relations if name not in kept)
         with self._working():
-            found = other._settled(partial(other._begin, self, new, kept, batches), self.store.fit)
+            found = other._attempts.settled(partial(other._begin, self, new, kept, batches), self.store.fit)
         other.store.end_epoch()
         other.epoch += 1
         other._publish(other._version_of(other.epoch))
@@ -273,37 +256,18 @@ class LocalEngine(Engine):
         new: Collection[str],
         kept: Mapping[str, str],
         batches: Mapping[str, Encoded],
-        grow: _Grow,
+        grow: Grow,
     ) -> Changes:
         """The epoch in which new relations begin, tables of them with these batches.
 
         Its changes are those of the views from what they were in the old engine.
         """
-        self._change_tables(batches, "trust")
+        self._boundary.change_tables(batches, "trust")
         self._components = self._strata.run(grow, new)
         for name, was in kept.items():
             made = [a for order, a in self.states[name].built.items() if order not in old.states[was].built]
             self._environment.visits.rows += sum(map(len, made))
-        found: dict[str, ViewChange] = {}
-        for view, name in self.program.sinks.items():
-            state, before = self.states[name], old._view(view, self.states[name].relation.schema)
-            is_kept = before is not None and kept.get(name) == before.relation.name
-            change = state.delta if is_kept else difference(before, state)
-            if change is not None:
-                found[view] = view_change(state, change, self.store.interner)
-        return Changes(found)
-
-    def _view(self, view: str, schema: Schema) -> State | None:
-        """The state of a view, if there is one of that name with these columns."""
-        name = self.program.sinks.get(view)
-        return self.states[name] if name is not None and self.program.relations[name].schema == schema else None
-
-    def _encoded(self, changes: Mapping[str, Changed]) -> dict[str, Encoded]:
-        """The batches of the tables as values."""
-        return {
-            name: encode_batch(name, batch, self.states[self.program.tables[name]], self.store.interner)
-            for name, batch in changes.items()
-        }
+        return self._boundary.changes_from(old._boundary, kept)
 
     # Plans
 
@@ -311,7 +275,7 @@ class LocalEngine(Engine):
         self, batches: Mapping[str, Encoded], conflicts: Conflicts
     ) -> tuple[LocalEngine, Snapshot, Changes]:
         """The epoch with a plan for it: what ran it, the state before, and the changes of the views."""
-        rows = {table: self._held(table) + len(weights) for table, (_, weights) in batches.items()}
+        rows = {table: self._contents.held(table) + len(weights) for table, (_, weights) in batches.items()}
         if self._forgetting.has_forgotten or not self._plans.is_due(rows):
             return self, *self._run_epoch(batches, conflicts)
         engine, visited = self._replanned(rows, batches), 0
@@ -343,16 +307,16 @@ class LocalEngine(Engine):
         """
         visited = self._environment.visits.rows
         self._environment.alarm = Alarm()
-        plans = self._plans.revised(self.circuit, self._recursive(), partial(self._values, {}), visited)
+        plans = self._plans.revised(self.circuit, self._contents.recursive(), self._contents.columns(), visited)
         if plans is not None:
             raise _Revised(plans)
 
     def _replanned(self, rows: Mapping[str, int], batches: Mapping[str, Encoded]) -> LocalEngine:
         """What is to run the epoch in which tables get so many rows: another engine where a new plan pays."""
-        held = {table: self._held(table) for table in self.program.tables}
+        held = {table: self._contents.held(table) for table in self.program.tables}
         self.store.fit()
-        known = {**held, **rows, **self._plans.of_recursions(self._recursive())}
-        plans = self._plans.anew(self.circuit, known, partial(self._values, batches))
+        known = {**held, **rows, **self._plans.of_recursions(self._contents.recursive())}
+        plans = self._plans.anew(self.circuit, known, self._contents.columns(batches))
         added, there = sum(rows[table] - held[table] for table in rows), sum(held.values())
         if plans.circuit == self._plans.circuit or not plans.pays(self._plans, there, added):
             self._plans = replace(self._plans, rows=plans.rows, numbers=plans.numbers, unknown=plans.unknown)
@@ -369,123 +333,31 @@ class LocalEngine(Engine):
         program = self._program_of(plans.circuit)
         kept = other._evolve(self, self.circuit, program)
         if any(len(state.contents) for state in self.states.values()):
-            other._settled(
+            other._attempts.settled(
                 partial(other._build, [name for name in program.relations if name not in kept]), self.store.fit
             )
             other.store.end_epoch()
         return other
 
-    def _held(self, table: str) -> int:
-        """How many rows a table has, about: what cancels counts twice until runs are merged."""
-        return len(self.states[self.program.tables[table]].contents)
-
-    def _build(self, new: Collection[str], grow: _Grow) -> Changes:
+    def _build(self, new: Collection[str], grow: Grow) -> Changes:
         """The epoch in which new relations begin; no view changes."""
-        self._change_tables({}, "error")
+        self._boundary.change_tables({}, "error")
         self._components = self._strata.run(grow, new)
         return Changes({})
 
-    def _recursive(self) -> dict[str, int]:
-        """How many rows the recursive relations have that have any, by what statistics call them."""
-        found = {recursive(name): len(self.states[name].contents) for name in sorted(self.program.recursive)}
-        return {name: rows for name, rows in found.items() if rows}
-
-    def _values(self, batches: Mapping[str, Encoded], name: str) -> list[Values]:
-        """The columns of a recursive relation, or of a table with a batch for it, NULL as the least value."""
-        names = {**{recursive(relation): relation for relation in self.program.recursive}, **self.program.tables}
-        state = self.states[names[name]]
-        found = [state.layout.values(state.rows()[0])]
-        found += [batches[name][0]] if name in batches else []
-        return [np.concatenate([plain_values(*part) for part in parts]) for parts in zip(*found, strict=True)]
-
     def _run_epoch(self, batches: Mapping[str, Encoded], conflicts: Conflicts) -> tuple[Snapshot, Changes]:
         """The state before and the changes of the views."""
-        self._make_room(batches)
-        changed = [self.program.tables[name] for name in batches] + [s.relation.name for s in self._pending_constants()]
-        relations = self._strata.may_change(frozenset(changed))
-        return self._settled(partial(self._epoch, batches, conflicts), relations=relations)
+        self._boundary.make_room(batches)
+        constants = [state.relation.name for state in self._boundary.pending_constants()]
+        changed = frozenset([*(self.program.tables[name] for name in batches), *constants])
+        relations = self._strata.may_change(changed)
+        return self._attempts.settled(partial(self._epoch, batches, conflicts), relations=relations)
 
-    def _make_room(self, batches: Mapping[str, Encoded]) -> None:
-        """Make the domains of tables include the values of batches."""
-        for name, (columns, _) in batches.items():
-            make_room(self.states[self.program.tables[name]], columns)
-
-    def _settled(
-        self,
-        epoch: Callable[[_Grow], Changes],
-        again: Callable[[], None] = lambda: None,
-        relations: Collection[str] | None = None,
-    ) -> tuple[Snapshot, Changes]:
-        """The state before an epoch and its changes, once all domains hold its values; `again` precedes another try.
-
-        `relations` are those that it may change: without them, all.
-        """
-        found, growth = None, Growth()
-        while found is None:
-            found = self._try_epoch(epoch, growth, relations)
-            if found is None:
-                again()
-        return found
-
-    def _try_epoch(
-        self, epoch: Callable[[_Grow], Changes], growth: Growth, relations: Collection[str] | None
-    ) -> tuple[Snapshot, Changes] | None:
-        """The state before and the changes of the views; None when the epoch is to be run again.
-
-        That is where a domain had to grow before the first stratum, or where texts have other labels since: what is
-        packed with the old ones could not follow. After any exception the state is as before the epoch.
-        """
-        self.store.fit()
-        snapshot = self.store.snapshot(relations)
-        self._environment.faults.clear()
-        try:
-            changes = epoch(partial(self._grow, growth))
-            self._environment.faults.refuse(self.program.views_over)
-            postponed.check()
-            return snapshot, changes
-        except BaseException as error:
-            self.store.roll_back(snapshot)
-            if isinstance(error, IterationLimitError):
-                raise error.told_of(self.program.views_over(error.relations[0])) from None
-            if isinstance(error, DomainOverflow):
-                growth.make_room(error)
-            elif not isinstance(error, _Renumbered):
-                raise
-            return None
-
-    def _grow(self, growth: Growth, overflow: DomainOverflow) -> None:
-        """Amid an epoch, make room for a value that had none, and pack anew. Raises _Renumbered."""
-        growth.make_room(overflow)
-        if self.store.is_renumbered():
-            raise _Renumbered
-        self.store.fit()
-
-    def _epoch(self, batches: Mapping[str, Encoded], conflicts: Conflicts, grow: _Grow) -> Changes:
+    def _epoch(self, batches: Mapping[str, Encoded], conflicts: Conflicts, grow: Grow) -> Changes:
         self._fewer = self._forgetting.run()
-        self._change_tables(batches, conflicts)
+        self._boundary.change_tables(batches, conflicts)
         self._components = self._strata.run(grow)
-        return self._view_changes()
-
-    def _change_tables(self, batches: Mapping[str, Encoded], conflicts: Conflicts) -> None:
-        for name, (columns, weights) in batches.items():
-            state = self.states[self.program.tables[name]]
-            state.delta = table_change(name, state, columns, weights, conflicts, self.store.interner)
-        for state in self._pending_constants():
-            state.delta = constant_change(state, self.store.interner)
-        for state in self.store.changed():
-            assert state.delta is not None
-            state.append(state.delta)
-
-    def _pending_constants(self) -> list[State]:
-        """The constants whose rows have not come yet."""
-        return [state for state in self._constants if not state.contents.runs]
-
-    def _view_changes(self) -> Changes:
-        states = {name: self.states[relation] for name, relation in self.program.sinks.items()}
-        changed = {name: (state, state.delta) for name, state in states.items() if state.delta is not None}
-        return Changes(
-            {name: view_change(state, delta, self.store.interner) for name, (state, delta) in changed.items()}
-        )
+        return self._boundary.view_changes()
 
     # What is written
 
@@ -520,7 +392,7 @@ class LocalEngine(Engine):
             store.end_evolution()
             other._strata.learn(about["learned"])
             if new:
-                other._settled(partial(other._build, new), other.store.fit)
+                other._attempts.settled(partial(other._build, new), other.store.fit)
                 store.end_epoch()
         there = {name: name for name in program.relations if name not in new}
         if not tables_alone and (views := other._forgetting.partial(program, there)):

@@ -1,0 +1,83 @@
+"""An epoch is tried until all domains hold its values; each attempt leaves the state after it, or the one before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from functools import partial
+
+from deltic.engine.changes import Changes
+from deltic.engine.interrupts import postponed
+from deltic.engine.local.growth import Growth
+from deltic.engine.local.operators.faults import Faults
+from deltic.engine.local.storage.layout import DomainOverflow
+from deltic.engine.local.storage.state import Snapshot
+from deltic.engine.local.storage.store import Store
+from deltic.errors import IterationLimitError
+from deltic.program.program import Program
+
+Grow = Callable[[DomainOverflow], None]
+"""What packs anew, amid an epoch, for a value that had no place."""
+
+
+class _Renumbered(Exception):
+    """Texts have other labels than at the start of the epoch: it is to begin once more."""
+
+
+@dataclass(frozen=True)
+class Attempts:
+    """What runs epochs of a program over a store: an epoch is a function that changes the states of the store."""
+
+    program: Program
+    store: Store
+    faults: Faults
+
+    def settled(
+        self,
+        epoch: Callable[[Grow], Changes],
+        again: Callable[[], None] = lambda: None,
+        relations: Collection[str] | None = None,
+    ) -> tuple[Snapshot, Changes]:
+        """The state before an epoch and its changes, once all domains hold its values; `again` precedes another try.
+
+        `relations` are those that it may change: without them, all.
+        """
+        found, growth = None, Growth()
+        while found is None:
+            found = self.attempt(epoch, growth, relations)
+            if found is None:
+                again()
+        return found
+
+    def attempt(
+        self, epoch: Callable[[Grow], Changes], growth: Growth, relations: Collection[str] | None
+    ) -> tuple[Snapshot, Changes] | None:
+        """The state before and the changes of the views; None when the epoch is to be run again.
+
+        That is where a domain had to grow before the first stratum, or where texts have other labels since: what is
+        packed with the old ones could not follow. After any exception the state is as before the epoch.
+        """
+        self.store.fit()
+        snapshot = self.store.snapshot(relations)
+        self.faults.clear()
+        try:
+            changes = epoch(partial(self._grow, growth))
+            self.faults.refuse(self.program.views_over)
+            postponed.check()
+            return snapshot, changes
+        except BaseException as error:
+            self.store.roll_back(snapshot)
+            if isinstance(error, IterationLimitError):
+                raise error.told_of(self.program.views_over(error.relations[0])) from None
+            if isinstance(error, DomainOverflow):
+                growth.make_room(error)
+            elif not isinstance(error, _Renumbered):
+                raise
+            return None
+
+    def _grow(self, growth: Growth, overflow: DomainOverflow) -> None:
+        """Amid an epoch, make room for a value that had none, and pack anew. Raises _Renumbered."""
+        growth.make_room(overflow)
+        if self.store.is_renumbered():
+            raise _Renumbered
+        self.store.fit()
