@@ -3,7 +3,7 @@
 Catches a derivation that is followed twice or never because two pieces of a query read versions of different rounds; a
 row that supports itself after what it came from is gone; an iteration that is lost on the way; rows that a shard has
 packed anew while others waited; a place of a relation that later strata find as it was before; a group whose rows are
-on several shards, or are looked at before all of them have come; ways to a row that are counted twice.
+on several shards, or are looked at before all of them have come, or no more in the job after the one that changed it.
 """
 
 from __future__ import annotations
@@ -104,6 +104,12 @@ PROGRAMS = {
         d(y, n) :- e(_, y, _), n = min c : { e(x, y, w), d(x, m), c = m + w }.
         .decl last(x: number) last(x) :- d(x, n), n = max m : { d(_, m) }.
     """,
+    "bill of materials": E
+    + """
+        .decl v(x: number, m: number) .input v
+        .decl s(x: number, n: number)
+        s(x, n) :- v(x, _), n = sum m : { v(x, m), y = x ; e(x, y), x < y, s(y, m) }.
+    """,
     "greatest of texts": """
         .decl w(x: symbol, y: symbol) .input w
         .decl most(x: symbol, n: number)
@@ -194,6 +200,16 @@ def by_jobs(few: int) -> MakeEngine:
 @pytest.mark.parametrize("few", [pytest.param(0, marks=pytest.mark.slow), 5, 1000])
 def test_rounds_as_jobs(few):
     compare("doubling", range(few, few + 1), epochs=2, make=by_jobs(few))
+
+
+@pytest.mark.slow
+def test_what_a_job_has_changed_of_a_group_the_next_one_knows():
+    """The group of 0 has entries at many iterations, and is looked at in all of them once the first one has changed."""
+    chain = [(i, i + 1) for i in range(1, 6)]
+    full = {"v": frozenset((i, i + 1) for i in range(7)), "e": frozenset([*chain, *((0, i) for i in range(1, 7))])}
+    run = [full, {**full, "e": full["e"] - {(0, 6)}}, {**full, "e": full["e"] - {(0, 3)}}]
+    found = first_disagreement(circuit_of("bill of materials"), run, by_jobs(0))
+    assert found is None, found
 
 
 @pytest.mark.slow

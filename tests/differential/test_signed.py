@@ -24,7 +24,9 @@ from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.recursion.refresh import Policy, Refresh
 from deltic.engine.protocol import Engine
 from deltic.engine.reference import ReferenceEngine
+from deltic.engine.shards.engine import ShardedEngine
 from deltic.errors import IterationLimitError
+from tests.conformance.engines import in_tasks
 from tests.differential.circuits import Epoch, Shape, random_circuit, random_epochs
 from tests.differential.compare import batches_of
 
@@ -54,7 +56,17 @@ def step(engine: Engine, circuit: Circuit, epoch: Epoch) -> dict[str, Rows] | st
     return {name: rows for name in result.changes if (rows := from_arrow(result.changes[name]))}
 
 
-def check(seed: int, shape: Shape, wanted: Callable[[Circuit], bool] = is_signed) -> Counter[str]:
+def locally(circuit: Circuit, refresh: Refresh) -> Engine:
+    """By the local engine."""
+    return LocalEngine(circuit, refresh=refresh, iteration_limit=LIMIT)
+
+
+def check(
+    seed: int,
+    shape: Shape,
+    wanted: Callable[[Circuit], bool] = is_signed,
+    make: Callable[[Circuit, Refresh], Engine] | None = None,
+) -> Counter[str]:
     """One circuit under random changes; how many epochs were there, with a fixpoint and without.
 
     Engines do not compute what nobody reads: what has no fixpoint there is none in the optimized circuit either.
@@ -62,7 +74,7 @@ def check(seed: int, shape: Shape, wanted: Callable[[Circuit], bool] = is_signed
     rng, tally = random.Random(seed), Counter[str]()
     circuit = case(rng, shape, wanted)
     policy = rng.choice((Policy.INCREMENTAL, Policy.INCREMENTAL, Policy.AUTO, Policy.FULL))
-    engine = LocalEngine(circuit, refresh=REFRESH[policy], iteration_limit=LIMIT)
+    engine = (make or locally)(circuit, REFRESH[policy])
     reference, read = (ReferenceEngine(c, iteration_limit=LIMIT) for c in (circuit, optimize(circuit)))
     for number, epoch in enumerate(random_epochs(rng, circuit, 5)):
         expected, found = step(read, circuit, epoch), step(engine, circuit, epoch)
@@ -87,6 +99,26 @@ def rows_of(engine: Engine, view: str) -> Rows:
 def test_any_operator_on_a_feedback(shape: Shape, first: int) -> None:
     tally = sum((check(seed, shape) for seed in range(first, first + 65)), Counter[str]())
     assert tally["changes"] > 60
+
+
+def on_shards(circuit: Circuit, refresh: Refresh) -> Engine:
+    """In rounds, where nothing else is to be computed anew in every epoch."""
+    return ShardedEngine(circuit, refresh=refresh, iteration_limit=LIMIT, shards=3)
+
+
+def by_jobs(circuit: Circuit, refresh: Refresh) -> Engine:
+    """Rounds for which more than a few rows wait are jobs."""
+    return in_tasks(circuit, "job", refresh=refresh, iteration_limit=LIMIT, few=4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", [SETS, BAGS], ids=["sets", "bags"])
+@pytest.mark.parametrize(("make", "count"), [(on_shards, 100), (by_jobs, 25)], ids=["process", "jobs"])
+def test_any_operator_on_a_feedback_in_rounds(
+    make: Callable[[Circuit, Refresh], Engine], count: int, shape: Shape
+) -> None:
+    for seed in range(2000, 2000 + count):
+        check(seed, shape, make=make)
 
 
 def is_nested(circuit: Circuit) -> bool:

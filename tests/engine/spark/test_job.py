@@ -27,6 +27,12 @@ PROGRAM = """
     reach(x, y) :- edge(x, y).
     reach(x, z) :- reach(x, y), edge(y, z).
 """
+# Each costs one and what it leads to.
+COSTS = """
+    .decl edge(x: number, y: number) .input edge
+    .decl cost(x: number, n: number)
+    cost(x, n) :- (edge(x, _) ; edge(_, x)), n = sum m : { m = 1, y = x ; edge(x, y), cost(y, m) }.
+"""
 
 
 def in_jobs(spark, directory, circuit, direct=DIRECT):
@@ -40,6 +46,26 @@ def test_random_circuits_as_jobs(spark, tmp_path, seed, direct):
     case = random_case(seed, replace(SHAPE, bags=True))
     found = first_disagreement(case.circuit, case.run[:3], partial(in_jobs, spark, tmp_path, direct=direct))
     assert found is None, f"{case.circuit}\n{found}"
+
+
+@pytest.mark.slow
+def test_rounds_of_histories_as_jobs(spark, tmp_path):
+    circuit = lower(check([parse(COSTS)]))
+    engine = SparkEngine(
+        circuit,
+        directory=LocalFiles(tmp_path),
+        run_tasks=partial(run_job, spark),
+        executor="job",
+        shards=2,
+        few=0,
+    )
+    assert engine.plan.iterated
+    edges = [(0, 1), (0, 2), (1, 2)]
+    rows = {"x": [x for x, _ in edges], "y": [y for _, y in edges], WEIGHT: [1, 1, 1]}
+    engine.apply({"edge": pa.table(rows)})
+    assert sorted(engine.read("cost").to_pydict()["n"]) == [1, 2, 4]
+    engine.apply({"edge": pa.table({"x": [0], "y": [2], WEIGHT: [-1]})})
+    assert sorted(engine.read("cost").to_pydict()["n"]) == [1, 2, 3]
 
 
 @pytest.mark.slow
