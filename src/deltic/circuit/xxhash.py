@@ -1,6 +1,6 @@
 """xxHash of 32 and of 64 bits, of short texts of bytes: <https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md>.
 
-The hash of 64 bits is also there for columns of many values, in `deltic.engine.shards.hashing`.
+The hash of 64 bits is also there for columns of many values, in `deltic.circuit.hashing`.
 """
 
 from __future__ import annotations

@@ -17,12 +17,12 @@ from deltic.circuit.accumulators import ACCUMULATORS, Parameter
 from deltic.circuit.oracle.evaluate import evaluate
 from deltic.circuit.types import Kind, Type
 from deltic.errors import did_you_mean
-from deltic.sql.scalars import NULL, Typed, coerced
+from deltic.sql.scalars import NULL, Typed, coerced, operators
 from deltic.sql.scalars.coercion import as_signed, converted
 from deltic.sql.scalars.conditions import is_null
 from deltic.sql.scalars.functions.python import aggregate_called
-from deltic.sql.scalars.functions.rules import RULES, to
-from deltic.sql.scalars.operators import Mismatch, case
+from deltic.sql.scalars.functions.rules import RULES, apply, attempt, to
+from deltic.sql.scalars.operators import INTERVALS, Mismatch, case
 from deltic.sql.text import SourceText, span_of
 from deltic.sql.types import written
 
@@ -182,6 +182,12 @@ class _Asked:
         """The value of an argument that is a number."""
         return self.one_of(node, "a number", lambda type_: type_.is_numeric, Type.FLOAT64)
 
+    def number_or_interval(self, node: exp.Expression) -> Typed:
+        """The value of an argument that is a number, or an interval."""
+        return self.one_of(
+            node, "a number or an interval", lambda type_: type_.is_numeric or type_ in INTERVALS, Type.FLOAT64
+        )
+
     def condition_of(self, node: exp.Expression) -> Typed:
         """The value of an argument that is a condition."""
         return self.one_of(node, "a condition", lambda type_: type_ is Type.BOOLEAN, Type.BOOLEAN)
@@ -241,8 +247,16 @@ def _approx_count_distinct(asked: _Asked) -> Lowered:
 
 def _sum(asked: _Asked) -> Lowered:
     asked.take(1, 1)
-    number = asked.number(asked.arguments[0])
+    number = asked.number_or_interval(asked.arguments[0])
+    if number.type.type in INTERVALS:
+        total = _one("checked_sum", attempt("units_of_interval", number))
+        return replace(total, result=lambda results: _interval(results[0], number.type.type))
     return _one("sum", coerced(number, Type.FLOAT64)) if number.type.type.is_float else _one("checked_sum", number)
+
+
+def _interval(units: Typed, type_: Type) -> Typed:
+    """The interval of so many months or microseconds."""
+    return apply(f"interval_of_{'months' if type_ is Type.YEAR_MONTH_INTERVAL else 'microseconds'}", units)
 
 
 def _try_sum(asked: _Asked) -> Lowered:
@@ -257,8 +271,21 @@ def _try_sum(asked: _Asked) -> Lowered:
 
 def _avg(asked: _Asked) -> Lowered:
     asked.take(1, 1)
-    number = asked.number(asked.arguments[0])
+    number = asked.number_or_interval(asked.arguments[0])
+    if number.type.type in INTERVALS:
+        return _mean_interval(number)
     return _one("decimal_mean" if number.type.type.kind is Kind.DECIMAL else "mean", number)
+
+
+def _mean_interval(span: Typed) -> Lowered:
+    """The sum by the number, rounded to whole months or microseconds."""
+
+    def mean(results: Sequence[Typed]) -> Typed:
+        total, count = results
+        return operators.arithmetic(exp.Div, _interval(total, span.type.type), count)
+
+    units = attempt("units_of_interval", span)
+    return Lowered((units,), (Call("checked_sum", (0,)), Call("count", (0,))), mean)
 
 
 def _extreme(function: str) -> Rule:

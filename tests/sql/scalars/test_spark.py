@@ -26,12 +26,11 @@ ANSWERS = {e: (t, v) for e, t, v in map(json.loads, (HERE / "spark.jsonl").read_
 REFUSED = {
     "ceil(double('NaN'))",
     *("date_trunc('foo', timestamp '2020-02-29 10:11:12')", "trunc(date '2020-02-29', 'day')"),
-    *("assert_true(true)", "hash(1)", "xxhash64(1)", "get_json_object('[1,2]', '$[-1]')"),
-    *("is_valid_utf8('a')", "to_char(454, '999')", "to_number('12,454', '99,999')"),
-    *("try_to_number('x', '9')", "format_number(12332.123456, '##.###')"),
+    *("assert_true(true)", "get_json_object('[1,2]', '$[-1]')"),
+    *("is_valid_utf8('a')", "format_number(12332.123456, '##.###')"),
     *(e for e in ANSWERS if e.startswith("from_json") and "FAILFAST" in e),
     *(e for e in ANSWERS if e.startswith("get_json_object") and e.endswith((", 'a')", "'$.')", "'$.*')"))),
-    *("transform(array(1, 2), x -> null)", "transform(array(1, 2), 3)", "array_sort(array(3, 1, 2), (l, r) -> r - l)"),
+    *("transform(array(1, 2), x -> null)", "transform(array(1, 2), 3)"),
 }
 # NULL of no type is BOOLEAN, intervals of days have no fields of their own; Spark refuses the last three.
 OTHERWISE = {

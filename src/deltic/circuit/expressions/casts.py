@@ -3,7 +3,8 @@
 A cast is written TRY_CAST. Between integers it keeps the low bits, as Spark's CAST does outside of ANSI mode; otherwise
 it is NULL where the target has no such value: floats lose their fraction, decimals are rounded half away from zero to
 the scale that they get. Texts are numbers where they are written as one. Instants are shown in UTC, and bytes are text
-in UTF-8. Nothing is cast to or from an interval, and composite values only to composite ones of the same kind.
+in UTF-8. Nothing is cast to or from an interval but by a conversion, to text; composite values only to composite ones
+of the same kind.
 
 A conversion is written CAST, and is Spark's cast in ANSI mode, see `deltic.circuit.conversions`: NULL where Spark has
 no value, also where an integer does not fit; texts are read and written as Spark does it.
@@ -100,7 +101,7 @@ def has_conversion(source: Type, target: Type) -> bool:
     if source is target:
         return True
     if target is Type.STRING:
-        return source.kind not in _INTERVALS
+        return True
     if source.kind is target.kind and source.is_composite:
         return _have_conversions(source, target)
     if source is Type.STRING:

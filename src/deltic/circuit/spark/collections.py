@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import cmp_to_key
 from typing import Any
 
 from sqlglot import exp
@@ -60,6 +61,20 @@ def _sorted(values: Values, ascending: bool) -> Values:
 
 def _nulls_last(values: Values) -> Values:
     return tuple(sorted(values, key=lambda value: (value is None, in_order(value))))
+
+
+def _sorted_by(values: Values, signs: Values) -> Values | None:
+    """The elements by a sign for each pair of places: below zero where the first comes first."""
+    if None in signs:
+        return None
+    width = len(values)
+
+    def sign(first: int, second: int) -> int:
+        found: int = signs[first * width + second]
+        return found
+
+    places = sorted(range(width), key=cmp_to_key(sign))
+    return tuple(values[place] for place in places)
 
 
 def _extreme(pick: Callable[..., Any]) -> Callable[[Values], Any]:
@@ -208,6 +223,11 @@ FUNCTIONS |= {
     "array_reverse": _set(lambda values: values[::-1]),
     "sort_array": _set(_sorted),
     "array_sort": _set(_nulls_last),
+    "firsts_of_pairs": _set(lambda values: tuple(first for first in values for _ in values)),
+    "seconds_of_pairs": _set(lambda values: values * len(values)),
+    "sorted_by": Function(
+        _same, python=_sorted_by, partial=True, failure=lambda _: "the function of array_sort is NULL for two elements"
+    ),
     "slice": _set(_slice, partial=True),
     "flatten": Function(
         _element,

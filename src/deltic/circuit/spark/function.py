@@ -23,8 +23,9 @@ class Function:
     other functions have a rule of their own in SQL. `result` may depend on the operands' types. `duckdb` is DuckDB's
     SQL with {0}, {1}, … for the operands; `python` the definition for single values as they stand in rows, for
     functions that DuckDB does not have or sees differently; `vector` computes whole columns of numbers and times as an
-    engine has them, for strict functions: the values, and where they are undefined; `columns` Arrow columns of n rows
-    without NULL, or gives None where single rows are to be computed; `failure` says why a row has no value.
+    engine has them, for strict functions: the values, and where they are undefined; `columns` Arrow columns of n rows,
+    without NULL where it is strict, or gives None where single rows are to be computed; `failure` says why a row has no
+    value.
 
     A `strict` function is NULL where an operand is. A `partial` one may be undefined, which is an error in SQL; a
     `tolerant` one is NULL there for Spark too. Others that are not strict are NULL only if they are `nullable`.

@@ -17,7 +17,7 @@ _WIDEST = 2147483647
 
 
 def _initcap(text: str) -> str:
-    return " ".join(word[:1].upper() + word[1:].lower() for word in text.split(" "))
+    return " ".join(word[:1].title() + word[1:].lower() for word in text.split(" "))
 
 
 def _substring_index(text: str, delimiter: str, count: int) -> str:
@@ -59,7 +59,7 @@ _SOUNDS = dict(zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "01230127022455012623017202", s
 
 def _soundex(text: str) -> str:
     """A letter and three digits for how an English word sounds; a text that begins with no letter as it is."""
-    letters = text.upper() if text.isascii() else text
+    letters = text.encode().upper().decode()  # of which ASCII's alone become capitals
     if letters[:1] not in _SOUNDS:
         return text
     found, last = letters[0], _SOUNDS[letters[0]]

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-import re
 from calendar import monthrange
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
-from functools import cache
+from functools import partial
 from typing import Any
 
 from deltic.circuit.spark.function import FUNCTIONS, Function
+from deltic.circuit.spark.patterns import DAYS
 from deltic.circuit.types import Type
 
 TEXT, INT, LONG, DOUBLE = Type.STRING, Type.INT32, Type.INT64, Type.FLOAT64
@@ -31,100 +31,7 @@ UNITS = (*_IN_MONTHS, *SPANS)
 """The units by which times are moved, and in which they are apart."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-_MONTHS = ("January", "February", "March", "April", "May", "June", "July")
-_MONTHS += ("August", "September", "October", "November", "December")  # type: ignore[assignment]
-_SHORT_DAYS = {day[:n].upper(): i for i, day in enumerate(_DAYS) for n in (2, 3, len(day))}
-
-PATTERN = re.compile(r"'((?:[^']|'')*)'|(([A-Za-z])\3*)|([^A-Za-z']+)")
-"""The parts of a pattern of a time: quoted texts, letters that are alike, other characters."""
-
-_WRITTEN: dict[str, Callable[[datetime], str]] = {
-    "yyyy": lambda t: f"{t.year:04}",
-    "y": lambda t: str(t.year),
-    "yy": lambda t: f"{t.year % 100:02}",
-    "M": lambda t: str(t.month),
-    "MM": lambda t: f"{t.month:02}",
-    "MMM": lambda t: _MONTHS[t.month - 1][:3],
-    "MMMM": lambda t: _MONTHS[t.month - 1],
-    "d": lambda t: str(t.day),
-    "dd": lambda t: f"{t.day:02}",
-    "D": lambda t: str(t.timetuple().tm_yday),
-    "DDD": lambda t: f"{t.timetuple().tm_yday:03}",
-    "E": lambda t: _DAYS[t.weekday()][:3],
-    "EE": lambda t: _DAYS[t.weekday()][:3],
-    "EEE": lambda t: _DAYS[t.weekday()][:3],
-    "EEEE": lambda t: _DAYS[t.weekday()],
-    "H": lambda t: str(t.hour),
-    "HH": lambda t: f"{t.hour:02}",
-    "h": lambda t: str(t.hour % 12 or 12),
-    "hh": lambda t: f"{t.hour % 12 or 12:02}",
-    "m": lambda t: str(t.minute),
-    "mm": lambda t: f"{t.minute:02}",
-    "s": lambda t: str(t.second),
-    "ss": lambda t: f"{t.second:02}",
-    "S": lambda t: f"{t.microsecond:06}"[:1],
-    "SS": lambda t: f"{t.microsecond:06}"[:2],
-    "SSS": lambda t: f"{t.microsecond:06}"[:3],
-    "SSSSSS": lambda t: f"{t.microsecond:06}",
-    "a": lambda t: "AM" if t.hour < 12 else "PM",
-    "Q": lambda t: str((t.month + 2) // 3),
-    "q": lambda t: str((t.month + 2) // 3),
-}
-_READ = {
-    "yyyy": r"(?P<year>\d{4})",
-    "y": r"(?P<year>\d+)",
-    "M": r"(?P<month>\d{1,2})",
-    "MM": r"(?P<month>\d{2})",
-    "d": r"(?P<day>\d{1,2})",
-    "dd": r"(?P<day>\d{2})",
-    "H": r"(?P<hour>\d{1,2})",
-    "HH": r"(?P<hour>\d{2})",
-    "m": r"(?P<minute>\d{1,2})",
-    "mm": r"(?P<minute>\d{2})",
-    "s": r"(?P<second>\d{1,2})",
-    "ss": r"(?P<second>\d{2})",
-    "S": r"(?P<fraction>\d)",
-    "SS": r"(?P<fraction>\d{2})",
-    "SSS": r"(?P<fraction>\d{3})",
-    "SSSSSS": r"(?P<fraction>\d{6})",
-}
-READABLE, WRITABLE = frozenset(_READ), frozenset(_WRITTEN)
-"""The letters of patterns by which times are read, and those by which they are written."""
-
-
-@cache
-def parts_of(pattern: str) -> tuple[tuple[str, bool], ...]:
-    """The parts of a pattern of a time, and whether they are letters."""
-    found = PATTERN.finditer(pattern)
-    return tuple(
-        (m[2], True) if m[2] else ((m[1] or "'").replace("''", "'") if m[4] is None else m[4], False) for m in found
-    )
-
-
-def _format(time: datetime, pattern: str) -> str:
-    return "".join(_WRITTEN[part](time) if letters else part for part, letters in parts_of(pattern))
-
-
-@cache
-def _reader(pattern: str) -> re.Pattern[str]:
-    return re.compile(
-        "".join(_READ[part] if letters else re.escape(part) for part, letters in parts_of(pattern)), re.ASCII
-    )
-
-
-def _read(text: str, pattern: str) -> datetime | None:
-    """The instant that a text says, whose fields the pattern names; 1970-01-01 where it names none."""
-    found = _reader(pattern).fullmatch(text)
-    if found is None:
-        return None
-    fields = found.groupdict()
-    day = (int(fields.get("year") or 1970), int(fields.get("month") or 1), int(fields.get("day") or 1))
-    clock = (int(fields.get("hour") or 0), int(fields.get("minute") or 0), int(fields.get("second") or 0))
-    try:
-        return datetime(*day, *clock, int((fields.get("fraction") or "").ljust(6, "0")), UTC)
-    except ValueError:
-        return None
+_SHORT_DAYS = {day[:n].upper(): i for i, day in enumerate(DAYS) for n in (2, 3, len(day))}
 
 
 def _months_between(later: datetime, earlier: datetime, rounded: bool) -> float:
@@ -219,7 +126,7 @@ def _moved(start: Any, step: int | timedelta, count: int) -> Any:
 
 def _scaled(span: int | timedelta, number: Decimal | float) -> int | timedelta | None:
     """An interval so many times, rounded to whole months or microseconds."""
-    units = span if isinstance(span, int) else span // timedelta(microseconds=1)
+    units = _units(span)
     try:
         exact = Decimal(units * number if isinstance(number, float) else units) * (
             1 if isinstance(number, float) else number
@@ -245,7 +152,7 @@ def _months(years: int, months: int) -> int | None:
 
 def _divided(span: int | timedelta, number: Decimal | float) -> int | timedelta | None:
     """A part of an interval, rounded to whole months or microseconds."""
-    units = span if isinstance(span, int) else span // timedelta(microseconds=1)
+    units = _units(span)
     if not number:
         return None
     try:
@@ -253,6 +160,11 @@ def _divided(span: int | timedelta, number: Decimal | float) -> int | timedelta 
     except (ArithmeticError, ValueError):
         return None
     return _interval(span, whole)
+
+
+def _units(span: int | timedelta) -> int:
+    """The months or microseconds of an interval."""
+    return span if isinstance(span, int) else span // timedelta(microseconds=1)
 
 
 def _interval(like: int | timedelta, units: int) -> int | timedelta | None:
@@ -274,13 +186,13 @@ _PARTS: dict[str, Callable[[Any], Any]] = {
 
 def _toward_zero(span: timedelta, unit: int, wrap: int | None = None) -> int:
     """How many whole units a span has, those of the next greater unit left out."""
-    units = span // timedelta(microseconds=1)
+    units = _units(span)
     whole = abs(units) // unit
     return (-1 if units < 0 else 1) * (whole % wrap if wrap else whole)
 
 
 def _seconds(span: timedelta) -> Decimal:
-    units = span // timedelta(microseconds=1)
+    units = _units(span)
     rest = Decimal(abs(units) % 60_000_000).scaleb(-6)
     return (-rest if units < 0 else rest).quantize(Decimal("0.000001"))
 
@@ -348,8 +260,6 @@ FUNCTIONS |= {
     "add_months": Function(DATE, _dated("CAST({0} + to_months({1}) AS DATE)"), (DATE, INT), partial=True),
     "next_day": Function(DATE, "", (DATE, TEXT), python=_next_day, partial=True),
     "months_between": Function(DOUBLE, "", (TIMESTAMP, TIMESTAMP, Type.BOOLEAN), (True,), python=_months_between),
-    "date_format": Function(TEXT, "", python=_format),
-    "read_time": Function(TIMESTAMP, "", python=_read, partial=True),
     "window_start": Function(
         lambda _, operands: operands[0], python=_window_start, vector=_window_starts, partial=True
     ),
@@ -363,6 +273,11 @@ FUNCTIONS |= {
     "part_of": Function(lambda _, operands: operands[0], python=_divided, partial=True),
     **{f"{name}_of_interval": Function(_INTERVAL_FIELDS[name], python=read) for name, read in _PARTS.items()},
     "second_of_interval": Function(Type.decimal(8, 6), python=_seconds),
+    "units_of_interval": Function(LONG, python=_units, vector=lambda units: (units.astype("int64"), None)),
+    "interval_of_months": Function(Type.YEAR_MONTH_INTERVAL, takes=(LONG,), python=partial(_interval, 0), partial=True),
+    "interval_of_microseconds": Function(
+        Type.DAY_TIME_INTERVAL, takes=(LONG,), python=partial(_interval, timedelta()), partial=True
+    ),
     "units_between": Function(LONG, python=_units_between),
     "unix_micros": Function(LONG, "epoch_us({0})", (TIMESTAMP,)),
     "unix_millis": Function(LONG, "epoch_us({0}) // 1000 - CAST(epoch_us({0}) % 1000 < 0 AS INTEGER)", (TIMESTAMP,)),

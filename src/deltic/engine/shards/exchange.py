@@ -11,16 +11,17 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from deltic.circuit.hashing import xxhash64
 from deltic.engine.batches import TableBatch
 from deltic.engine.local.storage.arrow import Encoded, encode_batch
 from deltic.engine.local.storage.interner import Interner
 from deltic.engine.local.storage.layout import Column
 from deltic.engine.local.storage.run import NO_TIMES, Times, Weights
 from deltic.engine.local.storage.state import State
-from deltic.engine.shards.hashing import shards_of
 from deltic.engine.shards.plan import Iterate, Key, Turn
 
 Inbox = Mapping[str, Sequence[pa.Table]]
@@ -54,6 +55,12 @@ class Received(NamedTuple):
         if ITERATION in rows.column_names:
             times, rows = rows.column(ITERATION).to_numpy(), rows.drop_columns([ITERATION])
         return cls(*encode_batch(name, TableBatch(rows), state, interner), times)
+
+
+def shards_of(table: pa.Table, columns: Sequence[int], count: int) -> npt.NDArray[np.int64]:
+    """The shard of each row, int64[n], of `count`: that of the values in these columns, by Spark's xxhash64."""
+    hashes = xxhash64([table.column(c) for c in columns], table.num_rows).view(np.int64)
+    return hashes % np.int64(count)
 
 
 def parcels(target: str, rows: pa.Table, key: Key, count: int) -> Iterator[Parcel]:

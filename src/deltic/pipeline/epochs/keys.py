@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltic.catalog import Table
+from deltic.circuit.hashing import xxhash64
 from deltic.engine.batches import Batch
 from deltic.engine.keyed import Keyed, shared_keys
 from deltic.engine.protocol import WEIGHT
-from deltic.engine.shards.hashing import xxhash64
 from deltic.engine.version import Version
 
 

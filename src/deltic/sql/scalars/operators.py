@@ -20,7 +20,8 @@ _SAFE: dict[type[exp.Expression], type[exp.Expression]] = {
     exp.Mul: exp.SafeMultiply,
 }
 _TIMES = (Type.DATE, Type.TIMESTAMP, Type.TIMESTAMP_NTZ)
-_INTERVALS = (Type.YEAR_MONTH_INTERVAL, Type.DAY_TIME_INTERVAL)
+INTERVALS = (Type.YEAR_MONTH_INTERVAL, Type.DAY_TIME_INTERVAL)
+"""Of months, and of microseconds."""
 _DAY = 86_400_000_000
 # `applied` or `attempted`: an operation over operands.
 Apply = Callable[..., Typed]
@@ -36,7 +37,7 @@ class Mismatch(Exception):
 
 def arithmetic(kind: type[exp.Expression], left: Typed, right: Typed, apply: Apply = applied) -> Typed:
     """A sum, difference, product, quotient, whole quotient or remainder; `apply` says what it is where undefined."""
-    if any(value.type.type in (*_TIMES, *_INTERVALS) and not value.is_null for value in (left, right)):
+    if any(value.type.type in (*_TIMES, *INTERVALS) and not value.is_null for value in (left, right)):
         return _of_times(kind, left, right, apply)
     if left.is_null and right.is_null:
         left = right = coerced(left, Type.INT32)
@@ -106,20 +107,20 @@ def _of_times(kind: type[exp.Expression], left: Typed, right: Typed, apply: Appl
     if kind is exp.Add and (left.is_null or left.type.type not in _TIMES) and right.type.type in _TIMES:
         left, right = right, left
     a, b = (None if v.is_null else v.type.type for v in (left, right))
-    if a in _INTERVALS and kind in (exp.Mul, exp.Div) and b not in _TIMES:
+    if a in INTERVALS and kind in (exp.Mul, exp.Div) and b not in _TIMES:
         return _multiple(kind, left, right)
-    if b in _INTERVALS and kind is exp.Mul and a not in _TIMES:
+    if b in INTERVALS and kind is exp.Mul and a not in _TIMES:
         return _multiple(kind, right, left)
     if kind not in (exp.Add, exp.Sub):
         raise Mismatch
-    if a in _INTERVALS or (a is None and b in _INTERVALS):
+    if a in INTERVALS or (a is None and b in INTERVALS):
         same = a or b
         if b not in (same, None) or same is None:
             raise Mismatch("years and months are one kind of interval, days to seconds another")
         return apply(kind, coerced(left, same), coerced(right, same))
     if a is Type.DATE and b in (Type.INT8, Type.INT16, Type.INT32, None):
         return apply(kind, left, coerced(right, Type.INT32))
-    if b in _INTERVALS:
+    if b in INTERVALS:
         return _moved(kind, left, right, apply)
     return _difference(kind, left, right)
 
@@ -198,7 +199,7 @@ def negated(value: Typed) -> Typed:
         return coerced(value, Type.INT32)
     if type_ is Type.STRING:
         return negated(coerced(value, Type.FLOAT64))
-    if not (type_.is_numeric or type_ in _INTERVALS):
+    if not (type_.is_numeric or type_ in INTERVALS):
         raise Mismatch
     signed = coerced(value, as_signed(type_))
     return folded(applied(exp.SafeNegate if signed.type.type.is_integer else exp.Neg, signed))

@@ -191,7 +191,7 @@ class _Translation:
     def _taking(self, name: str, arguments: Sequence[exp.Expression]) -> Typed:
         """A call of a function that takes functions."""
         if name not in functions.lambdas.TAKERS:
-            raise Unknown(f"{name} takes no function such as x -> x + 1", functions.lambdas.REMEDIES.get(name, ""))
+            raise Unknown(f"{name} takes no function such as x -> x + 1", "")
         own = [self.function(part) if isinstance(part, exp.Lambda) else self.of(part) for part in arguments]
         return functions.called(name, own)
 

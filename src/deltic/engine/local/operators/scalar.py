@@ -401,9 +401,9 @@ def _called(node: Node, columns: Columns) -> Result:
 
 
 def _by_columns(compute: Callable[..., Any], expression: exp.Expression, columns: Columns) -> Result | None:
-    """A function of Arrow columns, of the rows where no operand is NULL; None where it fails for one of them."""
-    operands = operands_of(expression)
-    nulls = any_null(*(evaluate(operand, columns)[1] for operand in operands))
+    """A function of Arrow columns, a strict one of the rows where no operand is NULL; None where it fails for one."""
+    operands, is_strict = operands_of(expression), function_of(expression).strict
+    nulls = any_null(*(evaluate(operand, columns)[1] for operand in operands)) if is_strict else None
     there = columns if nulls is None else columns.where(~nulls)
     result = type_of(expression, columns.types)
     found = compute([_arrow(operand, there) for operand in operands], there.count)

@@ -64,7 +64,7 @@ def _arrays(*values: Typed) -> list[Typed]:
 
 for _name in ("array_union", "array_intersect", "array_except", "arrays_overlap"):
     rule(_name)(lambda a, b, name=_name: attempt(name, *_arrays(a, b)))
-for _name in ("array_distinct", "array_compact", "array_max", "array_min", "array_sort"):
+for _name in ("array_distinct", "array_compact", "array_max", "array_min"):
     rule(_name)(lambda a, name=_name: attempt(name, *_arrays(a)))
 for _name in ("array_contains", "array_position", "array_remove"):
     rule(_name)(lambda a, b, name=_name: attempt(name, *_element(a, b)))

@@ -23,11 +23,6 @@ from deltic.sql.types import written
 TAKERS: set[str] = set()
 """The functions that take functions."""
 
-REMEDIES = {
-    "array_sort": "write array_sort(transform(xs, x -> named_struct('key', …, 'x', x))): it compares keys first",
-}
-"""What to write instead of other functions that take functions in Spark."""
-
 
 @dataclass(frozen=True)
 class Lambda:
@@ -133,6 +128,19 @@ def exists(values: Typed, function: Lambda | Typed) -> Typed:
 def forall(values: Typed, function: Lambda | Typed) -> Typed:
     """Whether the function is true for all elements; NULL if it is false for none, and NULL for some."""
     return attempt("all_of", _condition(_function(function).over(values)))
+
+
+@taking("array_sort")
+def array_sort(values: Typed, function: Lambda | Typed | None = None) -> Typed:
+    """The elements in order, NULL last; or in that of a function: below, at or above zero for each two of them."""
+    if function is None:
+        _array(values)
+        return attempt("array_sort", coerced(values, values.type.type))
+    pairs = [attempt(name, values) for name in ("firsts_of_pairs", "seconds_of_pairs")]
+    signs = _function(function).over(*pairs)
+    if signs.type.type.element.type is not Type.INT32:
+        raise Mismatch("the function is of two elements, and its result INT: -1, 0 or 1")
+    return apply("sorted_by", values, signs)
 
 
 @taking("aggregate", "reduce")

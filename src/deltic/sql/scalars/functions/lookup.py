@@ -14,7 +14,7 @@ from deltic.sql.scalars.functions.rules import RULES, plain
 from deltic.sql.scalars.operators import Mismatch
 from deltic.sql.scalars.typed import Typed
 
-_INTERNAL = {"byte_length", "hex_text", "seconds"}
+_INTERNAL = {"byte_length", "hex_text", "seconds", "interval_of_months", "interval_of_microseconds"}
 """Functions that others are made of."""
 
 

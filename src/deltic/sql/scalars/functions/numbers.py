@@ -7,6 +7,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP
 
 from sqlglot import exp
 
+from deltic.circuit.spark.number_formats import number_format
 from deltic.circuit.types import Kind, Type
 from deltic.sql.scalars import operators
 from deltic.sql.scalars.coercion import as_decimal, as_signed, bounded_decimal, coerced
@@ -152,6 +153,29 @@ def format_number(number: Typed, places: Typed) -> Typed:
     value = _number(number)
     wide = LONG if value.type.type.is_integer else DOUBLE if value.type.type.is_float else value.type.type
     return attempt("format_number", coerced(value, wide), to(places, INT))
+
+
+_DECIMALS = {Type.FLOAT32: Type.decimal(14, 7), DOUBLE: Type.decimal(30, 15), Type.STRING: Type.decimal(38, 18)}
+"""What floats and texts are brought to where a decimal is taken."""
+
+
+def number_written(value: Typed, form: Typed) -> Typed:
+    """A number as text, by a format as S$99,999.00."""
+    type_ = as_signed(value.type.type)
+    if not (value.is_null or type_.is_numeric or type_ is Type.STRING):
+        raise Mismatch("a number or a time is taken here")
+    return attempt("written_number", coerced(value, _DECIMALS.get(type_) or as_decimal(type_)), _format(form))
+
+
+def _format(form: Typed) -> Typed:
+    text = literal_of(form, "the format of a number")
+    if number_format(text) is None:
+        raise Mismatch(f"{text!r} is no format: S or MI, $, digits as 0 and 9 with commas, a point, digits, PR")
+    return constant(text, Type.STRING)
+
+
+rule("to_number")(lambda text, form: apply("read_number", to(text, Type.STRING), _format(form)))
+rule("try_to_number")(lambda text, form: attempt("read_number", to(text, Type.STRING), _format(form)))
 
 
 def _to_tens(number: Typed, places: int) -> Typed:

@@ -2,7 +2,6 @@
 
 _CHANGES = "its value changes from call to call; store the value in a column of a table when the row is inserted"
 _SESSION = "it depends on the session, not on tables; write the value as a literal"
-_HASH = "use md5 or sha2, or compare the values themselves"
 _VARIANT = "there is no type VARIANT, whose values have no order to be kept by; keep JSON as a STRING and use from_json"
 
 REFUSED: dict[str, str] = {
@@ -11,7 +10,6 @@ REFUSED: dict[str, str] = {
     "current_time": "there is no type of a time without a date; write date_format(now(), 'HH:mm:ss')",
     **dict.fromkeys(("current_user", "user", "session_user", "current_database", "current_schema"), _SESSION),
     **dict.fromkeys(("current_catalog", "current_timezone", "version"), _SESSION),
-    **dict.fromkeys(("hash", "xxhash64"), _HASH),
     **dict.fromkeys(("parse_json", "try_parse_json", "variant_get", "try_variant_get", "is_variant_null"), _VARIANT),
     **dict.fromkeys(("schema_of_variant", "to_variant_object"), _VARIANT),
     **dict.fromkeys(("assert_true", "raise_error"), "state the condition in WHERE"),

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from functools import partial
 
 from sqlglot import exp
 
-from deltic.circuit.spark.times import READABLE, UNITS, WRITABLE, parts_of
-from deltic.circuit.types import Type
+from deltic.circuit.spark.patterns import READABLE, WRITABLE, parts_of
+from deltic.circuit.spark.times import UNITS
+from deltic.circuit.types import Kind, Type
 from deltic.sql.scalars import operators
 from deltic.sql.scalars.coercion import coerced, converted
+from deltic.sql.scalars.functions.collections import field
+from deltic.sql.scalars.functions.numbers import number_written
 from deltic.sql.scalars.functions.rules import RULES, apply, attempt, brought, literal_of, plain, rule, to
 from deltic.sql.scalars.operators import Mismatch
 from deltic.sql.scalars.typed import Typed, attempted, constant
@@ -166,6 +170,20 @@ for _name, _target in {"": TIMESTAMP, "_ltz": TIMESTAMP, "_ntz": NTZ}.items():
     rule(f"try_make_timestamp{_name}")(partial(_make_timestamp, _target, True))
 
 
+def is_window(type_: Type) -> bool:
+    """Whether values of a type have a start and an end, as windows of time do."""
+    return type_.kind is Kind.STRUCT and [column.name for column in type_.fields] == ["start", "end"]
+
+
+@rule("window_time")
+def last_time(window: Typed) -> Typed:
+    """The last microsecond of a window of time."""
+    if not is_window(window.type.type):
+        raise Mismatch("window_time takes a window")
+    microsecond = constant(timedelta(microseconds=1), Type.DAY_TIME_INTERVAL)
+    return operators.arithmetic(exp.Sub, field(window, "end"), microsecond)
+
+
 @rule("convert_timezone")
 def convert_timezone(*arguments: Typed) -> Typed:
     """What the clock of one zone, UTC if it is not named, shows as the clock of another shows it."""
@@ -182,12 +200,12 @@ def date_format(time: Typed, pattern: Typed) -> Typed:
     return apply("date_format", to(time, TIMESTAMP), _pattern(pattern, WRITABLE))
 
 
-@rule("to_char")
-def to_char(time: Typed, pattern: Typed) -> Typed:
-    """A time as text."""
-    if time.type.type not in (DATE, TIMESTAMP, NTZ):
-        raise Mismatch("to_char takes a date or time; of numbers use format_number, lpad and round")
-    return date_format(time, pattern)
+@rule("to_char", "to_varchar")
+def to_char(value: Typed, pattern: Typed) -> Typed:
+    """A time or a number as text."""
+    if value.type.type in (DATE, TIMESTAMP, NTZ):
+        return date_format(value, pattern)
+    return number_written(value, pattern)
 
 
 @rule("unix_timestamp")

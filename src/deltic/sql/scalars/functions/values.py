@@ -6,10 +6,11 @@ from functools import partial, reduce
 
 from sqlglot import exp
 
+from deltic.circuit.expressions.casts import type_name as type_name_of
 from deltic.circuit.types import Type
 from deltic.sql.scalars import conditions, operators
 from deltic.sql.scalars.coercion import as_signed, can_coerce, coerced, unified
-from deltic.sql.scalars.functions.rules import RULES, rule
+from deltic.sql.scalars.functions.rules import RULES, attempt, rule
 from deltic.sql.scalars.operators import Mismatch, case
 from deltic.sql.scalars.typed import Typed, applied, attempted, constant, of_node
 from deltic.sql.types import written
@@ -89,6 +90,21 @@ def nanvl(value: Typed, other: Typed) -> Typed:
     """The value, or the other where it is NaN."""
     first, second = coerced(value, Type.FLOAT64), coerced(other, Type.FLOAT64)
     return case([(is_nan(first), second)], first)
+
+
+def _hash(name: str, first: Typed, *others: Typed) -> Typed:
+    """One number for several values of any types but maps."""
+    parts: list[Typed] = []
+    for value in (first, *others):
+        own = coerced(value, Type.BOOLEAN if value.is_null else as_signed(value.type.type))
+        if not own.type.type.is_ordered:
+            raise Mismatch("the entries of a map have no order to be hashed in; sort its map_entries")
+        parts += [constant(type_name_of(own.type.type), Type.STRING), own]
+    return attempt(name, *parts)
+
+
+rule("hash")(partial(_hash, "hash"))
+rule("xxhash64")(partial(_hash, "xxhash64"))
 
 
 def _cast(target: Type, value: Typed) -> Typed:
