@@ -133,6 +133,7 @@ select a, -b as b from t order by b nulls last, a limit 3;
 select a, max(b) as b from t group by a order by sum(b) nulls first, b, a limit 2;
 select a, b from t order by b nulls first, a, c fetch first 2 rows only;
 select a, count(*) as n from t group by a order by a limit all;
+select a, b, c from t order by a, b, c limit 1 + 1 offset 3 - 2;
 select a, (select sum(x) from (select x from u where u.k = t.a) q) as s from t;
 select a, (select count(*) from v left join (select x from u where u.k = t.a) q on v.y = q.x) as n from t;
 select a, (select max(x) from (select x + t.b as x from u where u.k = t.a union all select t.b) q where x > t.a) as m from t;

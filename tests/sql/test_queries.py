@@ -95,6 +95,17 @@ MADE = {
     """select a, json_tuple('{"x": ' || a || '}', 'x', 'z') from t""": (
         "select a, cast(a as varchar) as c0, null as c1 from t"
     ),
+    "select * from (select c, a, a + 1 as b from t) unpivot ((p, q) for n in ((a, b) as ab, (b, a)))": (
+        "select c, 'ab' as n, a as p, a + 1 as q from t where a is not null "
+        "union all select c, 'b_a', a + 1, a from t where a is not null"
+    ),
+    "select identifier('a') as n from identifier('t')": "select a as n from t",
+    "select c, extract(day from sum(a * interval 1 day)) as s, extract(day from avg(a * interval 2 days)) as m "
+    "from t group by c": "select c, sum(a) as s, cast(trunc(2 * avg(a)) as int) as m from t group by c",
+    "select (a, c) in ((1, 'a'), (2, 'b')) as n, struct(a, c) in (struct(1L, 'a'), struct(2L, 'b')) as m from t": (
+        "select (a is not distinct from 1 and c is not distinct from 'a') "
+        "or (a is not distinct from 2 and c is not distinct from 'b') as n, n from t"
+    ),
     "select a, r.id from t join range(1, 6, 2) r on r.id > a": (
         "select a, r.range as id from t join range(1, 6, 2) r on r.range > a"
     ),
@@ -122,6 +133,8 @@ WRONG = {
     "select a from t where (a, b) in (select x from u)": "2 values cannot be sought in a subquery of 1 column",
     "select sum(sum(b)) as s from t": "the aggregate sum cannot stand here",
     "select a": "there is no column a here",
+    "select a from t limit -1": "LIMIT takes a number that is not negative",
+    "select * from t unpivot ((p, q) for n in (a))": "2 names of values, and 1 column for them",
     "select a from t limit b": "LIMIT takes a number that is not negative",
     "select a from t group by 2": "GROUP BY 2: the query has 1 column",
     "select z.* from t": "there is no relation z here",

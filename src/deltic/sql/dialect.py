@@ -77,6 +77,15 @@ def _relation(parser: SparkParser) -> exp.Expression:
     return exp.Subquery(this=query) if query else exp.Table(this=parser._parse_table_part())
 
 
+def _identifier(parser: SparkParser) -> exp.Identifier:
+    """IDENTIFIER('name'): a text, maybe of several joined by `||`, in the place of a name."""
+    node = parser._parse_disjunction() or exp.Null()
+    texts = list(node.flatten()) if isinstance(node, exp.DPipe) else [node]
+    if not all(isinstance(text, exp.Literal) and text.is_string for text in texts):
+        parser.raise_error("IDENTIFIER takes the text of a name")
+    return exp.to_identifier("".join(text.name for text in texts), quoted=True)
+
+
 _BITS = (
     (TokenType.PIPE, exp.BitwiseOr),
     (TokenType.CARET, exp.BitwiseXor),
@@ -98,6 +107,7 @@ class DelticParser(SparkParser):
             for part in ("start", "end")
         },
         "TABLE": _relation,
+        "IDENTIFIER": _identifier,
     }
     # `||` binds as much as + does.
     TERM: ClassVar[dict[TokenType, type[exp.Binary]]] = {**SparkParser.TERM, TokenType.DPIPE: exp.DPipe}

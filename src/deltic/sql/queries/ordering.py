@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from deltic.circuit import operators as ops
+from deltic.circuit.oracle.evaluate import evaluate
 from deltic.circuit.types import Column
 from deltic.errors import count_of
 from deltic.sql.queries.rows import Rows
 from deltic.sql.queries.scope import Scope
 from deltic.sql.queries.subqueries import prepared
 from deltic.sql.queries.values import Values
+from deltic.sql.scalars import NULL, Typed, typed
 
 
 def limited(
@@ -90,10 +92,15 @@ def _selected(key: exp.Expression, rows: Rows, scope: Scope) -> Column | None:
 
 
 def _count(node: exp.Expression, scope: Scope) -> int:
-    """The number of LIMIT, FETCH or OFFSET."""
+    """The number of LIMIT, FETCH or OFFSET, a constant."""
     number = node.args.get("count") if isinstance(node, exp.Fetch) else node.expression
-    if not isinstance(number, exp.Literal) or not number.is_int:
-        what = type(node).__name__.upper()
-        told = f"{what} takes a number that is not negative"
-        raise scope.source.error(number or node, told, "write the number itself")
-    return int(number.name)
+    told = f"{type(node).__name__.upper()} takes a number that is not negative"
+
+    def refuse(reference: exp.Column) -> Typed:
+        raise scope.source.error(reference, told, "write the number itself, or an expression of constants")
+
+    found = typed(number, refuse, scope.source) if number is not None else NULL
+    value = evaluate(found.expression, {}, {}) if found.type.type.is_integer else None
+    if value is None or value < 0:
+        raise scope.source.error(number or node, told, "write the number itself, or an expression of constants")
+    return int(value)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from deltic.errors import count_of
 from deltic.sql.queries.rows import Rows
 from deltic.sql.queries.scope import Scope
 
@@ -60,24 +61,42 @@ def _pivoted(call: exp.Expression, column: exp.Expression, value: exp.Expression
 
 
 def _unpivot(pivot: exp.Pivot, names: Sequence[str], scope: Scope) -> exp.Expression:
-    """A row for each of the listed columns: its name and its value, unless that is NULL."""
+    """A row for each of the listed columns, or lists of them: its name and its values, unless they are all NULL."""
     (field,) = pivot.args["fields"]
     if len(pivot.expressions) != 1 or not isinstance(field, exp.In):
-        raise scope.refuse(pivot, "UNPIVOT of several columns at once", "write a UNION ALL of SELECTs")
-    value, name = pivot.expressions[0].name, field.this.name
-    listed = [(e.this, e.args["alias"].name) if e.args.get("alias") else (e, e.name) for e in field.expressions]
-    taken = {column.name.lower() for column, _ in listed}
+        raise scope.refuse(pivot, "this UNPIVOT", "write UNPIVOT (value FOR name IN (column, …))")
+    values, name = [column.name for column in _parts(pivot.expressions[0])], field.this.name
+    listed = [_listed(part) for part in field.expressions]
+    for columns, _ in listed:
+        if len(columns) != len(values):
+            told = f"{count_of(len(values), 'name')} of values, and {count_of(len(columns), 'column')} for them"
+            raise scope.source.error(columns[0], told)
+    taken = {column.name.lower() for columns, _ in listed for column in columns}
     kept = [exp.column(n, quoted=True) for n in names if n.lower() not in taken]
     parts: list[exp.Expression] = []
-    for column, label in listed:
-        shown = [*(c.copy() for c in kept), _alias(exp.Literal.string(label), name), _alias(column.copy(), value)]
-        there = exp.Not(this=exp.Is(this=column.copy(), expression=exp.Null()))
-        where = None if pivot.args.get("include_nulls") else exp.Where(this=there)
+    for columns, label in listed:
+        found = [_alias(column.copy(), value) for column, value in zip(columns, values, strict=True)]
+        shown = [*(c.copy() for c in kept), _alias(exp.Literal.string(label), name), *found]
+        there = [exp.Not(this=exp.Is(this=column.copy(), expression=exp.Null())) for column in columns]
+        where = None if pivot.args.get("include_nulls") else exp.Where(this=exp.or_(*there))
         parts.append(exp.Select(expressions=shown, from_=_given(), where=where))
     first, *others = parts
     for other in others:
         first = exp.Union(this=first, expression=other, distinct=False)
     return first
+
+
+def _listed(part: exp.Expression) -> tuple[list[exp.Expression], str]:
+    """The columns of which UNPIVOT makes a row, and what it calls them."""
+    alias = part.args.get("alias")
+    columns = _parts(part.this if alias else part)
+    return columns, alias.name if alias else "_".join(column.name for column in columns)
+
+
+def _parts(node: exp.Expression) -> list[exp.Expression]:
+    """What stands in parentheses, or by itself."""
+    found: list[exp.Expression] = node.expressions if isinstance(node, exp.Tuple) else [node]
+    return found
 
 
 def _alias(value: exp.Expression, name: str) -> exp.Expression:

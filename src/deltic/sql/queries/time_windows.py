@@ -24,6 +24,7 @@ from deltic.sql.queries.trees import outermost, replaced
 from deltic.sql.queries.values import Values
 from deltic.sql.scalars import Typed, constant
 from deltic.sql.scalars.functions.rules import apply
+from deltic.sql.scalars.functions.times import is_window, last_time
 from deltic.sql.scalars.operators import arithmetic
 from deltic.sql.text import SourceText
 
@@ -189,9 +190,10 @@ def sessions(values: Values, time: Typed, gap: int, keys: Sequence[str]) -> Wind
 
 
 def _time_column(values: Values, node: exp.Expression) -> Typed:
-    """The column of the rows' times; from then on there are no rows without one."""
+    """The column of the rows' times, of windows the last ones; from then on there are no rows without one."""
     source = values.scope.source
-    found = values.column(values.typed(prepared(node, values)), "time")
+    time = values.typed(prepared(node, values))
+    found = values.column(last_time(time) if is_window(time.type.type) else time, "time")
     if found.type.kind not in (Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ):
         message = f"a window is one of a TIMESTAMP, and {source.written(node)} is {found.type}"
         raise source.error(node, message, f"write CAST({source.written(node)} AS TIMESTAMP)")

@@ -51,10 +51,7 @@ def null_if(value: Typed, other: Typed) -> Typed:
 
 def among(value: Typed, candidates: Sequence[Typed]) -> Typed:
     """Whether the value equals one of the candidates, all brought to one type; NULL where only a NULL may."""
-    same = unified([value, *candidates])
-    if same is None:
-        raise Mismatch("the values have no type in common; cast them to one")
-    first, *rest = same
+    first, *rest = unified([value, *candidates]) or [value, *candidates]
     return reduce(lambda a, b: applied(exp.Or, a, b), [comparison(exp.EQ, first, other) for other in rest])
 
 
