@@ -39,6 +39,9 @@ class Beliefs:
     def joined(self, tables):
         return self.known.setdefault(repr(tables), self.rng.choice((0.0, 1e4, 1e9)))
 
+    def passing(self, relation, conditions, guess):
+        return guess
+
     def sampled(self, tables, kept, rows):
         return None
 

@@ -10,7 +10,11 @@ import itertools
 
 import numpy as np
 import pytest
+import sqlglot
 
+from deltic.calculus.planning.selectivity import selectivity
+from deltic.calculus.planning.statistics import place_name
+from deltic.circuit.expressions import column
 from deltic.engine.local.frequencies import Frequencies
 from deltic.engine.local.measured import Measured
 
@@ -22,9 +26,22 @@ COLUMNS = {
 }
 
 
+class Given:
+    """Relations with these columns; conditions are tried on as many rows, of which so many meet them."""
+
+    def __init__(self, columns, met=0, tried=0):
+        self.given, self.met, self.tried = columns, met, tried
+
+    def columns(self, name):
+        return self.given[name]
+
+    def passing(self, name, conditions):
+        return self.met, self.tried
+
+
 def measured(**tables):
     columns = {name: [np.asarray(c, np.int64) for c in table] for name, table in tables.items()}
-    return Measured({name: len(table[0]) for name, table in columns.items()}, columns.__getitem__, {})
+    return Measured({name: len(table[0]) for name, table in columns.items()}, Given(columns), {})
 
 
 @pytest.mark.parametrize("name", COLUMNS)
@@ -44,13 +61,51 @@ def test_meeting(one, other):
     assert measured(a=[COLUMNS[one]], b=[COLUMNS[other]]).meeting(("a", 0), ("b", 0)) == expected
 
 
+@pytest.mark.parametrize(
+    ("met", "tried", "rows", "guess", "part"),
+    [
+        (50, 100, 10_000, 0.9, 0.5),
+        (3, 100, 100, 0.9, 0.03),
+        (3, 100, 10_000, 0.001, 0.001),
+        (3, 100, 10_000, 0.9, 0.08),
+        (0, 100, 100, 0.9, 0.08),
+        (0, 0, 0, 0.9, 0.9),
+    ],
+)
+def test_conditions_leave_what_rows_tell_or_what_is_guessed_but_not_much_more(met, tried, rows, guess, part):
+    """Half of a sample; few of all rows; fewer of a sample than tell; none, which may be some tomorrow."""
+    relations = Given({"r": [np.arange(rows)]}, met, tried)
+    found = Measured({"r": rows}, relations, {}).passing("r", [column(place_name(0))], guess)
+    assert found == pytest.approx(part)
+
+
+@pytest.mark.parametrize(
+    ("condition", "part"),
+    [
+        ("a = 3", 1 / 100),
+        ("a = b", 1 / 100),
+        ("NOT a = 3", 0.99),
+        ("a <> 3", 0.99),
+        ("NOT a IS NULL", 0.99),
+        ("a = 3 OR a = 4 OR a = 5", 0.03),
+        ("a > 3", 1 / 3),
+        ("a > 3 AND b = 2", 1 / 30),
+        ("a + b = 2", 1 / 10),
+        ("a = 3 AND NOT c = c", 1e-6),
+    ],
+)
+def test_what_conditions_leave_by_their_form(condition, part):
+    found = selectivity(sqlglot.parse_one(condition), {"a": 100.0, "b": 10.0, "c": 1.0})
+    assert found == pytest.approx(part)
+
+
 def test_joins_of_tables_of_which_no_column_counts():
     """Products with tables of which nobody reads a column, as the first one or a later one, and with a proposition."""
     tables = measured(r=[[1, 2, 3]], s=[[1, 1]], none=[[]])
     assert tables.joined([("r", {}), ("s", {"x": 0})]) == 6
     assert tables.joined([("s", {"x": 0}), ("r", {}), ("r", {"x": 0})]) == 6
     assert tables.joined([("r", {}), ("none", {})]) == 0
-    holds = Measured({"r": 3, "p": 1}, {"r": [np.arange(3)], "p": []}.__getitem__, {})
+    holds = Measured({"r": 3, "p": 1}, Given({"r": [np.arange(3)], "p": []}), {})
     assert holds.joined([("p", {}), ("r", {"x": 0})]) == holds.joined([("r", {"x": 0}), ("p", {})]) == 3
 
 

@@ -1,8 +1,9 @@
 """What is known of tables and views, and what follows from it for the nodes of a circuit: how many rows they have.
 
-Estimates take the values of two columns to be independent, and each value to be as frequent as any other, but for joins
-of whole relations, because one hub may have more rows than all other values: of two that share one column the
-frequencies themselves count, Σ_y deg_a(y) · deg_b(y), and of more the rows of a sample.
+Of conditions on the rows of one relation a sample tells what they leave. Otherwise estimates take the values of two
+columns to be independent, and each value to be as frequent as any other, but for joins of whole relations, because one
+hub may have more rows than all other values: of two that share one column the frequencies themselves count,
+Σ_y deg_a(y) · deg_b(y), and of more the rows of a sample.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ from typing import Any, Protocol
 
 from sqlglot import exp
 
+from deltic.calculus.passes.substitution import substituted
+from deltic.calculus.planning.selectivity import selectivity
 from deltic.circuit import operators as ops
-from deltic.circuit.expressions import is_literal
+from deltic.circuit.expressions import column, columns_of, conjuncts, is_checked, is_literal
 from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.operators.keep import Keep
 from deltic.circuit.operators.semijoin import Semijoin
@@ -24,13 +27,16 @@ from deltic.circuit.operators.semijoin import Semijoin
 Origin = tuple[str, int]
 # A table with the variables of some of its columns.
 Table = tuple[str, Mapping[str, int]]
-# What a condition of which nothing is known leaves of the rows.
-_SELECTED = 1 / 3
 
 
 def recursive(name: str) -> str:
     """What statistics call a recursive relation; a table, which may have its name, they call by that."""
     return f"recursive {name}"
+
+
+def place_name(place: int) -> str:
+    """What conditions on a relation call the column at a place."""
+    return f"#{place}"
 
 
 class Statistics(Protocol):
@@ -41,6 +47,9 @@ class Statistics(Protocol):
 
     def distinct(self, relation: str, columns: Sequence[int]) -> float:
         """How many different rows its projection to these columns has."""
+
+    def passing(self, relation: str, conditions: Sequence[exp.Expression], guess: float) -> float:
+        """What part of its rows meets conditions over columns by `place_name`: the guess where rows do not tell."""
 
     def meeting(self, one: Origin, other: Origin) -> float:
         """How many pairs of rows have equal values in these columns."""
@@ -56,16 +65,26 @@ class Statistics(Protocol):
 
 
 @dataclass(frozen=True)
+class Selection:
+    """The rows of a relation that meet conditions, which call its columns by `place_name`."""
+
+    relation: str
+    conditions: tuple[exp.Expression, ...] = ()
+
+
+@dataclass(frozen=True)
 class Size:
     """How many rows a node has, and how many values each of its columns; where these come from, if unchanged.
 
-    `tables` are those whose join it is, all rows of it, each with some of its columns.
+    `tables` are those whose join it is, all rows of it, each with some of its columns. Or its rows are a `selection`,
+    each with some of its columns.
     """
 
     rows: float
     distinct: Mapping[str, float]
     origins: Mapping[str, Origin]
     tables: tuple[Table, ...] = ()
+    selection: Selection | None = None
 
     def renamed(self, names: Mapping[str, str]) -> Size:
         """The same under new names, of the columns that have one."""
@@ -74,12 +93,19 @@ class Size:
             {new: self.distinct[old] for old, new in names.items()},
             {new: self.origins[old] for old, new in names.items() if old in self.origins},
             _renamed(self.tables, names),
+            self.selection,
         )
+
+    def beside(self, name: str, other: str) -> Size:
+        """The same with one more column, which equals another."""
+        origins = {**self.origins, **({name: self.origins[other]} if other in self.origins else {})}
+        tables = tuple((t, {**c, **({name: c[other]} if other in c else {})}) for t, c in self.tables)
+        return replace(self, distinct={**self.distinct, name: self.distinct[other]}, origins=origins, tables=tables)
 
     def of_rows(self, rows: float) -> Size:
         """As many rows, drawn from these or repeating them."""
         distinct = {name: min(d, rows) for name, d in self.distinct.items()}
-        return replace(self, rows=rows, distinct=distinct, tables=())
+        return replace(self, rows=rows, distinct=distinct, tables=(), selection=None)
 
 
 def _renamed(tables: tuple[Table, ...], names: Mapping[str, str]) -> tuple[Table, ...]:
@@ -142,7 +168,7 @@ class Sizes:
         distinct = {column: self.statistics.distinct(name, (i,)) for i, column in enumerate(names)}
         columns = {column: i for i, column in enumerate(names)}
         origins = {column: (name, i) for column, i in columns.items()}
-        return Size(rows, distinct, origins, ((name, columns),) if columns else ())
+        return Size(rows, distinct, origins, ((name, columns),) if columns else (), Selection(name))
 
     def _plain(self, number: int, rows: float) -> Size:
         return Size(rows, dict.fromkeys(self.builder.type_of(number).schema.names, rows), {})
@@ -164,6 +190,17 @@ class Sizes:
         distinct = {**a.distinct, **b.distinct, **{n: min(a.distinct[n], b.distinct[n]) for n in shared}}
         return replace(Size(rows, distinct, {**b.origins, **a.origins}).of_rows(rows), tables=tables)
 
+    def filtered(self, size: Size, predicate: exp.Expression) -> Size:
+        """What a condition leaves."""
+        guess = selectivity(predicate, size.distinct)
+        selection = _narrowed(size, predicate)
+        if selection is None:
+            return _at_one_value(size.of_rows(size.rows * guess), predicate)
+        whole = self.statistics.rows(selection.relation) or 0.0
+        part = self.statistics.passing(selection.relation, selection.conditions, guess * size.rows / max(1.0, whole))
+        found = size.of_rows(min(size.rows, part * whole))
+        return _at_one_value(replace(found, selection=selection), predicate)
+
     def projected(self, size: Size, columns: Sequence[str]) -> Size:
         """The size of the set of these columns, whose values are no longer as frequent as they were."""
         origins = [size.origins.get(name) for name in columns]
@@ -174,6 +211,26 @@ class Sizes:
             return kept.of_rows(self.statistics.distinct(relation, [o[1] for o in origins if o]))
         places = math.prod(size.distinct[name] for name in columns)
         return kept.of_rows(thrown(size.rows, places))
+
+
+def _narrowed(size: Size, predicate: exp.Expression) -> Selection | None:
+    """The selection that the size is, narrowed by a condition on its columns that can be tried on rows."""
+    names = columns_of(predicate)
+    if size.selection is None or is_checked(predicate) or not all(name in size.origins for name in names):
+        return None
+    if predicate.find(exp.Anonymous):
+        return None
+    places = {name: column(place_name(size.origins[name][1])) for name in names}
+    return replace(size.selection, conditions=(*size.selection.conditions, substituted(predicate, places)))
+
+
+def _at_one_value(size: Size, predicate: exp.Expression) -> Size:
+    """The size of rows that meet a condition: a column has one value that equals a constant."""
+    if isinstance(predicate, exp.EQ | exp.NullSafeEQ):
+        for side, other in ((predicate.this, predicate.expression), (predicate.expression, predicate.this)):
+            if isinstance(side, exp.Column) and is_literal(other):
+                return replace(size, distinct={**size.distinct, side.name: min(1.0, size.rows)})
+    return size
 
 
 def thrown(balls: float, places: float) -> float:
@@ -205,7 +262,7 @@ def _map(sizes: Sizes, op: ops.Map, inputs: list[Size]) -> Size:
     origins = {name: size.origins[old] for name, old in copied.items() if old in size.origins}
     names = {old: name for name, old in copied.items()}
     tables = _renamed(size.tables, names) if len(names) == len(copied) else ()
-    return Size(size.rows, distinct, origins, tables)
+    return Size(size.rows, distinct, origins, tables, size.selection)
 
 
 def _values(expression: exp.Expression, size: Size) -> float:
@@ -215,16 +272,9 @@ def _values(expression: exp.Expression, size: Size) -> float:
 @_rule(ops.Filter)
 def _filter(sizes: Sizes, op: ops.Filter, inputs: list[Size]) -> Size:
     (size,) = inputs
-    return filtered(size, op.predicate)
-
-
-def filtered(size: Size, predicate: exp.Expression) -> Size:
-    """What a condition leaves: one of its values of a column that equals something, else a third."""
-    if isinstance(predicate, exp.And):
-        return filtered(filtered(size, predicate.this), predicate.expression)
-    sides = (predicate.this, predicate.expression) if isinstance(predicate, exp.EQ | exp.NullSafeEQ) else ()
-    known = [size.distinct[side.name] for side in sides if isinstance(side, exp.Column)]
-    return size.of_rows(size.rows / max(1.0, *known) if known else size.rows * _SELECTED)
+    for predicate in conjuncts(op.predicate):
+        size = sizes.filtered(size, predicate)
+    return size
 
 
 @_rule(ops.Join, Semijoin)

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 
 from sqlglot import exp
 
-from deltic.calculus.planning.conjunction import Atom, Conjunction
+from deltic.calculus.planning.conjunction import Atom, Conjunction, renamed
 from deltic.calculus.planning.decision import Costs
 from deltic.calculus.planning.parts import Part
-from deltic.calculus.planning.statistics import Size, Sizes, filtered
+from deltic.calculus.planning.statistics import Size, Sizes
 from deltic.circuit.expressions import columns_of
 from deltic.circuit.graph import Circuit
 
@@ -35,8 +35,8 @@ class Work:
         known = [size for size in pending if size is not None]
         if len(known) != len(pending):
             return None
-        filters = list(conjunction.filters)
-        known = [_kept(size, [f for f in filters if _concerns(f, size)]) for size in known]
+        known, filters, equal = _joined_by_name(known, conjunction.filters)
+        known = [self._kept(size, [f for f in filters if _concerns(f, size)]) for size in known]
         filters = [f for f in filters if not any(_concerns(f, size) for size in known)]
         size = min(known, key=lambda each: each.rows)
         known.remove(size)
@@ -46,9 +46,17 @@ class Work:
             size, chosen = min(joins, key=lambda each: each[0].rows)
             known.remove(chosen)
             work += size.rows
-            size = _kept(size, [f for f in filters if _concerns(f, size)])
+            size = self._kept(size, [f for f in filters if _concerns(f, size)])
             filters = [f for f in filters if not _concerns(f, size)]
+        for name, other in reversed(equal):
+            size = size.beside(name, other)
         return size, work + self.costs.derived * size.rows
+
+    def _kept(self, size: Size, filters: Iterable[exp.Expression]) -> Size:
+        """What the conditions leave."""
+        for predicate in filters:
+            size = self.sizes.filtered(size, predicate)
+        return size
 
     def split(self, part: Part) -> float | None:
         """The work when a part is a relation of its own: for it, to keep it, and for the rest; None if not known."""
@@ -71,16 +79,32 @@ class Work:
         return estimate if rows is None else estimate.of_rows(min(size.rows, rows))
 
 
+def _joined_by_name(
+    sizes: Sequence[Size], filters: Iterable[exp.Expression]
+) -> tuple[list[Size], list[exp.Expression], list[tuple[str, str]]]:
+    """The sizes with one variable for two that a filter says are equal: they are joined on it, like those they share.
+
+    With the other filters, and the variables that are gone, each with the one that stands for it.
+    """
+    known, left, equal = list(sizes), list[exp.Expression](), list[tuple[str, str]]()
+    for predicate in filters:
+        for old, new in equal:
+            predicate = renamed(predicate, {**{n: n for n in columns_of(predicate)}, old: new})
+        sides = (predicate.this, predicate.expression) if isinstance(predicate, exp.EQ) else ()
+        names = [side.name for side in sides if isinstance(side, exp.Column)]
+        if len(set(names)) == 2 and not any(set(names) <= size.distinct.keys() for size in known):
+            one, other = names
+            known = [size.renamed({n: one if n == other else n for n in size.distinct}) for size in known]
+            left = [renamed(f, {**{n: n for n in columns_of(f)}, other: one}) for f in left]
+            equal.append((other, one))
+        else:
+            left.append(predicate)
+    return known, left, equal
+
+
 def _concerns(predicate: exp.Expression, size: Size) -> bool:
     """Whether the condition is about columns of this alone."""
     return set(columns_of(predicate)) <= size.distinct.keys()
-
-
-def _kept(size: Size, filters: Iterable[exp.Expression]) -> Size:
-    """What the conditions leave."""
-    for predicate in filters:
-        size = filtered(size, predicate)
-    return size
 
 
 def views(circuit: Circuit) -> dict[int, str]:

@@ -126,7 +126,7 @@ class LocalEngine(Engine):
         )
         self._forgetting = Forgetting(program, self.states, self.store.interner)
         self._fewer: list[State] = []
-        self._boundary, self._contents = Boundary(program, store), Contents(program, self.states)
+        self._boundary, self._contents = Boundary(program, store), Contents(program, self.states, store.interner)
         self._attempts = Attempts(program, store, self._environment.faults)
 
     def _program_of(self, circuit: Circuit) -> Program:
@@ -208,7 +208,7 @@ class LocalEngine(Engine):
         self.store.fit()
         other = copy(self)
         plans = self._plans.settled if self._forgetting.has_forgotten else self._plans
-        other._plans = replace(plans.extended(circuit, known, self._contents.columns()), costs=self._plans.costs)
+        other._plans = replace(plans.extended(circuit, known, self._contents.relations()), costs=self._plans.costs)
         program = self._program_of(other._plans.circuit)
         with self._working():
             kept = other._evolve(self, circuit, program, rows)
@@ -307,7 +307,7 @@ class LocalEngine(Engine):
         """
         visited = self._environment.visits.rows
         self._environment.alarm = Alarm()
-        plans = self._plans.revised(self.circuit, self._contents.recursive(), self._contents.columns(), visited)
+        plans = self._plans.revised(self.circuit, self._contents.recursive(), self._contents.relations(), visited)
         if plans is not None:
             raise _Revised(plans)
 
@@ -316,7 +316,7 @@ class LocalEngine(Engine):
         held = {table: self._contents.held(table) for table in self.program.tables}
         self.store.fit()
         known = {**held, **rows, **self._plans.of_recursions(self._contents.recursive())}
-        plans = self._plans.anew(self.circuit, known, self._contents.columns(batches))
+        plans = self._plans.anew(self.circuit, known, self._contents.relations(batches))
         added, there = sum(rows[table] - held[table] for table in rows), sum(held.values())
         if plans.circuit == self._plans.circuit or not plans.pays(self._plans, there, added):
             self._plans = replace(self._plans, rows=plans.rows, numbers=plans.numbers, unknown=plans.unknown)

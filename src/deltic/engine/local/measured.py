@@ -7,23 +7,34 @@ that they have. What the sample stands for is known at each step, since a column
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
+from sqlglot import exp
 
 from deltic.calculus.planning.statistics import Origin, Table
+from deltic.circuit.expressions import show
 from deltic.engine.local.frequencies import Counts, Frequencies, Values
-
-# The columns of a relation by what statistics call it, NULL as some value.
-Columns = Callable[[str], Sequence[Values]]
 
 # Rows that are drawn of a join.
 _DRAWN = 1 << 14
 # Rows of a join that is sampled by values of a column: as expected, and at most; and the values, at least.
 _SAMPLE, _MOST, _VALUES = 1 << 13, 1 << 18, 8
+# Of rows that are tried so many have to meet a condition for their part to tell what it is of all.
+_TELLING = 8
+
+
+class Relations(Protocol):
+    """What is looked at, by what statistics call relations."""
+
+    def columns(self, name: str) -> Sequence[Values]:
+        """The columns of a relation, NULL as some value."""
+
+    def passing(self, name: str, conditions: Sequence[exp.Expression]) -> tuple[int, int]:
+        """Of how many of its rows all conditions are true, and of how many that was asked: all, or some at random."""
 
 
 class Question(NamedTuple):
@@ -77,9 +88,9 @@ class Measured:
     `unknown` are the relations whose number of rows was asked for in vain.
     """
 
-    def __init__(self, sizes: Mapping[str, int], columns: Columns, numbers: dict[Question, float]) -> None:
+    def __init__(self, sizes: Mapping[str, int], relations: Relations, numbers: dict[Question, float]) -> None:
         self.sizes, self.numbers, self.unknown = sizes, numbers, set[str]()
-        self._columns = columns
+        self._relations = relations
         self._held: dict[str, Sequence[Values]] = {}
         self._found: dict[Origin, Frequencies] = {}
         self._samples: dict[object, _Sample] = {}
@@ -102,6 +113,18 @@ class Measured:
         key = Question(frozenset({one[0], other[0]}), (one, other))
         if key not in self.numbers:
             self.numbers[key] = self._frequencies(one).meeting(self._frequencies(other))
+        return self.numbers[key]
+
+    def passing(self, relation: str, conditions: Sequence[exp.Expression], guess: float) -> float:
+        """What part of its rows meets conditions over columns by `place_name`; of many rows by a sample.
+
+        Where few of the sample do, it is what was guessed, but not much more than there were.
+        """
+        key = Question(frozenset({relation}), ("passing", *map(show, conditions)))
+        if key not in self.numbers:
+            met, tried = self._relations.passing(relation, conditions)
+            is_told = met >= _TELLING or (met and tried == self._count(relation))
+            self.numbers[key] = met / tried if is_told else min(guess, _TELLING / max(tried, _TELLING))
         return self.numbers[key]
 
     def joined(self, tables: Sequence[Table]) -> float:
@@ -207,7 +230,7 @@ class Measured:
 
     def _table(self, relation: str) -> Sequence[Values]:
         if relation not in self._held:
-            self._held[relation] = self._columns(relation)
+            self._held[relation] = self._relations.columns(relation)
         return self._held[relation]
 
 
@@ -238,8 +261,3 @@ def _different(hashes: npt.NDArray[np.uint64]) -> int:
     """How many different ones there are; sorts them."""
     hashes.sort()
     return int(np.count_nonzero(hashes[1:] != hashes[:-1])) + min(1, len(hashes))
-
-
-def plain_values(values: Values, nulls: npt.NDArray[np.bool_] | None) -> Values:
-    """The values of a column with the least of all for NULL."""
-    return values if nulls is None else np.where(nulls, np.iinfo(np.int64).min, values)

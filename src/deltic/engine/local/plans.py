@@ -11,7 +11,7 @@ from deltic.calculus.planning import ALL, COSTS, Costs, Decision, Rewrites, plan
 from deltic.circuit.graph import Circuit
 from deltic.circuit.reading.parser import parse_circuit
 from deltic.engine.image import Json, as_tuples
-from deltic.engine.local.measured import Columns, Measured, Question
+from deltic.engine.local.measured import Measured, Question, Relations
 from deltic.engine.local.operators.query import Evaluation
 from deltic.engine.local.storage.state import State
 
@@ -49,22 +49,22 @@ class Plans:
         """Whether one of the tables has outgrown the plan."""
         return any(n >= self.small and n >= self.growth * self.rows.get(table, 0) for table, n in rows.items())
 
-    def anew(self, circuit: Circuit, rows: Mapping[str, int], columns: Columns) -> Plans:
+    def anew(self, circuit: Circuit, rows: Mapping[str, int], relations: Relations) -> Plans:
         """The plan of the user's circuit for tables, and recursive relations that it was made for, of so many rows."""
-        return self._made(circuit, Measured(rows, columns, {}))
+        return self._made(circuit, Measured(rows, relations, {}))
 
-    def revised(self, circuit: Circuit, rows: Mapping[str, int], columns: Columns, visited: int) -> Plans | None:
+    def revised(self, circuit: Circuit, rows: Mapping[str, int], relations: Relations, visited: int) -> Plans | None:
         """The plan in the middle of an epoch, with what else is decided as recursive relations have so many rows.
 
         None where that does not save a good part of the rows that the epoch has visited.
         """
         lasting = {question: n for question, n in self.numbers.items() if not question.relations & rows.keys()}
-        found = self._made(circuit, Measured({**self.rows, **rows}, columns, lasting), self.decisions)
+        found = self._made(circuit, Measured({**self.rows, **rows}, relations, lasting), self.decisions)
         saved = sum(before - after for before, after in found._beyond(self))
         pays = found.circuit != self.circuit and saved >= self.regret * visited
         return found if pays and found._includes(self) else None
 
-    def extended(self, circuit: Circuit, rows: Mapping[str, int], columns: Columns) -> Plans:
+    def extended(self, circuit: Circuit, rows: Mapping[str, int], relations: Relations) -> Plans:
         """The plan of another circuit, in which what both have is planned as it is.
 
         `rows` are those of the tables and of the recursive relations that there are now.
@@ -72,7 +72,7 @@ class Plans:
         if not self.rows:
             return replace(self, circuit=circuit)
         known = {name: self.rows.get(name, n) for name, n in rows.items()}
-        return self._made(circuit, Measured(known, columns, dict(self.numbers)), self.decisions)
+        return self._made(circuit, Measured(known, relations, dict(self.numbers)), self.decisions)
 
     @property
     def settled(self) -> Plans:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from deltic.engine.image import Json
+from deltic.engine.local.operators.beginning import beginning
 from deltic.engine.local.operators.kernel import KERNELS, Kernel
 from deltic.engine.local.operators.query import Environment, Evaluation
 from deltic.engine.local.operators.search import Visits
@@ -29,8 +30,6 @@ from deltic.program.definitions import Constant, Definition, Derived
 from deltic.program.program import Program
 from deltic.program.queries import Rule
 
-# How many times as many rows as another an atom has from which a rule begins with the other: few orders are built.
-_FAR_LESS = 4
 # How many sets of changed relations are remembered with what they lead to.
 _COURSES = 256
 
@@ -197,12 +196,10 @@ class _Derived:
         self._add(batch)
 
     def _begin(self, rule: Rule, batch: Batch) -> None:
-        """Add all derivations of a rule, from all rows of its last atom, or of the smallest where that is far less."""
-        evaluations = [e for e in self.by_rule[rule] if len(e.query.body.absent) == len(rule.body.absent)]
-        sizes = [len(self.states[e.query.delta.relation].contents) for e in evaluations]
-        start = sizes.index(min(sizes)) if _FAR_LESS * min(sizes) < sizes[-1] else -1
-        whole = self.states[evaluations[start].query.delta.relation].whole()
-        for derived in evaluations[start].run(whole, version=_present):
+        """Add all derivations of a rule, from all rows of one of its atoms."""
+        start = beginning([e for e in self.by_rule[rule] if len(e.query.body.absent) == len(rule.body.absent)])
+        whole = self.states[start.query.delta.relation].whole()
+        for derived in start.run(whole, version=_present):
             batch.add(derived.words, derived.weights)
 
     def _follow(self, evaluation: Evaluation, batch: Batch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -16,16 +17,19 @@ from deltic.engine.local.operators import scalar
 from deltic.engine.local.operators.binding import Binder, Binding, wide
 from deltic.engine.local.operators.faults import Faults
 from deltic.engine.local.operators.search import Derived, Past, Visits, search
+from deltic.engine.local.operators.seen import Seen
 from deltic.engine.local.plan.estimate import Estimate, estimate
 from deltic.engine.local.plan.grouping import plan_groups
 from deltic.engine.local.plan.plan import Access, Compute, Plan
+from deltic.engine.local.plan.planner import is_test
+from deltic.engine.local.plan.planner import plan as planned
 from deltic.engine.local.storage.arrangement import Arrangement
 from deltic.engine.local.storage.interner import Interner
 from deltic.engine.local.storage.kinds import Kind
 from deltic.engine.local.storage.layout import Column, Domain, placed
 from deltic.engine.local.storage.run import NO_TIMES, NO_WEIGHTS, Run, near
 from deltic.engine.local.storage.state import State
-from deltic.program.queries import Query, Term, When, as_expression, variable_name, with_names
+from deltic.program.queries import Query, Term, When, as_expression, variable_name, variables_of, with_names
 
 Mask = npt.NDArray[np.bool_]
 # The runs of an arrangement that make up one version of it.
@@ -84,6 +88,7 @@ class Evaluation:
         self._nodes: dict[int, scalar.Node] = {}
         self._binding: Binding | None = None
         self._grouped: dict[object, Evaluation | None] = {}
+        self._ordered: dict[object, Evaluation] = {}
         self._accesses = [access for segment in plan.segments for access in segment.accesses[1:]]
         self._probed = [self.arrangement(access) for access in self._accesses]
 
@@ -162,7 +167,30 @@ class Evaluation:
 
     def _plan_for(self, count: int) -> Evaluation:
         """The evaluation to use for a change of so many rows."""
-        return (self.by_groups() if count >= self.environment.thresholds.grouped else None) or self
+        return (self.by_groups() if count >= self.environment.thresholds.grouped else None) or self._by_tests()
+
+    @cached_property
+    def _has_choice(self) -> bool:
+        """Whether its plan depends on what tests leave: several atoms are probed, and their values are tested."""
+        of_change = self.query.delta.variables()
+        tests = [c for c in self.query.body.conditions if is_test(c, self.value_types)]
+        return len(self._accesses) > 1 and any(not of_change.issuperset(variables_of(c)) for c in tests)
+
+    def _by_tests(self) -> Evaluation:
+        """The evaluation planned by what tests leave of relations of the present magnitudes, in the same orders."""
+        if not self._has_choice:
+            return self
+        present = tuple(self._magnitude(access.relation) for access in self._accesses)
+        if present not in self._ordered:
+            seen = Seen(self.environment.states, self.environment.interner)
+            found = planned(self.query, part=lambda condition: seen.part(condition, self.query.body, self.types))
+            orders = {access for segment in found.segments for access in segment.accesses[1:]}
+            is_other = found.segments != self.plan.segments and orders <= set(self._accesses)
+            self._ordered[present] = Evaluation(found, self.domains, self.environment) if is_other else self
+        return self._ordered[present]
+
+    def _magnitude(self, relation: str) -> int:
+        return len(self.environment.states[relation].contents).bit_length() // 3
 
     def estimate(self) -> Estimate:
         """What the search of the first segment is expected to do for one changed row, with the present contents."""

@@ -2,7 +2,8 @@
 
 The change binds its variables first. Then, again and again: integers that bound variables determine are computed,
 conditions and absences whose variables are bound are checked, a variable that several reachable atoms share is bound
-by intersecting their ranges, else the reachable atom with the most bound columns is visited, atoms that only add
+by intersecting their ranges, else the reachable atom with the most bound columns is visited: one that has a bound
+variable before those that have only constants, of several such that with the strictest tests, atoms that only add
 columns of their own last; but whether these have a row is looked up before. Of an atom that shares nothing, rows that
 agree in all that is wanted of them are visited as one: all that comes after would be done for each of them.
 """
@@ -11,11 +12,13 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from math import prod
 
 from sqlglot import exp
 
+from deltic.calculus.planning.selectivity import selectivity
 from deltic.circuit.expressions import COMPARISONS, columns_of, infer, is_checked, is_literal, is_not_null
 from deltic.circuit.isolating import solve
 from deltic.circuit.types import ValueType
@@ -46,9 +49,20 @@ def plans_of(rule: Rule) -> tuple[Plan, ...]:
     return tuple(map(plan, rule.queries()))
 
 
-def plan(query: Query, asks: bool = False) -> Plan:
+# What the tests of an atom leave, at most, for its rows to be visited before the others are looked up.
+_STRICT = 0.5
+# What part of the rows a condition leaves.
+Part = Callable[[exp.Expression], float]
+
+
+def by_form(condition: exp.Expression) -> float:
+    """What part of the rows a condition of this form leaves, as far as nothing is known of them."""
+    return selectivity(condition, {})
+
+
+def plan(query: Query, asks: bool = False, part: Part = by_form) -> Plan:
     """The plan of a query: in segments, or in one search that `asks` for what it cannot compute."""
-    return Planner(query, asks).run()
+    return Planner(query, asks, part).run()
 
 
 class Probe:
@@ -76,8 +90,8 @@ class Probe:
 class Planner:
     """Makes one plan; a subclass may read the change otherwise and choose among column orders."""
 
-    def __init__(self, query: Query, asks: bool = False) -> None:
-        self.query, self.asks = query, asks
+    def __init__(self, query: Query, asks: bool = False, part: Part = by_form) -> None:
+        self.query, self.asks, self.part = query, asks, part
         self.body: Body = query.body
         self.bound: set[int] = set()
         self.probes = [Probe(a) for a in self.body.atoms if a.when is not When.DELTA]
@@ -275,16 +289,18 @@ class Planner:
         def is_last(probe: Probe) -> bool:
             return all(having[v] == 1 for v in probe.free(self.bound))
 
-        def rank(probe: Probe) -> tuple[bool, bool, bool, int, int]:
+        def rank(probe: Probe) -> tuple[bool, bool, bool, bool, int, float, int]:
             free = probe.free(self.bound)
             known = len(probe.order) + len(probe.known(self.bound))
+            is_joined = not probe.variables.isdisjoint(self.bound)
             last = is_last(probe)
             counts = last and not free & self._wanted(probe.atom)
-            return (known == 0, last, not counts, -known, len(free))
+            return (not is_joined, known == 0, last, not counts, -known, self._selected(probe), len(free))
 
         probe = min(self.probes, key=rank)
-        # Semijoins: nothing more will be known of these atoms, so a miss ends the search here.
-        for other in self.probes:
+        # Semijoins: nothing more will be known of these atoms, so a miss ends the search here, if no test does before.
+        is_strict = is_last(probe) and self._selected(probe) <= _STRICT
+        for other in () if is_strict else self.probes:
             if other is not probe and is_last(other) and other.known(self.bound):
                 self.open(other)
         self.open(probe)
@@ -296,6 +312,12 @@ class Planner:
         for other in self.probes:
             if other.number >= 0:
                 self.open(other)
+
+    def _selected(self, probe: Probe) -> float:
+        """The part of the rows of an atom that the tests leave which can be decided once it is visited."""
+        bound = self.bound | probe.variables
+        tests = (c for c in self.conditions if bound.issuperset(variables_of(c)) and is_test(c, self.types))
+        return prod(map(self.part, tests))
 
     def _wanted_first(self, probe: Probe) -> list[int]:
         """The columns of an atom, those first that anything else reads."""
