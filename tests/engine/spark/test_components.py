@@ -32,7 +32,7 @@ BIG, SMALL = {"sale", "shop", "takings"}, {"visit", "visits"}
 @pytest.fixture
 def pipeline(monkeypatch, request):
     monkeypatch.setattr("deltic.engine.spark.job.run_job", lambda spark, *asked: run_here(*asked))
-    with deltic.Pipeline(Session(), engine="spark", shards=2, memory="100 KB") as pipeline:
+    with deltic.Pipeline(Session(), engine="spark", shards=2, memory="50 KB") as pipeline:
         pipeline.sql(SQL.replace("TEXTS", "STRING"))
         load(pipeline, 0, ROWS)
         yield pipeline
@@ -87,9 +87,9 @@ def test_a_component_is_changed_in_process_while_another_is_in_files(pipeline):
     told = visit(pipeline, ("ada", 1), ("bob", 2))
     assert told.placement.place == "process"
     assert runs(pipeline, "big") == (0, 0)
-    told = load(pipeline, ROWS, ROWS + ROWS // 4)
+    told = load(pipeline, ROWS, ROWS + ROWS // 10)
     assert told.placement.place == "job"
-    assert "the driver is to hold 100,000 bytes, and on shards in the driver's process it would hold" in str(told)
+    assert "the driver is to hold 50,000 bytes, and on shards in the driver's process it would hold" in str(told)
     after = places(pipeline)
     assert before["big"] & after["big"], "the job adds to what is there"
     assert engine_of(pipeline).resident == 0

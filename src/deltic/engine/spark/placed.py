@@ -57,7 +57,8 @@ class PlacedEngine(Engine):
         self._ready: SparkEngine | None = None
         """Shards that the state may move to."""
         self._held: Held | None = None
-        self._since = 0
+        self._since = self._here = 0
+        """The rows that came since the state was measured; those of them that the driver's memory has."""
         self._memory = remembered(engine.program)
         self._follow()
 
@@ -92,6 +93,7 @@ class PlacedEngine(Engine):
         inner = self._engine.prepare(changes, conflicts, token)
         prepared.append(inner)
         self._since += sum(changed.values())
+        self._here += sum(changed.values())
         result = inner.result
         self.placement.costs.learn(placed.place, kind, changed, result.rows_visited, result.seconds)
         self._last = placed
@@ -106,6 +108,8 @@ class PlacedEngine(Engine):
             self._prepared = None
             inner.commit()
             self._follow()
+            if placed.place == "job" and self._held is not None:  # the driver has let go of the state
+                self._held, self._here = replace(self._held, resident=0), 0
 
         def abort() -> None:
             self._prepared = None
@@ -191,15 +195,15 @@ class PlacedEngine(Engine):
         known = self._held
         if known is None or self._since > max(_FEW, sum(known.rows.values()) // _PART):
             return self._measure()
-        grown = int(self._since * self.placement.costs.row_bytes)
-        return Held(known.home, known.rows, known.bytes + grown, known.resident + grown)
+        grown, here = (int(rows * self.placement.costs.row_bytes) for rows in (self._since, self._here))
+        return Held(known.home, known.rows, known.bytes + grown, known.resident + here)
 
     def _measure(self) -> Held:
         """Measure what there is; homes that could not take it may be asked again."""
         engine = self._engine
         rows = {table: engine.entries(table) for table in engine.program.tables}
         resident = engine.resident if isinstance(engine, SparkEngine) else engine.nbytes
-        self._held, self._since = Held(self.home, rows, engine.nbytes, resident), 0
+        self._held, self._since, self._here = Held(self.home, rows, engine.nbytes, resident), 0, 0
         self._barred: dict[Home, str] = {"shards": self._memory, "local": self._memory} if self._memory else {}
         if total := sum(rows.values()):
             self.placement.costs.row_bytes = self._held.bytes / total
