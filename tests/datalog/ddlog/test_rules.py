@@ -107,7 +107,7 @@ def test_chains_of_a_thousand_rules(role: str) -> None:
     session = pipeline.ddlog(program + "output relation O(x: u32, y: u32)\nO(x, y) :- R999(x, y).\n")
     session.run("start; insert E(1, 2), insert E(2, 1); commit; start; insert E(2, 2); commit;")
     assert sorted(pipeline["O"]) == [(1, 1), (1, 2), (2, 1), (2, 2)]
-    assert "R998" in pipeline.explain("R999")
+    assert pipeline.explain("R999").startswith("R999: ")
 
 
 @pytest.mark.parametrize(("node", "written"), [("u8", "{}"), ("istring", '"n{}"'), ("Vec<u8>", "[{}]")])
