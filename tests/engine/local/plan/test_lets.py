@@ -39,8 +39,9 @@ class Counted:
         self.engine = LocalEngine(circuit, **options)  # type: ignore[arg-type]
         self.driver = Driver(self.engine, circuit)
         self.runs = 0
-        for begins in ("_try_epoch", "_grow"):
-            monkeypatch.setattr(self.engine, begins, self._counted(getattr(self.engine, begins)))
+        attempts = self.engine._attempts
+        for begins in ("attempt", "_grow"):
+            monkeypatch.setitem(vars(attempts), begins, self._counted(getattr(attempts, begins)))
 
     def _counted(self, original: Callable[..., object]) -> Callable[..., object]:
         def counted(*args: object) -> object:
