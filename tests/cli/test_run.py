@@ -373,3 +373,17 @@ def test_recursions_take_rounds_where_that_is_asked_for(workshop):
 def test_jobs_and_directories_are_those_of_shards_with_spark(workshop, options, told):
     result = command("run", "reach.dl", "--facts", "facts", "--out", "out", "--engine", *options)
     assert (result.status, result.err) == (1, f"error: {told}\n")
+
+
+def test_sql_over_files_as_spreadsheets_write_them(workshop):
+    workshop.write("sold.sql", "CREATE TABLE sale (id INT, who STRING); CREATE VIEW buyers AS SELECT who FROM sale;")
+    workshop.write("facts/sale.csv", 'who,price,ID\n"Smith, Ada",2.50,1\n')
+    workshop.write("sales/1.sale.csv", 'op,id,who\n+,2,bob\n-,1,"Smith, Ada"\n')
+    files = ["sold.sql", "--facts", "facts"]
+    result = command("run", *files, "--changes", "sales", "--headers", "--rfc4180")
+    assert (result.status, workshop.read("out/buyers.csv")) == (0, ["bob"])
+    assert "buyers: 1 row in out/buyers.csv" in result.out
+    refused = command("run", *files)
+    assert refused.status == 1
+    assert "hint: this looks like a header: say --headers" in refused.err
+    assert command("explain", *files, "--headers", "--rfc4180").status == 0

@@ -14,9 +14,10 @@ from deltic.circuit import operators as ops
 from deltic.circuit.drawing import to_dot, to_mermaid, to_svg
 from deltic.circuit.graph import Circuit
 from deltic.cli.choices import ExplainFormat
-from deltic.cli.options import ProgramOptions
+from deltic.cli.options import ProgramOptions, TextOptions
 from deltic.cli.report import print_error
 from deltic.errors import DelticError
+from deltic.pipeline.io.directives import TextForm
 from deltic.pipeline.job.job import load_facts, load_program
 from deltic.pipeline.session import Pipeline
 
@@ -29,6 +30,7 @@ def explain_command(
     form: ExplainFormat,
     full: bool,
     facts: Path | None,
+    written: TextOptions,
     text: ProgramOptions,
     ddlog: Sequence[Path] | None = None,
 ) -> int:
@@ -52,7 +54,7 @@ def explain_command(
         if facts is not None:
             from deltic.pipeline.io.arrow_reader import ArrowReader
 
-            load_facts(program, facts, pipeline, ArrowReader())
+            load_facts(program, facts, TextForm(written.headers, written.rfc4180), pipeline, ArrowReader())
         explained = _text(pipeline, view, full) if form is ExplainFormat.text else _drawing(pipeline, view, form)
     except DelticError as error:
         print_error(error)

@@ -15,7 +15,7 @@ from typer.core import TyperGroup
 
 from deltic.cli.choices import DemoEngine, ExplainFormat
 from deltic.cli.grouped import grouped
-from deltic.cli.options import Functions, Json, Libraries, Program, ProgramOptions, RunOptions, State
+from deltic.cli.options import Functions, Json, Libraries, Program, ProgramOptions, RunOptions, State, TextOptions
 
 # Wrong usage of every kind; typer gives out this one of its kinds alone.
 _UsageError: Any = typer.BadParameter.__base__
@@ -106,6 +106,7 @@ def explain(
         ),
     ] = None,
     *,
+    written: TextOptions,
     text: ProgramOptions,
     ddlog: Annotated[bool, typer.Option("--ddlog", help="The program is one of DDlog.")] = False,
     libraries: Libraries = None,
@@ -114,7 +115,7 @@ def explain(
     from deltic.cli.explain import explain_command
 
     raise typer.Exit(
-        explain_command(program, view, output_format, full, facts, text, libraries or () if ddlog else None)
+        explain_command(program, view, output_format, full, facts, written, text, libraries or () if ddlog else None)
     )
 
 

@@ -64,6 +64,20 @@ Libraries = Annotated[
 
 
 @dataclass(frozen=True)
+class TextOptions:
+    """How delimited text is written of which the program says nothing."""
+
+    panel: ClassVar = "Files"
+
+    headers: Annotated[
+        bool, Option("--headers", help="Delimited text of tables without .input begins with the names of columns.")
+    ] = False
+    rfc4180: Annotated[
+        bool, Option("--rfc4180", help="Fields of such text may stand in quotes, as spreadsheets write them.")
+    ] = False
+
+
+@dataclass(frozen=True)
 class FileOptions:
     """Where rows are read and views are written."""
 
@@ -87,6 +101,7 @@ class FileOptions:
     output_format: Annotated[
         OutputFormat | None, Option("--format", help="What to write.", show_default="csv, as .output says")
     ] = None
+    text: TextOptions = TextOptions()
     on_error: Annotated[OnError, Option(help="Malformed rows: stop, or skip and list them.")] = OnError.stop
     missing: Annotated[
         MissingFacts, Option("--missing-facts", help="A file of .input that is not there: an error, or no rows.")

@@ -13,7 +13,7 @@ from rich.console import Console
 from deltic.cli.options import RunOptions
 from deltic.cli.table import epochs_table, late_rows, recomputed, seconds
 from deltic.engine.lateness import LateRows
-from deltic.errors import ChangeError, DelticError, Diagnostic, DiagnosticError, LateError
+from deltic.errors import ChangeError, DelticError, Diagnostic, DiagnosticError, LateError, count_of
 from deltic.pipeline.job.outcome import EpochDone, EpochRejected, Outcome
 
 _WIDE = 160
@@ -44,7 +44,7 @@ def print_outcome(outcome: Outcome) -> None:
     for line in (*recomputed(outcome.epochs), *late_rows(outcome.epochs)):
         print(line)
     for written in outcome.written:
-        print(f"{written.name}: {written.rows:,} rows in {written.path}")
+        print(f"{written.name}: {count_of(written.rows, 'row')} in {written.path}")
     print(_times(outcome))
 
 

@@ -214,3 +214,37 @@ def test_two_files_of_one_table_in_one_epoch_are_refused(here):
         (here / "1" / name).touch()
     with pytest.raises(DataError, match=r"edge.json: table edge: edge.csv holds changes of it already"):
         epochs(here, [Input("edge", EDGES)])
+
+
+def test_a_first_line_that_names_the_columns_tells_where_they_stand(reader, here):
+    (here / "edge.csv").mkdir()
+    (here / "edge.csv" / "part-1.csv").write_text('Label, note,SOURCE\n"a,b",x,1\n')
+    (here / "edge.csv" / "part-2.csv").write_text("label,note,source\nc,,2\n")
+    (here / "edge.csv" / "part-3.csv").write_text("")
+    named = Input("edge", EDGES, rfc4180=True, by_name=True)
+    assert read(reader, named) == [(1, "a,b"), (2, "c")]
+    (here / "edge.csv" / "part-2.csv").write_text("source,label\n2,c\n")
+    with pytest.raises(DataError, match=r"part-2\.csv:1: table edge: the columns stand in another order than in edge"):
+        read(reader, named)
+
+
+@pytest.mark.parametrize("header", ["op,label,source", "label,source", "source,label"])
+def test_in_changes_a_header_may_name_the_sign(reader, here, header):
+    row = {"label": "a", "source": "1"}
+    told = ",".join(row[name] for name in header.split(",") if name in row)
+    (here / "edge.csv").write_text(f"{header}\n+{told}\n-,{told.replace('1', '2')}\n")
+    assert read(reader, Input("edge", EDGES, by_name=True), signed=True) == [(1, "a", 1), (2, "a", -1)]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("source,labl", "no field has the name of the column label"),
+        ("source,label,label", "two fields have the name of the column label"),
+        ('source,"label', "this quote is never closed"),
+    ],
+)
+def test_a_first_line_that_does_not_name_the_columns_is_refused(here, line, message):
+    (here / "edge.csv").write_text(f"{line}\n1,a\n")
+    with pytest.raises(DataError, match=rf"edge\.csv:1:1: table edge: {message}"):
+        locate(Input("edge", EDGES, rfc4180=True, by_name=True), Path())

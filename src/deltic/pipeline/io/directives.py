@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import get_args
 
 from deltic.catalog import Catalog
@@ -44,6 +44,17 @@ class Output:
 
 
 @dataclass(frozen=True)
+class TextForm:
+    """How delimited text is written of which the program says nothing: with headers, with fields in quotes."""
+
+    headers: bool = False
+    rfc4180: bool = False
+
+
+PLAIN = TextForm()
+
+
+@dataclass(frozen=True)
 class Interface:
     """The files of a program: how each table is read, what is written, whose sizes are printed."""
 
@@ -56,6 +67,14 @@ class Interface:
     def watched(self) -> tuple[str, ...]:
         """The relations that the user asked to see, each once."""
         return tuple(dict.fromkeys([*(output.name for output in self.outputs), *self.sizes]))
+
+    def reading(self, text: TextForm) -> Interface:
+        """The same, where the text of tables without `.input` is written so."""
+
+        def told(source: Input) -> Input:
+            return replace(source, by_name=text.headers, rfc4180=text.rfc4180)
+
+        return replace(self, inputs=tuple(each if each.as_souffle else told(each) for each in self.inputs))
 
 
 def interface(program: CheckedProgram) -> Interface:

@@ -11,6 +11,7 @@ from typing import Literal
 from deltic.circuit.types import Schema
 from deltic.errors import DataError, Diagnostic
 from deltic.pipeline.io.blocks import STDIN, blocks
+from deltic.pipeline.io.header import places_by_name
 from deltic.pipeline.io.layout import Kind, Layout, Records
 
 # What a file holds, by the end of its name; the delimiter is None where the directive or the default decides.
@@ -45,6 +46,8 @@ class Input:
     delimiter: str | None = None
     headers: bool = False
     rfc4180: bool = False
+    by_name: bool = False
+    """Whether delimited text has headers, which name the columns that stand in each field."""
     required: bool = True
     key: tuple[str, ...] = ()
     device: Device = "file"
@@ -70,7 +73,7 @@ class Input:
         if delimiter == "," and self.filename is not None and not signed and self._has_tabs(path):
             delimiter = "\t"
         chosen = self.delimiter or delimiter or ("," if self.rfc4180 else "\t")
-        has_headers = self.headers and kind is Kind.TEXT
+        has_headers = (self.headers or self.by_name) and kind is Kind.TEXT
         places = () if signed else self.places
         return Layout(
             self.schema,
@@ -136,9 +139,15 @@ def locate(source: Input, folder: Path, signed: bool = False) -> Files | None:
 
 
 def files_at(source: Input, path: Path, signed: bool) -> Files:
-    """The files of a table at one path: the file itself, or the part files of a folder, of which there may be none."""
+    """The files of a table at one path: the file itself, or the part files of a folder, of which there may be none.
+
+    Raises DataError where their first lines are to name the columns, and do not.
+    """
     paths = tuple(part_files(path)) if path.is_dir() else (path,)
-    return Files(source.name, paths, source.layout(path, signed))
+    layout = source.layout(path, signed)
+    if source.by_name and layout.headers:
+        layout = replace(layout, places=places_by_name(source.name, paths, layout))
+    return Files(source.name, paths, layout)
 
 
 def missing(source: Input, folder: Path) -> DataError:

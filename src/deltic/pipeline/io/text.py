@@ -96,9 +96,9 @@ def check_types(layout: Layout) -> None:
 
 def header_hint(line: str, layout: Layout) -> str:
     """What to do about a malformed first line that holds the names of the columns; "" when it does not."""
-    words = [word.strip(' "').lower() for word in line.split(layout.delimiter)]
-    is_header = words[-layout.width :] == [name.lower() for name in layout.schema.names]
-    return "this looks like a header: leave it out, or, in Datalog, say headers=true in .input" if is_header else ""
+    words = {word.strip(' "').lower() for word in line.split(layout.delimiter)}
+    is_header = layout.width > 0 and words.issuperset(name.lower() for name in layout.schema.names)
+    return "this looks like a header: say --headers, or headers=true where there is an .input" if is_header else ""
 
 
 def _sign(line: str) -> tuple[int, int]:
@@ -147,7 +147,8 @@ def _nullary(fields: list[Field]) -> tuple[()]:
 def _chosen(line: str, fields: list[Field], layout: Layout) -> list[Field]:
     """The fields that are the columns, in their order."""
     if len(fields) <= max(layout.places):
-        wanted = f"expected at least {max(layout.places) + 1} fields, since columns={':'.join(map(str, layout.places))}"
+        said = f"columns={':'.join(map(str, layout.places))}" if layout.as_souffle else "the first line names so many"
+        wanted = f"expected at least {max(layout.places) + 1} fields, since {said}"
         raise Malformed(f"{wanted}, found {len(fields)}", len(line) + 1)
     return [fields[place] for place in layout.places]
 

@@ -13,7 +13,7 @@ from deltic.engine.protocol import Conflicts
 from deltic.errors import ChangeError, DataError, DelticError, count_of
 from deltic.pipeline.epochs.transaction import Transaction
 from deltic.pipeline.io.changes import Epoch, epochs
-from deltic.pipeline.io.directives import Interface, interface, sql_interface
+from deltic.pipeline.io.directives import PLAIN, Interface, TextForm, interface, sql_interface
 from deltic.pipeline.io.loader import Loader, Reader
 from deltic.pipeline.io.locate import Files, locate, missing
 from deltic.pipeline.io.rejects import Rejects
@@ -43,6 +43,8 @@ class Settings:
     conflicts: Conflicts = "error"
     macros: Mapping[str, str] = field(default_factory=dict)
     missing_is_empty: bool = False
+    text: TextForm = PLAIN
+    """How the delimited text of tables without `.input` is written."""
     on_stdout: bool = False
     """Whether every view that would be written to a file is printed, below the names of its columns."""
 
@@ -55,7 +57,7 @@ def run(settings: Settings, pipeline: Pipeline, reader: Reader, writer: Writer, 
     """
     with watch.step(f"compiling {settings.program}"):
         evolution = load_program(settings.program, pipeline, settings.macros)
-        files = _interface(settings.program, pipeline)
+        files = _interface(settings.program, pipeline).reading(settings.text)
     if settings.on_stdout:
         printed = tuple(replace(output, device="stdout", headers=True) for output in files.outputs)
         files = replace(files, outputs=printed)
@@ -92,9 +94,10 @@ def load_program(program: Path, pipeline: Pipeline, macros: Mapping[str, str]) -
     return str(evolution) if differs and not is_new else ""
 
 
-def load_facts(program: Path, facts: Path, pipeline: Pipeline, reader: Reader) -> None:
+def load_facts(program: Path, facts: Path, text: TextForm, pipeline: Pipeline, reader: Reader) -> None:
     """Give a pipeline that has the program its facts; raises DataError where they are wrong."""
-    tables = Loader(reader, None).load(_facts(_interface(program, pipeline), facts, missing_is_empty=False))
+    files = _interface(program, pipeline).reading(text)
+    tables = Loader(reader, None).load(_facts(files, facts, missing_is_empty=False))
     with pipeline.transaction("normalize") as change:
         for table, rows in tables.items():
             change.insert(table, rows)
