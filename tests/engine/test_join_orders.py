@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pytest
 
-from deltic import Pipeline
+from deltic import Pipeline, Shards
 
 FACTS, KEYS = 2_000, 200
 TABLES = """
@@ -22,9 +22,9 @@ TABLES = """
 STAR = "SELECT loan, shelf, town FROM loan, book, member WHERE loan.book = book.book AND loan.member = member.member"
 
 
-def loaded(query):
+def loaded(query, **options):
     """A pipeline with the view, and the rows that its load has visited."""
-    pipeline = Pipeline(engine="local", threads=1)
+    pipeline = Pipeline(**options or {"engine": "local", "threads": 1})
     pipeline.sql(f"{TABLES}; CREATE VIEW answer AS {query}")
     with pipeline.transaction() as change:
         change.insert("loan", [(n, 7 * n % KEYS, 11 * n % KEYS) for n in range(FACTS)])
@@ -48,6 +48,16 @@ def test_the_strictest_test_comes_first(strict, loose):
     assert load < FACTS / 2
     assert visited(pipeline) <= 320
     assert "hidden relations" not in pipeline.explain("answer")
+
+
+def test_shards_draw_no_samples_of_rows_that_are_in_files(monkeypatch):
+    query = f"{STAR} AND book.year > {KEYS - 3} AND member.year > 1"
+    wanted, _ = loaded(query)
+    monkeypatch.setattr("deltic.engine.local.operators.query.Seen", None)
+    with pytest.raises(TypeError, match="not callable"):
+        loaded(query)
+    pipeline, _ = loaded(query, engine="spark", shards=Shards(2))
+    assert sorted(pipeline["answer"]) == sorted(wanted["answer"])
 
 
 def test_what_only_a_constant_finds_is_not_multiplied():

@@ -52,7 +52,11 @@ class Steps:
         store.define(plan.program, self._value_of, options.bags)
         self.states = store.states
         self.environment = Environment(
-            self.states, store.interner, iteration_limit=options.iteration_limit, thresholds=options.thresholds
+            self.states,
+            store.interner,
+            iteration_limit=options.iteration_limit,
+            thresholds=options.thresholds,
+            draws=False,
         )
         self.reports: list[ComponentReport] = []
         self._conflicts: Conflicts = "error"

@@ -55,6 +55,8 @@ class Environment:
     thresholds: Thresholds = DEFAULTS
     faults: Faults = field(default_factory=Faults)
     alarm: Alarm = field(default_factory=Alarm)
+    draws: bool = True
+    """Whether samples of relations are drawn for plans: of rows in files that reads more than a small change does."""
 
     def check(self) -> None:
         """Let signals that arrived be handled, and the alarm ring: either may raise something that ends the epoch."""
@@ -172,9 +174,11 @@ class Evaluation:
     @cached_property
     def _has_choice(self) -> bool:
         """Whether its plan depends on what tests leave: several atoms are probed, and their values are tested."""
+        if len(self._accesses) < 2 or not self.environment.draws:
+            return False
         of_change = self.query.delta.variables()
         tests = [c for c in self.query.body.conditions if is_test(c, self.value_types)]
-        return len(self._accesses) > 1 and any(not of_change.issuperset(variables_of(c)) for c in tests)
+        return any(not of_change.issuperset(variables_of(c)) for c in tests)
 
     def _by_tests(self) -> Evaluation:
         """The evaluation planned by what tests leave of relations of the present magnitudes, in the same orders."""
