@@ -64,6 +64,17 @@ def test_wrong_commands_are_told_with_their_place(commands: str, told: str) -> N
     assert "<commands>:1:" in last
 
 
+def test_a_relation_of_a_module_is_named_where_its_last_name_alone_is_given(tmp_path: Path) -> None:
+    (tmp_path / "lib.dl").write_text("input relation A(x: u8)\ninput relation Amber(x: u8)\n")
+    program = "import lib\noutput relation B(x: u8)\nB(x) :- lib::A(x), lib::Amber(x).\n"
+    session = deltic.Pipeline().ddlog(program, str(tmp_path / "main.dl"))
+    for name, meant in (("A", "lib::A"), ("lib::Ambre", "lib::Amber")):
+        with pytest.raises(DataError, match=f"there is no input relation {name}") as found:
+            session.run(f"start; insert {name}(1);")
+        assert f"hint: did you mean `{meant}`?" in str(found.value)
+        session.run("rollback;")
+
+
 def test_what_failed_can_be_rolled_back() -> None:
     pipeline = deltic.Pipeline()
     session = pipeline.ddlog(SMALL)

@@ -16,7 +16,7 @@ from deltic.datalog.ddlog.lowering.names import catalog_name, delayed_name, inde
 from deltic.datalog.ddlog.lowering.program import Inspected, Lowered
 from deltic.datalog.ddlog.records import RecordError
 from deltic.datalog.syntax.source import Span
-from deltic.errors import ChangeError, DataError
+from deltic.errors import ChangeError, DataError, did_you_mean
 from deltic.pipeline.ddlog.inputs import Input, Row
 from deltic.pipeline.ddlog.profile import Profile
 
@@ -160,7 +160,7 @@ class Session:
     def _input(self, name: str, span: Span) -> Input:
         found = self._inputs.get(name.replace(".", "::"))
         if found is None:
-            raise DataError([span.error(f"there is no input relation {name}", _listed(self._inputs))])
+            raise DataError([span.error(f"there is no input relation {name}", _meant(name, self._inputs))])
         return found
 
     def _commit(self) -> dict[str, Counter[Row]]:
@@ -249,7 +249,7 @@ class Session:
         found = next((r for r in self._outputs if r.name == name), None)
         if found is None:
             told = f"there is no output relation {command.argument}"
-            raise DataError([command.span.error(told, _listed([r.name for r in self._outputs]))])
+            raise DataError([command.span.error(told, _meant(command.argument, [r.name for r in self._outputs]))])
         self._print_relation(found)
         self._shown.add(name)
 
@@ -349,6 +349,12 @@ def _in_order(change: tuple[Row, int]) -> Row:
 
 def _at(span: Span, error: Exception) -> DataError:
     return DataError([span.error(str(error))])
+
+
+def _meant(name: str, names: Iterable[str]) -> str:
+    """What to say of a name that is none of these: one of another module, the nearest one, or all."""
+    of_modules = [each for each in names if each.rpartition("::")[2] == name]
+    return f"did you mean `{of_modules[0]}`?" if of_modules else did_you_mean(name, names) or _listed(names)
 
 
 def _listed(names: Iterable[str]) -> str:
