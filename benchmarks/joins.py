@@ -259,7 +259,8 @@ def table(found: Mapping[str, Mapping[str, Sequence[int]]]) -> Iterator[list[str
             sums = [sum(each[view][i] for view in views) for i in range(3) for each in found.values()]
             yield [f"{schema}, all", *(f"{total:,}" for total in sums)]
             if "before" in found:
-                means = [_mean([now[v][i] / max(1, found["before"][v][i]) for v in views]) for i in range(3)]
+                before = found["before"]
+                means = [_mean([max(1, now[v][i]) / max(1, before[v][i]) for v in views]) for i in range(3)]
                 yield ["now / before", *(cell for mean in means for cell in ("", f"{mean:.2f}"))]
 
 
