@@ -9,9 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -22,7 +19,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from harness import report
+from harness import report, side_by_side
 
 import deltic
 
@@ -140,14 +137,6 @@ def figures(sizes: Sequence[int], file: int) -> Iterator[tuple[str, float]]:
         yield f"SQL, a state of {max(sizes)} views is opened", spent(partial(deltic.Pipeline, state=state))
 
 
-def measured(checkout: Path, arguments: Sequence[str]) -> dict[str, float]:
-    """The figures of a checkout, in a process of its own."""
-    inherited = os.environ | {"PYTHONPATH": str(checkout / "src")}
-    command = [sys.executable, __file__, *arguments, "--print"]
-    found: dict[str, float] = json.loads(subprocess.check_output(command, env=inherited, text=True))
-    return found
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--before", type=Path, help="another checkout, to compare with")
@@ -159,8 +148,7 @@ def main() -> None:
         print(json.dumps(dict(figures([*map(int, options.sizes.split(","))], options.file))))
         return
     arguments = ["--sizes", options.sizes, "--file", str(options.file)]
-    checkouts = {"before": options.before, "now": HERE} if options.before else {"now": HERE}
-    found = {name: measured(checkout, arguments) for name, checkout in checkouts.items()}
+    found: dict[str, dict[str, float]] = side_by_side(__file__, arguments, options.before)
     rows = [[case, *(f"{seconds[case]:.3f}" for seconds in found.values())] for case in found["now"]]
     notes = "Seconds of the processor, kernels from a warm cache; collections of garbage that happen are in them."
     report("definitions", "What a change of definitions costs", ["definitions", *found], rows, notes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import resource
@@ -12,6 +13,7 @@ import time
 from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 RESULTS = Path(__file__).parent / "results"
 DATA = Path(__file__).parents[2] / "shared" / "data"
@@ -41,6 +43,20 @@ def report(name: str, title: str, header: Sequence[str], rows: Sequence[Sequence
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / f"{name}.txt").write_text(text, encoding="utf-8")
     print(text)
+
+
+def side_by_side(program: str, arguments: Sequence[str], before: Path | None) -> dict[str, Any]:
+    """What a benchmark prints of this checkout, "now", and of the one `before`, if there is any.
+
+    Each is run with `--print` in a process of its own, and prints JSON.
+    """
+    found = {}
+    for name, checkout in {"before": before, "now": Path(__file__).parents[1]}.items():
+        if checkout is not None:
+            inherited = os.environ | {"PYTHONPATH": str(checkout / "src")}
+            command = [sys.executable, program, *arguments, "--print"]
+            found[name] = json.loads(subprocess.check_output(command, env=inherited, text=True))
+    return found
 
 
 class Watch:

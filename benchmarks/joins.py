@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 from epochs import epoch
-from harness import report
+from harness import report, side_by_side
 
 import deltic
 
@@ -240,14 +237,6 @@ def figures(rows: int, names: Sequence[str]) -> Iterator[tuple[str, tuple[int, i
                 yield f"{schema} {number}", measure(schema, query, rows)
 
 
-def measured(checkout: Path, arguments: Sequence[str]) -> dict[str, list[int]]:
-    """The figures of a checkout, in a process of its own."""
-    inherited = os.environ | {"PYTHONPATH": str(checkout / "src")}
-    command = [sys.executable, __file__, *arguments, "--print"]
-    found: dict[str, list[int]] = json.loads(subprocess.check_output(command, env=inherited, text=True))
-    return found
-
-
 def table(found: Mapping[str, Mapping[str, Sequence[int]]]) -> Iterator[list[str]]:
     """The lines of the report: views, and each schema's sums and mean quotients."""
     now = found["now"]
@@ -279,8 +268,7 @@ def main() -> None:
         print(json.dumps(dict(figures(options.rows, [name for name in options.views.split(",") if name]))))
         return
     arguments = ["--rows", str(options.rows), "--views", options.views]
-    checkouts = {"before": options.before, "now": HERE} if options.before else {"now": HERE}
-    found = {name: measured(checkout, arguments) for name, checkout in checkouts.items()}
+    found: dict[str, dict[str, list[int]]] = side_by_side(__file__, arguments, options.before)
     header = ["view", *(f"{what} {name}".strip() for what in ("load", "facts", "others") for name in found)]
     notes = NOTES.format(part=f"{PART:.0%}", epochs=EPOCHS)
     title = f"Joins of stars and snowflakes around {options.rows:,} rows: rows visited"

@@ -9,15 +9,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
 from definitions import spent
-from harness import report
+from harness import report, side_by_side
 
 import deltic
 
@@ -109,14 +106,6 @@ def figures(sizes: Sequence[int]) -> Iterator[tuple[str, float]]:
             yield f"{front}, {views} views: one that touches one", 1000 * total / REPEATED
 
 
-def measured(checkout: Path, arguments: Sequence[str]) -> dict[str, float]:
-    """The figures of a checkout, in a process of its own."""
-    inherited = os.environ | {"PYTHONPATH": str(checkout / "src")}
-    command = [sys.executable, __file__, *arguments, "--print"]
-    found: dict[str, float] = json.loads(subprocess.check_output(command, env=inherited, text=True))
-    return found
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--before", type=Path, help="another checkout, to compare with")
@@ -127,8 +116,7 @@ def main() -> None:
         print(json.dumps(dict(figures([*map(int, options.sizes.split(","))]))))
         return
     arguments = ["--sizes", options.sizes]
-    checkouts = {"before": options.before, "now": HERE} if options.before else {"now": HERE}
-    found = {name: measured(checkout, arguments) for name, checkout in checkouts.items()}
+    found: dict[str, dict[str, float]] = side_by_side(__file__, arguments, options.before)
     rows = [[case, *(f"{times[case]:.1f}" for times in found.values())] for case in found["now"]]
     notes = "Milliseconds of the processor, kernels from a warm cache; collections of garbage that happen are in them."
     report("many-views", "What a transaction costs among many views", ["transaction", *found], rows, notes)
