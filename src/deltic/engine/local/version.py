@@ -28,9 +28,9 @@ class LocalVersion(Version):
         """The relations that views and tables are, by their names in the program."""
 
     @classmethod
-    def of(cls, epoch: int, program: Program, store: Store) -> LocalVersion:
-        """The tables and views of a store as they are."""
-        names = {*program.sinks.values(), *program.tables.values()}
+    def of(cls, epoch: int, program: Program, store: Store, relations: Iterable[str] | None = None) -> LocalVersion:
+        """Some relations of a store as they are: all tables and views where none are named."""
+        names = {*program.sinks.values(), *program.tables.values()} if relations is None else relations
         return cls(epoch, program, {name: store.states[name].frozen() for name in names}, store.interner)
 
     def following(self, epoch: int, program: Program, store: Store, fewer: Iterable[State] = ()) -> LocalVersion:

@@ -16,16 +16,14 @@ from typing import Any
 import pyarrow as pa
 
 from deltic.engine.conflicts import AbsentKeys, UnorderedKeys
-from deltic.engine.files.files import Files, files_at
+from deltic.engine.files.files import Files
 from deltic.engine.keyed import Keyed, LookUp, RowChange, amount
-from deltic.engine.local.version import LocalVersion
 from deltic.engine.protocol import Conflicts
 from deltic.engine.shards.exchange import Parcel
+from deltic.engine.shards.inquiry import Inquiry
 from deltic.engine.shards.letters import DIRECT, Letter, sent
-from deltic.engine.shards.options import Options
-from deltic.engine.shards.plan import ShardPlan
-from deltic.engine.shards.posted import Lettered, Posted, Posting
-from deltic.engine.shards.tasks import opened
+from deltic.engine.shards.posted import Lettered, Posted
+from deltic.engine.shards.shard import Shard
 from deltic.engine.watermark import Watermark
 
 _LATE = "late"
@@ -68,36 +66,18 @@ class _Late(Lettered):
 
 
 @dataclass(frozen=True)
-class Settlement:
-    """The task of one shard, from the state with this description: changes of a table, one after the other.
+class Settlement(Inquiry):
+    """Changes of a table, one after the other, on the shard of their keys: it finds what they amount to."""
 
-    What they amount to is written by `posting`.
-    """
-
-    plan: ShardPlan
-    options: Options
-    directory: str
-    number: int
-    state: str | None
-    name: str
     table: Keyed
     changes: Sequence[RowChange]
     """Those for this shard alone."""
     nothing: pa.Table
     conflicts: Conflicts
     watermark: Watermark | None
-    posting: Posting
 
-    def __call__(self) -> Iterator[Letter]:
-        """The letters with what comes and goes."""
-        return self.posting.of(self._parts)
-
-    def _parts(self, written: Files) -> Iterator[tuple[pa.Table, Any]]:
-        files = files_at(self.directory)
-        shard = opened(self.number, self.plan, self.options, files, self.state, ())
-        relations = {self.name: shard.states[self.name].frozen()}
-        version = LocalVersion(0, self.plan.program, relations, shard.store.interner)
-        rows = pa.concat_tables(self._amounts(partial(version.lookup_all, self.table.name)))
+    def _found(self, shard: Shard, written: Files) -> Iterator[tuple[pa.Table, Any]]:
+        rows = pa.concat_tables(self._amounts(partial(self._version(shard).lookup_all, self.table.name)))
         if self.watermark is None:
             yield rows, None
         else:
@@ -105,7 +85,6 @@ class Settlement:
             gone, kept = rows.filter(pa.array(late)), rows.filter(pa.array(~late))
             letters = list(sent(written, [Parcel(_LATE, self.number, gone)] if len(gone) else [], 0, DIRECT))
             yield kept, Timed(self.watermark.latest_of(kept), letters, len(gone))
-        written.traffic.fetched += files.traffic.read
 
     def _amounts(self, look_up: LookUp) -> list[pa.Table]:
         """What each change amounts to, behind those before it."""

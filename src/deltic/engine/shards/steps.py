@@ -133,8 +133,7 @@ class Steps:
         """Rows that were sent; of a table those about keys as what they amount to, as it is before the epoch."""
         if not any(ORDER in rows.column_names or are_by_key(rows).any() for rows in sent if name in self.options.keys):
             return sent
-        table, frozen = self._keyed(name), {name: self.states[name].frozen()}
-        version = LocalVersion(0, self.plan.program, frozen, self.store.interner)
+        table, version = self._keyed(name), LocalVersion.of(0, self.plan.program, self.store, [name])
         look_up = partial(version.lookup_all, table.name)
         return [weighted(table, in_order(table, pa.concat_tables(sent)), look_up, self._conflicts)]
 

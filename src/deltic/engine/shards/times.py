@@ -10,7 +10,7 @@ import numpy as np
 from deltic.engine.local.operators.search import Derived
 from deltic.engine.local.storage.arrangement import time_array
 from deltic.engine.local.storage.batch import Batch
-from deltic.engine.local.storage.run import Run, Weights, Words, add_runs, merge_runs
+from deltic.engine.local.storage.run import Run, Times, Weights, Words, add_runs, merge_runs
 
 
 def by_time(run: Run) -> Iterator[tuple[int, Words, Weights]]:
@@ -19,9 +19,14 @@ def by_time(run: Run) -> Iterator[tuple[int, Words, Weights]]:
     if not run.times.size or (run.times == run.max_time).all():
         yield run.max_time, run.words, weights
         return
-    for time in np.unique(run.times).tolist():
-        chosen = run.times == time
-        yield int(time), run.words[:, chosen], weights[chosen]
+    yield from _apart(run.words, weights, run.times)
+
+
+def _apart(words: Words, weights: Weights, times: Times) -> Iterator[tuple[int, Words, Weights]]:
+    """Rows with their iterations, those of each by themselves; weights may be left out where all are 1."""
+    for time in np.unique(times).tolist():
+        chosen = times == time
+        yield int(time), words[:, chosen], weights[chosen] if weights.size else weights
 
 
 def of_times(parts: Iterable[tuple[int, Words, Weights]]) -> Run | None:
@@ -41,12 +46,9 @@ def derived_by_time(found: Iterable[Derived], now: int) -> Run | None:
 
     def parts() -> Iterator[tuple[int, Words, Weights]]:
         for derived in found:
-            if not derived.times.size:
+            if derived.times.size:
+                yield from _apart(derived.words, derived.weights, derived.times)
+            else:
                 yield now, derived.words, derived.weights
-                continue
-            for time in np.unique(derived.times).tolist():
-                chosen = derived.times == time
-                weights = derived.weights[chosen] if derived.weights.size else derived.weights
-                yield int(time), derived.words[:, chosen], weights
 
     return of_times(parts())

@@ -119,7 +119,7 @@ class SparkEngine(ShardedEngine):
         site, name = self.site(table), self.program.tables[table]
         state = self.plan, self.options, self.files.place
         tasks = [
-            Comparison(*state, number, self._states.get(number), name, rows.of_shard(number), beside, site.posting)
+            Comparison(*state, number, self._states.get(number), name, site.posting, rows.of_shard(number), beside)
             for number in range(self.options.shards)
         ]
         run = self._run_each
@@ -152,12 +152,12 @@ class SparkEngine(ShardedEngine):
                 number,
                 self._states.get(number),
                 self.program.tables[table],
+                site.posting,
                 keyed,
                 [replace(change, rows=_of_shard(change.rows, number)) for change in lettered],
                 site.nothing,
                 conflicts,
                 watermark,
-                site.posting,
             )
             for number in range(self.options.shards)
         ]

@@ -1,0 +1,52 @@
+"""What shards are asked before an epoch: of one table, a task for each shard, which writes what it finds as changes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from deltic.engine.files.files import Files, files_at
+from deltic.engine.local.version import LocalVersion
+from deltic.engine.shards.letters import Letter
+from deltic.engine.shards.options import Options
+from deltic.engine.shards.plan import ShardPlan
+from deltic.engine.shards.posted import Posting
+from deltic.engine.shards.shard import Shard
+from deltic.engine.shards.tasks import opened
+
+
+@dataclass(frozen=True)
+class Inquiry(ABC):
+    """The task of one shard, from the state with this description, about a relation that is a table.
+
+    What it finds is written by `posting`.
+    """
+
+    plan: ShardPlan
+    options: Options
+    directory: str
+    number: int
+    state: str | None
+    name: str
+    posting: Posting
+
+    def __call__(self) -> Iterator[Letter]:
+        """The letters with what comes and goes."""
+        return self.posting.of(self._parts)
+
+    def _parts(self, written: Files) -> Iterator[tuple[pa.Table, Any]]:
+        files = files_at(self.directory)
+        yield from self._found(opened(self.number, self.plan, self.options, files, self.state, ()), written)
+        written.traffic.fetched += files.traffic.read
+
+    @abstractmethod
+    def _found(self, shard: Shard, written: Files) -> Iterator[tuple[pa.Table, Any]]:
+        """What comes and goes, part by part, each with what is told of it."""
+
+    def _version(self, shard: Shard) -> LocalVersion:
+        """The table as the shard has it."""
+        return LocalVersion.of(0, self.plan.program, shard.store, [self.name])
