@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from deltic.circuit.graph import Circuit
 from deltic.engine.batches import Batch
 from deltic.engine.critical_section import CriticalSection
@@ -28,11 +30,13 @@ from deltic.pipeline.observing import log_epoch
 from deltic.pipeline.reading.reading import Published
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from deltic.catalog import Table
     from deltic.engine.comparing import Beside
-    from deltic.engine.keyed import AreLate, KeyedChange, RowChange
+    from deltic.engine.keyed import KeyedChange, RowChange
     from deltic.engine.shards.posted import Posted, Site
-    from deltic.engine.watermark import Watermark
+    from deltic.engine.watermark import Mask, Watermark
 
 Batches = Mapping[str, Batch]
 
@@ -174,10 +178,10 @@ class Epochs:
         """What changes of a table amount to, one after the other, as shards find it; None where this process is to."""
         return self.engine.settled(table.name, changes, conflicts, self._watermark(table))
 
-    def are_late(self, table: Table) -> AreLate | None:
-        """Tells of keys of a table which are of rows that are too late to change, whether they are there or not."""
+    def are_late(self, table: Table, keys: pa.Table) -> Mask:
+        """Which keys of a table are of rows that are too late to change, whether they are there or not."""
         watermark = self._watermark(table)
-        return None if watermark is None else watermark.before
+        return np.zeros(len(keys), np.bool_) if watermark is None else watermark.before(keys)
 
     def _watermark(self, table: Table) -> Watermark | None:
         return self._door.watermark(self._last.definitions.catalog, table, self.engine.version)

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from deltic.catalog import Table
 from deltic.engine.batches import Batch, Several, TableBatch
-from deltic.engine.keyed import AreLate, Keyed, KeyedChange, RowChange, amount
+from deltic.engine.keyed import Keyed, KeyedChange, Mask, RowChange, amount
 from deltic.engine.prepared import Prepared
 from deltic.engine.protocol import Conflicts
 from deltic.engine.version import Version
@@ -43,7 +43,7 @@ class ChangeManager:
         conflicts: Conflicts,
         prepare: Callable[[Batches], Prepared],
         evaluate: Callable[[Effect, Version], Sequence[pa.Table]],
-        are_late: Callable[[Table], AreLate | None],
+        are_late: Callable[[Table, pa.Table], Mask],
         settle: Settle,
     ) -> None:
         self._tables, self._version, self._conflicts = tables, version, conflicts
@@ -94,7 +94,7 @@ class ChangeManager:
 
     def _change_here(self, table: Table, changes: Sequence[RowChange | KeyedChange]) -> None:
         keyed = Keyed(table.name, table.key)
-        look_up, are_late = partial(self._version.lookup_all, table.name), self._are_late(table)
+        look_up, are_late = partial(self._version.lookup_all, table.name), partial(self._are_late, table)
         for change in changes:
             if isinstance(change, RowChange) and not (_is_here(change) or _is_by_key(change)):
                 self._add(table.name, change.rows)
