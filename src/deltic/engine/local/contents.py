@@ -12,7 +12,7 @@ from sqlglot import exp
 from deltic.calculus.planning.statistics import place_name, recursive
 from deltic.engine.local.frequencies import Values
 from deltic.engine.local.measured import Relations
-from deltic.engine.local.operators import scalar
+from deltic.engine.local.operators.seen import passing
 from deltic.engine.local.storage.arrow import Encoded
 from deltic.engine.local.storage.interner import Interner
 from deltic.engine.local.storage.layout import Column, Nulls
@@ -67,8 +67,7 @@ class _Given:
         tried = np.arange(count) if count <= _TRIED else np.random.default_rng(0).integers(0, count, _TRIED)
         values = {place_name(i): (v[tried], None if n is None else n[tried]) for i, (v, n) in enumerate(columns)}
         types = {place_name(i): column.type for i, column in enumerate(schema)}
-        rows = scalar.Columns(values, types, len(tried), self._interner, [], np.arange(len(tried)))
-        return int(np.count_nonzero(scalar.keep(tuple(conditions), rows))), len(tried)
+        return passing(conditions, values, types, len(tried), self._interner), len(tried)
 
     def _all(self, name: str) -> list[Column]:
         if name not in self._columns:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from sqlglot import exp
 
-from deltic.calculus.planning.selectivity import selectivity
 from deltic.calculus.planning.statistics import thrown
 from deltic.circuit.types import Type
 from deltic.engine.local.operators import scalar
+from deltic.engine.local.plan.planner import by_form
 from deltic.engine.local.storage.interner import Interner
 from deltic.engine.local.storage.layout import Column
 from deltic.engine.local.storage.state import State
@@ -40,9 +40,21 @@ class Seen:
             if set(wanted) <= atom.variables():
                 sample = self.of(atom.relation)
                 values = {variable_name(v): sample.column(atom.terms.index(v)) for v in wanted}
-                rows = scalar.Columns(values, types, sample.rows, self._interner, [], np.arange(sample.rows))
-                return max(1.0, float(np.count_nonzero(scalar.keep((condition,), rows)))) / max(1, sample.rows)
-        return selectivity(condition, {})
+                found = passing((condition,), values, types, sample.rows, self._interner)
+                return max(1, found) / max(1, sample.rows)
+        return by_form(condition)
+
+
+def passing(
+    conditions: Sequence[exp.Expression],
+    values: Mapping[str, Column],
+    types: Mapping[str, Type],
+    count: int,
+    interner: Interner,
+) -> int:
+    """Of how many rows, of `count` that have these values in their columns, all conditions are true."""
+    rows = scalar.Columns(values, types, count, interner, [], np.arange(count))
+    return int(np.count_nonzero(scalar.keep(tuple(conditions), rows)))
 
 
 class _Sample:
