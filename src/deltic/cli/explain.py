@@ -17,7 +17,6 @@ from deltic.cli.choices import ExplainFormat
 from deltic.cli.options import ProgramOptions, TextOptions
 from deltic.cli.report import print_error
 from deltic.errors import DelticError
-from deltic.pipeline.io.directives import TextForm
 from deltic.pipeline.job.job import load_facts, load_program
 from deltic.pipeline.session import Pipeline
 
@@ -54,7 +53,7 @@ def explain_command(
         if facts is not None:
             from deltic.pipeline.io.arrow_reader import ArrowReader
 
-            load_facts(program, facts, TextForm(written.headers, written.rfc4180), pipeline, ArrowReader())
+            load_facts(program, facts, written.form, pipeline, ArrowReader())
         explained = _text(pipeline, view, full) if form is ExplainFormat.text else _drawing(pipeline, view, form)
     except DelticError as error:
         print_error(error)

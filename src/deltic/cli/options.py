@@ -6,7 +6,7 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from typer import Argument, BadParameter, Option
 
@@ -24,6 +24,9 @@ from deltic.cli.choices import (
     RewriteChoice,
     RoundsOption,
 )
+
+if TYPE_CHECKING:
+    from deltic.pipeline.io.directives import TextForm
 
 ON_STDOUT = Path("-")
 """The folder of outputs that stands for standard output."""
@@ -75,6 +78,13 @@ class TextOptions:
     rfc4180: Annotated[
         bool, Option("--rfc4180", help="Fields of such text may stand in quotes, as spreadsheets write them.")
     ] = False
+
+    @property
+    def form(self) -> TextForm:
+        """The same for who reads files."""
+        from deltic.pipeline.io.directives import TextForm
+
+        return TextForm(self.headers, self.rfc4180)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,6 @@ from deltic.cli.progress import SilentProgress, progress_for
 from deltic.cli.report import print_error, print_json, print_notes, print_outcome, print_program
 from deltic.errors import DelticError
 from deltic.pipeline.engines import StrategyName
-from deltic.pipeline.io.directives import TextForm
 from deltic.pipeline.io.loader import Reader
 from deltic.pipeline.io.target import Writer
 from deltic.pipeline.job.job import Settings, run
@@ -178,6 +177,6 @@ def _settings(options: RunOptions) -> Settings:
         options.views.conflicts.value,
         options.text.macros,
         files.missing is MissingFacts.empty,
-        TextForm(files.text.headers, files.text.rfc4180),
+        files.text.form,
         files.out == ON_STDOUT,
     )
