@@ -6,10 +6,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from deltic.errors import (
+    BrokenError,
     BusyError,
     CatalogError,
     ChangeError,
     CircuitError,
+    CountOverflowError,
     DataError,
     DelticError,
     EvaluationError,
@@ -36,11 +38,13 @@ if TYPE_CHECKING:
     from deltic.pipeline.streaming.changes import changes_stream, kafka_rows, register
 
 __all__ = [
+    "BrokenError",
     "BusyError",
     "CatalogError",
     "ChangeError",
     "Checkpoints",
     "CircuitError",
+    "CountOverflowError",
     "DataError",
     "DelticError",
     "EvaluationError",

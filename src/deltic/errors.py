@@ -7,9 +7,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from deltic.passwords import redacted
+
 
 class DelticError(Exception):
-    """The base of every error that Deltic raises on purpose."""
+    """The base of every error that Deltic raises on purpose; no password stands in its text."""
+
+    def __init__(self, *told: object) -> None:
+        super().__init__(*(redacted(each) if isinstance(each, str) else each for each in told))
 
 
 @dataclass(frozen=True)
@@ -27,6 +32,14 @@ class Diagnostic:
     source: str = ""
     length: int = 1
     hint: str = ""
+
+    def __post_init__(self) -> None:
+        """Let no password stand in it; the caret stays below what it was below."""
+        before = self.source[: max(0, self.column - 1)]
+        column = self.column + len(redacted(before)) - len(before)
+        texts = {name: redacted(getattr(self, name)) for name in ("message", "file", "source", "hint")}
+        for name, value in (texts | {"column": column}).items():
+            object.__setattr__(self, name, value)
 
     def render(self) -> str:
         """The finding as text: place, message, source line, carets, hint."""
@@ -95,6 +108,10 @@ class LateError(ChangeError):
     """Rows come later than their table's lateness allows, where that is to be an error."""
 
 
+class DefinitionsMovedError(ChangeError, CatalogError):
+    """Another thread changed the definitions that a transaction or a statement is about; nothing of it was applied."""
+
+
 class BusyError(DelticError):
     """Another thread was at work for as long as this one would wait; nothing was changed."""
 
@@ -110,6 +127,10 @@ class StateError(DelticError):
     """
 
 
+class BrokenError(DelticError):
+    """An epoch could neither be ended nor undone: the pipeline does nothing any more, for its tables may be wrong."""
+
+
 class StreamError(DelticError):
     """A stream is refused, or a batch of one, which was not applied; the query stops, and the state is as before it.
 
@@ -122,6 +143,33 @@ class EvaluationError(DelticError):
 
     The message names the view, the expression and the row.
     """
+
+
+class CountOverflowError(EvaluationError):
+    """A row would be in a relation more often than 64 bits can count; the epoch was rejected whole.
+
+    `relations` are those that were computed, once they are known.
+    """
+
+    def __init__(self, message: str = "", relations: tuple[str, ...] = ()) -> None:
+        self.relations = relations
+        super().__init__(
+            message
+            or "a count overflows 64 bits: a row, or a sum over a group, is beyond 2^63 - 1; nothing was changed. "
+            "Take rows once, with DISTINCT or UNION, before they multiply"
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return CountOverflowError, (str(self), self.relations)
+
+    def of(self, relations: Sequence[str]) -> CountOverflowError:
+        """The same error of these relations, where it does not know of which it is."""
+        return self if self.relations else CountOverflowError(str(self), tuple(relations))
+
+    def told_of(self, views: Sequence[str]) -> CountOverflowError:
+        """The same error with the views that read the relations."""
+        told = " and ".join(views or self.relations)
+        return CountOverflowError(f"{told}: {self}", self.relations)
 
 
 class IterationLimitError(UnsupportedError):

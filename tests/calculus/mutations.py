@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from deltic.calculus import DERIVATIVES, Derivative
 from deltic.calculus.derivatives import Rule, Views
+from deltic.calculus.derivatives.join import Pair, added, flat, joined
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Node
 
@@ -123,3 +124,43 @@ MUTATIONS = tuple(
     }.items()
     for rule in rules
 )
+
+
+def _pairs(node: Node, views: Views) -> list[Pair]:
+    return [(views.old(n), views.delta(n)) for n in node.inputs]
+
+
+def second_antijoin_of_the_old_set(op: ops.AntijoinDelta, node: Node, views: Views) -> int:
+    left, changed, right, right_changed = _pairs(node, views)
+    kept = views.builder.add(op, *flat([changed, right]))
+    return views.builder.add(ops.Plus(), kept, views.builder.add(ops.Negate(), joined(views, [left, right_changed])))
+
+
+def second_antijoin_lost_of_the_new_rows(op: ops.AntijoinDelta, node: Node, views: Views) -> int:
+    left, changed, right, right_changed = _pairs(node, views)
+    kept = views.builder.add(op, *flat([changed, added(views, right, right_changed)]))
+    lost = joined(views, [added(views, left, changed), right_changed])
+    return views.builder.add(ops.Plus(), kept, views.builder.add(ops.Negate(), lost))
+
+
+def second_antijoin_sign_swapped(op: ops.AntijoinDelta, node: Node, views: Views) -> int:
+    left, changed, right, right_changed = _pairs(node, views)
+    kept = views.builder.add(op, *flat([changed, added(views, right, right_changed)]))
+    return views.builder.add(ops.Plus(), kept, joined(views, [left, right_changed]))
+
+
+def second_antijoin_lost_ignored(op: ops.AntijoinDelta, node: Node, views: Views) -> int:
+    _, changed, right, right_changed = _pairs(node, views)
+    return views.builder.add(op, *flat([changed, added(views, right, right_changed)]))
+
+
+SECOND = tuple(
+    Mutation(ops.AntijoinDelta, rule.__name__, rule)
+    for rule in (
+        second_antijoin_of_the_old_set,
+        second_antijoin_lost_of_the_new_rows,
+        second_antijoin_sign_swapped,
+        second_antijoin_lost_ignored,
+    )
+)
+"""Mistakes in the change of a change, which recursions and streams of streams alone have."""

@@ -16,12 +16,13 @@ from deltic.calculus import DERIVATIVES
 from deltic.calculus.recursion import naive, semi_naive
 from deltic.circuit import operators as ops
 from deltic.circuit.custom import CustomOperator
+from deltic.circuit.edges import ZSetType
 from deltic.circuit.expressions import column, literal
 from deltic.circuit.graph import Circuit, CircuitBuilder
 from deltic.circuit.operators.custom import Maintain
 from deltic.circuit.operators.keep import Keep
 from deltic.circuit.operators.semijoin import Semijoin
-from deltic.circuit.types import Column, Schema, Type, ZSetType
+from deltic.values.types import Column, Schema, Type
 from tests.calculus.nested import NestedInterpreter
 from tests.calculus.streams import check
 from tests.differential.circuits import VALUES, sources_of

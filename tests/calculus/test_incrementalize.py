@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from deltic.calculus import incrementalize
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import CircuitBuilder
-from deltic.circuit.types import Schema, Type
+from deltic.values.types import Schema, Type
 from tests.calculus.nested import NestedInterpreter
 from tests.calculus.streams import check
 from tests.differential.circuits import Shape, random_circuit, random_epochs

@@ -16,7 +16,7 @@ from deltic.circuit import operators as ops
 from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.oracle.interpreter import Interpreter
 from deltic.circuit.reading import parse_circuit
-from deltic.circuit.types import Schema, Type
+from deltic.values.types import Schema, Type
 from tests.differential.circuits import random_epochs
 
 AB = Schema.of(a=Type.INT64, b=Type.INT64)

@@ -7,6 +7,7 @@ another time, and a back-edge whose two ends carry different things.
 from __future__ import annotations
 
 import random
+from itertools import product
 
 import pytest
 from hypothesis import given
@@ -18,6 +19,7 @@ from deltic.calculus.surround import surround
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit, CircuitBuilder
 from deltic.circuit.oracle.interpreter import Interpreter
+from tests.calculus.mutations import SECOND
 from tests.calculus.streams import check
 from tests.calculus.test_derivatives import AB, CASES, SOURCES, circuit, streams
 from tests.differential.circuits import random_epochs
@@ -78,6 +80,22 @@ def test_every_row_of_the_table_has_a_case():
 @given(data=st.data())
 def test_derivative_is_differentiate_after_query_after_integrate(of, data):
     check(of, data.draw(streams(of)))
+
+
+SECOND_CHANGES = changes_of(ops.AntijoinDelta(), "s", "t"), changes_of(ops.AntijoinDelta(), "x", "t")
+
+
+def test_the_second_change_of_an_antijoin():
+    """Rows and keys change together, in each of several steps."""
+    for of, seed in product(SECOND_CHANGES, range(8)):
+        check(of, random_epochs(random.Random(seed), of, 5))
+
+
+@pytest.mark.parametrize("mutation", SECOND, ids=lambda m: m.name)
+def test_a_wrong_second_change_of_an_antijoin_is_noticed(mutation, monkeypatch):
+    monkeypatch.setitem(DERIVATIVES, mutation.operator, mutation.row())
+    with pytest.raises(AssertionError):
+        test_the_second_change_of_an_antijoin()
 
 
 def test_a_back_edge_that_is_read_as_it_is_too():

@@ -10,9 +10,9 @@ import pytest
 
 from deltic.catalog import Catalog, Definition, Difference, Part, Table, View, schema_of
 from deltic.circuit.reading.parser import parse_circuit
-from deltic.circuit.types import Schema, Type
 from deltic.datalog import check, define, lower, parse
 from deltic.errors import CatalogError
+from deltic.values.types import Schema, Type
 
 EDGE = Schema.of(x=Type.INT64, y=Type.INT64)
 TABLES = (Table("edge", EDGE),)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from sqlglot import exp
 
 from deltic.circuit import operators as ops
+from deltic.circuit.edges import BundleType, ZSetType
 from deltic.circuit.expressions import column, literal
 from deltic.circuit.graph import Circuit, CircuitBuilder
-from deltic.circuit.types import BundleType, Column, Schema, Type, ZSetType
+from deltic.values.types import Column, Schema, Type
 
 XY = Schema.of(x=Type.INT64, y=Type.INT64)
 YZ = Schema.of(y=Type.INT64, z=Type.INT64)

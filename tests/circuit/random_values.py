@@ -9,8 +9,8 @@ from decimal import Decimal
 
 from hypothesis import strategies as st
 
-from deltic.circuit.types import Column, Kind, Type, ValueType
-from deltic.circuit.values import LONGEST, of_python
+from deltic.values import LONGEST, of_python
+from deltic.values.types import Column, Kind, Type, ValueType
 
 SIMPLE = st.sampled_from(Type.simple())
 DECIMALS = st.integers(1, 38).flatmap(lambda p: st.builds(Type.decimal, st.just(p), st.integers(0, p)))

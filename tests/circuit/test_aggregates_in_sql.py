@@ -18,9 +18,9 @@ from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit.accumulators import ACCUMULATORS
 from deltic.circuit.oracle.operators.aggregate import aggregate
-from deltic.circuit.types import Column, Schema, Type
-from deltic.circuit.values import of_python
 from deltic.errors import EvaluationError
+from deltic.values import of_python
+from deltic.values.types import Column, Schema, Type
 
 D = Type.decimal(10, 2)
 SCHEMA = Schema(

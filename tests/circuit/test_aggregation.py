@@ -22,8 +22,8 @@ from deltic.circuit.accumulators import ACCUMULATORS
 from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.oracle.operators.aggregate import aggregate
 from deltic.circuit.reading import parse_circuit
-from deltic.circuit.types import Column, Schema, Type
 from deltic.errors import CircuitError, ProgramError
+from deltic.values.types import Column, Schema, Type
 
 NULLABLE = Schema(
     (

@@ -8,10 +8,11 @@ import pytest
 from sqlglot import exp
 
 from deltic.circuit import operators as ops
+from deltic.circuit.edges import ZSetType
 from deltic.circuit.expressions import column, literal
 from deltic.circuit.graph import Circuit, CircuitBuilder
-from deltic.circuit.types import Column, Schema, Type, ZSetType
 from deltic.errors import CircuitError
+from deltic.values.types import Column, Schema, Type
 from tests.circuit.examples import XY, YZ, X, Y, closure_body, rename, unreachable
 
 Case = Callable[[CircuitBuilder], object]

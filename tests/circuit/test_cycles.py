@@ -7,8 +7,8 @@ import pytest
 
 from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
+from deltic.circuit.edges import ZSetType
 from deltic.circuit.graph import CircuitBuilder
-from deltic.circuit.types import ZSetType
 from deltic.errors import UnsupportedError
 from tests.circuit.examples import X, naive_closure, within
 from tests.circuit.meanings import by_interpreter

@@ -12,7 +12,7 @@ from deltic.circuit import operators as ops
 from deltic.circuit.drawing import to_dot, to_mermaid
 from deltic.circuit.expressions import literal
 from deltic.circuit.graph import CircuitBuilder
-from deltic.circuit.types import Column, Schema, Type
+from deltic.values.types import Column, Schema, Type
 from tests.circuit.examples import X, arithmetic, naive_closure, unreachable
 from tests.circuit.well_formed import random_well_formed
 from tests.differential.circuits import random_circuit

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from sqlglot import exp
 
 from deltic.circuit.expressions import cast, column, literal, show, type_of
-from deltic.circuit.oracle.evaluate import evaluate
-from deltic.circuit.spark import call
-from deltic.circuit.types import Type
+from deltic.circuit.expressions.meaning import evaluate
+from deltic.values.types import Type
 from tests.differential.expressions import SCHEMA, SMALL, random_row, random_scalar
 
 MIN, MAX, UMAX = -(2**63), 2**63 - 1, 2**64 - 1
@@ -218,8 +217,6 @@ def texts(*values: str) -> list[exp.Expression]:
         (exp.Length(this=texts("é✓x")[0]), 3),
         (exp.Substring(this=texts("abcde")[0], start=literal(2, Type.INT64), length=literal(3, Type.INT64)), "bcd"),
         (exp.Contains(this=texts("abc")[0], expression=texts("bc")[0]), True),
-        (call("match", *texts("a.*", "abc")), True),
-        (call("match", *texts("a.*", "xabc")), False),
         (exp.Lower(this=texts("AbÉ")[0]), "abé"),
         (exp.StrPosition(this=texts("abc")[0], substr=texts("c")[0]), 3),
     ],

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlglot import exp
 
-from deltic.circuit.everyday import FLOAT_TEXT, everyday
 from deltic.circuit.expressions import cast, column
-from deltic.circuit.functions import evaluate_function
-from deltic.circuit.types import Type
-from deltic.circuit.values import from_arrow, to_arrow
+from deltic.circuit.expressions.duckdb import computed, over_columns
+from deltic.circuit.expressions.everyday import FLOAT_TEXT, everyday
+from deltic.values import from_arrow, to_arrow
+from deltic.values.types import Type
 
 _TEXT = st.lists(st.sampled_from("aBéßİ😀𝔸\u0301\n 0+-."), max_size=8).map("".join)
 _SHORT = st.text("aB😀é.*+[(", max_size=3)
@@ -68,7 +68,7 @@ def test_a_definition_is_what_duckdb_makes_of_columns(number, data):
     node, types, values, result = _CASES[number]
     rows = data.draw(st.lists(st.tuples(*values), min_size=1, max_size=20))
     columns = [to_arrow(drawn, type_) for drawn, type_ in zip(zip(*rows, strict=True), types, strict=True)]
-    expected = from_arrow(evaluate_function(node, columns, result), result)
+    expected = from_arrow(computed(over_columns(node), columns, types, result), result)
     define = everyday(node, types, result)
     assert define is not None
     for row, wanted in zip(rows, expected, strict=True):

@@ -22,9 +22,9 @@ from deltic.circuit.expressions import (
     null,
     type_of,
 )
-from deltic.circuit.oracle.evaluate import evaluate
-from deltic.circuit.types import Type, ValueType
+from deltic.circuit.expressions.meaning import evaluate
 from deltic.errors import UnsupportedError
+from deltic.values.types import Type, ValueType
 
 TYPES = {"i": Type.INT64, "j": Type.INT64, "u": Type.UINT64, "f": Type.FLOAT64, "s": Type.STRING, "p": Type.BOOLEAN}
 LITERALS = [

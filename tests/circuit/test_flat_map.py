@@ -17,8 +17,8 @@ from deltic.circuit.generators import GENERATORS, generate
 from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.oracle.interpreter import run
 from deltic.circuit.reading import parse_circuit
-from deltic.circuit.types import Column, Schema, Type
 from deltic.errors import CircuitError, ProgramError
+from deltic.values.types import Column, Schema, Type
 
 S = ops.Source("s", Schema.of(x=Type.INT64, y=Type.INT64, t=Type.STRING), is_set=True)
 VALUES = {Type.INT64: st.integers(-9, 9), Type.STRING: st.text("a,b", max_size=5)}

@@ -8,10 +8,10 @@ import pytest
 
 from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
+from deltic.circuit.edges import ZSetType
 from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.inlining import inline
 from deltic.circuit.reading import parse_circuit
-from deltic.circuit.types import ZSetType
 from tests.circuit.examples import XY, X, naive_closure, within
 from tests.circuit.meanings import by_interpreter
 from tests.circuit.test_cycles import integral_by_a_cycle

@@ -10,9 +10,9 @@ from sqlglot import exp, parse_one
 
 from deltic.circuit.expressions import column, columns_of, literal, show
 from deltic.circuit.isolating import solve
-from deltic.circuit.types import Type
 from deltic.engine.local.operators import numbers, scalar
 from deltic.engine.local.plan.arithmetic import is_arithmetic
+from deltic.values.types import Type
 from tests.differential.expressions import SCHEMA, random_scalar
 from tests.engine.local.plan.test_arithmetic import INTERNER, NAMES, columns
 

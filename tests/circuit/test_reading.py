@@ -16,8 +16,8 @@ from deltic.circuit import operators as ops
 from deltic.circuit.expressions import cast, column, literal
 from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.reading import parse_circuit
-from deltic.circuit.types import Column, Schema, Type
 from deltic.errors import ProgramError
+from deltic.values.types import Column, Schema, Type
 from tests.circuit.examples import arithmetic, closure_body, unreachable
 from tests.differential.circuits import Shape, random_circuit
 

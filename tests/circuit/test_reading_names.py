@@ -16,13 +16,13 @@ from sqlglot import exp
 
 from deltic.calculus.recursion import chain
 from deltic.circuit import operators as ops
-from deltic.circuit import words
 from deltic.circuit.expressions import column, literal
 from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.reading import parse_circuit
 from deltic.circuit.reading.operators import READERS
-from deltic.circuit.types import Column, Schema, Type
 from deltic.errors import ProgramError
+from deltic.values import words
+from deltic.values.types import Column, Schema, Type
 from tests.circuit.examples import XY, closure_body, reached, within
 from tests.circuit.well_formed import random_well_formed
 

@@ -7,12 +7,13 @@ from sqlglot import exp
 
 from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
+from deltic.circuit.edges import ZSetType
 from deltic.circuit.expressions import column, literal
 from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.oracle import interpreter as reference
 from deltic.circuit.oracle.interpreter import Interpreter, run
-from deltic.circuit.types import Column, Schema, Type, ZSetType
 from deltic.errors import UnsupportedError
+from deltic.values.types import Column, Schema, Type
 from tests.circuit.examples import XY, YZ, X, Y, arithmetic, unreachable
 
 S = ops.Source("s", XY, is_set=False)

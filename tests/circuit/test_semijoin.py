@@ -12,15 +12,16 @@ import pytest
 from deltic.algebra.zset import ZSet
 from deltic.calculus import incrementalize
 from deltic.circuit import operators as ops
+from deltic.circuit.edges import ZSetType
 from deltic.circuit.expressions import column
 from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.operators.semijoin import Semijoin
 from deltic.circuit.oracle.interpreter import run
 from deltic.circuit.reading import parse_circuit
-from deltic.circuit.types import Schema, Type, ZSetType
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.recursion.strategy import Strategy
 from deltic.errors import CircuitError
+from deltic.values.types import Schema, Type
 from tests.calculus.streams import check
 from tests.differential.circuits import random_epochs
 from tests.differential.compare import first_disagreement

@@ -13,7 +13,7 @@ from deltic.circuit.drawing import to_svg
 from deltic.circuit.drawing.layers import layered
 from deltic.circuit.expressions import literal
 from deltic.circuit.graph import CircuitBuilder
-from deltic.circuit.types import Column, Type
+from deltic.values.types import Column, Type
 from tests.circuit.examples import X, naive_closure, unreachable
 from tests.circuit.well_formed import random_well_formed
 

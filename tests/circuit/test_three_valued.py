@@ -16,10 +16,10 @@ import pytest
 from sqlglot import exp
 
 from deltic.circuit.expressions import COMPARISONS, cast, column, infer, is_not_null, is_null, null, show
-from deltic.circuit.oracle.evaluate import evaluate
+from deltic.circuit.expressions.meaning import evaluate
 from deltic.circuit.reading.scalars import parse_expression
-from deltic.circuit.types import Column, Schema, Type
-from deltic.circuit.values import from_arrow, to_arrow
+from deltic.values import from_arrow, to_arrow
+from deltic.values.types import Column, Schema, Type
 
 PRICE, RATE = Type.decimal(10, 2), Type.decimal(6, 4)
 VALUES = {

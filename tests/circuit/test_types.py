@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from pyspark.sql import types as spark
 
 from deltic.circuit import operators as ops
+from deltic.circuit.edges import BundleType, ZSetType
 from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.reading import parse_circuit
-from deltic.circuit.types import BundleType, Column, Schema, Type, ZSetType
 from deltic.errors import ProgramError, UnsupportedError
+from deltic.values.types import Column, Schema, Type
 from tests.circuit.random_values import TYPES
 
 

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.reading import parse_circuit
-from deltic.circuit.types import Column, Schema, Type
-from deltic.circuit.values import from_arrow, in_order, of_python, to_arrow
 from deltic.pipeline.spark.spark import to_dataframe
+from deltic.values import from_arrow, in_order, of_python, to_arrow
+from deltic.values.types import Column, Schema, Type
 from tests.circuit.random_values import TYPES, bits, nullable
 
 NAN, INF = math.nan, math.inf
@@ -113,7 +113,7 @@ def test_text_is_ordered_by_its_bytes(texts):
         ({"b": "x", "a": 1}, PAIR, (1, "x")),
         ((1, None), PAIR, (1, None)),
         ({"k": 2, "j": 1}, Type.map(Type.STRING, Type.INT64), (("j", 1), ("k", 2))),
-        ([("k", 2), ("j", 1)], Type.map(Type.STRING, Type.INT64), (("j", 1), ("k", 2))),
+        ([("k", 2), ("j", 1)], Type.map(Type.STRING, Type.INT64), (("k", 2), ("j", 1))),
         ([[1], []], Type.array(Type.array(Type.INT64)), ((1,), ())),
         (pa.MonthDayNano([14, 0, 0]), Type.YEAR_MONTH_INTERVAL, 14),
         (None, PAIR, None),

@@ -12,8 +12,8 @@ from deltic.calculus import DERIVATIVES
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.reading import parse_circuit
-from deltic.circuit.types import Column, Schema, Type
 from deltic.errors import CircuitError, ProgramError
+from deltic.values.types import Column, Schema, Type
 from tests.calculus.streams import check
 
 

@@ -387,3 +387,46 @@ def test_sql_over_files_as_spreadsheets_write_them(workshop):
     assert refused.status == 1
     assert "hint: this looks like a header: say --headers" in refused.err
     assert command("explain", *files, "--headers", "--rfc4180").status == 0
+
+
+@pytest.mark.parametrize(
+    ("directive", "outside"),
+    [
+        ('.input p(filename="{there}/p.facts")', "`{there}/p.facts` stands outside of --facts"),
+        ('.input p(filename="../there/p.facts")', "`../there/p.facts` stands outside of --facts"),
+        ('.input p(name="../there/p")', "`../there/p` stands outside of --facts"),
+        ('.input p(IO=sqlite, dbname="../there/p.db")', "`../there/p.db` stands outside of --facts"),
+        ('.input p(filename="linked/../../there/p.facts")', "stands outside of --facts"),
+        ('.output p(filename="../there/p.csv")', "`../there/p.csv` stands outside of --out"),
+        ('.output p(IO=jsonfile, filename="{there}/p.json")', "`{there}/p.json` stands outside of --out"),
+    ],
+)
+def test_files_outside_of_the_folders_are_refused_unless_they_may_be_named(workshop, directive, outside):
+    """Catches a program that reads, or writes over, any file of its user."""
+    there = workshop.folder / "there"
+    workshop.write("there/p.facts", "7\n")
+    (workshop.folder / "facts/linked").symlink_to(there)
+    text = ".decl p(x: number)\n.decl q(x: number)\nq(x) :- p(x).\n" + directive.format(there=there)
+    workshop.write("outside.dl", text)
+    folders = "-F", str(workshop.folder / "facts"), "-D", str(workshop.folder / "out"), "--missing-facts", "empty"
+    before = sorted(path.name for path in there.iterdir())
+    result = command("run", str(workshop.folder / "outside.dl"), *folders)
+    assert result.status == 1
+    assert outside.format(there=there) in result.err
+    assert "outside.dl:4:" in result.err
+    assert "--allow-outside lets a program that you trust" in result.err
+    assert sorted(path.name for path in there.iterdir()) == before
+    assert command("run", str(workshop.folder / "outside.dl"), *folders, "--allow-outside").status == 0
+
+
+def test_names_within_the_folders_may_be_long(workshop):
+    """An absolute name, one with `..` that stays inside, and a link that the owner of the folder made."""
+    workshop.write("there/p.facts", "7\n")
+    workshop.write("facts/p.facts", "8\n")
+    (workshop.folder / "facts/linked").symlink_to(workshop.folder / "there")
+    names = f"{workshop.folder}/facts/p.facts", "../facts/p.facts", "linked/p.facts"
+    inputs = "".join(f'.input p(filename="{name}")\n' for name in names)
+    workshop.write("inside.dl", f".decl p(x: number)\n{inputs}.output p")
+    folders = "-F", str(workshop.folder / "facts"), "-D", str(workshop.folder / "out")
+    assert command("run", str(workshop.folder / "inside.dl"), *folders).status == 0
+    assert workshop.read("out/p.csv") == ["7", "8"]

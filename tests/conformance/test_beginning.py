@@ -13,7 +13,7 @@ from deltic import ZSet
 from deltic.circuit import CircuitBuilder
 from deltic.circuit import operators as ops
 from deltic.circuit.operators.custom import applied
-from deltic.circuit.types import Schema, Type
+from deltic.values.types import Schema, Type
 
 NUMBERS = {"n": "int64"}
 

@@ -29,6 +29,7 @@ WRONG = {
 }
 
 
+@pytest.mark.law("DBSP §12.4")
 @pytest.mark.parametrize("changes", WRONG.values(), ids=WRONG)
 def test_a_conflict_rejects_the_whole_transaction(social, changes):
     before = social.everything()
@@ -80,6 +81,7 @@ def test_changes_of_one_row_add_up(social, pairs, conflicts):
     assert social.rows("follows", table=True) == {AB, BC} | ({CA} if total else set())
 
 
+@pytest.mark.law("DBSP §12.4")
 def test_normalize_ignores_what_does_not_fit(social):
     changes = [(AB, 1), (CA, -1), (BC, -1), (("dan", "eve"), 3), (("fay", "gus"), -2)]
     result = social.apply({"follows": changes}, "normalize")
@@ -93,6 +95,7 @@ def test_normalize_of_nothing_but_no_ops_changes_nothing(social):
     assert (result.changes, result.rows_in) == ({}, 0)
 
 
+@pytest.mark.law("DBSP §12.4")
 def test_trust_takes_good_changes_as_they_are(social):
     assert social.changes({"follows": [(CA, 1), (AB, -1)]}, "trust")["lonely"] == {("ada",): -1, ("bob",): 1}
     assert social.rows("follows", table=True) == {BC, CA}

@@ -21,6 +21,7 @@ def typed(drive):
     return driver
 
 
+@pytest.mark.law("DBSP §12.3")
 def test_read_gives_every_row_once_with_its_types(typed):
     assert typed.rows("copy") == {row[::-1] for row in ROWS}
     assert typed.engine.read("copy").schema.types == [pa.string(), pa.float64(), pa.uint64(), pa.int64()]
@@ -58,6 +59,7 @@ def test_lookup_of_values_that_are_not_there(typed, key):
     assert typed.lookup("t", **key) == set()
 
 
+@pytest.mark.law("DBSP §12.2")
 def test_lookup_sees_the_latest_epoch(drive):
     social = drive(FOLLOWS)
     social.insert(follows=[("ada", "bob"), ("bob", "cy")])

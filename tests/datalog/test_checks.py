@@ -3,9 +3,9 @@
 import pytest
 
 from deltic.catalog.components import components
-from deltic.circuit.types import Column, Schema, Type
 from deltic.datalog import check, parse
 from deltic.errors import ProgramError
+from deltic.values.types import Column, Schema, Type
 
 PERSON = ".decl person(name: symbol, age: number)\n"
 

@@ -4,12 +4,17 @@ bind or compare the wrong way, texts that are read as others than were written, 
 
 import itertools
 import random
+import subprocess
+import sys
 
 import pytest
+from pyspark import cloudpickle
 
 import deltic
-from deltic.circuit.spark.function import FUNCTIONS
+from deltic.engine.shards.lay_out import lay_out
 from deltic.errors import EvaluationError
+from deltic.functions.function import FUNCTIONS
+from deltic.program.compiling import program_of
 from tests.datalog.naive import changed, epochs_agree, rows_of, seeds
 
 TYPES = """
@@ -207,6 +212,26 @@ def test_shards_have_structures():
         changed(pipeline, "given", gone=[("[0, [1, nil]]", "$Point")])
         assert len(rows_of(pipeline["l"])) == 4 + 4 + 1
         assert rows_of(pipeline["p"]) >= {(1, "[2, nil]"), (5, "nil")}
+
+
+def test_a_plan_finds_its_functions_in_another_process(tmp_path):
+    pipeline = deltic.Pipeline()
+    pipeline.datalog(
+        f'{TYPES} q(x, to_string(y)) :- e(x, a), match("a.*", a), y = to_number(a). l([x, nil]) :- e(x, _).'
+    )
+    packed = tmp_path / "plan"
+    packed.write_bytes(cloudpickle.dumps(lay_out(program_of(pipeline.catalog.circuit))))
+    program = """if True:
+        import pickle, sys
+        from deltic.engine.shards.plan import ShardPlan
+        from deltic.functions import FUNCTIONS
+        before = "pack" in FUNCTIONS
+        with open(sys.argv[1], "rb") as file:
+            assert isinstance(pickle.load(file), ShardPlan)
+        print(before, FUNCTIONS["pack"].python("[i.]", 1, "nil"), FUNCTIONS["match"].python("a.*", "ab"))
+    """
+    told = subprocess.run([sys.executable, "-c", program, packed], check=True, capture_output=True, text=True).stdout
+    assert told.split() == ["False", "[1,", "nil]", "True"]
 
 
 def test_explain_writes_structures_as_users_do():

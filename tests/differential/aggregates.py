@@ -8,7 +8,7 @@ import random
 from deltic.circuit import operators as ops
 from deltic.circuit.accumulators import ACCUMULATORS
 from deltic.circuit.accumulators.whole import DIRECTIONS
-from deltic.circuit.types import Schema
+from deltic.values.types import Schema
 
 PARTS = (0.0, 0.1, 0.25, 0.5, 0.75, 0.99, 1.0)
 

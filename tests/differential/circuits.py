@@ -23,7 +23,7 @@ from deltic.circuit.expressions import column, is_not_null, is_null, literal, nu
 from deltic.circuit.graph import Circuit, CircuitBuilder
 from deltic.circuit.operators.semijoin import Semijoin
 from deltic.circuit.oracle.pointwise import Rows
-from deltic.circuit.types import Column, Schema, Type
+from deltic.values.types import Column, Schema, Type
 
 VALUES: dict[str, tuple[Any, ...]] = {
     "a": (0, 1, 2, 3),

@@ -14,7 +14,7 @@ from typing import Any
 from sqlglot import exp
 
 from deltic.circuit.expressions import BITWISE, COMPARISONS, cast, column, literal
-from deltic.circuit.types import Column, Schema, Type
+from deltic.values.types import Column, Schema, Type
 
 SCHEMA = Schema(
     tuple(

@@ -32,6 +32,7 @@ def check_seeds(seeds: Iterable[int], make: MakeEngine = LocalEngine) -> None:
             pytest.fail(f"seed {seed}, made small:\n\n{small.script(make)}", pytrace=False)
 
 
+@pytest.mark.law("DBSP §11.2", "DBSP §11.3")
 @pytest.mark.parametrize("batch", range(BATCHES))
 def test_random_programs(batch, record_property):
     record_property("random Datalog programs", PER_BATCH)

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from deltic.calculus.planning import planned
 from deltic.circuit import operators as ops
+from deltic.circuit.edges import ZSetType
 from deltic.circuit.graph import Circuit, Node
 from deltic.circuit.text import to_text
-from deltic.circuit.types import ZSetType
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.recursion.refresh import Policy, Refresh
 from deltic.engine.local.recursion.strategy import Strategy

@@ -22,8 +22,8 @@ from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.operators.frames import session
 from deltic.circuit.operators.over import NUMBERED, PICKS, RANKS, SHIFTS
 from deltic.circuit.reading import parse_circuit
-from deltic.circuit.types import Column, Kind, Schema, Type
 from deltic.errors import CircuitError
+from deltic.values.types import Column, Kind, Schema, Type
 from tests.differential.circuits import random_epochs, random_parts
 from tests.differential.compare import ReferenceFailed, first_disagreement_on
 from tests.differential.test_top import random_source

@@ -6,10 +6,11 @@ import pytest
 from sqlglot import exp
 
 from deltic.circuit import operators as ops
+from deltic.circuit.edges import ZSetType
 from deltic.circuit.expressions import column, literal
 from deltic.circuit.graph import Circuit, CircuitBuilder
-from deltic.circuit.types import Schema, Type, ZSetType
 from deltic.datalog import check, lower, parse
+from deltic.values.types import Schema, Type
 from tests.differential.compare import first_disagreement
 
 PROGRAMS = {

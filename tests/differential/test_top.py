@@ -14,7 +14,7 @@ import pytest
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.reading import parse_circuit
-from deltic.circuit.types import Column, Schema
+from deltic.values.types import Column, Schema
 from tests.differential.circuits import TYPES, random_epochs, random_parts
 from tests.differential.compare import first_disagreement_on
 

@@ -17,8 +17,8 @@ from deltic.circuit.expressions import column, literal
 from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.oracle import interpreter as reference
 from deltic.circuit.reading import parse_circuit
-from deltic.circuit.types import Column, Type
 from deltic.engine.local.engine import LocalEngine
+from deltic.values.types import Column, Type
 from tests.calculus.streams import check, differences, in_one_step
 from tests.circuit.meanings import by_interpreter, ends
 from tests.conformance.engines import Driver

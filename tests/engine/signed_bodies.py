@@ -11,10 +11,11 @@ from sqlglot import exp
 
 from deltic.circuit import operators as ops
 from deltic.circuit.custom import CustomOperator
+from deltic.circuit.edges import ZSetType
 from deltic.circuit.expressions import column, literal
 from deltic.circuit.graph import Circuit, CircuitBuilder
 from deltic.circuit.operators.custom import applied
-from deltic.circuit.types import Column, Schema, Type, ZSetType
+from deltic.values.types import Column, Schema, Type
 
 Row = tuple[Any, ...]
 # The rows that a table may have, of nodes 0 to n − 1.

@@ -17,15 +17,16 @@ import pytest
 from sqlglot import exp
 
 from deltic.circuit import operators as ops
+from deltic.circuit.edges import ZSetType
 from deltic.circuit.expressions import column, literal
 from deltic.circuit.graph import Circuit
 from deltic.circuit.improving import improves
-from deltic.circuit.types import Column, Schema, Type, ZSetType
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.kernels.admission import DOUBLES, ITERATION_BITS, LEAST, SINGLES, admissions
 from deltic.engine.local.kernels.thresholds import DEFAULTS, Thresholds
 from deltic.engine.local.storage.codec import order_floats, order_singles
 from deltic.errors import IterationLimitError
+from deltic.values.types import Column, Schema, Type
 from tests.engine.signed_bodies import BODIES, Body, Row, labels, random_changes, shortest, weighted
 from tests.engine.test_signed import INCREMENTAL, batches, entries, follow, views
 

@@ -6,16 +6,17 @@ import pytest
 from sqlglot import exp
 
 from deltic.circuit import operators as ops
+from deltic.circuit.edges import ZSetType
 from deltic.circuit.expressions import column, literal
 from deltic.circuit.graph import Circuit, CircuitBuilder
 from deltic.circuit.iterations import computing_rules
-from deltic.circuit.types import Schema, Type, ZSetType
 from deltic.datalog import check, lower, parse
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.reference import ReferenceEngine
 from deltic.errors import DelticError, IterationLimitError
 from deltic.pipeline.session import Pipeline
+from deltic.values.types import Schema, Type
 from tests.conformance.engines import Driver
 
 PROGRAM = """

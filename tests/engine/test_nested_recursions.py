@@ -12,8 +12,8 @@ import random
 import pytest
 
 from deltic.circuit import operators as ops
+from deltic.circuit.edges import ZSetType
 from deltic.circuit.graph import Circuit, CircuitBuilder
-from deltic.circuit.types import ZSetType
 from deltic.engine.local.engine import LocalEngine
 from deltic.program.histories import Nested
 from tests.engine.signed_bodies import RANDOM, Body, random_changes

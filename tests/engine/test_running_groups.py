@@ -15,12 +15,13 @@ from sqlglot import exp
 
 import deltic
 from deltic.circuit import operators as ops
+from deltic.circuit.edges import ZSetType
 from deltic.circuit.expressions import column, literal
 from deltic.circuit.graph import Circuit
-from deltic.circuit.types import Column, Schema, Type, ZSetType
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.kernels.thresholds import DEFAULTS, Thresholds
 from deltic.engine.local.recursion.signed.compiled import HistoryLoop
+from deltic.values.types import Column, Schema, Type
 from tests.engine.signed_bodies import Body, Row
 from tests.engine.test_signed import INCREMENTAL, LIMIT, SIZES, Changes, batches, entries, follow
 

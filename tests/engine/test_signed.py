@@ -17,11 +17,11 @@ import deltic
 from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit.constructions import while_changing
+from deltic.circuit.edges import ZSetType
 from deltic.circuit.expressions import column
 from deltic.circuit.graph import Circuit, CircuitBuilder
 from deltic.circuit.operators.custom import Apply
 from deltic.circuit.tables import from_arrow, to_arrow
-from deltic.circuit.types import Schema, Type, ZSetType
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.kernels.thresholds import DEFAULTS, Thresholds
 from deltic.engine.local.recursion.refresh import Policy, Refresh
@@ -30,6 +30,7 @@ from deltic.engine.protocol import Engine
 from deltic.engine.reference import ReferenceEngine
 from deltic.engine.shards.engine import ShardedEngine
 from deltic.errors import IterationLimitError, UnsupportedError
+from deltic.values.types import Schema, Type
 from tests.engine.reopening import Reopening
 from tests.engine.signed_bodies import BODIES, RANDOM, Row, game, parity, random_body, random_changes, tree
 

@@ -53,6 +53,38 @@ def test_a_bootstrap_visits_a_few_times_the_rows():
     assert rows <= result.rows_visited <= 12 * rows
 
 
+@pytest.mark.law("DBSP §6.6.2")
+@pytest.mark.parametrize("rows", [300, 9_000])
+def test_a_join_visits_what_changed_and_its_matches(rows):
+    """Three entries for a changed row that matches one, and no product of the changes where both sides change."""
+    driver = Driver.of_program("local", TABLES + VIEWS["join"])
+    pairs = [(i, i) for i in range(rows)]
+    driver.insert(a=pairs, b=pairs)
+    for changed in (1, 10, 100):
+        gone, back = ([(row, weight) for row in pairs[:changed]] for weight in (-1, 1))
+        assert driver.apply({"a": gone}).rows_visited == 3 * changed
+        driver.apply({"a": back})
+        assert driver.apply({"a": gone, "b": gone}).rows_visited == 8 * changed
+        driver.apply({"a": back, "b": back})
+
+
+@pytest.mark.law("DBSP §7.2.1")
+def test_a_recursion_visits_what_changes_in_its_iterations():
+    """An edge cut from a chain: three to six entries for a pair that goes or comes, however many chains there are."""
+    chain = ".decl r(x: number, y: number)\nr(x, y) :- a(x, y).\nr(x, z) :- r(x, y), a(y, z)."
+
+    def cut(chains, length):
+        driver = Driver.of_program("local", TABLES + chain)
+        driver.insert(a=[(1000 * c + i, 1000 * c + i + 1) for c in range(chains) for i in range(length)])
+        edge = length // 2, length // 2 + 1
+        return [driver.apply({"a": [(edge, weight)]}).rows_visited for weight in (-1, 1)]
+
+    assert cut(10, 10) == cut(300, 10)
+    for length in (10, 20, 40):
+        pairs = (length // 2 + 1) * (length - length // 2)
+        assert all(3 * pairs <= visited <= 6 * pairs for visited in cut(1, length)), length
+
+
 def test_an_atom_without_a_row_ends_the_search_before_another_has_many():
     """A semijoin: of the hundred rows that match in b, none is visited where a has no match."""
     star = ".decl hub(y: number)\n.input hub\n.decl v(x: number, z: number)\nv(x, z) :- hub(y), b(y, z), a(y, x)."

@@ -18,7 +18,7 @@ from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column, literal
 from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.oracle.interpreter import Interpreter, run
-from deltic.circuit.types import Column, Type
+from deltic.values.types import Column, Type
 from tests.circuit.examples import XY, rename
 
 SMALL = exp.LT(this=column("x"), expression=column("y"))

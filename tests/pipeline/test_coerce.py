@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from deltic.circuit.types import Column, Schema, Type
 from deltic.errors import DataError
 from deltic.pipeline.rows.coerce import to_table
+from deltic.values.types import Column, Schema, Type
 
 SCHEMA = Schema.of(n=Type.INT64, f=Type.FLOAT64, s=Type.STRING, u=Type.UINT64)
 EVERYTHING = Schema(

@@ -15,7 +15,7 @@ from deltic import CatalogError, DelticError, ProgramError
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column
 from deltic.circuit.graph import CircuitBuilder
-from deltic.circuit.types import Column, Schema, Type
+from deltic.values.types import Column, Schema, Type
 
 FOLLOWS = ".decl follows(who: symbol, whom: symbol)\n"
 REACHES = """
@@ -114,7 +114,7 @@ def test_a_recursive_circuit_that_the_builder_made(pipeline):
 
 
 def Type_of(schema):
-    from deltic.circuit.types import ZSetType
+    from deltic.circuit.edges import ZSetType
 
     return ZSetType(schema, True, 1)
 

@@ -8,7 +8,7 @@ import pytest
 
 import deltic
 from deltic import DataError, DelticError, File, Pipeline, UnsupportedError
-from deltic.circuit.types import Column, Schema, Type
+from deltic.values.types import Column, Schema, Type
 from tests.pipeline.fuzzing.values import random_schema, random_value
 
 TEXT = [Type.INT64, Type.UINT64, Type.FLOAT64, Type.BOOLEAN, Type.DATE, Type.TIMESTAMP, Type.TIMESTAMP_NTZ]

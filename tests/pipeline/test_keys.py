@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from contextlib import nullcontext
 
 import pytest
 
@@ -39,6 +40,27 @@ def test_random_transactions(case, seed):
             with pytest.raises(ChangeError, match="several rows would have the key"):
                 _apply(pipeline, gone, come)
         assert set(pipeline["t"]) == rows
+
+
+@pytest.mark.parametrize("engine", ["local", "spark"])
+@pytest.mark.parametrize("order", ["the row first", "the key first", "one batch"])
+def test_a_deletion_of_an_absent_row_and_of_its_key(engine, order):
+    """Catches a key that counts as there because a row of it was deleted, which never was there."""
+    pipeline = deltic.Pipeline(engine=engine, **({"shards": 3} if engine == "spark" else {}))
+    pipeline.sql(f"CREATE TABLE t (a BIGINT PRIMARY KEY, x STRING NOT NULL); {VIEW}")
+    _apply(pipeline, [], rows := [(1, "u"), (2, "v")])
+    steps = [[(5, "u")], [{"a": 5}]]
+    for conflicts in ("error", "normalize", "trust"):
+        rejects = pytest.raises(ChangeError, match="by key rows that are absent: a = 5")
+        with rejects if conflicts == "error" else nullcontext(), pipeline.transaction(conflicts) as change:
+            if order == "one batch":
+                change.change("t", [{"op": "-", "a": 5, "x": "u"}, {"op": "d", "a": 5}])
+            for rows_or_keys in {"the row first": steps, "the key first": steps[::-1]}.get(order, []):
+                change.delete("t", rows_or_keys)
+        assert sorted(pipeline["t"]) == rows
+        assert sorted(pipeline["v"]) == [("u", 1), ("v", 1)]
+    _apply(pipeline, [], [(5, "w")])
+    assert sorted(pipeline["t"]) == [*rows, (5, "w")]
 
 
 def _apply(pipeline, gone, come):

@@ -8,13 +8,17 @@ import re
 import threading
 import time
 import urllib.request
+from pathlib import Path
 
+import duckdb
 import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
+import deltic
 from deltic import DelticError, Pipeline
 from deltic.cli.main import app
+from deltic.duck import in_memory
 from deltic.pipeline.epochs.history import History
 
 PROGRAM = """
@@ -82,6 +86,43 @@ def test_a_query_reads_the_columns_that_it_needs(pipeline, monkeypatch):
 def test_queries_that_are_none(pipeline, query, reason):
     with pytest.raises(DelticError, match=reason):
         pipeline.query(query)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT * FROM read_text('{}')",
+        "SELECT * FROM read_csv('{}')",
+        "SELECT * FROM glob('/*')",
+        "SELECT t.id FROM t JOIN read_text('{}') ON true",
+        "SELECT * FROM 'http://127.0.0.1:9/rows.csv'",
+        "SELECT * FROM duckdb_secrets()",
+    ],
+)
+def test_queries_read_no_files_unless_they_may(pipeline, tmp_path, text):
+    """Catches a question that reads any file of the machine, as `read_text('/etc/passwd')` did."""
+    (tmp_path / "secret.csv").write_text("word\nsecret\n")
+    text = text.format(tmp_path / "secret.csv")
+    with pytest.raises(DelticError, match="the query cannot be answered: ") as raised:
+        pipeline.query(text)
+    assert "secret\n" not in str(raised.value)
+    if "secret.csv" in text:
+        assert "pipeline.query(…, external_access=True) lets a question read files" in str(raised.value)
+        assert len(list(pipeline.query(text, external_access=True)))
+
+
+@pytest.mark.parametrize("setting", ["enable_external_access = true", "TimeZone = 'Asia/Tokyo'"])
+def test_no_statement_changes_the_settings_of_duckdb(setting):
+    with in_memory() as connection, pytest.raises(duckdb.InvalidInputException, match="has been locked"):
+        connection.execute(f"SET {setting}")
+
+
+def test_connections_to_duckdb_are_made_in_one_place():
+    """Catches a connection that is open to files: one that another module makes, or DuckDB's own default one."""
+    opened = re.compile(r"\bduckdb\.(?:connect|sql|query|execute|from_\w+|read_\w+|default_connection)\b")
+    source = Path(deltic.__file__).parent
+    makers = [str(path.relative_to(source)) for path in source.rglob("*.py") if opened.search(path.read_text())]
+    assert makers == ["duck.py"]
 
 
 def add(pipeline, *rows):

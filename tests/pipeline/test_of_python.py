@@ -17,11 +17,10 @@ from deltic import ZSet
 from deltic.circuit.accumulators import ACCUMULATORS
 from deltic.circuit.custom import CUSTOM
 from deltic.circuit.operators.custom import Apply
-from deltic.circuit.python import OF_PYTHON
-from deltic.circuit.spark import FUNCTIONS
 from deltic.cli.main import app
 from deltic.engine.shards.lay_out import lay_out
 from deltic.errors import CatalogError, DataError, EvaluationError, ProgramError, UnsupportedError
+from deltic.functions import FUNCTIONS, PROVIDED
 from deltic.program.compiling import program_of
 
 REGISTRIES = {"aggregates": ACCUMULATORS, "operators": CUSTOM}
@@ -183,7 +182,7 @@ def test_functions_travel_with_it_too():
     pipeline.sql("CREATE VIEW v AS SELECT n FROM t WHERE measure(n) > 1")
     packed = cloudpickle.dumps(lay_out(program_of(pipeline.catalog.circuit)))
     names = [name for name in FUNCTIONS if name.startswith("measure__")]
-    for registry in (FUNCTIONS, OF_PYTHON):
+    for registry in (FUNCTIONS, PROVIDED):
         for name in names:
             del registry[name]
     cloudpickle.loads(packed)

@@ -131,6 +131,26 @@ def same(*pipelines):
     assert len({repr(pipeline.watermarks) for pipeline in pipelines}) == 1
 
 
+def test_late_rows_raise_no_watermark_of_their_shard(tmp_path):
+    """A row with a time that has not come yet, in place of one that is too late, is late with it.
+
+    Catches a shard that tells the latest time of all rows that come, and not of those that are not late.
+    """
+    table = TABLES["a time beside the key"]
+    pipelines = [open_(tmp_path / name, table) for name in ("state", "driver")]
+    for pipeline, given in zip(pipelines, (lambda rows: Frame(pa.Table.from_pylist(rows)), list), strict=True):
+        with pipeline.transaction() as change:
+            change.insert("t", given([{"id": 1, "at": 0, "x": 0}, {"id": 2, "at": 100, "x": 0}]))
+        with pipeline.transaction() as change:
+            change.upsert("t", given([{"id": 1, "at": 200, "x": 1}, {"id": 3, "at": 101, "x": 1}]))
+        (late,) = change.report.late
+        assert (late.count, shown(late.rows)) == (2, [repr({"id": 1, "at": 0, "x": 0, "__weight__": -1}),
+                                                      repr({"id": 1, "at": 200, "x": 1, "__weight__": 1})])  # fmt: skip
+        assert pipeline.watermarks == {"t": 97}
+        assert sorted(pipeline["t"]) == [(1, 0, 0), (2, 100, 0), (3, 101, 1)]
+    same(*pipelines)
+
+
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("seed", [0, *(pytest.param(s, marks=pytest.mark.slow) for s in range(1, 4))])
 def test_random_changes(tmp_path, seed, table):

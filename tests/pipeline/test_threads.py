@@ -143,9 +143,62 @@ def test_definitions_that_change_under_a_transaction():
     with pipeline.transaction() as change:
         change.insert("t", [(2, "a", 1)])
         in_thread(lambda: pipeline.drop("v", "t"))
-        with pytest.raises(DelticError, match="table t: definitions were changed while"):
+        with pytest.raises(DelticError, match="t: another thread has changed its definition while"):
             change.commit()
     pipeline.table("t", {"id": "int64"})
+
+
+def test_a_transaction_of_statements_minds_what_it_reads_alone():
+    pipeline = keyed()
+    load(pipeline, (1, "a", 1))
+    with pipeline.transaction() as change:
+        change.sql("UPDATE t SET n = n + 1")
+        in_thread(pipeline.sql, "CREATE VIEW other AS SELECT id FROM t")
+    assert set(pipeline["t"]) == {(1, "a", 2)}
+    told = "other: another thread has changed its definition while the transaction was open, .* Begin the transaction"
+    with pipeline.transaction() as change:
+        change.sql("DELETE FROM t WHERE id IN (SELECT id FROM other)")
+        in_thread(pipeline.sql, "DROP VIEW other; CREATE VIEW other AS SELECT name AS id FROM t")
+        with pytest.raises(deltic.ChangeError, match=told):
+            change.commit()
+    assert set(pipeline["t"]) == {(1, "a", 2)}
+
+
+def test_a_lone_statement_that_met_a_change_of_definitions_is_planned_again():
+    pipeline = keyed()
+    load(pipeline, (1, "a", 1))
+    update, view = (
+        pipeline.sql_results("UPDATE t SET n = n + 1"),
+        pipeline.sql_results("CREATE VIEW w AS SELECT * FROM t"),
+    )
+    in_thread(pipeline.sql, "ALTER TABLE t ADD COLUMN more INT DEFAULT 5")
+    assert [change.report.rows_in for change in update] == [2]
+    assert len(list(view)) == 1
+    assert set(pipeline["w"]) == {(1, "a", 2, 5)}
+    update = pipeline.sql_results("UPDATE t SET n = n + 1")
+    in_thread(lambda: pipeline.drop("w", "v", "t"))
+    with pytest.raises(DelticError, match="there is no table t"):
+        list(update)
+
+
+def test_lone_statements_while_another_thread_defines():
+    pipeline, ended = keyed(), threading.Event()
+    load(pipeline, (1, "a", 0))
+
+    def define():
+        while not ended.is_set():
+            pipeline.sql("CREATE VIEW w AS SELECT count(*) AS c FROM t")
+            pipeline.sql("DROP VIEW w")
+
+    def update():
+        try:
+            for _ in range(40):
+                pipeline.sql("UPDATE t SET n = n + 1")
+        finally:
+            ended.set()
+
+    assert run_all(define, update) == []
+    assert set(pipeline["t"]) == {(1, "a", 40)}
 
 
 def test_a_forked_child_is_told():

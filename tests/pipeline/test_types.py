@@ -18,11 +18,11 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from deltic.circuit.types import Column, Schema, Type
-from deltic.circuit.values import from_arrow, to_arrow, to_python
 from deltic.errors import DataError
 from deltic.pipeline.rows.coerce import to_table
 from deltic.pipeline.spark.spark import to_dataframe
+from deltic.values import from_arrow, to_arrow, to_python
+from deltic.values.types import Column, Schema, Type
 from tests.circuit.random_values import TYPES, bits, nullable
 
 UTC, NOON = datetime.UTC, datetime.datetime(2026, 1, 1, 12)

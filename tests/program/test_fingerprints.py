@@ -11,10 +11,10 @@ from deltic.calculus import incrementalize
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column
 from deltic.circuit.graph import CircuitBuilder
-from deltic.circuit.types import Schema, Type
 from deltic.datalog import check, lower, parse
 from deltic.program.extract import extract
 from deltic.program.histories import Examined
+from deltic.values.types import Schema, Type
 
 EDGES = ".decl edge(x: number, y: number)\n.decl node(x: number)\n"
 PATH = """.decl path(x: number, y: number)

@@ -14,9 +14,8 @@ import pytest
 from sqlglot import exp
 
 import deltic
+from deltic.circuit.expressions.meaning import evaluate
 from deltic.circuit.operators.custom import Apply
-from deltic.circuit.oracle.evaluate import evaluate
-from deltic.circuit.types import Type
 from deltic.datalog import check, lower, parse
 from deltic.datalog.syntax.program import Clause
 from deltic.engine.local.engine import LocalEngine
@@ -32,6 +31,7 @@ from deltic.theory.formulas import syntax as t
 from deltic.theory.formulas.derivative import PRECISE
 from deltic.theory.formulas.meaning import denote
 from deltic.theory.formulas.relations import Model
+from deltic.values.types import Type
 from tests.datalog.by_tree import AGGREGATES, derived
 from tests.datalog.test_extended import TABLES, random_extended
 from tests.engine.signed_bodies import Body, random_body

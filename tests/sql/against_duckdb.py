@@ -14,15 +14,16 @@ import numpy as np
 import pyarrow as pa
 import sqlglot
 
+from deltic.circuit.edges import ZSetType
 from deltic.circuit.graph import Circuit
-from deltic.circuit.types import Column as CircuitColumn
-from deltic.circuit.types import Schema as CircuitSchema
-from deltic.circuit.types import Type, ZSetType
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.protocol import WEIGHT
 from deltic.sql.dialect import Deltic
 from deltic.sql.queries import view_circuit
 from deltic.sql.text import SourceText
+from deltic.values.types import Column as CircuitColumn
+from deltic.values.types import Schema as CircuitSchema
+from deltic.values.types import Type
 from tests.sql.random_queries import Column, Schema
 
 TYPES = {
@@ -34,6 +35,9 @@ TYPES = {
     "BOOLEAN": Type.BOOLEAN,
     "DOUBLE": Type.FLOAT64,
     "TIMESTAMP": Type.TIMESTAMP,
+    "STRUCT<v: INT, w: STRING>": Type.struct(
+        [CircuitColumn("v", Type.INT32, True), CircuitColumn("w", Type.STRING, True)]
+    ),
 }
 VALUES: Mapping[str, Sequence[Any]] = {
     "INT": (0, 1, 2, 3),
@@ -43,6 +47,7 @@ VALUES: Mapping[str, Sequence[Any]] = {
     "DATE": tuple(datetime.date(2024, 1, day) for day in (1, 2, 3)),
     "BOOLEAN": (True, False),
     "DOUBLE": (0.5, 1.25, 2.0, -1.0),
+    "STRUCT<v: INT, w: STRING>": ((1, "a"), (2, None), (None, "b")),
     "TIMESTAMP": tuple(
         datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC) + datetime.timedelta(seconds=n)
         for n in (-1201, -600, -1, 0, 1, 299, 300, 310, 600, 900, 901, 1800)

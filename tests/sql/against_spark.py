@@ -48,6 +48,17 @@ WINDOWS = (
 )
 
 
+FORMS_OF = (
+    Table("t", (Column("a", "INT"), Column("b", "INT"), Column("c", "STRING"))),
+    Table("u", (Column("k", "INT"), Column("x", "INT"))),
+    Table("r", (Column("id", "INT"), Column("s", "STRUCT<v: INT, w: STRING>"))),
+    Table("s", (Column("v", "INT"), Column("id", "INT", False))),
+)
+FORMS = tuple(
+    line for line in (Path(__file__).parent / "forms.sql").read_text().splitlines() if not line.startswith("--")
+)
+
+
 @dataclass(frozen=True)
 class Course:
     """The tables of a schema through the epochs: how they change, and what is in them then."""
@@ -68,6 +79,13 @@ class Course:
                     states[-1][name][row] += weight
                 states[-1][name] = +states[-1][name]
         return cls(schema, changes, states[1:])
+
+    @property
+    def from_nothing_to_nothing(self) -> Course:
+        """The same with an epoch before in which there are no rows, and one behind after which there are none."""
+        nothing = {table.name: Counter() for table in self.schema}
+        all_gone = {name: Counter({row: -n for row, n in rows.items()}) for name, rows in self.states[-1].items()}
+        return Course(self.schema, [nothing, *self.changes, all_gone], [nothing, *self.states, nothing])
 
 
 @contextmanager
@@ -95,7 +113,9 @@ def show(spark, course, epoch):
     for table in course.schema:
         rows = arrow_table(table.columns, course.states[epoch][table.name], "n")
         repeated = [i for i, n in enumerate(rows.column("n").to_pylist()) for _ in range(n)]
-        spark.createDataFrame(rows.drop_columns("n").take(repeated)).createOrReplaceTempView(table.name)
+        spark.createDataFrame(rows.drop_columns("n").take(pa.array(repeated, pa.int64()))).createOrReplaceTempView(
+            table.name
+        )
 
 
 def answer(spark, query):
@@ -122,7 +142,7 @@ def answers(spark, course: Course, queries: Sequence[str]) -> dict[str, list[Bag
     """Spark's answers in every epoch to those queries that it takes."""
     found: dict[str, list[Bag]] = {query: [] for query in queries}
     with quick(spark):
-        for epoch in range(EPOCHS):
+        for epoch in range(len(course.states)):
             show(spark, course, epoch)
             for query in list(found):
                 rows = answer(spark, query)
@@ -156,6 +176,7 @@ def main() -> None:
     spark = SparkSession.builder.master("local[1]").config("spark.sql.session.timeZone", "UTC").getOrCreate()
     courses = [random_course(seed, 11) for seed in range(10)]
     courses.append((Course.of(TIMES, random.Random(1)), list(WINDOWS)))
+    courses.append((Course.of(FORMS_OF, random.Random(5)).from_nothing_to_nothing, list(FORMS)))
     parts = [(c.schema, c.changes, c.states, answers(spark, c, queries)) for c, queries in courses]
     lines = (json.dumps([repr(part) for part in line], ensure_ascii=False) for line in parts)
     ANSWERS.write_text("".join(f"{line}\n" for line in lines))

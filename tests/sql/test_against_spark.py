@@ -10,7 +10,7 @@ import random
 
 import pytest
 
-from tests.sql.against_spark import TIMES, WINDOWS, Course, answers, followed, random_course, recorded
+from tests.sql.against_spark import FORMS, TIMES, WINDOWS, Course, answers, followed, random_course, recorded
 
 
 def check(course, expected):
@@ -26,7 +26,7 @@ def test_what_spark_has_answered(record_property):
         check(course, expected)
     count = sum(len(expected) for _, expected in courses)
     record_property("SQL queries against Spark", count)
-    assert count >= 100 + len(WINDOWS)
+    assert count >= 100 + len(WINDOWS) + len(FORMS)
 
 
 @pytest.mark.slow

@@ -16,15 +16,16 @@ import pytest
 import sqlglot
 
 import deltic
-from deltic.circuit.types import Column as CircuitColumn
-from deltic.circuit.types import Schema as CircuitSchema
-from deltic.circuit.types import Type, ZSetType
+from deltic.circuit.edges import ZSetType
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.protocol import WEIGHT
 from deltic.engine.reference import ReferenceEngine
 from deltic.errors import EvaluationError, ProgramError
 from deltic.sql.queries import view_circuit
 from deltic.sql.text import SourceText
+from deltic.values.types import Column as CircuitColumn
+from deltic.values.types import Schema as CircuitSchema
+from deltic.values.types import Type
 from tests.sql import against_duckdb as harness
 from tests.sql.random_queries import Column, Table
 

@@ -6,20 +6,24 @@ kept away, and a changed body that goes unnoticed.
 
 from __future__ import annotations
 
+import math
 import random
 from collections import Counter
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
 import deltic
 from deltic.circuit.expressions import column, infer
-from deltic.circuit.oracle.evaluate import evaluate
+from deltic.circuit.expressions.meaning import evaluate
 from deltic.circuit.python import fingerprint
-from deltic.circuit.types import Type, ValueType
 from deltic.cli.main import app
 from deltic.errors import CatalogError, DelticError, EvaluationError, ProgramError, StateError
+from deltic.values.types import Type, ValueType
 
 TABLE = "CREATE TABLE t (k INT, s STRING)"
 EXACT = {"deterministic": True}
@@ -99,6 +103,46 @@ def test_a_value_of_another_type_is_an_error(value, error):
     pipeline.sql("CREATE VIEW v AS SELECT wrong(k) AS w FROM t")
     with pytest.raises(EvaluationError, match=error):
         pipeline.sql("INSERT INTO t VALUES (1, 'a')")
+
+
+OF_EVERY_TYPE = [
+    ("int32", lambda k: -k),
+    ("float64", lambda k: k if k % 2 else k / 2),
+    ("float64", np.float64),
+    ("float64?", lambda k: None if k % 3 == 0 else math.nan if k % 3 == 1 else 2**60),
+    ("float32", lambda k: k / 3),
+    ("decimal(10, 2)", lambda k: Decimal(k) / 4 if k % 2 else k),
+    ("boolean", lambda k: k % 2 == 0),
+    ("date?", lambda k: date.min + timedelta(k) if k % 7 else None),
+    ("timestamp", lambda k: datetime(1969, 12, 31, tzinfo=UTC) + timedelta(hours=k)),
+    ("timestamp_ntz", lambda k: datetime.max - timedelta(k)),
+    ("binary", lambda k: bytes([k % 256])),
+]
+
+
+@pytest.mark.parametrize(("returns", "body"), OF_EVERY_TYPE, ids=lambda each: each if isinstance(each, str) else "")
+def test_values_of_many_rows_are_those_of_single_ones(returns, body):
+    """The engine computes them together; the reference row by row."""
+    found = []
+    for engine in ("auto", "reference"):
+        pipeline = made(engine)
+        pipeline.function("f", body, arguments=[int], returns=returns, **EXACT)
+        pipeline.sql("CREATE VIEW v AS SELECT k, f(k) AS x FROM t")
+        with pipeline.transaction() as change:
+            change.insert("t", [(k, "a") for k in range(300)])
+        found.append(sorted(map(repr, pipeline["v"])))
+    assert found[0] == found[1]
+    assert len(found[0]) == 300
+
+
+def test_the_row_of_many_that_fails_is_named():
+    pipeline = made()
+    pipeline.function("f", lambda k: "x" if k == 277 else k, arguments=[int], returns=int, **EXACT)
+    pipeline.sql("CREATE VIEW v AS SELECT f(k) AS x FROM t")
+    error = r"k = 277: it raised TypeError: it gave 'x', and returns int64"
+    with pytest.raises(EvaluationError, match=error), pipeline.transaction() as change:
+        change.insert("t", [(k, "a") for k in range(300)])
+    assert not list(pipeline["v"])
 
 
 def scaled(factor, offset=0):

@@ -202,14 +202,6 @@ def test_each_others_absence():
     assert (sorted(pipeline["r"]), sorted(pipeline["w"])) == ([], [(1,), (2,)])
 
 
-@pytest.mark.parametrize("step", ["SELECT max(x) + 0 FROM r", "SELECT a FROM e WHERE b NOT IN (SELECT x FROM r)"])
-def test_union_all_only_adds(step):
-    pipeline = deltic.Pipeline()
-    pipeline.sql(TABLES)
-    with pytest.raises(ProgramError, match="which is of UNION ALL, is not supported"):
-        pipeline.sql(SELF.format(f"ALL {step}"))
-
-
 @pytest.mark.parametrize(("union", "ways"), [("UNION", 1), ("UNION ALL", 2)])
 def test_rows_that_are_made_in_a_recursion(union, ways):
     pipeline = deltic.Pipeline()

@@ -6,7 +6,10 @@ iterations that are mixed up where a row is derived at several.
 
 from __future__ import annotations
 
+import os
 import random
+import signal
+import threading
 from collections import Counter
 from itertools import product
 
@@ -17,14 +20,15 @@ import deltic
 from deltic.algebra.zset import ZSet
 from deltic.calculus.recursion import chain
 from deltic.circuit import operators as ops
+from deltic.circuit.edges import ZSetType
 from deltic.circuit.expressions import column
 from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.oracle.interpreter import Interpreter
 from deltic.circuit.tables import from_arrow, to_arrow
-from deltic.circuit.types import Schema, Type, ZSetType
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.reference import ReferenceEngine
 from deltic.errors import IterationLimitError
+from deltic.values.types import Schema, Type
 from tests.conformance.engines import ENGINES, Driver
 
 ROUTES = """
@@ -219,3 +223,184 @@ def test_sets_inside_of_a_recursion_of_bags():
         for each in (engine, reference):
             each.apply(batch)
         assert from_arrow(engine.read("way", counted=True)) == from_arrow(reference.read("way", counted=True))
+
+
+DOUBLED = """
+    CREATE TABLE leg (a BIGINT, b BIGINT);
+    CREATE VIEW way AS WITH RECURSIVE w(x) AS (
+        SELECT a FROM leg WHERE b = -1 UNION ALL SELECT b FROM w JOIN leg ON x = a WHERE b > 0
+    ) SELECT x FROM w;
+    CREATE VIEW wide AS SELECT x FROM way UNION ALL SELECT a FROM leg WHERE b = -2;
+"""
+
+
+def doubled(engine: str, steps: int, view: str) -> deltic.Pipeline:
+    """A chain of so many steps, each there twice, so that 2^n ways lead to node n."""
+    pipeline = pipeline_of(engine)
+    pipeline.sql(DOUBLED + view)
+    with pipeline.transaction() as change:
+        change.insert("leg", [(0, -1), *((n, n + 1) for n in range(steps) for _ in (1, 2))])
+    return pipeline
+
+
+@pytest.mark.parametrize("engine", ["local", "rounds"])
+def test_as_many_ways_as_64_bits_count(engine):
+    pipeline = doubled(engine, 60, "CREATE VIEW v AS SELECT x, count(*) AS n FROM way GROUP BY x")
+    for steps in (61, 62):
+        with pipeline.transaction() as change:
+            change.insert("leg", [(steps - 1, steps)] * 2)
+        assert answers(pipeline, "v") == {(n, 2**n): 1 for n in range(steps + 1)}
+    with pytest.raises(deltic.CountOverflowError, match=r"way.*overflows 64 bits"), pipeline.transaction() as change:
+        change.insert("leg", [(62, 63)] * 2)
+    assert answers(pipeline, "v") == {(n, 2**n): 1 for n in range(63)}
+    with pipeline.transaction() as change:
+        change.delete("leg", [(61, 62)])
+    assert answers(pipeline, "v") == {**{(n, 2**n): 1 for n in range(62)}, (62, 2**61): 1}
+
+
+@pytest.mark.parametrize("engine", ["local", "rounds"])
+@pytest.mark.parametrize("told", ["count(*)", "sum(1L)", "count(x) FILTER (WHERE x < 99)"])
+def test_more_rows_of_a_group_than_64_bits_count(engine, told):
+    pipeline = doubled(engine, 62, f"CREATE VIEW v AS SELECT {told} AS n FROM wide")
+    assert answers(pipeline, "v") == {(2**63 - 1,): 1}
+    with pytest.raises(deltic.CountOverflowError, match=r"v: .*overflows"), pipeline.transaction() as change:
+        change.insert("leg", [(-6, -2)])
+    assert answers(pipeline, "v") == {(2**63 - 1,): 1}
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT sum(x) AS n FROM way",
+        "SELECT x FROM way WHERE x > 61 UNION ALL SELECT x FROM way WHERE x > 61",
+        "SELECT a.x FROM way a JOIN way b ON a.x = b.x WHERE a.x = 40",
+    ],
+)
+def test_what_overflows_as_it_is_computed(query):
+    with pytest.raises(deltic.CountOverflowError, match=r"v: .*overflows"):
+        doubled("local", 62, f"CREATE VIEW v AS {query}")
+
+
+@pytest.mark.parametrize("engine", ["local", "rounds"])
+def test_a_circle_whose_ways_overflow_is_a_circle(engine):
+    pipeline = doubled(engine, 2, "")
+    with pytest.raises(IterationLimitError, match="lead back to themselves"), pipeline.transaction() as change:
+        change.insert("leg", [(2, 1)] * 3)
+
+
+COUNTING = "r(n) AS (VALUES (0) UNION ALL SELECT n + 1 FROM r)"
+BY_LEVEL = {  # what Spark 4.3 answers
+    f"{COUNTING} SELECT * FROM r LIMIT 10": range(10),
+    f"{COUNTING} SELECT n * 2 AS m FROM r LIMIT 10": range(0, 20, 2),
+    f"{COUNTING} SELECT * FROM r LIMIT 10 OFFSET 3": range(3, 13),
+    f"{COUNTING} SELECT * FROM r LIMIT 0": [],
+    f"{COUNTING} SELECT * FROM (SELECT n FROM r LIMIT 4) UNION ALL SELECT 100": [0, 1, 2, 3, 100],
+    f"{COUNTING} SELECT sum(n) AS s FROM (SELECT n FROM r LIMIT 4)": [6],
+    "r(n) AS (VALUES (0), (0) UNION ALL SELECT n + 1 FROM r) SELECT * FROM r LIMIT 5": [0, 0, 1, 1, 2],
+    "r(n) AS (VALUES (0) UNION ALL (SELECT n + 1 FROM r LIMIT 5)) SELECT * FROM r LIMIT 10": range(10),
+    "r(n) AS (VALUES (0) UNION ALL (SELECT n + 1 FROM r WHERE n < 9 EXCEPT SELECT 3)) SELECT * FROM r": [0, 1, 2],
+    "r(n) AS (VALUES (0) UNION ALL (SELECT n + 1 FROM r WHERE n < 9 EXCEPT ALL SELECT 3)) SELECT * FROM r": [0, 1, 2],
+    "r(n) AS (VALUES (0), (0) UNION ALL (SELECT n + 1 FROM r WHERE n < 4 EXCEPT SELECT 7)) SELECT * FROM r": (
+        [0, 0, 1, 2, 3, 4]
+    ),
+    "r(n) AS (VALUES (0), (0) UNION ALL (SELECT n + 1 FROM r WHERE n < 4 INTERSECT VALUES (1), (2))) SELECT * FROM r": (
+        [0, 0, 1, 2]
+    ),
+    "r(n) AS (VALUES (0), (0) UNION ALL SELECT DISTINCT n + 1 FROM r WHERE n < 4) SELECT * FROM r": [0, 0, 1, 2, 3, 4],
+    "r(n) AS (VALUES (0), (0), (1) UNION ALL SELECT DISTINCT n + 1 FROM r WHERE n < 4) SELECT * FROM r": (
+        [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
+    ),
+    "r(n) AS (VALUES (1), (2) UNION ALL SELECT a.n + b.n FROM r a JOIN r b ON a.n < b.n AND a.n < 20) TABLE r": (
+        [1, 2, 3]
+    ),
+    "r(n) AS (VALUES (0) UNION ALL SELECT n + 1 FROM r WHERE n NOT IN (SELECT n + 3 FROM r) AND n < 5) TABLE r": (
+        range(6)
+    ),
+}
+
+
+@pytest.mark.parametrize("query", BY_LEVEL)
+def test_recursions_go_level_by_level_and_a_limit_stops_them(query):
+    for engine in ("local", "reference"):
+        pipeline = deltic.Pipeline(engine=engine)
+        pipeline.sql(f"CREATE VIEW v AS WITH RECURSIVE {query}")
+        assert sorted(answers(pipeline, "v").elements()) == [(n,) for n in BY_LEVEL[query]]
+    assert sorted(deltic.Pipeline().sql(f"WITH RECURSIVE {query}")) == [(n,) for n in BY_LEVEL[query]]
+
+
+STOPPED = """
+    CREATE TABLE root (n INT);
+    CREATE TABLE leg (a INT, b INT);
+    CREATE VIEW v AS WITH RECURSIVE r(n) AS (
+        SELECT n FROM root UNION {} SELECT b FROM r JOIN leg ON n = a) SELECT n FROM r LIMIT 6
+"""
+
+
+@pytest.mark.parametrize(("engine", "word"), [("local", "ALL"), ("local", ""), ("rounds", "ALL")])
+def test_a_stopped_recursion_is_kept_through_changes(engine, word):
+    """Its rows are those of the first levels that 6 rows reach into, whatever the data does beyond them."""
+    rng, pipeline = random.Random(engine + word), pipeline_of(engine)
+    pipeline.sql(STOPPED.format(word))
+    rows: dict[str, list[tuple[int, ...]]] = {"root": [], "leg": [(0, 0)]}
+    with pipeline.transaction() as change:
+        change.insert("leg", rows["leg"])
+    for _ in range(10):
+        with pipeline.transaction() as change:
+            for name, present in rows.items():
+                gone = [present.pop(rng.randrange(len(present))) for _ in range(min(len(present), rng.randint(0, 2)))]
+                new = [tuple(rng.randint(0, 5) for _ in range(1 + (name == "leg"))) for _ in range(rng.randint(0, 3))]
+                present += new
+                change.delete(name, gone)
+                change.insert(name, new)
+        level, seen, levels = Counter(n for (n,) in rows["root"]), Counter[int](), list[Counter[int]]()
+        while level and seen.total() < 6:
+            level = level if word else Counter(level.keys() - seen.keys())
+            levels.append(level)
+            seen += level
+            level = Counter(b for n in level.elements() for a, b in rows["leg"] if a == n)
+        found = Counter(n for (n,) in answers(pipeline, "v").elements())
+        assert found.total() == min(6, seen.total())
+        assert not found - seen
+        whole = sum(levels[:-1], Counter())
+        assert not whole - found
+
+
+ENDLESS = {
+    "a bag": "SELECT x FROM t UNION ALL SELECT n + 1 FROM r",
+    "groups": "SELECT x FROM t UNION SELECT max(n) + 1 FROM r GROUP BY n",
+    "a set": "SELECT CAST(x AS STRING) FROM t UNION SELECT concat(n, 'a') FROM r",
+}
+
+
+def endless(engine: str, step: str, **options: float) -> deltic.Pipeline:
+    shards = {"engine": "spark", "shards": deltic.Shards(2, rounds="always")} if engine == "rounds" else {}
+    pipeline = deltic.Pipeline(**shards, **options)
+    pipeline.sql(f"CREATE TABLE t (x BIGINT); CREATE VIEW v AS WITH RECURSIVE r(n) AS ({step}) SELECT n FROM r")
+    return pipeline
+
+
+@pytest.mark.parametrize(("engine", "kind"), [*product(["local"], ENDLESS), ("rounds", "a bag")])
+def test_a_recursion_without_an_end_says_so_after_some_time(engine, kind):
+    pipeline = endless(engine, ENDLESS[kind], recursion_timeout=0.05, iteration_limit=10_000_000)
+    told = r"r has no end after [\d,]+ iterations in 0.05 s; nothing was changed.*more time with recursion_timeout"
+    with pytest.raises(IterationLimitError, match=told), pipeline.transaction() as change:
+        change.insert("t", [(1,)])
+    assert len(pipeline["t"]) == len(pipeline["v"]) == 0
+
+
+def test_what_spark_would_answer_is_not_cut_off_by_time():
+    pipeline = endless("local", "SELECT x FROM t UNION ALL SELECT n + 1 FROM r WHERE n < 100", recursion_timeout=0)
+    with pipeline.transaction() as change:
+        change.insert("t", [(1,)])
+    assert len(pipeline["v"]) == 100
+
+
+@pytest.mark.parametrize("kind", ENDLESS)
+def test_an_interrupt_ends_a_recursion_without_an_end_at_once(kind):
+    pipeline = endless("local", ENDLESS[kind], recursion_timeout=60, iteration_limit=10_000_000)
+    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt), pipeline.transaction() as change:
+        change.insert("t", [(1,)])
+    timer.join()
+    assert len(pipeline["t"]) == 0

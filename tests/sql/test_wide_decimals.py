@@ -12,11 +12,11 @@ from decimal import Decimal
 import pytest
 
 import deltic
-from deltic.circuit.types import Type
-from deltic.circuit.values.numbers import EXACT
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.reference import ReferenceEngine
 from deltic.errors import EvaluationError
+from deltic.values.numbers import EXACT
+from deltic.values.types import Type
 from tests.sql import against_duckdb as harness
 from tests.sql.random_queries import Column, Table
 

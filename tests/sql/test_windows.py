@@ -11,11 +11,11 @@ import pytest
 import sqlglot
 
 from deltic.circuit import operators as ops
-from deltic.circuit.types import Schema, Type
 from deltic.errors import ProgramError
 from deltic.sql.scalars import Typed, typed
 from deltic.sql.text import SourceText
 from deltic.sql.windows import lowered_window
+from deltic.values.types import Schema, Type
 
 COLUMNS = Schema.of(
     x=Type.INT32.or_null, f=Type.FLOAT64, d=Type.DATE.or_null, t=Type.TIMESTAMP, n=Type.decimal(5, 2), s=Type.STRING

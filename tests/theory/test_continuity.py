@@ -194,6 +194,61 @@ def test_suprema_of_derivatives_of_endless_chains_of_functions(rng):
 
 
 @pytest.mark.law("FIX Cor 36")
+@given(randoms)
+def test_suprema_of_derivatives_that_remove_less_and_less(rng):
+    """f₀ ≤ f₁ ≤ … ascend, and what their derivatives remove descends, without an end: the supremum removes the infimum.
+
+    Catches a supremum of changes that removes what some of them remove, or what the first one does.
+    """
+    chain = random_chain(rng)
+    kept = random_numbers(rng)
+    every = lambda i: SETS.join(kept, chain.at(i))  # noqa: E731
+    f = lambda a, i: SETS.meet(a, every(i))  # noqa: E731
+    a, d = random_numbers(rng), change_of(random_numbers(rng), random_numbers(rng))
+    after = ACTION.plus(a, d)
+
+    def derivative(i: int) -> Change[Numbers]:
+        return change_of(f(after, i), SETS.complement(f(after, i)))
+
+    removed = Chain(lambda i: derivative(i).down)
+    assert all(SETS.without(removed.at(i + 1), removed.at(i)) == SETS.bottom for i in range(8))
+    for i in range(8):
+        assert ACTION.plus(f(a, i), derivative(i)) == f(after, i)
+        assert ACTION.change_leq(derivative(i), derivative(i + 1))
+    limit = SETS.join(kept, chain.supremum)
+    found = supremum_of(derivative)
+    members = [derivative(i) for i in range(12)]
+    assert ACTION.change_supremum(members) == members[-1]
+    assert found.down == removed.infimum
+    assert ACTION.plus(SETS.meet(a, limit), found) == SETS.meet(after, limit)
+
+
+@pytest.mark.law("FIX Cor 36")
+@given(randoms)
+def test_infima_of_derivatives_of_descending_chains_of_functions(rng):
+    """The dual: f₀ ≥ f₁ ≥ … with derivatives that add less and remove more, without an end, tend to one of the infimum.
+
+    Complements turn L, and its chains, upside down.
+    """
+    f, chain = random_function(rng, 3, CONTINUOUS), random_chain(rng)
+    a, d = random_numbers(rng), change_of(random_numbers(rng), random_numbers(rng))
+    after = ACTION.plus(a, d)
+    down = lambda value, i: SETS.complement(f(value, chain.at(i)))  # noqa: E731
+
+    def derivative(i: int) -> Change[Numbers]:
+        return change_of(down(after, i), SETS.complement(down(after, i)))
+
+    for i in range(8):
+        assert ACTION.plus(down(a, i), derivative(i)) == down(after, i)
+        assert ACTION.change_leq(derivative(i + 1), derivative(i))
+    assert ACTION.change_supremum([derivative(i) for i in range(8)]) == derivative(0)
+    up, gone = Chain(lambda i: derivative(i).up).infimum, Chain(lambda i: derivative(i).down).supremum
+    least, wanted = (Chain(lambda i, v=v: down(v, i)).infimum for v in (a, after))
+    assert wanted == SETS.complement(f(after, chain.supremum))
+    assert ACTION.plus(least, change_of(up, gone)) == wanted
+
+
+@pytest.mark.law("FIX Cor 36")
 def test_a_chain_of_derivatives_that_does_not_ascend_may_have_no_derivative_for_its_limit():
     """fᵢ = 0, 1, …, i: with what each adds as its change, the last number that is removed is lost in the limit."""
     every = ascending(SETS.bottom, SETS.top)

@@ -59,6 +59,46 @@ def test_a_wrong_swap_is_caught():
         check([swap_law(wrong)], {"a": N, "δa": range(3), "δb": range(3), "δc": range(3)})
 
 
+class Modulo:
+    """Numbers modulo 5 and an operation on them: `empty` is neutral, `changes` are what is applied."""
+
+    def __init__(self, act, empty, changes):
+        self.act, self.empty, self.changes = act, empty, changes
+
+    def compose(self, first, second):
+        return self.act(first, second)
+
+    def plus(self, value, change):
+        return self.act(value, change)
+
+
+SUMS = Modulo(lambda a, d: (a + d) % 5, 0, range(5))
+FACTORS = Modulo(lambda a, d: a * d % 5, 1, range(1, 5))
+# What is added behind a factor, before it: (a + c / b) * b = a * b + c.
+SCALED = CompactSuperposition(SUMS, FACTORS, lambda summand, factor: summand * pow(factor, -1, 5) % 5)
+
+
+@pytest.mark.law("CS Compact superposition")
+def test_a_swap_that_depends_on_what_it_passes():
+    """Sums and products: catches a composition that swaps past another change than the earlier one, or by another."""
+    pairs = list(product(SUMS.changes, FACTORS.changes))
+    check_change_action(SCALED, range(5), pairs, examples=200)
+    changes = {"δa": SUMS.changes, "δb": FACTORS.changes, "δc": SUMS.changes}
+    check([swap_law(SCALED)], {"a": range(5), **changes})
+    free = Superposition(SUMS, FACTORS)
+    moves = [*map(Left, SUMS.changes), *map(Right, FACTORS.changes)]
+    for sequence in product(moves, repeat=3):
+        pair = pair_of(sequence, SCALED)
+        assert all(SCALED.plus(a, pair) == free.plus(a, sequence) for a in range(5))
+
+
+@pytest.mark.law("CS Compact superposition")
+def test_a_swap_that_moves_nothing_is_none_of_sums_and_products():
+    still = CompactSuperposition(SUMS, FACTORS, lambda summand, factor: summand)
+    with pytest.raises(LawViolation, match="not a swap"):
+        check([swap_law(still)], {"a": range(5), "δa": range(5), "δb": range(1, 5), "δc": range(5)})
+
+
 @pytest.mark.law("CS Compact superposition")
 @given(st.integers(-5, 5), sequences)
 def test_pairs_do_what_sequences_do_and_ups_with_downs_are_integers(value, sequence):
@@ -92,6 +132,26 @@ def test_superposition_is_the_least_upper_bound():
 def test_the_identity_into_a_finer_action_multiplies_the_steps(value, sequence):
     change = flatten(sequence, lambda a, up: up, lambda a, down: -down, INTEGERS_BY_INTEGERS, value)
     assert INTEGERS_BY_INTEGERS.plus(value, change) == FREE.plus(value, sequence)
+
+
+@pytest.mark.law("CS Least upper bound")
+def test_steps_are_taken_at_the_values_that_they_meet():
+    """Derivatives that read the value: exact changes, of what is not there yet and of what is still there.
+
+    Catches a step that is taken at the value before the others, or behind itself.
+    """
+    action = CompleteBooleanAction(AB)
+    moves = [Left(p) for p in JOIN.changes] + [Right(m) for m in MEET.changes]
+    free = Superposition(JOIN.action, MEET.action)
+    for sequence, value in product(product(moves, repeat=3), JOIN.values):
+        change = flatten(
+            sequence,
+            lambda a, p: Change(p - a, frozenset()),
+            lambda a, m: Change(frozenset(), a - m),
+            action,
+            value,
+        )
+        assert action.plus(value, change) == free.plus(value, sequence)
 
 
 @pytest.mark.law("CS Boolean superposition")

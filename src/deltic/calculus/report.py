@@ -9,10 +9,10 @@ from deltic.calculus.inside import operators_inside
 from deltic.calculus.passes import OPTIMIZATIONS, optimize
 from deltic.calculus.recursion import chain
 from deltic.circuit import operators as ops
+from deltic.circuit.edges import BundleType
 from deltic.circuit.graph import Circuit
 from deltic.circuit.inlining import inline
 from deltic.circuit.operators.custom import Apply
-from deltic.circuit.types import BundleType
 
 
 def bounded(lines: Sequence[str], most: int) -> list[str]:

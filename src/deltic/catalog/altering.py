@@ -13,8 +13,8 @@ from typing import Any
 
 from deltic.catalog.definitions import Fixed, Former, Table
 from deltic.catalog.storing import Storing
-from deltic.circuit.types import Column, Kind, Schema, Type
 from deltic.errors import CatalogError, did_you_mean
+from deltic.values.types import Column, Kind, Schema, Type
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,12 @@ from functools import cached_property
 from deltic.catalog.components import components
 from deltic.catalog.definitions import Definition, Part, Table, View
 from deltic.circuit import operators as ops
+from deltic.circuit.edges import ZSetType
 from deltic.circuit.graph import Circuit, CircuitBuilder
 from deltic.circuit.inlining import inline
 from deltic.circuit.operators.keep import Keep
-from deltic.circuit.types import Schema, ZSetType
 from deltic.errors import CatalogError, did_you_mean
+from deltic.values.types import Schema
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ import datetime
 from collections.abc import Mapping
 from typing import Any
 
-from deltic.circuit.types import Column, Schema, Type, ValueType
 from deltic.errors import CatalogError, ProgramError, did_you_mean
+from deltic.values.types import Column, Schema, Type, ValueType
 
 _PYTHON: dict[type, Type] = {
     bool: Type.BOOLEAN,
@@ -33,7 +33,7 @@ _ELSEWHERE = {
 def schema_of(table: str, columns: Any) -> Schema:
     """The schema that `columns` tells: a Schema, an Arrow schema, or a mapping from names to types.
 
-    A type is one of `deltic.circuit.types`, its text ("int64", "decimal(10, 2)", "array(string?)"), one of Arrow's, or
+    A type is one of `deltic.values.types`, its text ("int64", "decimal(10, 2)", "array(string?)"), one of Arrow's, or
     a Python class (int, str, …). Where a column may be NULL it is `Type.INT64.or_null`, or has a question mark:
     "int64?". Raises CatalogError.
     """

@@ -11,12 +11,13 @@ from typing import Any
 from deltic.catalog.external import External
 from deltic.catalog.lateness import Lateness
 from deltic.catalog.storing import Storing
+from deltic.circuit.edges import ZSetType
 from deltic.circuit.graph import Circuit
 from deltic.circuit.operators import Source
 from deltic.circuit.tables import WEIGHT
-from deltic.circuit.types import Column, Schema, ZSetType
 from deltic.circuit.watermarks import watermark_of
 from deltic.errors import CatalogError, did_you_mean
+from deltic.values.types import Column, Schema
 
 _WORD = r"[A-Za-z_?][A-Za-z0-9_?]*"
 _NAME = re.compile(rf"{_WORD}(\.{_WORD})*")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from deltic.errors import CatalogError, did_you_mean
+from deltic.passwords import hidden
 
 Role = Literal["source", "target"]
 
@@ -32,7 +33,9 @@ KINDS: Mapping[str, _Kind] = {
     "arrow": _Kind(("path",)),
     "delta": _Kind(("path",), target=("by", "rows")),
     "iceberg": _Kind(("table",), source=("catalog", "uri", "warehouse")),
-    "database": _Kind(("url", "table"), source=("changed", "driver"), target=("key",)),
+    "database": _Kind(
+        ("url", "table"), source=("changed", "driver", "external_access"), target=("key", "external_access")
+    ),
     "spark": _Kind(("table",), source=("changed",), target=()),
     "dataframe": _Kind((), source=("changed",)),
 }
@@ -42,8 +45,9 @@ KINDS: Mapping[str, _Kind] = {
 class External:
     """Rows outside, by their kind and options: `External("parquet", path="/data/orders")`.
 
-    docs/refresh.md has the kinds and their options. An option is kept as a text, as definitions are; lists are texts
-    with commas. Raises CatalogError for a kind or an option that there is not, and for an option that is missing.
+    docs/refresh.md has the kinds and their options. An option is kept as a text, as definitions are, without the
+    passwords in it (`deltic.passwords`); lists are texts with commas. Raises CatalogError for a kind or an option that
+    there is not, and for an option that is missing.
     """
 
     kind: str
@@ -63,7 +67,9 @@ class External:
             if name not in options:
                 raise CatalogError(f"{kind}: the option {name} is missing")
         object.__setattr__(self, "kind", kind)
-        object.__setattr__(self, "options", tuple((name, _text(options[name])) for name in names if name in options))
+        object.__setattr__(
+            self, "options", tuple((name, hidden(_text(options[name]))) for name in names if name in options)
+        )
 
     def __getitem__(self, option: str) -> str:
         return dict(self.options)[option]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from deltic.circuit.types import Schema, Type
 from deltic.errors import CatalogError, did_you_mean
+from deltic.values.types import Schema, Type
 
 TYPES = (Type.INT8, Type.INT16, Type.INT32, Type.INT64, Type.DATE, Type.TIMESTAMP, Type.TIMESTAMP_NTZ)
 """The types of columns whose values are times."""

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import CircuitBuilder
-from deltic.circuit.types import Schema
 from deltic.errors import CircuitError
+from deltic.values.types import Schema
 
 Part = Callable[[CircuitBuilder, int], int]
 """A circuit of one input that a builder adds: from the number of a node to that of another."""

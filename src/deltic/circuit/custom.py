@@ -15,8 +15,8 @@ from deltic.algebra.zset import ZSet
 from deltic.circuit.accumulators.own import Own
 from deltic.circuit.python import PythonFunction, digest, fingerprint
 from deltic.circuit.tables import WEIGHT, from_arrow, to_arrow, weighted
-from deltic.circuit.types import Schema
 from deltic.errors import EvaluationError
+from deltic.values.types import Schema
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from deltic.circuit.types import Type
+from deltic.values.types import Type
 
 
 @dataclass(frozen=True)

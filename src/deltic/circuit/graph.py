@@ -19,8 +19,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from deltic.circuit.edges import EdgeType, ZSetType
 from deltic.circuit.operators import BackEdge, Close, Operator, Sink
-from deltic.circuit.types import EdgeType, ZSetType
 from deltic.errors import CircuitError
 
 

@@ -8,9 +8,9 @@ from itertools import count
 from typing import Any
 
 from deltic.circuit import operators as ops
+from deltic.circuit.edges import ZSetType
 from deltic.circuit.graph import Circuit, CircuitBuilder, Node
 from deltic.circuit.operators.nesting import deeper
-from deltic.circuit.types import ZSetType
 
 Numbers = int | dict[str, int]
 """The number of a node, or those of the relations of a call."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from deltic.circuit.expressions import operands_of, type_of
-from deltic.circuit.types import Type
+from deltic.values.types import Type
 
 _SAME = (exp.Neg, exp.BitwiseNot)
 

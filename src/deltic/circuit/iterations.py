@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
 from sqlglot import exp
 
@@ -18,6 +20,25 @@ ITERATION_LIMIT = 100_000
 otherwise. One that does not has an end: there are no more rows than values to make them of."""
 
 
+RECURSION_TIMEOUT = 30.0
+"""A recursion that computes values and takes more seconds, past `UNTIMED` iterations, is taken for an endless one."""
+
+UNTIMED = 100
+"""Spark's own limit of levels: what it would answer is not cut off."""
+
+
+@dataclass
+class Deadline:
+    """When a recursion that computes values is to have come to its end."""
+
+    timeout: float | None
+    started: float = field(default_factory=time.monotonic)
+
+    def is_past(self, iteration: int) -> bool:
+        """Whether it has gone on for too long."""
+        return self.timeout is not None and iteration > UNTIMED and time.monotonic() - self.started > self.timeout
+
+
 _HIDDEN = re.compile(r"(?<!\w)%[\w.]+")
 """The name of a relation that a plan has for itself."""
 
@@ -27,19 +48,28 @@ def _named(relations: Sequence[str]) -> str:
     return ", ".join([name for name in relations if not _HIDDEN.match(name)] or relations)
 
 
-def limit_error(relations: Sequence[str], rules: Sequence[str], limit: int) -> IterationLimitError:
-    """The error of a recursion through these relations; `rules` are those that compute values, as text."""
+def limit_error(
+    relations: Sequence[str], rules: Sequence[str], limit: int, seconds: float | None = None
+) -> IterationLimitError:
+    """The error of a recursion through these relations; `rules` are those that compute values, as text.
+
+    `limit` are the iterations that it has taken, in so many `seconds` where these are the reason.
+    """
     told = [_HIDDEN.sub("…", rule) for rule in rules[:3]]
     shown = [*told, *([f"and {len(rules) - 3} more"] if len(rules) > 3 else [])]
-    message = f"the recursion through {_named(relations)} has no end after {limit:,} iterations; nothing was changed"
+    within, option = ("", "iterations with iteration_limit")
+    if seconds is not None:
+        within, option = f" in {seconds:g} s", "time with recursion_timeout"
+    message = f"the recursion through {_named(relations)} has no end after {limit:,} iterations{within}; "
+    message += "nothing was changed"
     if shown:
         message += ". What computes new values in it: " + "; ".join(shown)
-        message += ". Bound these values in the rules, or allow more iterations with iteration_limit"
+        message += f". Bound these values in the rules, or allow more {option}"
     else:
         message += (
             ". Rows come and go in it: what is derived takes away what it was derived from. Let no row depend on "
         )
-        message += "its own absence, or allow more iterations with iteration_limit"
+        message += f"its own absence, or allow more {option}"
     return IterationLimitError(message, tuple(relations))
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import types
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Literal
@@ -19,9 +19,9 @@ import pyarrow.compute as pc
 from sqlglot import exp
 
 from deltic.circuit.expressions import checked, literal
-from deltic.circuit.spark.function import FUNCTIONS, PREFIX, Function, call, is_call
-from deltic.circuit.types import Column, Kind, Type, ValueType
-from deltic.circuit.values import from_arrow, to_arrow
+from deltic.functions import FUNCTIONS, Function, call, provide
+from deltic.values import from_arrow, to_arrow
+from deltic.values.types import Column, Kind, Type, ValueType
 
 Mode = Literal["row", "arrow"]
 Nulls = Literal["skip", "pass"]
@@ -40,9 +40,6 @@ _PYTHON: dict[Kind, tuple[type, ...]] = {
 }
 # What a function's module may have that counts as part of it.
 _TOLD = (types.FunctionType, int, float, str, bytes, tuple, frozenset, list, dict, set)
-
-OF_PYTHON: dict[str, Function] = {}
-"""Those of the table of functions that are of Python."""
 
 
 @dataclass(frozen=True)
@@ -97,35 +94,9 @@ class PythonFunction:
         if name not in FUNCTIONS:
             compute, type_ = _Computing(self), self.returns.type
             result = Type.struct([Column("value", type_, True)]) if self.returns.nullable else type_
-            columns = compute.columns if self.mode == "arrow" else None
-            found = Function(result, python=compute.row, columns=columns, failure=compute.why, partial=True)
-            FUNCTIONS[name] = OF_PYTHON[name] = found
+            found = Function(result, python=compute.row, columns=compute.columns, failure=compute.why, partial=True)
+            provide({name: found})
         return name
-
-
-def called_in(value: Any) -> dict[str, Function]:
-    """The functions of Python that are called in expressions anywhere in a program or circuit, by their names."""
-    found: dict[str, Function] = {}
-    pending = [value] if OF_PYTHON else []
-    while pending:
-        part = pending.pop()
-        if isinstance(part, exp.Expression):
-            names = (node.name.removeprefix(PREFIX).lower() for node in part.find_all(exp.Anonymous) if is_call(node))
-            found |= {name: OF_PYTHON[name] for name in names if name in OF_PYTHON}
-        elif isinstance(part, Mapping):
-            pending += part.values()
-        elif isinstance(part, tuple | list | frozenset):
-            pending += part
-        elif is_dataclass(part):
-            pending += (getattr(part, each.name) for each in fields(part))
-    return found
-
-
-def receive(functions: Mapping[str, Function]) -> None:
-    """Let functions of Python that were made in another process be there."""
-    for name, function in functions.items():
-        OF_PYTHON.setdefault(name, function)
-        FUNCTIONS.setdefault(name, function)
 
 
 class _Computing:
@@ -160,6 +131,8 @@ class _Computing:
 
     def _array(self, arrays: Sequence[Any], count: int) -> pa.Array:
         """The column for columns of n rows."""
+        if self.function.mode == "row":
+            return self._of_rows(arrays, count)
         found, wanted = self.function.body(*arrays), self.function.returns.type.arrow
         if isinstance(found, pa.ChunkedArray):
             found = found.combine_chunks()
@@ -168,25 +141,38 @@ class _Computing:
             raise ValueError(f"it gave {len(array)} values for {count} rows")
         return array
 
-    def _checked(self, value: Any) -> Any:
-        """The value, of the type that is promised; raises TypeError or OverflowError."""
+    def _of_rows(self, arrays: Sequence[Any], count: int) -> pa.Array:
+        """The values of all rows; raises where one is of a wrong type or does not fit."""
+        lists = [from_arrow(array, type_) for array, type_ in zip(arrays, self.function.arguments, strict=True)]
+        values = [*map(self.function.body, *lists)] if lists else [self.function.body() for _ in range(count)]
+        for kind in {*map(type, values)}:
+            self._check(kind, kind)
+        return to_arrow(values, self.function.returns.type)
+
+    def _check(self, kind: type, value: Any) -> None:
+        """Raise TypeError where values of a class are not of the type that is promised."""
         returns = self.function.returns
-        if value is None:
+        if kind is type(None):
             if not returns.nullable:
                 raise TypeError(f"it gave None, and returns {returns}; declare {returns}? where it may")
-            return None
-        kind, type_ = returns.type.kind, returns.type
-        if type_.is_integer:
-            low, high = type_.range
-            if not isinstance(value, int) or isinstance(value, bool):
-                raise TypeError(f"it gave {value!r}, and returns {returns}")
-            if not low <= value <= high:
-                raise OverflowError(f"it gave {value}, which does not fit into {returns}")
-        elif not isinstance(value, _PYTHON.get(kind, (object,))) or (kind is Kind.DATE and isinstance(value, datetime)):
+            return
+        promised = (int,) if returns.type.is_integer else _PYTHON.get(returns.type.kind, (object,))
+        other = bool if returns.type.is_integer else datetime if returns.type.kind is Kind.DATE else ()
+        if not issubclass(kind, promised) or issubclass(kind, other):
             raise TypeError(f"it gave {value!r}, and returns {returns}")
+
+    def _checked(self, value: Any) -> Any:
+        """The value, of the type that is promised; raises TypeError or OverflowError."""
+        self._check(type(value), value)
+        type_ = self.function.returns.type
+        if value is None:
+            return None
+        if type_.is_integer and not type_.range[0] <= value <= type_.range[1]:
+            raise OverflowError(f"it gave {value}, which does not fit into {self.function.returns}")
         if type_.is_float:
             return float(value)
-        return from_arrow(to_arrow([value], type_), type_)[0] if kind is Kind.DECIMAL or type_.is_composite else value
+        is_kept_otherwise = type_.kind is Kind.DECIMAL or type_.is_composite
+        return from_arrow(to_arrow([value], type_), type_)[0] if is_kept_otherwise else value
 
     def columns(self, arrays: Sequence[Any], count: int) -> Any:
         """The column for columns of n rows; None where some row fails, which is to be found."""

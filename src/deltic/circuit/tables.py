@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from deltic import values
 from deltic.algebra.zset import ZSet
-from deltic.circuit import values
-from deltic.circuit.types import Schema, Type
+from deltic.values.types import Schema, Type
 
 if TYPE_CHECKING:
     import pyarrow as pa

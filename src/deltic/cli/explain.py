@@ -32,6 +32,7 @@ def explain_command(
     written: TextOptions,
     text: ProgramOptions,
     ddlog: Sequence[Path] | None = None,
+    allow_outside: bool = False,
 ) -> int:
     """Print how one view, or each of them, is kept fresh, in short or in `full`; the exit status.
 
@@ -53,7 +54,7 @@ def explain_command(
         if facts is not None:
             from deltic.pipeline.io.arrow_reader import ArrowReader
 
-            load_facts(program, facts, written.form, pipeline, ArrowReader())
+            load_facts(program, facts, written.form, pipeline, ArrowReader(), allow_outside)
         explained = _text(pipeline, view, full) if form is ExplainFormat.text else _drawing(pipeline, view, form)
     except DelticError as error:
         print_error(error)

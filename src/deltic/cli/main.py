@@ -15,7 +15,17 @@ from typer.core import TyperGroup
 
 from deltic.cli.choices import DemoEngine, ExplainFormat
 from deltic.cli.grouped import grouped
-from deltic.cli.options import Functions, Json, Libraries, Program, ProgramOptions, RunOptions, State, TextOptions
+from deltic.cli.options import (
+    AllowOutside,
+    Functions,
+    Json,
+    Libraries,
+    Program,
+    ProgramOptions,
+    RunOptions,
+    State,
+    TextOptions,
+)
 
 # Wrong usage of every kind; typer gives out this one of its kinds alone.
 _UsageError: Any = typer.BadParameter.__base__
@@ -110,13 +120,13 @@ def explain(
     text: ProgramOptions,
     ddlog: Annotated[bool, typer.Option("--ddlog", help="The program is one of DDlog.")] = False,
     libraries: Libraries = None,
+    outside: AllowOutside = False,
 ) -> None:
     """Show how views are kept fresh: what that costs and keeps, and what is searched for each change."""
     from deltic.cli.explain import explain_command
 
-    raise typer.Exit(
-        explain_command(program, view, output_format, full, facts, written, text, libraries or () if ddlog else None)
-    )
+    of_ddlog = libraries or () if ddlog else None
+    raise typer.Exit(explain_command(program, view, output_format, full, facts, written, text, of_ddlog, outside))
 
 
 @app.command()

@@ -66,6 +66,11 @@ Libraries = Annotated[
 ]
 
 
+AllowOutside = Annotated[
+    bool, Option("--allow-outside", help="The program may name files outside of --facts and --out.")
+]
+
+
 @dataclass(frozen=True)
 class TextOptions:
     """How delimited text is written of which the program says nothing."""
@@ -116,6 +121,7 @@ class FileOptions:
     missing: Annotated[
         MissingFacts, Option("--missing-facts", help="A file of .input that is not there: an error, or no rows.")
     ] = MissingFacts.error
+    outside: AllowOutside = False
 
     def check(self) -> None:
         """Raises BadParameter for options that do not go together."""
@@ -224,6 +230,10 @@ class ViewOptions:
     iteration_limit: Annotated[
         int, Option(min=1, help="Iterations that a recursion which computes values may take.")
     ] = 100_000
+    recursion_timeout: Annotated[
+        float,
+        Option(min=0, metavar="SECONDS", help="Time that a recursion which computes values may take; 0 for any."),
+    ] = 30.0
     now: Annotated[
         str | None,
         Option(

@@ -81,6 +81,7 @@ def _pipeline(options: RunOptions, session: SparkSession | None) -> Pipeline:
         refresh=views.refresh.value,
         switch=views.switch,
         iteration_limit=views.iteration_limit,
+        recursion_timeout=views.recursion_timeout or None,
         now=views.now,
         threads=kept.threads,
         spill=kept.spill,
@@ -178,5 +179,6 @@ def _settings(options: RunOptions) -> Settings:
         options.text.macros,
         files.missing is MissingFacts.empty,
         files.text.form,
+        files.outside,
         files.out == ON_STDOUT,
     )

@@ -5,11 +5,13 @@ from __future__ import annotations
 import atexit
 import contextlib
 from collections.abc import Iterator
+from pathlib import Path
 
 from deltic import __version__, caches
 from deltic.cli.report import print_error
 from deltic.cli.sql import run_text
 from deltic.errors import DelticError
+from deltic.passwords import redacted
 from deltic.pipeline.session import Pipeline
 from deltic.sql.statements.reading import is_complete
 
@@ -80,15 +82,24 @@ def _set_up_lines(pipeline: Pipeline) -> None:
         import readline
     except ImportError:
         return
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, DelticError):
         history = caches.directory() / "history"
         with contextlib.suppress(FileNotFoundError):
             readline.read_history_file(history)
         readline.set_history_length(_KEPT)
-        atexit.register(readline.write_history_file, history)
+        atexit.register(_keep_lines, history)
     readline.set_completer_delims(" \t\n,();=<>.")
     readline.parse_and_bind("tab: complete")
     readline.set_completer(lambda begun, number: completed(pipeline, begun, number))
+
+
+def _keep_lines(history: Path) -> None:
+    """Write the lines that were typed, without passwords."""
+    import readline
+
+    for number in range(readline.get_current_history_length()):
+        readline.replace_history_item(number, redacted(readline.get_history_item(number + 1)))
+    readline.write_history_file(history)
 
 
 def completed(pipeline: Pipeline, begun: str, number: int) -> str | None:

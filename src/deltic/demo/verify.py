@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import duckdb
 import pyarrow as pa
 
+from deltic.duck import in_memory
 from deltic.pipeline.session import Pipeline
 
 
@@ -42,8 +42,7 @@ def difference(view: str, kept: pa.Table, recomputed: pa.Table) -> Difference | 
 
 def _except(left: pa.Table, right: pa.Table) -> pa.Table:
     """The rows of `left`, as often as they are there more often than in `right`."""
-    with duckdb.connect() as connection:
-        connection.execute("SET enable_progress_bar = false")
+    with in_memory() as connection:
         connection.register("left_rows", left)
         connection.register("right_rows", right)
         return connection.sql("FROM left_rows EXCEPT ALL FROM right_rows").to_arrow_table()

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from deltic.circuit.types import Schema
 from deltic.engine.protocol import WEIGHT
 from deltic.errors import ChangeError
+from deltic.values.types import Schema
 
 if TYPE_CHECKING:
     import numpy as np

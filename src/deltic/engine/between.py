@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from deltic.circuit.types import Kind, Type
-from deltic.circuit.values import in_order, of_python
+from deltic.values import in_order, of_python
+from deltic.values.types import Kind, Type
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from deltic.errors import DelticError
+from deltic.errors import BrokenError, DelticError
 
 if TYPE_CHECKING:
     from deltic.engine.protocol import EpochResult
@@ -46,7 +46,7 @@ class Prepared:
         if self._end is None:
             raise DelticError(f"epoch {self.number} was committed or aborted already")
         end, self._end = self._end[how], None
-        end()
+        unfailing(end, f"to {how} epoch {self.number:,}")
 
     def __enter__(self) -> Prepared:
         return self
@@ -56,6 +56,20 @@ class Prepared:
     ) -> None:
         if self.is_open:
             self.abort()
+
+
+def unfailing(action: Callable[[], None], what: str) -> None:
+    """Do what has no way back; raises BrokenError where it fails, after which the engine is not to be used."""
+    try:
+        action()
+    except BrokenError:
+        raise
+    except BaseException as error:
+        raise BrokenError(
+            f"it failed {what} ({type(error).__name__}: {error}), so that tables and views in memory may be wrong; "
+            "nothing is done with them any more. Open the pipeline again: its state has all that was committed; "
+            "without a state, load it again"
+        ) from error
 
 
 def refuse_second(prepared: Prepared | None) -> None:

@@ -13,16 +13,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from deltic import values
 from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
-from deltic.circuit import values
 from deltic.circuit.graph import Circuit
 from deltic.circuit.iterations import ITERATION_LIMIT
 from deltic.circuit.oracle.interpreter import Interpreter
 from deltic.circuit.oracle.pointwise import Row, Rows
 from deltic.circuit.tables import WEIGHT, from_arrow, to_arrow
-from deltic.circuit.types import Schema
-from deltic.circuit.values import in_order
 from deltic.engine.batches import Changed, arrow_of
 from deltic.engine.between import Between
 from deltic.engine.changes import Changes, ViewChange
@@ -30,6 +28,8 @@ from deltic.engine.conflicts import Conflict, ConflictError
 from deltic.engine.prepared import Prepared, refuse_second
 from deltic.engine.protocol import NOTHING, Conflicts, Engine, EpochResult, Extension
 from deltic.engine.version import Version
+from deltic.values import in_order
+from deltic.values.types import Schema
 
 
 class ReferenceEngine(Engine):

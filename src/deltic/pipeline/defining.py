@@ -80,7 +80,7 @@ class Defining(Parts):
         """Add a table: `pipeline.table("sale", {"id": "int64", "shop": "string", "price": "float64?"}, key="id")`.
 
         `columns` maps names to types: texts such as "decimal(10, 2)" or "array(string?)", with a question mark where
-        a value may be NULL, Python classes, or types of Arrow and of `deltic.circuit.types`; an Arrow schema does as
+        a value may be NULL, Python classes, or types of Arrow and of `deltic.values.types`; an Arrow schema does as
         well. A table is a set of rows, or with `bag` a bag, where a row may be there several times. `key` are
         the columns that tell rows apart: they are never NULL, the table is a set, and a transaction after which two
         rows would agree in them is rejected with a ChangeError. With `lateness={"ts": timedelta(hours=1)}` a row that

@@ -11,6 +11,7 @@ from deltic.calculus.planning import Rewrites
 from deltic.calculus.planning.magic import Hints, Pushed, push_demand
 from deltic.catalog import Catalog
 from deltic.circuit.graph import Circuit
+from deltic.depth import deep
 from deltic.engine.image import Saved
 from deltic.engine.placed import Place
 from deltic.engine.protocol import Engine
@@ -38,6 +39,7 @@ class Maintenance:
     refresh: RefreshName
     switch: float
     iteration_limit: int
+    recursion_timeout: float | None
 
     def __post_init__(self) -> None:
         for strategy in (self.default, *self.chosen.values()):
@@ -45,6 +47,8 @@ class Maintenance:
         check_choice(self.refresh, "refresh policy", get_args(RefreshName))
         check_least(self.switch, "switch", 0, "a part of a bootstrap's work", whole=False)
         check_least(self.iteration_limit, "iteration_limit", 1, "a number of iterations")
+        if self.recursion_timeout is not None:
+            check_least(self.recursion_timeout, "recursion_timeout", 0, "a number of seconds", whole=False)
 
     @property
     def default(self) -> StrategyName:
@@ -107,6 +111,7 @@ class Engines:
             "shards=Shards(directory=…) epochs run there, too, where that is quicker, or memory is short"
         )
 
+    @deep
     def asked(self, catalog: Catalog) -> tuple[Circuit, tuple[Pushed, ...]]:
         """The circuit of a catalog with recursions that derive what is asked of them, and which do."""
         if not self.rewrites.demand:
@@ -141,6 +146,7 @@ class Engines:
             "strategy": Strategy(kept.default),
             "refresh": Refresh(Policy(policy), kept.switch, bool(strict)),
             "iteration_limit": kept.iteration_limit,
+            "recursion_timeout": kept.recursion_timeout,
             "strategies": {name: Strategy(strategy) for name, strategy in kept.chosen.items()},
             "compiler": self._compiler,
         }

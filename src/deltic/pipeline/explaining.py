@@ -8,7 +8,7 @@ from deltic.calculus.inside import operators_inside
 from deltic.calculus.planning.magic import Pushed
 from deltic.catalog import Catalog
 from deltic.circuit.operators import Feedback, Source
-from deltic.circuit.spark.written import as_written
+from deltic.datalog.souffle.functions.written import as_written
 from deltic.engine.protocol import Engine
 from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.epochs.lateness import watermarks

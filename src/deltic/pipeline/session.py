@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, get_args
 
 from deltic.calculus.planning import ALL, Rewrites
-from deltic.circuit.iterations import ITERATION_LIMIT
+from deltic.circuit.iterations import ITERATION_LIMIT, RECURSION_TIMEOUT
 from deltic.engine.lateness import LatePolicy
 from deltic.engine.protocol import Conflicts
 from deltic.engine.resources import Resources, available
@@ -73,7 +73,8 @@ class Pipeline(Defining, Connecting, Changing, Watching):
     which an update may cost before this is asked; "incremental": never computed anew; "incremental strict": moreover a
     program with an operator that has no derivative is refused; or "full": always computed anew. A
     transaction with a recursion that computes values, as `n(x + 1) :- n(x).` does, and takes more than
-    `iteration_limit` iterations is rejected with an IterationLimitError.
+    `iteration_limit` iterations, or past 100 of them more than `recursion_timeout` seconds, is rejected with an
+    IterationLimitError.
 
     Large changes are computed by `threads` threads, one for each processor if not told. With a directory `spill`, or
     with a `state` in a directory, state may exceed memory: once large arrays take `memory` ("2 GiB", or a number of
@@ -110,6 +111,7 @@ class Pipeline(Defining, Connecting, Changing, Watching):
         refresh: RefreshName = "auto",
         switch: float = 0.2,
         iteration_limit: int = ITERATION_LIMIT,
+        recursion_timeout: float | None = RECURSION_TIMEOUT,
         threads: int | None = None,
         spill: str | Path | None = None,
         memory: int | str | None = None,
@@ -132,7 +134,7 @@ class Pipeline(Defining, Connecting, Changing, Watching):
         check_choice(late, "policy for late rows", get_args(LatePolicy))
         self.conflicts: Conflicts = conflicts
         self.late: LatePolicy = late
-        maintenance = Maintenance(strategy, refresh, switch, iteration_limit)
+        maintenance = Maintenance(strategy, refresh, switch, iteration_limit, recursion_timeout)
         split = Shards.of(shards, engine, spark)
         resources = Resources.of(threads, spill, memory, state, moves=split is not None)
         budget = None if split is None or spill is not None else resources.memory or available() // 2
@@ -223,10 +225,9 @@ class Pipeline(Defining, Connecting, Changing, Watching):
         from deltic.pipeline.sql.steps import Steps
 
         require_text(text)
-        definitions = self._definitions
-        steps = list(planned(text, file, definitions))
         doors = self.transaction, self.snapshot, self.explain, self._engine_of
-        return Steps(self._evolving, self._opened, *doors).done(steps, definitions)
+        steps = Steps(self._evolving, self._opened, *doors)
+        return steps.results(lambda definitions: list(planned(text, file, definitions)))
 
     def stream(
         self,

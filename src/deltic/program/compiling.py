@@ -13,6 +13,7 @@ from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit, CircuitBuilder, Node
 from deltic.circuit.inlining import inline
 from deltic.circuit.operators.keep import Keep
+from deltic.depth import deep
 from deltic.errors import UnsupportedError
 from deltic.program.extract import extract
 from deltic.program.histories import Nested
@@ -44,6 +45,7 @@ class Compiler:
         self._known = Known()
         self._calls: dict[tuple[ops.Call, tuple[int, ...]], dict[str, int]] = {}
 
+    @deep
     def program(self, circuit: Circuit, *, strict: bool = False) -> Program:
         """The program that keeps a circuit fresh.
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from deltic.circuit.expressions import is_checked, is_literal, is_not_null, show
-from deltic.circuit.oracle.evaluate import evaluate
+from deltic.circuit.expressions.meaning import evaluate
 from deltic.program.queries import Body, Term, as_expression, variable_of
 
 

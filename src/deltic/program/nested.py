@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit, CircuitBuilder
-from deltic.circuit.types import Schema
+from deltic.values.types import Schema
 
 
 def alone(fixpoint: ops.Fixpoint, schemas: Sequence[Schema]) -> Circuit:

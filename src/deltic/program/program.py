@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from deltic.circuit.operators.fixpoint import RefreshPolicy
-from deltic.circuit.types import Schema
 from deltic.program.definitions import Definition, Derived
 from deltic.program.queries import Query, Rule
+from deltic.values.types import Schema
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from deltic.circuit.expressions import column, columns_of, infer, is_literal, show
 from deltic.circuit.expressions.checks import spoken
-from deltic.circuit.types import ValueType
+from deltic.values.types import ValueType
 
 
 class When(enum.Enum):

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from deltic.circuit.expressions import Checked, cast_type, columns_of, is_literal
-from deltic.circuit.spark.function import PREFIX, is_call
-from deltic.circuit.types import Type
+from deltic.functions.function import PREFIX, is_call
+from deltic.values.types import Type
 
 _WIDE = (Type.DATE, Type.TIMESTAMP, Type.TIMESTAMP_NTZ, Type.INT64)
 _NARROW = (Type.INT8, Type.INT16, Type.INT32)

@@ -14,11 +14,11 @@ from typing import Any, TypeVar
 
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit, CircuitBuilder, Node
-from deltic.circuit.types import Schema
 from deltic.program.definitions import Constant, Definition, Derived
 from deltic.program.program import Stratum
 from deltic.program.queries import Atom, Body, Rule, When
 from deltic.program.unsupported import refusal
+from deltic.values.types import Schema
 
 # The conjunctions whose changes sum up to the value of a node.
 Bodies = Callable[["Scope", Any, Node], list[Body]]
@@ -28,6 +28,9 @@ Entered = TypeVar("Entered", Bodies, Maker)
 
 MOST = 8
 """Conjunctions to which sums are multiplied out: beyond that a sum is a relation of its own."""
+
+LONGEST = 16
+"""Atoms to which joins of joins are one conjunction: beyond that what is joined is a relation of its own."""
 
 BODIES: dict[type[ops.Operator], Bodies] = {}
 RELATIONS: dict[type[ops.Operator], Maker] = {}
@@ -101,6 +104,7 @@ class Scope:
     ) -> None:
         self.drafts, self.circuit, self.imports, self.component = drafts, circuit, imports, component
         self.made: dict[int, str] = {}
+        self.whole: dict[int, str] = {}
         self.feedback: dict[str, str] = {}
         self.bundles: dict[int, dict[str, str]] = {}
         self.delayed: dict[int, str] = {}
@@ -110,6 +114,8 @@ class Scope:
 
     def bodies(self, number: int) -> list[Body]:
         """The conjunctions whose changes sum up to the value of node `number`."""
+        if number in self.whole:
+            return [self.atom(self.whole[number], number)]
         node = self.circuit.nodes[number]
         if lower := BODIES.get(type(node.operator)):
             return lower(self, node.operator, node)
@@ -127,6 +133,19 @@ class Scope:
         if not self._is_sum(number) or (self.component is not None and self.is_recursive(number)):
             return None
         return [self.atom(self.relation(number), number)]
+
+    def joined(self, number: int) -> list[Body] | None:
+        """The conjunctions of a join, maybe under maps and filters, as a relation; None in a recursion."""
+        if self.component is not None and self.is_recursive(number):
+            return None
+        inner = number
+        while isinstance(self.circuit.nodes[inner].operator, ops.Map | ops.Filter):
+            (inner,) = self.circuit.nodes[inner].inputs
+        self.whole[inner] = self.relation(inner)
+        try:
+            return self.bodies(number)
+        finally:
+            del self.whole[inner]
 
     def _is_sum(self, number: int) -> bool:
         node = self.circuit.nodes[number]

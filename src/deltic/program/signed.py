@@ -23,7 +23,6 @@ from deltic.circuit.operators.custom import Apply
 from deltic.circuit.operators.keep import Keep
 from deltic.circuit.operators.semijoin import Semijoin
 from deltic.circuit.operators.top import Top
-from deltic.circuit.types import Kind, Schema
 from deltic.program.conjunctions import conjoin, is_plain
 from deltic.program.definitions import Constant, Definition, Derived
 from deltic.program.histories import BY_ITERATION, Admission, Applied, Examined, Historical, History, Nested
@@ -36,6 +35,7 @@ from deltic.program.program import Stratum
 from deltic.program.queries import Body
 from deltic.program.scope import BODIES, Draft, Drafts, Scope
 from deltic.program.unsupported import in_recursion
+from deltic.values.types import Kind, Schema
 
 # Conjunctions of a node from which on a join or an antijoin reads their sum as one relation.
 _MANY = 4

@@ -14,10 +14,9 @@ from sqlglot import exp
 
 from deltic.circuit import operators as ops
 from deltic.circuit.accumulators import ACCUMULATORS, Parameter
-from deltic.circuit.oracle.evaluate import evaluate
-from deltic.circuit.types import Kind, Type
+from deltic.circuit.expressions.meaning import evaluate
 from deltic.errors import did_you_mean
-from deltic.sql.scalars import NULL, Typed, coerced, operators
+from deltic.sql.scalars import NULL, Typed, coerced, comparable, operators
 from deltic.sql.scalars.coercion import as_signed, converted
 from deltic.sql.scalars.conditions import is_null
 from deltic.sql.scalars.functions.python import aggregate_called
@@ -25,6 +24,7 @@ from deltic.sql.scalars.functions.rules import RULES, apply, attempt, to
 from deltic.sql.scalars.operators import INTERVALS, Mismatch, case
 from deltic.sql.text import SourceText, span_of
 from deltic.sql.types import written
+from deltic.values.types import Kind, Type
 
 Value = Callable[[exp.Expression], Typed]
 
@@ -56,6 +56,11 @@ class Lowered:
     is_distinct: bool = False
 
 
+def aggregate_name(node: exp.Expression) -> str:
+    """Spark's name of the function that a node of sqlglot calls."""
+    return _NAMES.get(type(node)) or node.sql_name().lower()  # type: ignore[attr-defined]
+
+
 def is_aggregate(node: exp.Expression) -> bool:
     """Whether a node is an aggregate, or one with what stands behind it: FILTER, WITHIN GROUP, IGNORE NULLS."""
     if isinstance(node, exp.Filter | exp.WithinGroup | exp.IgnoreNulls | exp.RespectNulls):
@@ -81,7 +86,7 @@ def lowered(call: exp.Expression, value: Value, source: SourceText) -> Lowered:
         raise source.error(call, f"{asked.name} takes no order of rows")
     found = rule(asked)
     if asked.is_distinct and not all(ACCUMULATORS[made.function].of_sets for made in found.calls):
-        found = replace(found, is_distinct=True)
+        found = replace(found, inputs=tuple(map(comparable, found.inputs)), is_distinct=True)
     return _filtered(found, asked)
 
 
@@ -122,7 +127,7 @@ class _Asked:
         if isinstance(node, exp.Anonymous):
             name, arguments = _ANONYMOUS.get(node.name.lower(), node.name.lower()), list(node.expressions)
         else:
-            name = _NAMES.get(type(node)) or node.sql_name().lower()  # type: ignore[attr-defined]
+            name = aggregate_name(node)
             arguments = [a for key in node.arg_types for a in _listed(node.args.get(key))]
         first = arguments[0] if arguments else None
         order: list[exp.Ordered] = []
@@ -345,13 +350,14 @@ def _string_agg(asked: _Asked) -> Lowered:
     if asked.is_distinct and any(ordered.this != text for ordered in asked.order):
         raise asked.error("with DISTINCT the order is that of the texts themselves", "order by the first argument")
     orders = [asked.ordered(ordered.this) for ordered in asked.order]
-    parameters = (str(separator or ""), *map(_direction, asked.order))
+    parameters = (str(separator or ""), *map(direction, asked.order))
     return _one("string_agg", coerced(found, Type.STRING), *orders, parameters=parameters)
 
 
-def _direction(ordered: exp.Ordered) -> str:
-    direction = "DESC" if ordered.args.get("desc") else "ASC"
-    return f"{direction} NULLS {'FIRST' if ordered.args.get('nulls_first') else 'LAST'}"
+def direction(ordered: exp.Ordered) -> str:
+    """How a key orders rows, in words."""
+    way = "DESC" if ordered.args.get("desc") else "ASC"
+    return f"{way} NULLS {'FIRST' if ordered.args.get('nulls_first') else 'LAST'}"
 
 
 def _percentile(asked: _Asked) -> Lowered:

@@ -93,6 +93,13 @@ _BITS = (
 )
 """Signs of operations on bits, those that bind least first."""
 
+_BEHIND_A_NAME = {
+    *(TokenType.FROM, TokenType.COMMA, TokenType.ALIAS, TokenType.R_PAREN, TokenType.PIPE_GT),
+    *(TokenType.EQ, TokenType.NEQ, TokenType.LT, TokenType.LTE, TokenType.GT, TokenType.GTE),
+    *(TokenType.PLUS, TokenType.SLASH, TokenType.DPIPE),
+}
+"""What stands behind the name of a column and begins no expression."""
+
 
 class DelticParser(SparkParser):
     """Spark's parser, for which scalar functions are names and arguments."""
@@ -120,6 +127,27 @@ class DelticParser(SparkParser):
     SUPPORTS_TABLE_QUERY: ClassVar[bool] = True
 
     FUNC_TOKENS: ClassVar[set[TokenType]] = {*SparkParser.FUNC_TOKENS, TokenType.SESSION}
+
+    def _parse_select_query(self, *args: Any, **options: Any) -> exp.Expr | None:
+        """SELECT, in which ALL is the name of a column where nothing stands behind it that could be selected."""
+        words = self._tokens[self._index : self._index + 3]
+        is_all = [word.token_type for word in words[:2]] == [TokenType.SELECT, TokenType.ALL]
+        if is_all and (not words[2:] or words[2].token_type in _BEHIND_A_NAME):
+            words[1].token_type = TokenType.VAR
+        return super()._parse_select_query(*args, **options)
+
+    def _parse_value(self, values: bool = True) -> exp.Tuple | None:
+        """A row of VALUES; `2 AS t` behind the last one is no value with a name, but all rows have that name."""
+        if not values or self._match(TokenType.L_PAREN, advance=False):
+            return super()._parse_value(values)
+        value = self._parse_disjunction()
+        return self.expression(exp.Tuple(expressions=[value])) if value else None
+
+    def _parse_derived_table_values(self, allow_value_synonym: bool = False) -> exp.Values | None:
+        """VALUES; where it is in parentheses it is a query like others, which may go on behind it."""
+        if self._match_pair(TokenType.L_PAREN, TokenType.VALUES, advance=False):
+            return None
+        return super()._parse_derived_table_values(allow_value_synonym)
 
     def _parse_group(self, skip_group_by_token: bool = False) -> exp.Group | None:
         """GROUP BY, in which `window(` is a function and not the clause WINDOW."""

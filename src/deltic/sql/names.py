@@ -60,18 +60,20 @@ def names_read(query: exp.Expression) -> list[exp.Table]:
     return list(_names_read(query, frozenset()))
 
 
-def _names_read(node: exp.Expression, own: frozenset[str]) -> Iterator[exp.Table]:
-    clause = node.args.get("with_")
-    if isinstance(clause, exp.With):
-        for definition in clause.expressions:
-            inner = own | {definition.alias.lower()} if clause.recursive else own
-            yield from _names_read(definition.this, inner)
-            own = own | {definition.alias.lower()}
-    if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier) and node.name.lower() not in own:
-        yield node
-    for child in node.iter_expressions():
-        if child is not clause:
-            yield from _names_read(child, own)
+def _names_read(query: exp.Expression, own: frozenset[str]) -> Iterator[exp.Table]:
+    waiting: list[tuple[exp.Expression, frozenset[str]]] = [(query, own)]
+    while waiting:
+        node, own = waiting.pop()
+        clause, inside = node.args.get("with_"), list[tuple[exp.Expression, frozenset[str]]]()
+        if isinstance(clause, exp.With):
+            for definition in clause.expressions:
+                inner = own | {definition.alias.lower()} if clause.recursive else own
+                inside.append((definition.this, inner))
+                own = own | {definition.alias.lower()}
+        if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier) and node.name.lower() not in own:
+            yield node
+        inside += [(child, own) for child in node.iter_expressions() if child is not clause]
+        waiting += reversed(inside)
 
 
 def reads_column(query: exp.Expression, table: str, column: str) -> bool:

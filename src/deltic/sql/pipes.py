@@ -84,12 +84,18 @@ def _where(parser: SparkParser, query: exp.Query) -> exp.Select:
 
 
 def _aggregate(parser: SparkParser, query: exp.Query) -> exp.Select:
-    """The keys of the groups, and the aggregates."""
+    """The keys of the groups, in which numbers are those of columns that come in, and the aggregates."""
     parser._advance()
     shown = [] if parser._match(TokenType.GROUP_BY, advance=False) else parser._parse_expressions()
     keys = parser._parse_expressions() if parser._match(TokenType.GROUP_BY) else []
+    keys = [exp.PositionalColumn(this=key) if _is_number(key) else key for key in keys]
     found = _open(query).select(*keys, *shown, append=False, copy=False)
     return around(found.group_by(*(key.unalias() for key in keys), copy=False))
+
+
+def _is_number(key: exp.Expr) -> bool:
+    number = key.this if isinstance(key, exp.Neg) else key
+    return isinstance(number, exp.Literal) and number.is_int
 
 
 def _order(parser: SparkParser, query: exp.Query) -> exp.Select:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from deltic.circuit.types import Column, Kind, Type
 from deltic.errors import ProgramError
 from deltic.sql.text import SourceText
+from deltic.values.types import Column, Kind, Type
 
 _D = exp.DataType.Type
 _SIMPLE = {
@@ -77,7 +77,7 @@ def type_of(data_type: exp.DataType, source: SourceText) -> Type:
         raise source.error(data_type, f"{kind.value}{length} is not supported here", "use STRING")
     if kind not in _SIMPLE:
         hint = _NO_VARIANT if kind is _D.VARIANT else _HINT
-        raise source.error(data_type, f"there is no type {data_type.sql(dialect='spark')}", hint)
+        raise source.error(data_type, f"there is no type {source.written(data_type)}", hint)
     return _SIMPLE[kind]
 
 

@@ -7,7 +7,7 @@ the result depends on nothing else.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -16,14 +16,14 @@ from sqlglot import exp
 
 from deltic.circuit import operators as ops
 from deltic.circuit.accumulators import Parameter
+from deltic.circuit.expressions.meaning import evaluate
 from deltic.circuit.operators.frames import PARTITION, SO_FAR, Distance
-from deltic.circuit.oracle.evaluate import evaluate
-from deltic.circuit.types import Kind, Type
 from deltic.errors import EvaluationError
-from deltic.sql.aggregates import is_aggregate, lowered
+from deltic.sql.aggregates import Lowered, direction, is_aggregate, lowered
 from deltic.sql.scalars import NULL, Typed, can_coerce, coerced
 from deltic.sql.text import SourceText
 from deltic.sql.types import written
+from deltic.values.types import Kind, Type
 
 Value = Callable[[exp.Expression], Typed]
 
@@ -141,11 +141,14 @@ class _Window:
         return self._one(_SHIFTS[type(self.node)], inputs, (number,))
 
     def _needs_order(self) -> None:
-        """Refuse what Spark does: ranks and neighbours without an order, or in a frame of one's own."""
+        """Refuse what Spark does: ranks and neighbours without an order, or in a frame that is not their own."""
         if not self.order:
             raise self.error(self.node, f"{self.name} needs an order", "write ORDER BY in its window")
-        if (spec := self.window.args.get("spec")) is not None:
-            raise self.error(spec, f"{self.name} takes no frame", "leave out what stands behind ORDER BY")
+        unit = ops.Unit.RANGE if isinstance(self.node, exp.CumeDist) else ops.Unit.ROWS
+        own = None if type(self.node) in _SHIFTS else ops.Frame(unit, None, 0)
+        if self.window.args.get("spec") is not None and self._frame() != own:
+            told = f"{self.name} takes no frame{f' but {own}' if own else ''}"
+            raise self.error(self.node, told, "leave out what stands behind ORDER BY")
 
     def _aggregate(self) -> LoweredWindow:
         if not is_aggregate(self.node):
@@ -156,16 +159,29 @@ class _Window:
         if isinstance(self.node, exp.Filter) and type(self.node.this) in _PICKS:
             hint = "write first_value or last_value of a CASE, with IGNORE NULLS"
             raise self.error(self.node, f"FILTER of {self.source.written(self.node.this)} is not supported", hint)
-        found, frame = lowered(self.node, self.value, self.source), self._frame()
+        found, frame = self._in_order(lowered(self.node, self.value, self.source)), self._frame()
         calls = []
         for made in found.calls:
             call = made.over([str(number) for number in made.inputs], "")
-            if call.function in _IN_ORDER:
-                raise self.error(
-                    self.node, f"{self.name} in the order of a window is not supported in a maintained view"
-                )
             calls.append(Call(call.function, made.inputs, call.parameters, frame))
         return LoweredWindow(found.inputs, tuple(calls), found.result)
+
+    def _in_order(self, found: Lowered) -> Lowered:
+        """An aggregate that puts values one after the other: in the order of the window, unless it has its own."""
+        if not self.order or self.node.find(exp.WithinGroup) or found.calls[0].function not in _IN_ORDER:
+            return found
+        (call,) = found.calls
+        keys = self.window.args["order"].expressions
+        if call.function == "string_agg":
+            inputs = (*found.inputs, *self.order)
+            directions = (*call.parameters, *map(direction, keys))
+            return replace(
+                found, inputs=inputs, calls=(replace(call, inputs=tuple(range(len(inputs))), parameters=directions),)
+            )
+        if self.order[0].expression != found.inputs[0].expression or keys[0].args.get("desc"):
+            hint = "order the window by the argument itself, or leave the order out and sort by array_sort"
+            raise self.error(self.node, f"{self.name} in an order of other values is not supported", hint)
+        return found
 
     # Arguments
 

@@ -22,7 +22,7 @@ from deltic.circuit.expressions import column
 from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.oracle.interpreter import Interpreter, run
 from deltic.circuit.reading import parse_circuit
-from deltic.circuit.types import Schema, Type
+from deltic.values.types import Schema, Type
 from tests.calculus.passes.cases import CASES, STAY
 from tests.circuit.examples import unreachable
 from tests.differential.circuits import Shape, integrals, random_circuit, random_epochs

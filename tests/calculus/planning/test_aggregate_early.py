@@ -18,9 +18,9 @@ from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column
 from deltic.circuit.graph import Circuit, CircuitBuilder
 from deltic.circuit.oracle.interpreter import Interpreter, run
-from deltic.circuit.types import Column, Schema, Type
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.plans import Plans
+from deltic.values.types import Column, Schema, Type
 from tests.calculus.planning.test_plan import EAGER, Beliefs
 from tests.differential.compare import first_disagreement
 

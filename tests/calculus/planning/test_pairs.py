@@ -21,8 +21,8 @@ from deltic.catalog import Catalog
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.oracle.interpreter import run
-from deltic.circuit.types import Column, Kind, Schema, Type
 from deltic.datalog import check, define, parse
+from deltic.values.types import Column, Kind, Schema, Type
 from tests.calculus.planning.test_plan import EAGER
 
 TABLES = {"e": 2, "f": 2, "g": 3, "i": 1}

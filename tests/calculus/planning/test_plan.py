@@ -14,11 +14,11 @@ from deltic.calculus.planning import Costs, planned
 from deltic.calculus.push import push
 from deltic.calculus.surround import surround
 from deltic.circuit import operators as ops
+from deltic.circuit.edges import ZSetType
 from deltic.circuit.expressions import column
 from deltic.circuit.graph import Circuit, CircuitBuilder
 from deltic.circuit.oracle.interpreter import Interpreter, run
 from deltic.circuit.reading import parse_circuit
-from deltic.circuit.types import ZSetType
 from tests.differential.circuits import Shape, integrals, random_circuit, random_epochs
 
 EAGER = Costs(least=float("-inf"), ratio=float("inf"), fan_out=0.0, columns=9, large=0.0)

@@ -14,6 +14,8 @@ from deltic.datalog.ddlog import checked as c
 from deltic.datalog.ddlog import core
 from deltic.datalog.ddlog.values import Group
 
+RECORD = ""
+"""The name of a rule's first record, as long as its fields are all that a row has."""
 Known = dict[str, Any]
 Records = dict[str, Counter[Any]]
 
@@ -56,11 +58,13 @@ def _once(program: c.Checked, name: str, found: Records, inputs: Records, is_set
 
 def _bindings(program: c.Checked, body: tuple[c.Clause, ...], found: Records) -> list[tuple[Known, int]]:
     bindings: list[tuple[Known, int]] = [({}, 1)]
-    for clause in body:
+    for place, clause in enumerate(body):
         if isinstance(clause, c.GroupBy):
             bindings = list(_grouped(program, clause, bindings))
         else:
             bindings = [(new, w * more) for known, w in bindings for new, more in _step(program, clause, known, found)]
+        if place and not isinstance(clause, c.Condition):
+            bindings = [({name: value for name, value in known.items() if name != RECORD}, w) for known, w in bindings]
     return bindings
 
 
@@ -75,7 +79,7 @@ def _step(program: c.Checked, clause: c.Clause, known: Known, found: Records) ->
         assert isinstance(clause, c.Match | c.Assignment | c.FlatMap)
         for value, weight in _subjects(program, clause, known, found):
             if (new := _matched(program, clause.pattern, value, known)) is not None:
-                yield new, weight
+                yield ({RECORD: value, **new} if isinstance(clause, c.Match) and not known else new), weight
 
 
 def _subjects(
@@ -92,14 +96,17 @@ def _subjects(
 
 
 def _grouped(program: c.Checked, clause: c.GroupBy, bindings: list[tuple[Known, int]]) -> Iterator[tuple[Known, int]]:
+    """Groups of rows, which are records at the beginning of a rule, and else what variables have."""
     groups: dict[Any, Counter[Any]] = defaultdict(Counter)
     visible: dict[Any, Known] = {}
+    values: dict[Any, Any] = {}
     for known, weight in bindings:
-        key = _value(program, clause.key, known)
-        groups[key][_value(program, clause.values, known)] += weight
+        key, row = _value(program, clause.key, known), known.get(RECORD, tuple(known.values()))
+        groups[key][row] += weight
+        values[row] = _value(program, clause.values, known)
         visible[key] = {name: known[name] for name in clause.visible}
-    for key, values in groups.items():
-        yield {**visible[key], clause.name: Group.of(key, values.items(), lambda value: value)}, 1
+    for key, rows in groups.items():
+        yield {**visible[key], clause.name: Group(key, tuple((values[row], rows[row]) for row in sorted(rows)))}, 1
 
 
 _FUNCTIONS: dict[Any, Any] = {}

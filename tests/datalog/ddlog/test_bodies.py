@@ -60,14 +60,33 @@ def test_what_covers_all_is_no_error(type_: str, cases: str) -> None:
     check(f"{TYPES}function f(x: {type_}): u8 {{ match (x) {{ {cases} }} }}")
 
 
+@pytest.mark.parametrize(
+    ("type_", "cases"),
+    [
+        ("Option<u8>", "_ -> 1, `None` -> 2"),
+        ("Option<u8>", "Some{y} -> y, `Some{1}` -> 1, None -> 2"),
+        ("Option<u8>", "Some{y} -> y, None -> 2, `_` -> 3"),
+        ("u8", "1 -> 1, `1` -> 2, _ -> 3"),
+        ("(bool, bool)", "(true, _) -> 1, (_, true) -> 2, `(true, false)` -> 3, _ -> 4"),
+        ("(Shape, Shape)", "(Dot, Box{_}) -> 1, (Box{x}, _) -> x, `(Box{_}, Dot)` -> 0, _ -> 2"),
+    ],
+)
+def test_a_case_that_covers_nothing_is_told(type_: str, cases: str) -> None:
+    message = told(f"function f(x: {type_}): u8 {{ match (x) {{ {cases.replace('`', '')} }} }}")
+    assert "the cases before this one cover all that it covers" in message
+    line, marked = message.splitlines()[1:3]
+    assert line[marked.index("^") : marked.rindex("^") + 1] == cases.split("`")[1]
+
+
 def test_cases_of_random_patterns_are_missing_where_a_value_has_none_of_them() -> None:
-    """Against the compiled patterns, on all values of a type."""
+    """Against all values of a type; each case covers some that those before it do not."""
     random, kinds = Random(16), ("_", "true", "false")
     values = list(itertools.product((False, True), repeat=3))
     for _ in range(40):
         rows = [tuple(random.choice(kinds) for _ in range(3)) for _ in range(random.randint(1, 6))]
         cases = ", ".join(f"({', '.join(row)}) -> 1" for row in rows)
-        is_whole = all(any(_has(row, value) for row in rows) for value in values)
+        firsts = {next((i for i, row in enumerate(rows) if _has(row, value)), -1) for value in values}
+        is_whole = firsts == set(range(len(rows)))
         text = f"function f(x: (bool, bool, bool)): u8 {{ match (x) {{ {cases} }} }}"
         try:
             check(text)
@@ -135,7 +154,9 @@ def test_a_variable_of_a_rule_cannot_be_changed() -> None:
     ("rules", "message"),
     [
         ("output relation R(x: u8)\nR(x) :- S(x).", "R is a relation, and the records of the stream S go"),
-        ("output multiset R(x: u8)\nR(x) :- Q(x), not S(x).", "R is a multiset"),
+        ("output multiset R(x: u8)\nR(x) :- Q(x), S(x).", "R is a multiset"),
+        ("output stream R(x: u8)\nR(x) :- Q(x), not S(x).", "`not` is for relations"),
+        ("output stream R(x: u8)\nR(x) :- S(x), not Q(x).", "`not` is for relations"),
         ("output stream R(x: u8)\nR(x) :- Q'(x).", "Q is a relation"),
     ],
 )

@@ -59,7 +59,7 @@ def test_reductions_have_the_values_of_the_functions() -> None:
     ]
     assert printed(program, OFFERS.replace("commit dump_changes", "commit") + CHANGES) == [
         "All:",
-        "All{.n = 4, .most = 150}",
+        "All{.n = 5, .most = 150}",
         "",
         "Best:",
         'Best{.item = "A", .vendor = "y", .price = 110}',
@@ -67,7 +67,7 @@ def test_reductions_have_the_values_of_the_functions() -> None:
         "",
         "Numbers:",
         'Numbers{.item = "A", .least = 110, .most = 120, .n = 2, .sum = 460, .up = 1, .some = false, .all = true}',
-        'Numbers{.item = "B", .least = 123, .most = 150, .n = 2, .sum = 546, .up = 2, .some = true, .all = false}',
+        'Numbers{.item = "B", .least = 123, .most = 150, .n = 3, .sum = 792, .up = 3, .some = true, .all = false}',
         "",
         "Worst:",
         'Worst{.item = "A", .worst = ("x", 120), .first = ("x", 120), .narrow = -26}',
@@ -102,6 +102,79 @@ def test_groups_are_flattened_with_their_weights() -> None:
         'start; insert Price("a", "x", 5), insert Price("a", "y", 5), insert Price("a", "z", 7); commit; dump Each;'
     )
     assert printed(program, commands) == [
-        'Each{.item = "a", .price = 5, .times = 2}',
+        'Each{.item = "a", .price = 5, .times = 1}',
         'Each{.item = "a", .price = 7, .times = 1}',
     ]
+
+
+ROWS = """
+import group
+input relation D(x: u32, s: string)
+"""
+FILLED = 'start; insert D(1, "p"), insert D(1, "q"), insert D(2, "rs"), insert D(2, "a"); commit dump_changes;'
+
+
+@pytest.mark.parametrize(
+    ("rule", "first", "then"),
+    [
+        # What `_` stands for tells rows apart, too.
+        (
+            "u32, usize | (x, n) :- D(x, _), var n = ().group_by(x).count_distinct().",
+            ["1, 2", "2, 2"],
+            ["1, 1", "2, 2"],
+        ),
+        ("u32, u32 | (x, n) :- D(x, s), var n = x.group_by(x).sum_of(|y| y).", ["1, 2", "2, 4"], ["1, 1", "2, 4"]),
+        (
+            "u32, Vec<u32> | (x, v) :- D(x, _), var v = x.group_by(x).map(|y| y + 1).",
+            ["1, [2, 2]", "2, [3, 3]"],
+            ["1, [2]", "2, [3, 3]"],
+        ),
+        (
+            "string, usize | (s, n) :- D(x, s), var g = x.group_by(s), var n = g.to_vec().len().",
+            ['"a", 1', '"p", 1', '"q", 1', '"rs", 1'],
+            ['"a", 1', '"p", 1', '"rs", 1'],
+        ),
+        ("u32, u32 | (x, n) :- D(x, s), var n = x.group_by(x).group_sum().", ["1, 2", "2, 4"], ["1, 1", "2, 4"]),
+        (
+            "u32, bigint | (x, n) :- D(x, s), var n = (x as bigint).group_by(x).group_sum().",
+            ["1, 2", "2, 4"],
+            ["1, 1", "2, 4"],
+        ),
+        # Values are in the order of their rows.
+        (
+            "(), Vec<usize> | ((), v) :- D(_, s), var v = s.len().group_by(()).to_vec().",
+            ["(), [1, 1, 1, 2]"],
+            ["(), [1, 1, 2]"],
+        ),
+        ("string, string | (g.first(), g.min()) :- D(_, s), var g = s.group_by(()).", ['"p", "a"'], ['"p", "a"']),
+        (
+            "u32, string | (x, s) :- D(x, t), var s = t.group_by(x).arg_max(|_| 1).",
+            ['1, "p"', '2, "a"'],
+            ['1, "p"', '2, "a"'],
+        ),
+        # Behind a join rows are what variables have.
+        (
+            "u32, usize | (x, n) :- D(x, _), D(x, _), var n = x.group_by(x).count_distinct().",
+            ["1, 1", "2, 1"],
+            ["1, 1", "2, 1"],
+        ),
+        (
+            "u32, Vec<s64> | (x, v) :- D(x, _), D(x, _), var g = x.group_by(x), var v = weights(g).",
+            ["1, [4]", "2, [4]"],
+            ["1, [1]", "2, [4]"],
+        ),
+    ],
+)
+def test_groups_have_a_value_for_each_row(rule: str, first: list[str], then: list[str]) -> None:
+    types, _, derived = rule.partition(" | ")
+    weights = "function weights(g: Group<u32, u32>): Vec<s64> { var v = []; for ((_, w) in g) { v.push(w) }; v }"
+    left, _, right = types.partition(", ")
+    program = f"{ROWS}{weights}\noutput relation R(a: {left}, b: {right})\nR{derived}"
+    commands = f'{FILLED} start; delete D(1, "q"); commit; echo then; dump R;'
+    lines = [line.replace("R{.a = ", "").replace(".b = ", "").partition("}")[0] for line in printed(program, commands)]
+    assert lines == ["R:", *first, "then", *then]
+
+
+def test_groups_that_are_flattened_give_equal_values_as_often_as_rows_do() -> None:
+    program = f"{ROWS}output multiset R(x: u32, times: s64)\nR(x, w) :- D(x, _), (_, var w) = FlatMap(x.group_by(x))."
+    assert printed(program, FILLED) == ["R:", "R{.x = 1, .times = 1}: +2", "R{.x = 2, .times = 1}: +2"]

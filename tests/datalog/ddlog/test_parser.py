@@ -24,9 +24,9 @@ def binary(operator: str, left: s.Expression, right: s.Expression) -> s.Expressi
     return s.Binary(operator, left, right, span=SPAN)
 
 
-def number(value: int, width: int | None = None, signed: bool = False, based: bool = False) -> s.Expression:
+def number(value: int, width: int | None = None, signed: bool = False) -> s.Expression:
     """A whole number."""
-    return s.IntLiteral(value, width, signed, based, span=SPAN)
+    return s.IntLiteral(value, width, signed, span=SPAN)
 
 
 def text(value: str) -> s.Expression:
@@ -53,10 +53,10 @@ def expression(written: str) -> s.Expression:
         ("x => y", binary("=>", X, Y)),
         ("x ++ y << z", binary("++", X, binary("<<", Y, Z))),
         ("not x and y", binary("and", s.Unary("not", X, span=SPAN), Y)),
-        ("32'd5", number(5, 32, based=True)),
-        ("48'hff", number(255, 48, based=True)),
-        ("'b101", number(5, based=True)),
-        ("8'sd7", number(7, 8, signed=True, based=True)),
+        ("32'd5", number(5, 32)),
+        ("48'hff", number(255, 48)),
+        ("'b101", number(5)),
+        ("8'sd7", number(7, 8, signed=True)),
         ("0xff", number(255)),
         ("x.0.1", s.TupleField(s.TupleField(X, 0, span=SPAN), 1, span=SPAN)),
         ("x[7:0]", s.Slice(X, 7, 0, span=SPAN)),

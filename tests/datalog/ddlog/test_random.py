@@ -192,6 +192,7 @@ def _check(seed: int, relations: int = 6) -> None:
                 assert dumped(relation.name) == wanted, "\n".join([text, *history, relation.name])
 
 
+@pytest.mark.law("DBSP §11.1")
 @pytest.mark.parametrize("first", range(1000, 1150, 30))
 def test_random_programs_mean_what_they_say(first: int, record_property: Callable[[str, object], None]) -> None:
     for seed in range(first, first + 30):

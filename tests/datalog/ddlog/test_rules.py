@@ -149,7 +149,7 @@ def test_another_function_of_python_or_of_a_module_is_another_program(tmp_path: 
 
     def fingerprint(module: str, **functions: object) -> str:
         (tmp_path / "shapes.dl").write_text(module)
-        return check(text, directories=[tmp_path], functions=functions).functions.fingerprint  # type: ignore[arg-type]
+        return check(text, directories=[tmp_path], functions=functions).functions.program.fingerprint  # type: ignore[arg-type]
 
     first = fingerprint("function g(): u8 { 1 }", f=lambda x: x, other=lambda x: x)
     assert fingerprint("function g(): u8 { 1 }", f=lambda x: x, other=lambda x: x + 1) == first

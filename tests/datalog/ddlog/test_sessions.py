@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import deltic
+from deltic.datalog.ddlog import types as t
 from deltic.errors import DataError
 
 SESSIONS = Path(__file__).parent / "sessions"
@@ -52,7 +53,7 @@ SMALL = "input relation A(x: u8)\noutput relation B(x: u8)\nB(x) :- A(x), x > 3.
         ("dump A;", "there is no output relation A"),
         ("query_index I(1);", "there is no index I"),
         ("undo;", "there is no command `undo`"),
-        ("commit", "`;` is missing here"),
+        ("commit dump", "`;` is missing here"),
         ("log_level high;", "takes a whole number"),
         ("mssleep -1;", "takes a whole number from 0 on"),
         ("profile disk on;", "`cpu` or `change` or `timely` is missing here"),
@@ -194,3 +195,131 @@ def _raised(text: str, commands: str) -> str:
     with pytest.raises(deltic.DelticError) as found:
         session.run(commands)
     return str(found.value)
+
+
+@pytest.mark.parametrize(
+    "last", ["dump", "dump B", "commit dump_changes", "echo then", "query_index I(5)", "insert A(4)"]
+)
+def test_the_last_command_needs_no_semicolon(last: str) -> None:
+    program, begun = SMALL + "index I(x: u8) on B(x)\n", "start; insert A(5);"
+    before = begun if last.startswith(("commit", "insert")) else f"{begun} commit;"
+    assert printed(program, f"{before} {last}\n") == printed(program, f"{before} {last};")
+
+
+def test_records_of_one_of_several_constructors_stand_by_place_where_it_has_the_name_of_the_relation() -> None:
+    program = """
+    typedef Tree = Tree{size: u8, name: string} | Bush
+    input relation Tree[Tree]
+    output relation Q[Tree]
+    Tree(1, "ash").
+    Q[Tree{size + 1, name}] :- Tree(size, name).
+    Q(Bush) :- Tree(.name = "elm"), not Tree(9, _).
+    """
+    commands = 'start; insert Tree(2, "elm"), insert Tree[Bush], insert Tree(.name = "oak", .size = 5); commit; dump;'
+    assert printed(program, commands) == [
+        "Q:",
+        'Tree{.size = 2, .name = "ash"}: +1',
+        "Q:",
+        'Tree{.size = 2, .name = "ash"}',
+        'Tree{.size = 3, .name = "elm"}',
+        'Tree{.size = 6, .name = "oak"}',
+        "Bush{}",
+        "",
+    ]
+
+
+def test_groups_may_stand_in_recursions() -> None:
+    """The least costs of ways in a graph with a circle; a longer way takes the place of one that goes."""
+    program = """
+    input relation Edge(x: u8, y: u8, cost: u32)
+    relation Way(x: u8, y: u8, cost: u32)
+    output relation Best(x: u8, y: u8, cost: u32)
+    Way(x, y, c) :- Edge(x, y, c).
+    Way(x, z, c + d) :- Best(x, y, c), Edge(y, z, d).
+    Best(x, y, least) :- Way(x, y, c), var least = c.group_by((x, y)).min().
+    """
+    first = "start; insert Edge(1, 2, 3), insert Edge(2, 3, 4), insert Edge(1, 3, 9), insert Edge(3, 1, 1); commit;"
+    assert printed(program, f"{first} start; delete Edge(2, 3, 4); commit dump_changes;")[1:] == [
+        f"Best{{.x = {x}, .y = {y}, .cost = {cost}}}: {weight}"
+        for x, y, cost, weight in [
+            (1, 1, 8, "-1"),
+            (1, 1, 10, "+1"),
+            (1, 3, 7, "-1"),
+            (1, 3, 9, "+1"),
+            (2, 1, 5, "-1"),
+            (2, 2, 8, "-1"),
+            (2, 3, 4, "-1"),
+            (3, 3, 8, "-1"),
+            (3, 3, 10, "+1"),
+        ]
+    ]
+
+
+def test_modify_names_the_constructor_as_it_likes_where_there_is_one() -> None:
+    program = """
+    typedef Item = Item{id: u8, name: string}
+    input relation Store[Item] primary key (x) x.id
+    output relation O[Item]
+    O[x] :- Store[x].
+    """
+    commands = 'start; insert Store[Item{1, "a"}]; modify Store 1 <- Store{.name = "b"}; commit dump_changes;'
+    assert printed(program, commands) == ["O:", 'Item{.id = 1, .name = "b"}: +1']
+
+
+def test_values_of_any_type_keep_their_types_in_columns() -> None:
+    program = """
+    typedef S = A{x: u32} | B
+    input relation J(x: u32)
+    output relation P(x: Any)
+    P(to_any(x)), P(to_any(A{x})), P(to_any(Some{(x, true)})) :- J(x).
+    output relation Q(x: u32)
+    Q(x) :- P(any), Some{var x: u32} = from_any(any).
+    output relation All(all: Vec<Any>)
+    All(all) :- P(any), Some{var s: S} = from_any(any), var all = any.group_by(()).to_vec().
+    input relation I(x: Any)
+    """
+    commands = "start; insert J(1); commit dump_changes; start; insert I(1);"
+    *lines, error = printed(program, commands)
+    assert lines == [
+        "All:",
+        "All{.all = [A{.x = 1}]}: +1",
+        "P:",
+        "P{.x = A{.x = 1}}: +1",
+        "P{.x = 1}: +1",
+        "P{.x = ddlog_std::Some{.x = (1, true)}}: +1",
+        "Q:",
+        "Q{.x = 1}: +1",
+    ]
+    assert "cannot be written: one is made in a rule, by `to_any`" in error
+
+
+@pytest.mark.parametrize(
+    "type_",
+    [t.Bit(8), t.UNIT, t.Named("m::T", (t.Tuple((t.Signed(16), t.STRING)), t.Named("V", (t.BOOL,)))), t.Double()],
+)
+def test_types_are_read_from_what_they_print(type_: t.Type) -> None:
+    assert t.of_text(str(type_)) == type_
+
+
+def test_a_part_of_a_value_that_no_column_has_is_made_where_it_is_used() -> None:
+    program = """
+    import regex
+    input relation I(s: string, p: string)
+    output relation Found(s: string, p: string, is: bool)
+    Found(s, p, r.regex_match(s)) :- I(s, p), Ok{var r} = try_regex(p).
+    output relation Count(s: string, n: usize)
+    Count(s, n) :- I(s, p), Ok{var r} = try_regex(p), r.regex_match(s), var n = s.group_by(s).count_distinct().
+    """
+    commands = (
+        'start; insert I("abc", "b"), insert I("abc", "^x"), insert I("abc", "c$"), insert I("q", "("); commit; dump;'
+    )
+    assert printed(program, commands) == [
+        "Count:",
+        'Count{.s = "abc", .n = 2}',
+        "",
+        "Found:",
+        'Found{.s = "abc", .p = "^x", .is = false}',
+        'Found{.s = "abc", .p = "b", .is = true}',
+        'Found{.s = "abc", .p = "c$", .is = true}',
+        "",
+    ]

@@ -18,9 +18,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from deltic import caches
 from deltic.engine.local.kernels import loading
 from deltic.engine.local.kernels.loading import file_of
 from deltic.engine.local.kernels.settle import crossings, totals
+from deltic.errors import DelticError
 
 CALL = """
 from deltic.engine.local.kernels.settle import crossings
@@ -90,10 +92,10 @@ def test_a_kernel_that_another_process_compiles_is_waited_for(tmp_path: Path, mo
         fcntl.flock(file, fcntl.LOCK_EX)
         command = [sys.executable, "-m", "deltic.engine.local.kernels.compiling", "settle.crossings"]
         with subprocess.Popen(command) as process:
-            path.write_bytes(b"compiled by another")
+            caches.write(path, b"compiled by another")
             fcntl.flock(file, fcntl.LOCK_UN)
             assert process.wait() == 0
-    assert path.read_bytes() == b"compiled by another"
+    assert caches.read(path) == b"compiled by another"
 
 
 def test_machine_code_belongs_to_the_sources_that_it_is_made_of(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,7 +113,7 @@ def test_code_is_kept_where_it_can_be_written(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path))
     assert file_of.__wrapped__("settle.crossings").parent.parent == tmp_path
     monkeypatch.setattr(tempfile, "gettempdir", lambda: "/dev/null")
-    with pytest.raises(OSError, match="no directory can be written"):
+    with pytest.raises(DelticError, match="no directory can be written"):
         file_of.__wrapped__("settle.crossings")
 
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import pytest
 
-from deltic.circuit.types import Type
 from deltic.datalog import check, lower, parse
 from deltic.engine.local.attempts import Attempts
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.growth import Growth
 from deltic.engine.local.storage.layout import Domain, DomainOverflow
 from deltic.engine.local.strata import _Derived
+from deltic.values.types import Type
 from tests.conformance.engines import Driver
 
 

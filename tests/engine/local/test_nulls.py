@@ -16,8 +16,8 @@ from sqlglot import exp
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column, is_not_null, is_null, literal
 from deltic.circuit.graph import Circuit, CircuitBuilder
-from deltic.circuit.types import Column, Schema, Type
 from deltic.engine.local.engine import LocalEngine
+from deltic.values.types import Column, Schema, Type
 from tests.conformance.engines import Driver
 from tests.differential.compare import first_disagreement
 from tests.engine.local.operators.test_scalar import VALUES

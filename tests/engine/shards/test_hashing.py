@@ -15,9 +15,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from deltic.circuit.hashing import xxhash64
-from deltic.circuit.xxhash import xxh64
 from deltic.engine.shards.exchange import shards_of
+from deltic.values.hashing import xxhash64
+from deltic.values.xxhash import xxh64
 
 RECORDED = Path(__file__).with_name("spark_hashes.json")
 _rng = random.Random(14)

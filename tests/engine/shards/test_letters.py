@@ -7,6 +7,8 @@ errors of such files that do not say where, or that change something.
 from __future__ import annotations
 
 import gc
+import os
+import pickle
 import random
 from dataclasses import dataclass
 
@@ -140,6 +142,36 @@ def test_files_of_letters_go_once_nobody_reads_them(files):
     assert not more.changes
     assert not set(engine.files.names(LETTERS)) & there
     assert rows.num_rows
+
+
+class Executed:
+    """A pickle that leaves a trace when it is loaded."""
+
+    def __init__(self, trace):
+        self.trace = trace
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.trace),)
+
+
+def test_nothing_that_stands_in_a_shared_directory_is_unpickled(tmp_path):
+    """Catches a file that whoever may write there can have executed: each is replaced by a pickle, and read again."""
+    trace, place = tmp_path / "trace", tmp_path / "shards"
+    engine = engine_at(LocalFiles(place), 0, lambda letters, *given: replaced(letters, *given))
+    first, second, *_ = (change for change, _ in changes_of(11))
+    is_on = False
+
+    def replaced(letters, *given):
+        for path in [path for path in place.rglob("*") if is_on and path.is_file()]:
+            path.write_bytes(pickle.dumps(Executed(trace)))
+        return run_here(letters, *given)
+
+    engine.apply(first)
+    assert [path for path in place.rglob("*") if path.is_file()]
+    is_on = True
+    with pytest.raises(StateError):
+        engine.apply(second)
+    assert not trace.exists()
 
 
 @pytest.mark.parametrize("damage", ["gone", "cut", "other"])

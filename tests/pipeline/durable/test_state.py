@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from deltic.engine.files.files import LocalFiles
-from deltic.errors import CatalogError, ChangeError, DelticError, StateError
+from deltic.errors import BrokenError, CatalogError, ChangeError, DelticError, StateError
 from deltic.pipeline.durable import manifest
 from deltic.pipeline.durable.log import segments
 from deltic.pipeline.durable.state import Checkpoints, State
@@ -102,6 +103,39 @@ def test_what_was_acknowledged_is_there(place, shop, end):
     assert everything(Pipeline(state=place)) == expected
 
 
+@pytest.mark.parametrize("umask", [0, 0o022, 0o077])
+def test_files_are_their_owners_alone(place, umask):
+    """Catches rows that other users of the machine can read, or write over."""
+    before = os.umask(umask)
+    try:
+        with Pipeline(state=place) as pipeline:
+            pipeline.sql(SQL)
+            sell(pipeline, ("north", 3))
+            pipeline.checkpoint()
+            sell(pipeline, ("south", 5))
+    finally:
+        os.umask(before)
+    modes = {path: path.stat().st_mode & 0o777 for path in (place, *place.rglob("*"))}
+    assert {mode for path, mode in modes.items() if path.is_dir()} == {0o700}
+    assert {mode for path, mode in modes.items() if path.is_file()} == {0o600}
+
+
+def test_a_state_whose_files_others_can_read_goes_on(place):
+    """One of an earlier version: what is written from now on is private."""
+    with Pipeline(state=place) as pipeline:
+        pipeline.sql(SQL)
+        sell(pipeline, ("north", 3))
+    earlier = {path for path in place.rglob("*") if path.is_file()}
+    for path in (place, *place.rglob("*")):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    with Pipeline(state=place) as pipeline:
+        sell(pipeline, ("south", 5))
+        assert rows(pipeline, "total") == [("north", 3, 3), ("south", 5, 5)]
+    new = {path for path in place.rglob("*") if path.is_file()} - earlier
+    assert new
+    assert {path.stat().st_mode & 0o777 for path in new} == {0o600}
+
+
 def test_a_rejected_transaction_is_not_in_the_log(place):
     with Pipeline(state=place) as pipeline:
         pipeline.table("t", {"n": "int64"}, key="n")
@@ -136,6 +170,7 @@ def test_all_kinds_of_definitions_come_back(place):
             assert again.epoch == pipeline.epoch
 
 
+@pytest.mark.law("DBSP §12.1")
 def test_random_transactions_checkpoints_and_ends(place):
     rng = random.Random(7)
     plain, open_ = Pipeline(), Pipeline(state=place, checkpoint=Checkpoints(epochs=3))
@@ -203,9 +238,10 @@ def flip(path, at):
 
 def test_a_torn_tail_of_the_log_is_cut(place, shop):
     before = everything(shop)
-    whole = (place / "log" / "000000000001").read_bytes()
+    whole, noted = (place / "log" / "000000000001").read_bytes(), (place / "deltic-state").read_bytes()
     sell(shop, ("q", 3))
     abandon(shop)
+    (place / "deltic-state").write_bytes(noted)
     longer = (place / "log" / "000000000001").read_bytes()
     for size in (len(whole) + 1, len(whole) + 23, len(whole) + 24, len(longer) - 1):
         (place / "log" / "000000000001").write_bytes(longer[:size])
@@ -219,6 +255,138 @@ def test_a_torn_tail_of_the_log_is_cut(place, shop):
     sell(again, ("q", 4))
     abandon(again)
     assert ("q", 4) in rows(Pipeline(state=place), "sale")
+
+
+def shortened(place):
+    path = place / "log" / "000000000005"
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+def damaged_and_lost(place):
+    """The log after the older manifest, which takes the place of the damaged one."""
+    flip(place / "manifests" / "000000000002", -3)
+    shutil.rmtree(place / "log")
+
+
+LOSSES = {
+    "the log": lambda place: shutil.rmtree(place / "log"),
+    "its last file": lambda place: (place / "log" / "000000000005").unlink(),
+    "the end of its last file": shortened,
+    "log and manifests": lambda place: (shutil.rmtree(place / "log"), shutil.rmtree(place / "manifests")),
+    "the newest manifest and the log": damaged_and_lost,
+}
+
+
+@pytest.mark.parametrize("lost", LOSSES.values(), ids=LOSSES)
+def test_acknowledged_records_that_the_log_has_no_more_are_named(place, shop, lost):
+    shop.checkpoint()
+    for price in (8, 9):
+        sell(shop, ("c", price))
+        if price == 8:
+            shop.checkpoint()
+    abandon(shop)
+    lost(place)
+    for readonly in (False, True):
+        with pytest.raises(StateError, match=r"log/ ends with record \d, and record 5 was acknowledged"):
+            Pipeline(state=place, readonly=readonly)
+    assert any("record 5 was acknowledged" in told for told in verify(place).wrong)
+
+
+def test_what_is_left_of_a_shortened_log_can_be_had(place, shop):
+    before = everything(shop)
+    size = (place / "log" / "000000000001").stat().st_size
+    sell(shop, ("c", 8))
+    abandon(shop)
+    os.truncate(place / "log" / "000000000001", size)
+    repair(place)
+    assert verify(place).wrong == []
+    assert everything(Pipeline(state=place)) == before
+
+
+@pytest.mark.parametrize("removed", ["lock", "lock and the file that says what it is"])
+def test_a_removed_lock_lets_no_second_writer_in(place, shop, removed):
+    (place / "lock").unlink()
+    if removed != "lock":
+        (place / "deltic-state").unlink()
+    refusal = "another process has it open for writing" if removed == "lock" else "it is a directory of something else"
+    with pytest.raises(StateError, match=refusal):
+        Pipeline(state=place)
+    script = f"import deltic; deltic.Pipeline(state={str(place)!r})"
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert refusal in ended.stderr
+    if removed == "lock":
+        sell(shop, ("c", 8))
+        assert ("c", 8) in rows(Pipeline(state=place, readonly=True), "sale")
+
+
+@pytest.mark.parametrize("way", ["removed", "moved", "replaced", "its log removed"])
+@pytest.mark.parametrize("has_checkpoint", [False, True])
+def test_a_directory_that_vanishes_under_its_writer_is_an_error_at_the_next_write(place, shop, way, has_checkpoint):
+    before = everything(shop)
+    if has_checkpoint:
+        shop.checkpoint()
+        sell(shop, ("c", 8))
+        before = everything(shop)
+    match way:
+        case "removed":
+            shutil.rmtree(place)
+        case "moved":
+            place.rename(place.with_name("elsewhere"))
+        case "replaced":
+            place.rename(place.with_name("elsewhere"))
+            shutil.copytree(place.with_name("elsewhere"), place)
+        case _:
+            shutil.rmtree(place / "log")
+    for _ in range(2):
+        with pytest.raises(StateError, match=r"removed or replaced"):
+            sell(shop, ("d", 9))
+    assert everything(shop) == before
+    if way in ("removed", "moved"):
+        with pytest.raises(StateError, match=r"removed or replaced"):
+            shop.checkpoint()
+        assert not place.exists()
+
+
+def _refused(shop):
+    with shop.transaction() as change:
+        change.delete("sale", [("nobody", 1)])
+
+
+def _previewed(shop):
+    with shop.what_if() as change:
+        change.insert("sale", [("c", 8)])
+        change.preview()
+
+
+FAULTS = {
+    "in an epoch that is refused": ("deltic.engine.local.storage.store.Store.roll_back", _refused, "undo an epoch"),
+    "behind a preview": ("deltic.engine.local.storage.store.Store.roll_back", _previewed, "abort epoch 3"),
+    "once it is logged": (
+        "deltic.engine.local.engine.LocalEngine._publish",
+        lambda shop: sell(shop, ("c", 8)),
+        "commit epoch 3",
+    ),
+}
+
+
+@pytest.mark.parametrize(("fault", "change", "told"), FAULTS.values(), ids=FAULTS)
+def test_a_fault_while_an_epoch_is_undone_or_ended_stops_the_pipeline(place, shop, monkeypatch, fault, change, told):
+    def fail(*_):
+        raise MemoryError("none is left")
+
+    before = everything(shop)
+    with monkeypatch.context() as patch:
+        patch.setattr(fault, fail)
+        with pytest.raises(BrokenError, match=rf"failed to {told}.*MemoryError: none is left.*Open the pipeline again"):
+            change(shop)
+    uses = [lambda: sell(shop, ("d", 9)), lambda: shop["sale"].to_arrow(), lambda: shop.sql("SELECT * FROM total")]
+    for use in (*uses, shop.checkpoint, lambda: shop.sql("CREATE TABLE t (x INT)"), lambda: shop.epoch):
+        with pytest.raises(BrokenError, match="Open the pipeline again"):
+            use()
+    shop.close()
+    with Pipeline(state=place) as again:
+        assert rows(again, "sale") == sorted([*before["sale"], *([("c", 8)] if "commit" in told else [])], key=repr)
+        sell(again, ("d", 9))
 
 
 def test_any_bit_of_the_log_that_is_flipped_is_named(place, shop):

@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from deltic.circuit.types import Schema
 from deltic.engine.protocol import WEIGHT
+from deltic.values.types import Schema
 from tests.pipeline.fuzzing.values import Wrong, meaning, odd_value
 
 ERRORS = (pa.ArrowException, TypeError, ValueError, OverflowError, NotImplementedError)

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from deltic.circuit.types import Column, Kind, Schema, Type
+from deltic.values.types import Column, Kind, Schema, Type
 
 NAMES = ["a", "B", "select", "größe", "with space", "x.y", 'q"uote', "op", "n0"]
 SIMPLE = list(Type.simple())

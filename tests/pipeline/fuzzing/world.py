@@ -7,9 +7,9 @@ from collections import Counter
 from typing import Any, Literal
 
 from deltic import ChangeError, DataError, DelticError, Pipeline
-from deltic.circuit.types import Schema
 from deltic.engine.protocol import WEIGHT
 from deltic.pipeline.spark.spark import quoted
+from deltic.values.types import Schema
 from tests.pipeline.fuzzing.forms import Batch, Own, Rows, batch_of, meant
 from tests.pipeline.fuzzing.values import Wrong, random_schema, random_value
 

@@ -16,7 +16,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from deltic.circuit.types import Schema, Type
 from deltic.pipeline.io.layout import Kind, Layout
 from deltic.pipeline.io.locate import Files
 from deltic.pipeline.io.malformed import Malformed
@@ -25,6 +24,7 @@ from deltic.pipeline.io.records import starts
 from deltic.pipeline.io.splits import Split, joined
 from deltic.pipeline.io.stretch import at_once, parse
 from deltic.pipeline.io.text import parse_line
+from deltic.values.types import Schema, Type
 
 SCHEMA = Schema.of(x=Type.INT64, y=Type.STRING, z=Type.FLOAT64, u=Type.UINT64)
 LAYOUTS = [

@@ -8,12 +8,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from deltic.circuit.types import Schema, Type
 from deltic.errors import DataError
 from deltic.pipeline.io.changes import epochs
 from deltic.pipeline.io.loader import Loader
 from deltic.pipeline.io.locate import Input, files_at, locate, missing
 from deltic.pipeline.io.rejects import Rejects
+from deltic.values.types import Schema, Type
 
 EDGES = Schema.of(source=Type.INT64, label=Type.STRING)
 READING = Schema.of(sensor=Type.UINT64, value=Type.FLOAT64)

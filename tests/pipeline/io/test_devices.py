@@ -51,7 +51,8 @@ def execute(tmp_path, text, missing_is_empty=False):
 def test_arrays_of_json_come_back(form, tmp_path):
     facts = "".join(f"r({i}, {u}, {f!r}, {json.dumps(s, ensure_ascii=False)}).\n" for i, u, f, s in ROWS)
     facts = facts.replace("1e+300", "1.0e300").replace("-0.0", "0.0 * -1.0")
-    execute(tmp_path, ALL + COPY + facts + f'.output v(IO=jsonfile, filename="../r.json", format={form})')
+    execute(tmp_path, ALL + COPY + facts + f'.output v(IO=jsonfile, filename="r.json", format={form})')
+    (tmp_path / "out" / "r.json").rename(tmp_path / "r.json")
     found = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
     assert all(isinstance(row, dict if form == "object" else list) for row in found)
     _, pipeline = execute(tmp_path, ALL + COPY + ".input r(IO=jsonfile)\n.printsize v")

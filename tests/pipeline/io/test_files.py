@@ -9,7 +9,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from deltic.circuit.types import Schema, Type
 from deltic.errors import DataError
 from deltic.pipeline.io.arrow_reader import ArrowReader
 from deltic.pipeline.io.blocks import blocks
@@ -18,6 +17,7 @@ from deltic.pipeline.io.layout import Kind
 from deltic.pipeline.io.locate import Input, files_at, locate
 from deltic.pipeline.io.splits import joined, splits
 from deltic.pipeline.io.splits import read as split_rows
+from deltic.values.types import Schema, Type
 
 EDGES = Schema.of(source=Type.INT64, label=Type.STRING)
 

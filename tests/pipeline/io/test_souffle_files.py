@@ -12,13 +12,13 @@ from itertools import pairwise
 
 import pytest
 
-from deltic.circuit.types import Schema, Type
 from deltic.errors import DataError
 from deltic.pipeline.io.layout import Layout
 from deltic.pipeline.io.malformed import Malformed
 from deltic.pipeline.io.records import starts, whole_rows
 from deltic.pipeline.io.stretch import parse
 from deltic.pipeline.io.text import parse_line
+from deltic.values.types import Schema, Type
 from tests.pipeline.io.test_devices import execute
 
 TYPES = """
@@ -44,7 +44,8 @@ FACTS = "".join(
 
 @pytest.mark.parametrize("form", ["list", "object"])
 def test_structures_in_json(form, tmp_path):
-    execute(tmp_path, TYPES + COPY + FACTS + f'.output v(IO=jsonfile, filename="../r.json", format={form})')
+    execute(tmp_path, TYPES + COPY + FACTS + f'.output v(IO=jsonfile, filename="r.json", format={form})')
+    (tmp_path / "out" / "r.json").rename(tmp_path / "r.json")
     found = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
     named = {"name": "a b", "list": None, "weight": 1.5} if form == "object" else ["a b", None, 1.5]
     inner = {"head": 3, "tail": None} if form == "object" else [3, None]

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltic.circuit.types import Column, Schema, Type
 from deltic.pipeline.io.delimited import at_once
 from deltic.pipeline.io.layout import Layout
 from deltic.pipeline.io.malformed import Malformed
 from deltic.pipeline.io.parsed import rows_to_table
 from deltic.pipeline.io.render import text_lines
 from deltic.pipeline.io.text import parse_line
+from deltic.values.types import Column, Schema, Type
 
 FIELDS = {
     Type.INT8: ["1", "-128", "128", "+7", " 2 ", "1.0", "x", "0x1"],

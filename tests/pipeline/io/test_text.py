@@ -6,11 +6,11 @@ import math
 
 import pytest
 
-from deltic.circuit.types import Schema, Type
 from deltic.errors import UnsupportedError
 from deltic.pipeline.io.layout import Layout
 from deltic.pipeline.io.malformed import Malformed
 from deltic.pipeline.io.text import check_types, parse_line
+from deltic.values.types import Schema, Type
 
 PAIR = Schema.of(x=Type.INT64, y=Type.STRING)
 

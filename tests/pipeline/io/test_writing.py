@@ -7,13 +7,13 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from deltic.circuit.types import Schema, Type
 from deltic.engine.protocol import WEIGHT
 from deltic.pipeline.io.directives import Output
 from deltic.pipeline.io.locate import Input, files_at
 from deltic.pipeline.io.parsed import rows_to_table
 from deltic.pipeline.io.render import count_unreadable
 from deltic.pipeline.io.target import Target, change_target, view_target
+from deltic.values.types import Schema, Type
 
 SCHEMA = Schema.of(n=Type.INT64, s=Type.STRING, f=Type.FLOAT64, u=Type.UINT64)
 ROWS = [

@@ -115,6 +115,22 @@ def test_databases_that_are_not_there(url, message):
     assert message in str(raised.value)
 
 
+def test_views_of_a_database_read_no_files_unless_they_may(tmp_path):
+    (tmp_path / "secret.csv").write_text("id\n7\n")
+    url, connect = database("duckdb", tmp_path)
+    run(connect, f"CREATE VIEW orders AS SELECT * FROM read_csv('{tmp_path}/secret.csv')")
+    for allowed in (False, True):
+        pipeline = deltic.Pipeline()
+        source = External("database", url=url, table="orders", external_access=allowed)
+        pipeline.table("orders", {"id": "int64"}, source=source)
+        if allowed:
+            pipeline.refresh()
+            assert list(pipeline["orders"]) == [(7,)]
+        else:
+            with pytest.raises(DelticError, match="file system operations are disabled"):
+                pipeline.refresh()
+
+
 def test_marks_of_postgresql_are_not_those_in_names():
     statement = 'INSERT INTO "a?" ("share %", "b""?") VALUES (?, ?)'
     marked = Database("postgresql", None)._marked(statement)

@@ -18,9 +18,9 @@ import pytest
 
 import deltic
 from deltic import DataError, External
-from deltic.circuit.types import Column, Schema, Type
 from deltic.pipeline.outside import fetched
 from deltic.pipeline.outside.file_reader import FileReader
+from deltic.values.types import Column, Schema, Type
 
 SCHEMA = Schema((Column("id", Type.INT64, True), Column("said", Type.STRING, True), Column("day", Type.STRING, True)))
 

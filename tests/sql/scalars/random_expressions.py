@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
-from deltic.circuit.types import Type
+from deltic.values.types import Type
 
 COLUMNS: Mapping[str, tuple[Type, Sequence[Any]]] = {
     "i": (Type.INT32, (0, 1, -1, 7, 100, -40)),

@@ -15,14 +15,14 @@ import pytest
 import sqlglot
 
 from deltic.circuit.expressions import column, show
-from deltic.circuit.oracle.evaluate import evaluate
+from deltic.circuit.expressions.meaning import evaluate
 from deltic.circuit.reading.scalars import parse_expression
-from deltic.circuit.spark import FUNCTIONS, call
-from deltic.circuit.types import Schema, Type
 from deltic.errors import EvaluationError
+from deltic.functions import FUNCTIONS, call
 from deltic.sql.dialect import Deltic
 from deltic.sql.scalars import Typed, typed
 from deltic.sql.text import SourceText
+from deltic.values.types import Schema, Type
 from tests.engine.local.operators.test_scalar import check, columns_with
 
 VALUES = {

@@ -16,13 +16,13 @@ import pytest
 import sqlglot
 
 from deltic.circuit.expressions import column
-from deltic.circuit.oracle.evaluate import evaluate
-from deltic.circuit.types import Column, Schema
+from deltic.circuit.expressions.meaning import evaluate
 from deltic.errors import EvaluationError, ProgramError
 from deltic.sql.dialect import Deltic
 from deltic.sql.queries.rows import settled
 from deltic.sql.scalars import Typed, typed
 from deltic.sql.text import SourceText
+from deltic.values.types import Column, Schema
 from tests.engine.local.operators.test_scalar import check, columns_with
 from tests.sql.scalars.random_expressions import COLUMNS, OF_TYPE, random_expression, random_rows
 

@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 import sqlglot
 
-from deltic.circuit.oracle.evaluate import evaluate
-from deltic.circuit.types import Kind, Type
+from deltic.circuit.expressions.meaning import evaluate
 from deltic.errors import DelticError
 from deltic.sql.dialect import Deltic
 from deltic.sql.scalars import typed
 from deltic.sql.text import SourceText
 from deltic.sql.types import written
-from tests.sql.scalars.ask_spark import HERE, answers
+from deltic.values.types import Kind, Type
+from tests.sql.scalars.ask_spark import HERE, answers, in_order_of_keys
 
 ANSWERS = {e: (t, v) for e, t, v in map(json.loads, (HERE / "spark.jsonl").read_text().splitlines())}
 # Refused by name, or with a message that says what to do; docs/sql-functions.md says so too.
@@ -68,7 +68,7 @@ def shown(value: Any, type_: Type) -> Any:
         case Kind.ARRAY:
             return [shown(item, type_.element.type) for item in value]
         case Kind.MAP:
-            return {shown(k, type_.key): shown(v, type_.value.type) for k, v in value}
+            return in_order_of_keys({shown(k, type_.key): shown(v, type_.value.type) for k, v in value})
         case Kind.STRUCT:
             return Row((c.name, shown(v, c.type)) for c, v in zip(type_.fields, value, strict=True))
         case Kind.TIMESTAMP:

@@ -194,7 +194,9 @@ def test_rows_in_the_order_of_a_question(pipeline):
     with pytest.raises(ProgramError, match="the result has no such column"):
         order("ORDER BY 2")
     assert [*pipeline.sql("SELECT a % 2 AS c, count(*) FROM t GROUP BY c ORDER BY 2, c DESC")] == [(1, 2), (0, 2)]
-    with pytest.raises(ProgramError, match="no column of the result"):
+    assert order("WHERE a > 9 ORDER BY b") == []
+    assert order("UNION ALL SELECT 0 ORDER BY -t.a") == [4, 3, 2, 1, 0]
+    with pytest.raises(ProgramError, match="there is no column b here"):
         pipeline.sql("SELECT DISTINCT a FROM t ORDER BY b")
 
 

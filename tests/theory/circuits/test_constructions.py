@@ -17,8 +17,8 @@ from deltic.circuit.constructions import convolution, delayed, last_steps, match
 from deltic.circuit.expressions import column
 from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.oracle.interpreter import Interpreter, run
-from deltic.circuit.types import Column, Schema, Type
 from deltic.errors import CircuitError
+from deltic.values.types import Column, Schema, Type
 from tests.calculus.nested import NestedInterpreter
 from tests.calculus.streams import check
 from tests.circuit.examples import XY, YZ, X, rename

@@ -15,11 +15,12 @@ from deltic.algebra.zset import ZSet
 from deltic.calculus.push import push
 from deltic.calculus.surround import surround
 from deltic.circuit import operators as ops
+from deltic.circuit.edges import ZSetType
 from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.oracle.interpreter import Interpreter
-from deltic.circuit.types import Schema, Type, ZSetType
 from deltic.theory.streams import Stream, lift_repeatedly, nested_streams
 from deltic.theory.streams.incremental import nested_incremental_bilinear
+from deltic.values.types import Schema, Type
 from tests.differential.circuits import random_row
 
 AB, BD = Schema.of(a=Type.INT64, b=Type.INT64), Schema.of(b=Type.INT64, d=Type.INT64)

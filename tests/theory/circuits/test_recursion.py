@@ -18,10 +18,10 @@ from deltic.calculus.push import push
 from deltic.calculus.recursion import chain, lowered, naive
 from deltic.calculus.surround import surround
 from deltic.circuit import operators as ops
+from deltic.circuit.edges import ZSetType
 from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.oracle import interpreter as reference
 from deltic.circuit.oracle.interpreter import Interpreter
-from deltic.circuit.types import ZSetType
 from deltic.errors import UnsupportedError
 from deltic.theory.circuits.denotation import denote
 from deltic.theory.circuits.machine import DataflowMachine

@@ -13,9 +13,9 @@ import pytest
 
 from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
+from deltic.circuit.edges import ZSetType
 from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.oracle.interpreter import run
-from deltic.circuit.types import ZSetType
 from deltic.datalog import check, lower, parse
 from tests.circuit.examples import XY, rename, within
 from tests.theory.circuits.meanings import by_denotation, by_machine

@@ -8,7 +8,7 @@ from deltic.calculus.derivatives.table import Views, derivative
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Node
 from deltic.circuit.operators.custom import Maintain, MaintainDelta
-from deltic.circuit.types import Schema
+from deltic.values.types import Schema
 
 _BEGINNING = ops.Constant(Schema(()), ((),))
 

@@ -22,8 +22,8 @@ from deltic.circuit.expressions import (
     operands_of,
 )
 from deltic.circuit.expressions.casts import is_null_of_a_type
+from deltic.circuit.expressions.meaning import evaluate
 from deltic.circuit.graph import Circuit, Node
-from deltic.circuit.oracle.evaluate import evaluate
 
 _STRICT = (*COMPARISONS, *ARITHMETIC, *BITWISE, *SAFE, *FUNCTIONS, exp.Not, exp.Neg, exp.Paren, exp.Cast, Checked)
 _OF_FIRST = (ops.Map, ops.Filter, ops.Distinct, ops.Negate, ops.Antijoin, ops.FlatMap)

@@ -24,7 +24,7 @@ from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column, columns_of, conjunction, conjuncts, infer, is_checked, is_not_null, null
 from deltic.circuit.expressions.casts import is_null_of_a_type
 from deltic.circuit.graph import Circuit, Node
-from deltic.circuit.types import Schema
+from deltic.values.types import Schema
 
 _EXCLUDING = (ops.Join, ops.Antijoin, ops.FlatMap, ops.Aggregate, ops.Over, ops.Top)
 

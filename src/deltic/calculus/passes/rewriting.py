@@ -12,9 +12,9 @@ from dataclasses import replace
 from functools import cached_property
 
 from deltic.circuit import operators as ops
+from deltic.circuit.edges import BundleType, EdgeType, ZSetType
 from deltic.circuit.graph import Circuit, CircuitBuilder, Node
 from deltic.circuit.operators.base import Clocked
-from deltic.circuit.types import BundleType, EdgeType, ZSetType
 
 Rule = Callable[["Rewriting", Node], "int | None"]
 

@@ -25,11 +25,11 @@ from deltic.calculus.planning.statistics import Imports, Sizes, Statistics
 from deltic.calculus.planning.work import Work, views
 from deltic.circuit import operators as ops
 from deltic.circuit.accumulators import ACCUMULATORS
+from deltic.circuit.edges import ZSetType
 from deltic.circuit.expressions import column, columns_of
 from deltic.circuit.graph import Circuit, CircuitBuilder, Node
 from deltic.circuit.operators.keep import Keep
 from deltic.circuit.operators.semijoin import Semijoin
-from deltic.circuit.types import ZSetType
 
 
 def eliminate(

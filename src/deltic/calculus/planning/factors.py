@@ -16,7 +16,7 @@ from sqlglot import exp
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column, columns_of, conjuncts, infer
 from deltic.circuit.graph import CircuitBuilder
-from deltic.circuit.types import Column, Schema
+from deltic.values.types import Column, Schema
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
-from deltic.circuit.types import Column, Type
+from deltic.values.types import Column, Type
 
 Parameter = bool | int | float | str
 """A constant that an aggregate is called with."""

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from deltic.circuit.accumulators.accumulator import Accumulator, Parameter, Totals, accumulator
-from deltic.circuit.types import Type
-from deltic.circuit.values.numbers import wrap
+from deltic.values.numbers import wrap
+from deltic.values.types import Type
 
 
 class Bits(Accumulator):

@@ -7,10 +7,10 @@ from typing import Any
 
 from deltic.circuit.accumulators.accumulator import Accumulator, Parameter, Totals, accumulator
 from deltic.circuit.accumulators.exact import decimal_sum
-from deltic.circuit.types import Kind, Type
-from deltic.circuit.types.value import MAX_PRECISION
-from deltic.circuit.values.numbers import to_decimal
 from deltic.errors import EvaluationError
+from deltic.values.numbers import to_decimal
+from deltic.values.types import Kind, Type
+from deltic.values.types.value import MAX_PRECISION
 
 
 @accumulator

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from deltic.circuit.accumulators.accumulator import Accumulator, Parameter, Totals, accumulator
-from deltic.circuit.types import Type
+from deltic.values.types import Type
 
 
 @accumulator

@@ -9,9 +9,9 @@ from typing import Any
 from deltic.circuit.accumulators.accumulator import Accumulator, Parameter, Totals, accumulator
 from deltic.circuit.accumulators.checked_sum import overflow
 from deltic.circuit.accumulators.exact import decimal_sum
-from deltic.circuit.types import Kind, Type
-from deltic.circuit.types.value import MAX_PRECISION
-from deltic.circuit.values.numbers import EXACT
+from deltic.values.numbers import EXACT
+from deltic.values.types import Kind, Type
+from deltic.values.types.value import MAX_PRECISION
 
 
 @accumulator

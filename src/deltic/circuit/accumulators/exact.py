@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import reduce
 
 from deltic.circuit.accumulators.accumulator import Totals
-from deltic.circuit.values.numbers import EXACT
+from deltic.values.numbers import EXACT
 
 POINT = 1080
 """The bits behind the point of the whole numbers that stand for floats: all floats are whole multiples of 2⁻¹⁰⁸⁰."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from deltic.circuit.accumulators.accumulator import Accumulator, Parameter, Totals, accumulator
 from deltic.circuit.accumulators.exact import rounded
-from deltic.circuit.types import Type
+from deltic.values.types import Type
 
 
 @accumulator

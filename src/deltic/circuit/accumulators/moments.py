@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from deltic.circuit.accumulators.accumulator import Accumulator, Parameter, Totals
 from deltic.circuit.accumulators.exact import POINT, as_integer, quotient
-from deltic.circuit.types import Column, Type
+from deltic.values.types import Column, Type
 
 Sums = Sequence[int | None]
 """Sums of products of floats, those of k factors in units of 2⁻¹⁰⁸⁰ᵏ; None with a term that is no finite number."""

@@ -7,9 +7,9 @@ from typing import Any
 
 from deltic.circuit.accumulators.accumulator import ACCUMULATORS, Accumulator, Parameter, Totals
 from deltic.circuit.accumulators.min import plain, present
-from deltic.circuit.types import Column, Schema, Type
-from deltic.circuit.values import from_arrow, in_order, to_arrow
 from deltic.errors import EvaluationError
+from deltic.values import from_arrow, in_order, to_arrow
+from deltic.values.types import Column, Schema, Type
 
 
 class Own(Accumulator):

@@ -7,8 +7,8 @@ from typing import Any
 
 from deltic.circuit.accumulators.accumulator import Accumulator, Parameter, Totals, accumulator
 from deltic.circuit.accumulators.exact import decimal_sum, rounded
-from deltic.circuit.types import Column, Kind, Type
-from deltic.circuit.values.numbers import round_float, to_decimal, wrap
+from deltic.values.numbers import round_float, to_decimal, wrap
+from deltic.values.types import Column, Kind, Type
 
 
 @accumulator

@@ -7,8 +7,8 @@ from typing import Any
 
 from deltic.circuit.accumulators.accumulator import Accumulator, Parameter, Totals, accumulator
 from deltic.circuit.accumulators.min import plain, present
-from deltic.circuit.types import Type
-from deltic.circuit.values import in_order
+from deltic.values import in_order
+from deltic.values.types import Type
 
 DIRECTIONS = ("ASC NULLS FIRST", "ASC NULLS LAST", "DESC NULLS FIRST", "DESC NULLS LAST")
 """How a column may order the values of `string_agg`."""

@@ -8,11 +8,12 @@ not wrap around, and of conversions; what must be defined is `Checked`.
 """
 
 from deltic.circuit.expressions.casts import cast, cast_type, conversion, is_conversion, null
-from deltic.circuit.expressions.inference import infer, result_of, type_of
+from deltic.circuit.expressions.inference import infer, is_listed, result_of, type_of, type_over
 from deltic.circuit.expressions.lambdas import (
     Bound,
     Fold,
     HigherOrder,
+    Let,
     Mapped,
     bound,
     element_type,
@@ -26,10 +27,12 @@ from deltic.circuit.expressions.trees import (
     ARITHMETIC,
     BITWISE,
     COMPARISONS,
+    FEW,
     FUNCTIONS,
     LOGIC,
     SAFE,
     Checked,
+    Part,
     balanced,
     checked,
     column,
@@ -47,6 +50,7 @@ __all__ = [
     "ARITHMETIC",
     "BITWISE",
     "COMPARISONS",
+    "FEW",
     "FUNCTIONS",
     "LOGIC",
     "SAFE",
@@ -54,7 +58,9 @@ __all__ = [
     "Checked",
     "Fold",
     "HigherOrder",
+    "Let",
     "Mapped",
+    "Part",
     "balanced",
     "bound",
     "cast",
@@ -71,6 +77,7 @@ __all__ = [
     "is_checked",
     "is_conversion",
     "is_function",
+    "is_listed",
     "is_literal",
     "is_literal_zero",
     "is_not_null",
@@ -83,4 +90,5 @@ __all__ = [
     "result_of",
     "show",
     "type_of",
+    "type_over",
 ]

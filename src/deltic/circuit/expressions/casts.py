@@ -6,51 +6,29 @@ the scale that they get. Texts are numbers where they are written as one. Instan
 in UTF-8. Nothing is cast to or from an interval but by a conversion, to text; composite values only to composite ones
 of the same kind.
 
-A conversion is written CAST, and is Spark's cast in ANSI mode, see `deltic.circuit.conversions`: NULL where Spark has
+A conversion is written CAST, and is Spark's cast in ANSI mode, see `deltic.functions.conversions`: NULL where Spark has
 no value, also where an integer does not fit; texts are read and written as Spark does it.
 """
 
 from __future__ import annotations
 
-from functools import cache
-
 from sqlglot import exp
 
-from deltic.circuit.types import Column, Kind, Type
-from deltic.errors import UnsupportedError
+from deltic.values.types import Kind, Type
+from deltic.values.types.names import of_sql, sql_type
 
-_NAMES = {
-    Type.BOOLEAN: "BOOLEAN",
-    Type.INT8: "TINYINT",
-    Type.INT16: "SMALLINT",
-    Type.INT32: "INT",
-    Type.INT64: "BIGINT",
-    Type.UINT8: "UTINYINT",
-    Type.UINT16: "USMALLINT",
-    Type.UINT32: "UINTEGER",
-    Type.UINT64: "UBIGINT",
-    Type.FLOAT32: "REAL",
-    Type.FLOAT64: "DOUBLE",
-    Type.STRING: "TEXT",
-    Type.BINARY: "BLOB",
-    Type.DATE: "DATE",
-    Type.TIMESTAMP: "TIMESTAMPTZ",
-    Type.TIMESTAMP_NTZ: "TIMESTAMP",
-    Type.YEAR_MONTH_INTERVAL: "INTERVAL YEAR TO MONTH",
-    Type.DAY_TIME_INTERVAL: "INTERVAL DAY TO SECOND",
-}
 _TIMES = (Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ)
 _INTERVALS = (Kind.YEAR_MONTH_INTERVAL, Kind.DAY_TIME_INTERVAL)
 
 
 def cast(expression: exp.Expression, type_: Type) -> exp.Expression:
     """The expression converted to another type; NULL where it has no such value."""
-    return exp.TryCast(this=expression, to=_sql_type(type_).copy())
+    return exp.TryCast(this=expression, to=sql_type(type_).copy())
 
 
 def conversion(expression: exp.Expression, type_: Type) -> exp.Expression:
     """The expression converted to another type as Spark does it; NULL where Spark has no value."""
-    return exp.Cast(this=expression, to=_sql_type(type_).copy())
+    return exp.Cast(this=expression, to=sql_type(type_).copy())
 
 
 def is_conversion(expression: exp.Expression) -> bool:
@@ -70,17 +48,7 @@ def is_null_of_a_type(expression: exp.Expression) -> bool:
 
 def cast_type(expression: exp.Expression) -> Type:
     """The type that a cast converts to."""
-    return _of_sql(expression.args["to"])
-
-
-def type_name(type_: Type) -> str:
-    """The name of a type in DuckDB's SQL."""
-    return _name(type_)
-
-
-def type_named(name: str) -> Type:
-    """The type of that name in DuckDB's SQL; what it holds may be NULL."""
-    return _of_sql(exp.DataType.build(name, dialect="duckdb"))
+    return of_sql(expression.args["to"])
 
 
 def has_cast(source: Type, target: Type) -> bool:
@@ -158,49 +126,3 @@ def _whole_digits(source: Type) -> float:
 
 def _are_times(source: Type, target: Type) -> bool:
     return source.kind in _TIMES and target.kind in _TIMES
-
-
-@cache
-def _sql_type(type_: Type) -> exp.DataType:
-    return exp.DataType.build(_name(type_), dialect="duckdb")
-
-
-def _name(type_: Type) -> str:
-    match type_.kind:
-        case Kind.DECIMAL:
-            return f"DECIMAL({type_.precision}, {type_.scale})"
-        case Kind.ARRAY:
-            return f"{_name(type_.element.type)}[]"
-        case Kind.STRUCT:
-            return f"STRUCT({', '.join(f'{_quoted(c.name)} {_name(c.type)}' for c in type_.fields)})"
-        case Kind.MAP:
-            return f"MAP({_name(type_.key)}, {_name(type_.value.type)})"
-        case _:
-            return _NAMES[type_]
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _of_sql(sql: exp.DataType) -> Type:
-    """The type that a name in SQL stands for; what it holds may be NULL."""
-    if isinstance(sql.this, exp.Interval):
-        return Type.YEAR_MONTH_INTERVAL if sql == _sql_type(Type.YEAR_MONTH_INTERVAL) else Type.DAY_TIME_INTERVAL
-    if sql.this in _OF_NAMES:
-        return _OF_NAMES[sql.this]
-    parts = sql.expressions
-    if sql.this is exp.DataType.Type.DECIMAL:
-        return Type.decimal(*(int(part.this.this) for part in parts))
-    if sql.this is exp.DataType.Type.ARRAY:
-        return Type.array(_of_sql(parts[0]).or_null)
-    if sql.this is exp.DataType.Type.STRUCT:
-        return Type.struct(Column(part.name, _of_sql(part.args["kind"]), nullable=True) for part in parts)
-    if sql.this is exp.DataType.Type.MAP:
-        return Type.map(_of_sql(parts[0]), _of_sql(parts[1]).or_null)
-    raise UnsupportedError(f"the type {sql.sql(dialect='duckdb')} is not supported in a cast")
-
-
-_OF_NAMES = {_sql_type(type_).this: type_ for type_ in _NAMES if type_.kind not in _INTERVALS} | {
-    exp.DataType.Type.VARCHAR: Type.STRING
-}

@@ -10,8 +10,8 @@ from sqlglot import exp
 from deltic.circuit.expressions.lambdas import Bound, Fold, HigherOrder
 from deltic.circuit.expressions.text import show
 from deltic.circuit.expressions.trees import SAFE, Checked, column, operands_of
-from deltic.circuit.spark.function import function_of, is_call
 from deltic.errors import EvaluationError
+from deltic.functions.function import function_of, is_call
 
 _PLAIN: dict[type[exp.Expression], type[exp.Expression]] = {
     exp.SafeAdd: exp.Add,

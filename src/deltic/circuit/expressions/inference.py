@@ -15,7 +15,7 @@ from deltic.circuit.expressions.casts import (
     is_conversion,
     never_undefined,
 )
-from deltic.circuit.expressions.lambdas import Bound, Fold, HigherOrder, Mapped
+from deltic.circuit.expressions.lambdas import Bound, Fold, HigherOrder, Let, Mapped
 from deltic.circuit.expressions.literals import INTERVAL_UNITS, is_literal, is_literal_zero
 from deltic.circuit.expressions.text import show
 from deltic.circuit.expressions.trees import (
@@ -29,13 +29,15 @@ from deltic.circuit.expressions.trees import (
     Checked,
     operands_of,
 )
-from deltic.circuit.spark import function_of, is_call
-from deltic.circuit.types import Kind, Type, ValueType
-from deltic.circuit.types.value import MAX_PRECISION
 from deltic.errors import UnsupportedError
+from deltic.functions import function_of, is_call
+from deltic.values.types import Kind, Type, ValueType
+from deltic.values.types.value import MAX_PRECISION
 
 _INSTANTS = (Type.TIMESTAMP, Type.TIMESTAMP_NTZ)
 _INTERVALS = (Type.YEAR_MONTH_INTERVAL, Type.DAY_TIME_INTERVAL)
+_DIGITS = 18
+"""Decimals of so many digits are 64 bits."""
 Rule = Callable[[Any, Sequence[Type]], Type | None]
 T = TypeVar("T")
 
@@ -67,7 +69,11 @@ def type_of(expression: exp.Expression, types: Mapping[str, Type]) -> Type:
     """The type of an expression over columns of these types; raises as `infer` does."""
     if isinstance(expression, exp.Column):
         return types[expression.name]
-    operands = [type_of(child, types) for child in operands_of(expression)]
+    return type_over(expression, [type_of(child, types) for child in operands_of(expression)])
+
+
+def type_over(expression: exp.Expression, operands: Sequence[Type]) -> Type:
+    """The type of a node over operands of these types; raises as `infer` does."""
     return _result(expression, operands) or _refuse(expression, operands)
 
 
@@ -110,6 +116,16 @@ def _equality(node: exp.Expression, operands: Sequence[Type]) -> Type | None:
 
 def _order(node: exp.Expression, operands: Sequence[Type]) -> Type | None:
     return _equality(node, operands) if operands[0].is_ordered else None
+
+
+def is_listed(type_: Type, value: exp.Expression) -> bool:
+    """Whether IN may list a value, a constant, behind one of this type: those that are equal are the same 64 bits."""
+    is_exact = type_.is_integer or type_ in (Type.STRING, Type.DATE, *_INSTANTS)
+    return (is_exact or (type_.kind is Kind.DECIMAL and type_.precision <= _DIGITS)) and is_literal(value)
+
+
+def _among(node: exp.In, operands: Sequence[Type]) -> Type | None:
+    return Type.BOOLEAN if is_listed(operands[0], node.expressions[0]) else None
 
 
 def _case(node: exp.Case, operands: Sequence[Type]) -> Type | None:
@@ -206,10 +222,12 @@ _RULES: dict[type[exp.Expression], Rule] = {
     Bound: lambda node, operands: node.bound_type,
     Mapped: _mapped,
     Fold: _fold,
+    Let: lambda node, operands: operands[1],
     Checked: _one_type,
     exp.Paren: _one_type,
     exp.Coalesce: _one_type,
     exp.Case: _case,
+    exp.In: _among,
     exp.Least: _one_ordered_type,
     exp.Greatest: _one_ordered_type,
     exp.Neg: _negation,
@@ -230,7 +248,11 @@ def _may_be_null(node: exp.Expression, operands: Sequence[ValueType]) -> bool:
         return False
     if is_call(node):
         return function_of(node).may_be_null([operand.nullable for operand in operands])
-    if isinstance(node, Bound | HigherOrder):
+    if isinstance(node, Bound):
+        return not node.args.get("sure")
+    if isinstance(node, Let):
+        return operands[1].nullable
+    if isinstance(node, HigherOrder):
         return not isinstance(node, Mapped) or any(array.nullable for array in operands[:-1])
     if isinstance(node, exp.Coalesce):
         return all(operand.nullable for operand in operands)

@@ -12,13 +12,13 @@ from typing import Any, ClassVar
 from sqlglot import exp
 
 from deltic.circuit.expressions.casts import cast_type, null
-from deltic.circuit.types import Type
+from deltic.values.types import Type
 
 
 class Bound(exp.Expression, exp.Func):
-    """An element within a body: its name, and NULL of its type."""
+    """An element within a body: its name, and NULL of its type; `sure` where it is never NULL."""
 
-    arg_types: ClassVar[dict[str, bool]] = {"this": True, "expression": True}
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "expression": True, "sure": False}
 
     @property
     def row_key(self) -> str:
@@ -65,6 +65,10 @@ class Fold(HigherOrder):
     """
 
 
+class Let(HigherOrder):
+    """The body's value, where the one name stands for a value that is computed once."""
+
+
 def bound_key(name: str) -> str:
     """What a row calls an element of that name: no column has such a name."""
     return "\0" + name
@@ -75,9 +79,9 @@ def key_of(leaf: exp.Column | Bound) -> str:
     return leaf.row_key if isinstance(leaf, Bound) else leaf.name
 
 
-def bound(name: str, type_: Type) -> exp.Expression:
+def bound(name: str, type_: Type, *, sure: bool = False) -> exp.Expression:
     """An element of a type."""
-    return Bound(this=exp.Literal.string(name), expression=null(type_))
+    return Bound(this=exp.Literal.string(name), expression=null(type_), sure=exp.Boolean(this=True) if sure else None)
 
 
 def element_type(array: Type) -> Type:

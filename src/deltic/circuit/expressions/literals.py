@@ -10,7 +10,7 @@ from typing import Any
 from sqlglot import exp
 
 from deltic.circuit.expressions.casts import cast, cast_type
-from deltic.circuit.types import Kind, Type
+from deltic.values.types import Kind, Type
 
 INTERVAL_UNITS = {"MONTH": Type.YEAR_MONTH_INTERVAL, "MICROSECOND": Type.DAY_TIME_INTERVAL}
 """The units in which intervals are written."""

@@ -7,14 +7,15 @@ from functools import lru_cache
 from sqlglot import exp
 
 from deltic.circuit.expressions.trees import BITWISE, COMPARISONS, EQUALITIES
-from deltic.circuit.words import is_plain
+from deltic.depth import deep
+from deltic.values.words import is_plain
 
 # The operators from the loosest to the tightest, as DuckDB reads them; binary ones of one row associate to the left.
 _PRECEDENCE: tuple[tuple[type[exp.Expression], ...], ...] = (
     (exp.Or,),
     (exp.And,),
     (exp.Not,),
-    (*COMPARISONS, *EQUALITIES, exp.Is),
+    (*COMPARISONS, *EQUALITIES, exp.Is, exp.In),
     (*BITWISE, exp.BitwiseNot, exp.DPipe),
     (exp.Add, exp.Sub),
     (exp.Mul, exp.Div, exp.IntDiv, exp.Mod),
@@ -28,6 +29,7 @@ def show(expression: exp.Expression) -> str:
 
 
 @lru_cache(maxsize=65536)
+@deep
 def _show(expression: exp.Expression) -> str:
     copy = expression.copy()
     for node in reversed(list(copy.walk())):
@@ -46,7 +48,7 @@ def _binds_looser(node: exp.Expr, parent: exp.Expr) -> bool:
         return False
     if isinstance(parent, exp.Unary):
         return own <= outer or isinstance(parent, exp.BitwiseNot)
-    associates = node is parent.this and not isinstance(parent, (*COMPARISONS, *EQUALITIES, exp.Is))
+    associates = node is parent.this and not isinstance(parent, (*COMPARISONS, *EQUALITIES, exp.Is, exp.In))
     return own < outer or (own == outer and not associates)
 
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 from sqlglot import exp
 
 from deltic.circuit.expressions.lambdas import Bound, HigherOrder
-from deltic.circuit.types import Type
+from deltic.values.types import Type
 
 EQUALITIES: tuple[type[exp.Expression], ...] = (exp.NullSafeEQ, exp.NullSafeNEQ)
 COMPARISONS: tuple[type[exp.Expression], ...] = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
@@ -51,9 +51,15 @@ def checked(operation: exp.Expression) -> exp.Expression:
     return Checked(this=operation)
 
 
+class Part(exp.Column):
+    """A large expression while it is made a part of others: a column, with `checked` where the expression may fail."""
+
+    arg_types: ClassVar[dict[str, bool]] = {**exp.Column.arg_types, "checked": False}
+
+
 def is_checked(expression: exp.Expression) -> bool:
     """Whether the expression may be an error."""
-    return expression.find(Checked) is not None
+    return any(isinstance(node, Checked) or node.args.get("checked") for node in expression.find_all(Checked, Part))
 
 
 def column(name: str) -> exp.Column:
@@ -76,13 +82,13 @@ def conjunction(predicates: Sequence[exp.Expression]) -> exp.Expression:
     return balanced(exp.And, predicates)
 
 
-_FEW = 8
+FEW = 8
 """How many operands stand one below the other; more are as few levels deep as they can be."""
 
 
 def balanced(operator: type[exp.Expression], operands: Sequence[exp.Expression]) -> exp.Expression:
     """One or more operands of an operator that may be regrouped."""
-    if len(operands) <= _FEW:
+    if len(operands) <= FEW:
         return reduce(lambda left, right: operator(this=left, expression=right), operands)
     half = len(operands) // 2
     return operator(this=balanced(operator, operands[:half]), expression=balanced(operator, operands[half:]))
@@ -90,9 +96,14 @@ def balanced(operator: type[exp.Expression], operands: Sequence[exp.Expression])
 
 def conjuncts(predicate: exp.Expression) -> list[exp.Expression]:
     """The predicates, in their order, whose conjunction is this one, without parentheses around them."""
-    if isinstance(predicate, exp.And | exp.Paren):
-        return [part for side in operands_of(predicate) for part in conjuncts(side)]
-    return [predicate]
+    found, waiting = list[exp.Expression](), [predicate]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, exp.And | exp.Paren):
+            waiting += reversed(operands_of(part))
+        else:
+            found.append(part)
+    return found
 
 
 def columns_of(expression: exp.Expression) -> tuple[str, ...]:
@@ -106,10 +117,12 @@ def operands_of(expression: exp.Expression) -> list[exp.Expression]:
     """The expressions that a node applies to, in order.
 
     Those of CASE WHEN c1 THEN v1 … ELSE v END are c1, v1, …, v; without ELSE the last is left out. Of functions over
-    elements they are what the names stand for, and the body.
+    elements they are what the names stand for, and the body. The constants of IN are part of the node.
     """
     if isinstance(expression, exp.Interval | Bound):
         return []
+    if isinstance(expression, exp.In):
+        return [expression.this]
     if isinstance(expression, HigherOrder):
         return [*expression.given, expression.body]
     if isinstance(expression, exp.Case):

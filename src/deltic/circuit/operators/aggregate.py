@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from deltic.circuit.accumulators import ACCUMULATORS, Parameter
+from deltic.circuit.edges import EdgeType, ZSetType
 from deltic.circuit.operators.base import Operator
 from deltic.circuit.operators.changes import change_of, delta_of
-from deltic.circuit.types import Column, EdgeType, Schema, ZSetType
-from deltic.circuit.words import word
+from deltic.values.types import Column, Schema
+from deltic.values.words import word
 
 
 @dataclass(frozen=True)

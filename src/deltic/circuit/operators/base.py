@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, NoReturn
 
-from deltic.circuit.types import EdgeType, ZSetType
+from deltic.circuit.edges import EdgeType, ZSetType
 from deltic.errors import CircuitError
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from deltic.circuit.edges import EdgeType, ZSetType
 from deltic.circuit.operators.base import Operator
-from deltic.circuit.types import EdgeType, ZSetType
 
 
 def changes(operator: Operator, inputs: Sequence[EdgeType]) -> list[ZSetType]:

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+from deltic.circuit.edges import EdgeType, ZSetType
 from deltic.circuit.operators.base import Operator
 from deltic.circuit.operators.changes import changes
-from deltic.circuit.types import EdgeType, Schema, ZSetType
-from deltic.circuit.words import word
+from deltic.values.types import Schema
+from deltic.values.words import word
 
 if TYPE_CHECKING:
     from deltic.circuit.custom import CustomOperator

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from deltic.circuit.edges import EdgeType, ZSetType
 from deltic.circuit.operators.base import Clocked, Operator
-from deltic.circuit.types import EdgeType, Schema, ZSetType
-from deltic.circuit.words import word
+from deltic.values.types import Schema
+from deltic.values.words import word
 
 
 @dataclass(frozen=True)

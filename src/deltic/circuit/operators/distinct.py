@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from deltic.circuit.edges import EdgeType, ZSetType
 from deltic.circuit.operators.base import Operator
-from deltic.circuit.types import EdgeType, ZSetType
 
 
 @dataclass(frozen=True)

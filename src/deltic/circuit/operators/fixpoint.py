@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from deltic.circuit.edges import BundleType, EdgeType, ZSetType
 from deltic.circuit.operators.base import Operator
-from deltic.circuit.types import BundleType, EdgeType, Schema, ZSetType
-from deltic.circuit.words import word
+from deltic.values.types import Schema
+from deltic.values.words import word
 
 if TYPE_CHECKING:
     from deltic.circuit.graph import Circuit

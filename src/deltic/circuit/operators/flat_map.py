@@ -8,11 +8,12 @@ from typing import ClassVar
 
 from sqlglot import exp
 
+from deltic.circuit.edges import EdgeType, ZSetType
 from deltic.circuit.expressions import columns_of, show, type_of
 from deltic.circuit.generators import GENERATORS
 from deltic.circuit.operators.base import Operator
-from deltic.circuit.types import Column, EdgeType, Schema, ZSetType
-from deltic.circuit.words import word
+from deltic.values.types import Column, Schema
+from deltic.values.words import word
 
 
 @dataclass(frozen=True)

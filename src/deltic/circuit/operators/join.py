@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from deltic.circuit.edges import EdgeType, ZSetType
 from deltic.circuit.operators.base import Operator
 from deltic.circuit.operators.changes import change_of, changes
-from deltic.circuit.types import Column, EdgeType, Schema, ZSetType
+from deltic.values.types import Column, Schema
 
 
 @dataclass(frozen=True)

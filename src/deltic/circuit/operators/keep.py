@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from deltic.circuit.edges import EdgeType
 from deltic.circuit.operators.base import Operator
-from deltic.circuit.types import EdgeType
-from deltic.circuit.words import word
+from deltic.values.words import word
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,11 @@ from typing import ClassVar
 
 from sqlglot import exp
 
+from deltic.circuit.edges import EdgeType, ZSetType
 from deltic.circuit.expressions import columns_of, infer, show
 from deltic.circuit.operators.base import Operator
-from deltic.circuit.types import Column, EdgeType, Schema, Type, ZSetType
-from deltic.circuit.words import word
+from deltic.values.types import Column, Schema, Type
+from deltic.values.words import word
 
 
 @dataclass(frozen=True)
@@ -30,17 +31,18 @@ class Map(Operator):
     @classmethod
     def of_defined(cls, columns: Sequence[Column], expressions: Sequence[exp.Expression], source: Schema) -> Map:
         """The map of the rows of `source` with a value in each column that is not nullable; partial if need be."""
-        pairs = zip(columns, expressions, strict=True)
-        partial = any(not c.nullable and infer(e, source.value_types).nullable for c, e in pairs)
+        pairs, types = zip(columns, expressions, strict=True), source.value_types
+        partial = any(not c.nullable and infer(e, types).nullable for c, e in pairs)
         return cls(tuple(columns), tuple(expressions), partial)
 
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
         (source,) = self.zsets(inputs, 1)
+        types = source.schema.value_types
         for column, expression in zip(self.columns, self.expressions, strict=True):
             for name in columns_of(expression):
-                if name not in source.schema.names:
+                if name not in types:
                     self.refuse(f"column {name} of {show(expression)} is not in its input", inputs)
-            found = infer(expression, source.schema.value_types)
+            found = infer(expression, types)
             if found.type is not column.type or (found.nullable and not (column.nullable or self.partial)):
                 self.refuse(f"{show(expression)} is {found}, but column {column} is declared", inputs)
         kept = {e.name for e in self.expressions if isinstance(e, exp.Column)}

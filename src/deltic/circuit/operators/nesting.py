@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
+from deltic.circuit.edges import BundleType, EdgeType, ZSetType
 from deltic.circuit.operators.base import Operator
 from deltic.circuit.operators.fixpoint import Feedback, FixpointDelta, check_imports
 from deltic.circuit.operators.source import Constant, Source
 from deltic.circuit.operators.streams import Differentiate
-from deltic.circuit.types import BundleType, EdgeType, ZSetType
 
 if TYPE_CHECKING:
     from deltic.circuit.graph import Circuit

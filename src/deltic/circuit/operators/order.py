@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from deltic.circuit.types import ZSetType
-from deltic.circuit.words import word
+from deltic.circuit.edges import ZSetType
+from deltic.values.words import word
 
 if TYPE_CHECKING:
     from deltic.circuit.operators.base import Operator

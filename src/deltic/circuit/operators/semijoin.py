@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from deltic.circuit.edges import EdgeType, ZSetType
 from deltic.circuit.operators.base import Operator
 from deltic.circuit.operators.join import Join
-from deltic.circuit.types import EdgeType, ZSetType
 
 
 @dataclass(frozen=True)

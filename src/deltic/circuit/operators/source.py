@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from deltic.circuit.edges import EdgeType, ZSetType
 from deltic.circuit.operators.base import Operator
-from deltic.circuit.types import EdgeType, Schema, ZSetType
-from deltic.circuit.values.text import to_literal
-from deltic.circuit.words import word
+from deltic.values.text import to_literal
+from deltic.values.types import Schema
+from deltic.values.words import word
 
 
 @dataclass(frozen=True)

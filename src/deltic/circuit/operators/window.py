@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from deltic.circuit.edges import EdgeType, ZSetType
 from deltic.circuit.operators.base import Operator
-from deltic.circuit.types import EdgeType, Type, ZSetType
-from deltic.circuit.words import word
+from deltic.values.types import Type
+from deltic.values.words import word
 
 TIMESTAMPS = (Type.INT64, Type.UINT64, Type.DATE, Type.TIMESTAMP, Type.TIMESTAMP_NTZ)
 

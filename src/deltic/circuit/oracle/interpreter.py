@@ -9,12 +9,12 @@ from typing import Any
 
 from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
+from deltic.circuit.edges import ZSetType
 from deltic.circuit.graph import Circuit, Node
 from deltic.circuit.iterations import ITERATION_LIMIT, circle_error, computing_rules, limit_error, oscillation_error
 from deltic.circuit.oracle.memory import Memory, Time
 from deltic.circuit.oracle.pointwise import POINTWISE, Inputs, Rows, Value
 from deltic.circuit.oracle.windows import latest, recent
-from deltic.circuit.types import ZSetType
 from deltic.errors import UnsupportedError
 
 

@@ -8,8 +8,8 @@ from typing import Any
 from deltic.algebra.indexed import IndexedZSet
 from deltic.algebra.zset import ZSet
 from deltic.circuit.operators.order import Order
-from deltic.circuit.types import Schema
-from deltic.circuit.values import in_order
+from deltic.values import in_order
+from deltic.values.types import Schema
 
 Row = tuple[Any, ...]
 Rows = ZSet[Row]

@@ -8,7 +8,7 @@ from typing import Any
 
 from deltic.algebra.zset import ZSet
 from deltic.circuit.operators import Window
-from deltic.circuit.types import Schema
+from deltic.values.types import Schema
 
 Rows = ZSet[tuple[Any, ...]]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from deltic.circuit import operators as ops
 from deltic.circuit.reading.line import Line
-from deltic.circuit.types import Schema, Type
-from deltic.circuit.values.text import of_literal
+from deltic.values.text import of_literal
+from deltic.values.types import Schema, Type
 
 
 def read_constant(line: Line) -> ops.Constant:

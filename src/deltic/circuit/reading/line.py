@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from lark import Token
 from sqlglot import exp
 
+from deltic.circuit.edges import EdgeType, ZSetType
 from deltic.circuit.graph import Circuit
 from deltic.circuit.reading.places import Places
 from deltic.circuit.reading.scalars import parse_expression
-from deltic.circuit.types import EdgeType, ZSetType
-from deltic.circuit.words import unquoted
+from deltic.values.words import unquoted
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from typing import Any, get_args
 from sqlglot import exp
 
 from deltic.circuit import operators as ops
+from deltic.circuit.edges import ZSetType
 from deltic.circuit.expressions import column
 from deltic.circuit.operators.custom import Apply, Maintain, MaintainDelta
 from deltic.circuit.operators.fixpoint import RefreshPolicy
@@ -18,8 +19,8 @@ from deltic.circuit.operators.keep import Keep
 from deltic.circuit.reading.constants import read_constant
 from deltic.circuit.reading.line import Line
 from deltic.circuit.reading.scalars import split
-from deltic.circuit.types import Column, ZSetType
-from deltic.circuit.words import WRITTEN, unquoted, word
+from deltic.values.types import Column
+from deltic.values.words import WRITTEN, unquoted, word
 
 Reader = Callable[[Line], ops.Operator]
 _CONSTANT = r"'(?:[^']|'')*'|[^';()]+"

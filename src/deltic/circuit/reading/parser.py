@@ -10,7 +10,7 @@ from lark import Lark, Token, Tree, UnexpectedInput
 from deltic.circuit.graph import Circuit
 from deltic.circuit.reading.build import build_circuit
 from deltic.circuit.reading.places import Places
-from deltic.circuit.types import ValueType
+from deltic.values.types import ValueType
 
 _SHOWN = {
     "REF": "a node such as %3",

@@ -9,8 +9,8 @@ from functools import reduce
 import sqlglot
 from sqlglot import exp
 
-from deltic.circuit.expressions import Bound, Fold, Mapped, checked, columns_of, is_null, show
-from deltic.circuit.words import SYNTAX
+from deltic.circuit.expressions import Bound, Fold, Let, Mapped, checked, columns_of, is_null, show
+from deltic.values.words import SYNTAX
 
 _WORDS = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|(?<!\w)[^\W\d]\w*(?!\w*\s*\()""")
 _PARTS = {"this", "expression", "expressions", "to", "start", "length", "substr", "ifs", "true", "default", "unit"}
@@ -18,7 +18,8 @@ _PARTS = {"this", "expression", "expressions", "to", "start", "length", "substr"
 # What is written as a function and is none of the table.
 _NODES: dict[str, Callable[..., exp.Expression]] = {
     "CHECKED": checked,
-    "BOUND": lambda name, null: Bound(this=name, expression=null),
+    "BOUND": lambda name, null, sure=None: Bound(this=name, expression=null, sure=sure),
+    "LET": lambda *parts: Let(expressions=list(parts)),
     "MAPPED": lambda *parts: Mapped(expressions=list(parts)),
     "FOLD": lambda *parts: Fold(expressions=list(parts)),
 }

@@ -6,9 +6,10 @@ from typing import Any
 
 from lark import Token, Tree
 
+from deltic.circuit.edges import BundleType, EdgeType, ZSetType
 from deltic.circuit.reading.places import Places
-from deltic.circuit.types import BundleType, Column, EdgeType, Kind, Schema, Type, ValueType, ZSetType
-from deltic.circuit.words import unquoted
+from deltic.values.types import Column, Kind, Schema, Type, ValueType
+from deltic.values.words import unquoted
 
 _TYPES = {str(type_): type_ for type_ in Type.simple()}
 _KINDS = {kind.value: kind for kind in Kind}

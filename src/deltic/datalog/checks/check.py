@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from deltic.circuit.types import ZSetType
+from deltic.circuit.edges import ZSetType
 from deltic.datalog.checks.checked import CheckedProgram, Directive, Relation
 from deltic.datalog.checks.declarations import Signatures, check_declarations, signature_of
 from deltic.datalog.checks.directives import check_directives, limits_of

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from deltic.circuit.types import Schema, Type, ZSetType
+from deltic.circuit.edges import ZSetType
 from deltic.datalog.syntax.expressions import Expression, Variable
 from deltic.datalog.syntax.formulas import Atom, Formula
 from deltic.datalog.syntax.source import Span
 from deltic.errors import Diagnostic
+from deltic.values.types import Schema, Type
 
 if TYPE_CHECKING:
     from deltic.circuit.custom import CustomOperator, OfPython
@@ -33,7 +34,7 @@ class Relation:
     demand: bool | None = None
     """Whether only those rows are derived that other rules ask for: as declared, None where nothing was."""
     structures: Mapping[str, str] = field(default_factory=dict)
-    """The families of the attributes that are structures, see `deltic.circuit.spark.structures`."""
+    """The families of the attributes that are structures, see `deltic.datalog.souffle.functions.structures`."""
     records: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """The names of the fields of the record types among these, and of those that they are made of."""
     choices: tuple[tuple[str, ...], ...] = ()

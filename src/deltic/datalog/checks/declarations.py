@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from deltic.circuit.edges import ZSetType
 from deltic.circuit.tables import WEIGHT
-from deltic.circuit.types import Column, Schema, ZSetType
 from deltic.datalog.checks.kinds import Base, Structure, seen, sized, stored
 from deltic.datalog.checks.type_names import Findings, TypeTable
 from deltic.datalog.syntax.program import Attribute, Declaration
 from deltic.datalog.syntax.source import Span
 from deltic.errors import did_you_mean
+from deltic.values.types import Column, Schema
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from typing import Literal
 
 from deltic.circuit.accumulators import ACCUMULATORS, Accumulator
 from deltic.circuit.accumulators.own import Own
-from deltic.circuit.types import Type
 from deltic.datalog.checks.kinds import ANY, BASE_TYPES, INTEGER, NUMERIC, Base, Types, seen
+from deltic.values.types import Type
 
 SAME: Literal["same"] = "same"
 ORDERED: Literal["ordered"] = "ordered"

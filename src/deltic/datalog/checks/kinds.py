@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from deltic.circuit.spark.structures import KINDS, LETTERS
-from deltic.circuit.types import Type
+from deltic.datalog.souffle.functions.structures import KINDS, LETTERS
+from deltic.values.types import Type
 
 BASE_TYPES = {"number": Type.INT64, "unsigned": Type.UINT64, "float": Type.FLOAT64, "symbol": Type.STRING}
 
@@ -32,7 +32,7 @@ class Structure:
         return "" in self.branches
 
     def shape(self, branch: str) -> str:
-        """The form of the values of a branch, see `deltic.circuit.spark.structures`."""
+        """The form of the values of a branch, see `deltic.datalog.souffle.functions.structures`."""
         letters = "".join(_LETTERS.get(self._sized(type_), ".") for _, type_ in self.branches[branch])
         return f"[{letters}]" if not branch else f"${branch}({letters})" if letters else f"${branch}"
 
@@ -47,7 +47,7 @@ class Structure:
 
     @property
     def family(self) -> str:
-        """The type with those that it is made of, as `deltic.circuit.spark.structures` reads it."""
+        """The type with those that it is made of, as `deltic.datalog.souffle.functions.structures` reads it."""
         return ";".join(f"{member.name}={member._definition()}" for member in self.members)
 
     def _definition(self) -> str:

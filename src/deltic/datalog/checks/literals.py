@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from deltic.circuit.types import Type
-from deltic.circuit.values.numbers import round_float
 from deltic.datalog.checks.kinds import NAMES
 from deltic.datalog.checks.type_names import Findings
+from deltic.datalog.souffle.functions.ecmascript import PatternError, pattern_of
 from deltic.datalog.syntax.expressions import (
     Expression,
     FloatLiteral,
@@ -18,6 +17,8 @@ from deltic.datalog.syntax.expressions import (
     subexpressions,
 )
 from deltic.datalog.syntax.formulas import Formula, Negation, Test, expressions_of
+from deltic.values.numbers import round_float
+from deltic.values.types import Type
 
 
 def check_literals(
@@ -52,8 +53,6 @@ def _check_range(literal: NumberLiteral | UnsignedLiteral, type_: Type, findings
 
 def _check_pattern(pattern: StringLiteral, warnings: Findings) -> None:
     """With a pattern that is none `match` is undefined, as where it comes with the data."""
-    from deltic.circuit.spark.ecmascript import PatternError, pattern_of
-
     try:
         pattern_of(pattern.value)
     except PatternError as error:

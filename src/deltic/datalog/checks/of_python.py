@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from deltic.circuit.types import Schema, ZSetType
+from deltic.circuit.edges import ZSetType
 from deltic.datalog.checks.checked import Application
 from deltic.datalog.checks.declarations import Signatures, unknown_relation
 from deltic.datalog.checks.kinds import seen
@@ -20,6 +20,7 @@ from deltic.datalog.syntax.expressions import AGGREGATE, FUNCTOR, transform
 from deltic.datalog.syntax.formulas import Aggregate, Applied, Atom
 from deltic.datalog.syntax.program import Clause, Item, Subsumption
 from deltic.errors import did_you_mean
+from deltic.values.types import Schema
 
 if TYPE_CHECKING:
     from deltic.circuit.custom import CustomAggregate, CustomOperator, OfPython

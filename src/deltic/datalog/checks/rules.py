@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from deltic.circuit.types import Type
 from deltic.datalog.checks.aggregates import name_aggregates
 from deltic.datalog.checks.anonymous_records import compare_fields
 from deltic.datalog.checks.atoms import check_atoms, check_wildcards
@@ -25,6 +24,7 @@ from deltic.datalog.syntax.expressions import Apply, Call, Cast, Expression, Pac
 from deltic.datalog.syntax.formulas import Aggregation, Atom, Formula, Negation, with_expressions, with_inner
 from deltic.datalog.syntax.program import Clause
 from deltic.datalog.syntax.source import Span
+from deltic.values.types import Type
 
 KeyT = TypeVar("KeyT", str, Span)
 

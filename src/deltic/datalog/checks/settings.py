@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from deltic.circuit.types import ZSetType
+from deltic.circuit.edges import ZSetType
 from deltic.datalog.checks.checked import Rule
 from deltic.datalog.checks.type_names import Findings
 from deltic.datalog.syntax.formulas import Atom, bare, with_inner

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from deltic.circuit.types import Type
 from deltic.datalog.checks.declarations import Signatures
 from deltic.datalog.checks.functors import (
     AGGREGATES,
@@ -37,6 +36,7 @@ from deltic.datalog.syntax.expressions import (
 from deltic.datalog.syntax.formulas import Aggregation, Atom, Comparison, Existential, Formula, Negation, Test
 from deltic.datalog.syntax.source import Span
 from deltic.errors import count_of, did_you_mean
+from deltic.values.types import Type
 
 _LITERALS: dict[type[Expression], Types] = {
     NumberLiteral: NUMERIC,

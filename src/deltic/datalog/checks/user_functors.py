@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeGuard
 
-from deltic.circuit.types import Type
 from deltic.datalog.checks.functors import Profile
 from deltic.datalog.checks.kinds import Base, phrase, seen, stored
 from deltic.datalog.checks.type_names import Findings, TypeTable
 from deltic.datalog.syntax.expressions import FUNCTOR, TypeName
 from deltic.datalog.syntax.program import FunctorDeclaration
+from deltic.values.types import Type
 
 if TYPE_CHECKING:
     from deltic.circuit.custom import OfPython

@@ -15,7 +15,7 @@ from deltic.datalog.ddlog.definitions import constructor_definitions
 from deltic.datalog.ddlog.depth import deep
 from deltic.datalog.ddlog.functions import check_expression, check_function
 from deltic.datalog.ddlog.inference import Inference
-from deltic.datalog.ddlog.modules import Module, load
+from deltic.datalog.ddlog.modules import Module, Text, load, within
 from deltic.datalog.ddlog.rules import check_index, check_rule
 from deltic.datalog.syntax.source import in_order
 from deltic.errors import Diagnostic, ProgramError, did_you_mean
@@ -38,10 +38,17 @@ def check(
     """
     with deep():
         try:
-            return _checked(load(text, file, directories), functions or {})
+            return _checked(load(Text(text, file), within(directories)), functions or {})
         except RecursionError:
             message = "the program is nested too deeply"
             raise ProgramError([Diagnostic(message, file, hint="compute parts of expressions as variables")]) from None
+
+
+def check_again(program: c.Program) -> c.Checked:
+    """The program of data that come from another process."""
+    with deep():
+        texts = dict(program.texts)
+        return _checked(load(texts[""], texts.get), program.functions)
 
 
 def _checked(modules: Sequence[Module], functions: Mapping[str, Callable[..., Any]]) -> c.Checked:
@@ -93,16 +100,18 @@ def _relation(declarations: Declarations, entry: RelationEntry, findings: list[D
         findings += inference.findings
     told = [a.value.value for a in item.attributes if a.name == "original" and isinstance(a.value, s.StringLiteral)]
     original = told[0] if told else None
-    return c.Relation(
-        entry.name, entry.record, item.role, item.semantics, key, item.span, original, is_made=item.is_made
-    )
+    return c.Relation(entry.name, entry.record, item.role, item.semantics, key, item.span, original)
 
 
 def _streams(relations: Mapping[str, c.Relation], rule: c.Rule) -> Iterator[Diagnostic]:
     """What derives from a stream goes with the transaction as its records do, so that it is a stream too."""
-    atoms = [clause for clause in rule.body if isinstance(clause, c.Match | c.Absent)]
+    atoms, of_stream = [clause for clause in rule.body if isinstance(clause, c.Match | c.Absent)], False
     for atom in atoms:
         is_stream = relations[atom.relation].semantics == "stream"
+        of_stream |= is_stream and not atom.differentiated
+        if of_stream and isinstance(atom, c.Absent):
+            told = "`not` is for relations, and the records of a stream before it or in it go"
+            yield atom.span.error(told, "differentiate the stream: `S'(...)`")
         if atom.differentiated and not is_stream:
             told = f"`'` is what is new of a stream, and {atom.relation} is a {relations[atom.relation].semantics}"
             yield atom.span.error(told, f"declare it as a stream, or read `{atom.relation}`")

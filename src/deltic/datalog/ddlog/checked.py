@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from deltic.datalog.ddlog import core
 from deltic.datalog.ddlog.core import Expression, Pattern
+from deltic.datalog.ddlog.modules import Text
 from deltic.datalog.ddlog.syntax import Role, Semantics
 from deltic.datalog.ddlog.types import Named, Type, substitute
 from deltic.datalog.syntax.expressions import nodes_in
@@ -38,10 +39,7 @@ class PrimaryKey:
 
 @dataclass(frozen=True)
 class Relation:
-    """A relation. Its name is in full (`module::R`); records are of type `record`, which may be a reference.
-
-    One that `is_made` stands for the inner work of a transformer, and may depend on itself through groups.
-    """
+    """A relation. Its name is in full (`module::R`); records are of type `record`, which may be a reference."""
 
     name: str
     record: Type
@@ -50,7 +48,6 @@ class Relation:
     key: PrimaryKey | None
     span: Span
     original: str | None = None
-    is_made: bool = False
 
 
 @dataclass(frozen=True)
@@ -174,6 +171,18 @@ class Index:
 
 
 @dataclass(frozen=True)
+class Program:
+    """A program as data: its own modules by their paths, "" for the program itself, and the functions of extern ones.
+
+    The `fingerprint` tells programs apart.
+    """
+
+    fingerprint: str
+    texts: tuple[tuple[str, Text], ...] = field(repr=False, compare=False)
+    functions: Mapping[str, Callable[..., Any]] = field(repr=False, compare=False)
+
+
+@dataclass(frozen=True)
 class Checked:
     """A whole program, in the order of its modules (libraries first) and of its text."""
 
@@ -207,8 +216,8 @@ class Functions(Protocol):
     """The functions of a program, as Python."""
 
     @property
-    def fingerprint(self) -> str:
-        """What tells programs apart, with the functions of Python that they call."""
+    def program(self) -> Program:
+        """The program that they are of."""
         ...
 
     def expression(self, expression: core.Expression, names: Sequence[str]) -> Callable[..., Any]:

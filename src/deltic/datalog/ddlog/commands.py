@@ -101,8 +101,13 @@ class _Parser:
         if argument is None:
             raise RecordError(f"there is no command `{word}`", self._start if kind == "word" else offset)
         if word != "echo":
-            self._reader.take(";")
+            self._end()
         return Plain(word, argument, self._span())
+
+    def _end(self) -> None:
+        """`;`, which may be missing behind the last command."""
+        if self._rest():
+            self._reader.take(";")
 
     def _argument(self, word: str) -> str | None:
         """What stands behind a word; None for no command."""
@@ -120,11 +125,9 @@ class _Parser:
         if word == "profile":
             return self._profile()
         if word == "echo":
-            end = self._source.text.find(";", reader.offset)
-            if end < 0:
-                raise RecordError("`;` is missing behind this text")
-            text, reader.offset = self._source.text[reader.offset : end], end + 1
-            return text.lstrip()
+            text, end, _ = self._source.text[reader.offset :].partition(";")
+            reader.offset += len(text) + len(end)
+            return text.lstrip() if end else text.strip()
         return None
 
     def _whole_number(self, least: int | None) -> int:
@@ -149,7 +152,7 @@ class _Parser:
             self._start = self._reader.offset - len(word)
             found.append(self._update(word))
         else:
-            self._reader.take(";")
+            self._end()
         self._start = first
         return Updates(tuple(found), self._span())
 
@@ -173,5 +176,5 @@ class _Parser:
         found = self._reader.record()
         if not isinstance(found, Made):
             raise RecordError("an index with arguments is missing here", self._start)
-        self._reader.take(";")
+        self._end()
         return QueryIndex(found.name, found, self._span())

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from deltic.circuit.python import digest, fingerprint
 from deltic.datalog.ddlog import core, emit_calls, emit_control, emit_terms, runtime, texts
 from deltic.datalog.ddlog import syntax as s
+from deltic.datalog.ddlog.checked import Program
 from deltic.datalog.ddlog.declarations import Declarations, Signature
 from deltic.datalog.ddlog.definitions import type_definitions
 from deltic.datalog.ddlog.depth import deep
@@ -63,17 +65,17 @@ class Compiler:
 
     # --- what lowering asks for
 
-    @property
-    def fingerprint(self) -> str:
-        """What tells programs apart: all that their modules say, and the functions of Python behind extern ones."""
-        own = [module.syntax.items for module in self.declarations.modules if not module.is_library]
-        texts = dict.fromkeys(item.span.source.text for items in own for item in items)
-        externs = {
-            name: fingerprint(self.given[plain])
+    @cached_property
+    def program(self) -> Program:
+        """What all of its modules say, and the functions of Python behind extern ones."""
+        texts = tuple((m.path, m.text) for m in self.declarations.modules if not m.is_library)
+        functions = {
+            plain: self.given[plain]
             for name, signatures in self.declarations.functions.entries.items()
             if (plain := _python_name(name)) in self.given and any(s.declaration.body is None for s in signatures)
         }
-        return digest((*texts, *map(str, sorted(externs.items()))))
+        told = sorted((name, fingerprint(function)) for name, function in functions.items())
+        return Program(digest((*(f"{path}:{text.text}" for path, text in texts), *map(str, told))), texts, functions)
 
     def expression(self, expression: core.Expression, names: Sequence[str]) -> Callable[..., Any]:
         """A function of the values of `names` that gives the expression's value."""
@@ -111,7 +113,11 @@ class Compiler:
     # --- what emitted code names
 
     def constructor(self, constructor: Constructor, *, empty: bool = False) -> str:
-        """The name of a constructor, or of the structure that it makes of nothing."""
+        """The name of a constructor, or of the structure that it makes of nothing.
+
+        One of an expression of another process is the program's own of that name.
+        """
+        constructor = self.declarations.constructors.entries[constructor.name].constructor
         number = self._numbers.setdefault(constructor.name, len(self._numbers))
         name = f"{'E' if empty else 'C'}{number}_{_plain(constructor.name)}"
         self._namespace[name] = Struct(constructor, ()) if empty else constructor

@@ -39,6 +39,7 @@ _BUILT_IN: Mapping[str, Type] = {
 # Constructors that functions of Python make values with.
 _KNOWN_CONSTRUCTORS = {constructor.name: constructor for constructor in (*OPTION, *RESULT)}
 _REFERENCE = "ddlog_std::Ref"
+_SIGNED = (8, 16, 32, 64, 128)
 # What loops give of the library's collections, over their parameters.
 _COLLECTIONS = frozenset({"ddlog_std::Vec", "ddlog_std::Set", "hashset::HashSet", "tinyset::Set64"})
 
@@ -199,6 +200,9 @@ class Declarations:
         """The type that a mention means; what is wrong is reported, and `BROKEN` stands for it."""
         match mention:
             case s.WidthType():
+                if mention.kind == "signed" and mention.width not in _SIGNED:
+                    told = f"there is no `signed<{mention.width}>`"
+                    self.report(mention.span, told, "signed numbers have 8, 16, 32, 64 or 128 bits")
                 return (Bit if mention.kind == "bit" else Signed)(mention.width)
             case s.TupleType():
                 return Tuple(tuple(self.type(item, module, variables) for item in mention.items))

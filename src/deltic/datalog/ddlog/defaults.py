@@ -17,9 +17,18 @@ _EMPTY = {
     "tinyset::Set64": Set(),
 }
 
+# Of what stands for a text, where "" is none.
+_FIRST = {
+    "time::Time": "00:00:00.000000000",
+    "time::Date": "1970-01-01",
+    "time::TzDateTime": "1970-01-01T00:00:00+00:00",
+}
+
 
 def default_of(type_: t.Type, types: Mapping[str, TypeDefinition]) -> Any:
     """The value of a type that stands for none: zero, nothing, or the first constructor of such values."""
+    if isinstance(type_, t.Named) and type_.name in _FIRST:
+        return _FIRST[type_.name]
     type_ = t.content(type_)
     match type_:
         case t.Bool():

@@ -138,7 +138,7 @@ class Emitter:
             if place.name in self._parts:
                 whole, path = self._parts[place.name]
                 told = ", ".join(map(str, path))
-                self.store(whole, f"with_path({self.value(whole)}, ({told},), {name})")
+                self.store(whole, f"with_path({self.value(whole)}, ({told},), {name})" if path else name)
         elif isinstance(place, core.FieldOf | core.SharedField):
             owner = self.kept(self.value(place.of))
             self.store(place.of, f"with_item({owner}, {self.offset(place, owner)}, {value})")
@@ -206,10 +206,13 @@ class Emitter:
                 self.line(f"{name_of(name)} = {path}")
 
     def remember_parts(self, subject: core.Expression, pattern: core.Pattern, path: Path = ()) -> None:
-        """Variables of a pattern are parts of the place that is matched."""
+        """Variables of a pattern are the place that is matched, or parts of it."""
         match pattern:
-            case core.Bind() | core.As() if path:
+            case core.Bind():
                 self._parts[pattern.name] = subject, path
+            case core.As():
+                self._parts[pattern.name] = subject, path
+                self.remember_parts(subject, pattern.pattern, path)
             case core.Parts():
                 shift = 0 if pattern.constructor is None else 1
                 for place, part in enumerate(pattern.parts):

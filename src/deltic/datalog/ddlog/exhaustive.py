@@ -1,4 +1,4 @@
-"""Whether the cases of a `match` cover all values: Maranget's usefulness of a last case that would be `_`.
+"""Whether the cases of a `match` cover all values, and each some that those before it do not: Maranget's usefulness.
 
 A value that no case covers is told by an example: its constructors as far as they matter, `_` for the rest.
 """
@@ -20,13 +20,17 @@ Head = Constructor | bool | None
 
 
 def check_patterns(declarations: Declarations, expression: core.Expression) -> Iterator[Diagnostic]:
-    """Findings for each `match`, assignment and loop in an expression whose patterns do not cover all values."""
+    """Findings for each `match`, assignment and loop in an expression whose patterns leave values, or cover none."""
     for node in nodes_in(expression):
         if isinstance(node, core.MatchOn):
             rows, type_ = [(pattern,) for pattern, _ in node.cases], node.subject.type
             if missing := uncovered(declarations, rows, (type_,)):
                 told = f"no case of this `match` covers `{missing[0]}`"
                 yield node.span.error(told, f"add a case for it, or `_ -> ...` at the end: a `{type_}` has all cases")
+            for place, (pattern, _) in enumerate(node.cases):
+                # What a `match` of statements ends with has no place of its own.
+                if pattern.span != node.span and not is_useful(declarations, rows[:place], (pattern,), (type_,)):
+                    yield pattern.span.error("the cases before this one cover all that it covers", "remove it")
         elif isinstance(node, core.AssignTo | core.ForEach):
             pattern = node.target if isinstance(node, core.AssignTo) else node.pattern
             if missing := uncovered(declarations, [(pattern,)], (pattern.type,)):
@@ -49,6 +53,29 @@ def uncovered(declarations: Declarations, rows: Sequence[Row], types: tuple[Type
         return None
     rest = uncovered(declarations, [tuple(rest) for first, *rest in rows if _is_any(first)], types[1:])
     return None if rest is None else ("_", *rest)
+
+
+def is_useful(declarations: Declarations, rows: Sequence[Row], row: Row, types: tuple[Type, ...]) -> bool:
+    """Whether a row of patterns covers values of these types that no one of `rows` covers."""
+    if not types:
+        return not rows
+    first, rest = _inside(row[0]), row[1:]
+    rows = [(_inside(each), *others) for each, *others in rows]
+    if not (_is_any(first) or _has_head(first)):
+        same = [tuple(others) for each, *others in rows if _is_any(each) or _is_same(each, first)]
+        return is_useful(declarations, same, rest, types[1:])
+    signature = _signature(declarations, content(types[0])) if any(_has_head(r[0]) for r in (row, *rows)) else ()
+    for head, fields in signature:
+        for own in _specialised([(first, *rest)], head, len(fields)):
+            if is_useful(declarations, [*_specialised(rows, head, len(fields))], own, (*fields, *types[1:])):
+                return True
+    others = [tuple(others) for each, *others in rows if _is_any(each)]
+    return not signature and is_useful(declarations, others, rest, types[1:])
+
+
+def _is_same(one: core.Pattern, other: core.Pattern) -> bool:
+    """Whether both say one value."""
+    return _value(one) is not None and _value(one) == _value(other)
 
 
 def _signature(declarations: Declarations, type_: Type) -> tuple[tuple[Head, tuple[Type, ...]], ...]:

@@ -10,7 +10,7 @@ from deltic.datalog.ddlog import core
 from deltic.datalog.ddlog import syntax as s
 from deltic.datalog.ddlog.declarations import ConstructorEntry
 from deltic.datalog.ddlog.inference import Inference
-from deltic.datalog.ddlog.types import BOOL, BROKEN, REFERENCES, Named, Tuple, Type
+from deltic.datalog.ddlog.types import BROKEN, REFERENCES, Named, Tuple, Type
 from deltic.datalog.ddlog.unification import Unknown, resolve
 from deltic.datalog.syntax.expressions import Node, nodes_in
 from deltic.errors import did_you_mean
@@ -24,13 +24,12 @@ Mode = Literal["new", "place", "rule"]
 
 @dataclass
 class PatternOf:
-    """A pattern on its way: what it binds so far, and what is asked of these by names that it repeats."""
+    """A pattern on its way, and what it binds so far."""
 
     inference: Inference
     mode: Mode
     mutable: bool = False
     bound: set[str] = field(default_factory=set)
-    asked: list[tuple[str, Type, s.Expression]] = field(default_factory=list)
 
     def of(self, node: s.Expression, type_: Type) -> Build:
         """The pattern for a value of a type."""
@@ -75,7 +74,7 @@ class PatternOf:
     def _new(self, node: s.Expression, name: str, type_: Type) -> Build:
         if name in self.bound:
             self.inference.report(node.span, f"this pattern declares `{name}` twice", "rename one of them")
-        elif isinstance(node, s.Declaration) and self.inference.local(name):
+        elif isinstance(node, s.Declaration) and self.inference.is_fixed(name):
             self.inference.report(node.span, f"there is a variable `{name}` already", "rename one of them")
         unique = self.declare(name, type_)
         return lambda: core.Bind(self.inference.known(type_), unique, span=node.span)
@@ -127,30 +126,15 @@ class PatternOf:
         return self._parts(node, own, entry, parts)
 
     def _equal(self, node: s.Expression, type_: Type) -> Build:
-        """The value of an expression. One that names what the same pattern binds is asked for behind it."""
+        """The value of an expression, over what is known before the pattern."""
         if self.mode == "place":
             hint = "assign to a variable, a field of one, or a pattern of these"
             self.inference.report(node.span, "this is no place for a value", hint)
         typed = self.inference.expect(node, type_)
-        names = {part.name for part in nodes_in(node) if isinstance(part, s.Name)}
-        if names & self.bound:
-            unique = self.inference.unique("__same")
-            self.asked.append((unique, type_, node))
-            return lambda: core.Bind(self.inference.known(type_), unique, span=node.span)
+        for name in self.bound & {part.name for part in nodes_in(node) if isinstance(part, s.Name)}:
+            told = f"`{name}` is bound in this pattern, and cannot be used in it"
+            self.inference.report(node.span, told, f"give this another name, and ask for `{name} == ...` behind it")
         return lambda: core.Equal(self.inference.known(type_), typed.build(), span=node.span)
-
-    def conditions(self) -> list[Callable[[], core.Expression]]:
-        """What is asked behind the pattern: that repeated names have the same values."""
-        return [self._condition(*asked) for asked in self.asked]
-
-    def _condition(self, name: str, type_: Type, node: s.Expression) -> Callable[[], core.Expression]:
-        typed = self.inference.expect(node, type_)
-
-        def build() -> core.Expression:
-            variable = core.Variable(self.inference.known(type_), name, span=node.span)
-            return core.Operation(BOOL, "==", (variable, typed.build()), span=node.span)
-
-        return build
 
 
 def find_constructor(inference: Inference, node: s.Construct) -> ConstructorEntry | None:

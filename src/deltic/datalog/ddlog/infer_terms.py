@@ -57,8 +57,7 @@ def _integer(inference: Inference, node: s.IntLiteral, value: int) -> Typed:
     if node.width:
         type_ = Signed(node.width) if node.signed else Bit(node.width)
     else:
-        kind: Kind = "bits" if node.based else "number"
-        type_ = inference.number(Unknown(kind))
+        type_ = inference.number(Unknown("number"))
 
     def build() -> core.Expression:
         known = inference.known(type_)
@@ -375,7 +374,7 @@ def _castable(from_: Type, to: Type) -> bool:
         case (BigInt() | Float() | Double(), _) | (_, BigInt() | Float() | Double()):
             return is_number(from_) and is_number(to)
         case _:
-            return (is_number(from_) and type(from_) is type(to)) or from_ == to
+            return is_number(from_) and type(from_) is type(to)
 
 
 @infers(s.Field)

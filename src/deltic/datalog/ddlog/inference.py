@@ -80,6 +80,10 @@ class Inference:
         """The variable that a name means here."""
         return next((scope[name] for scope in reversed(self._scopes) if name in scope), None)
 
+    def is_fixed(self, name: str) -> bool:
+        """Whether a name means a parameter of the function or a variable of the rule, unless a block has its own."""
+        return self.local(name) is not None and self.local(name) is self._scopes[0].get(name)
+
     def locals(self) -> list[str]:
         """The names of the variables that are known here."""
         return [name for scope in self._scopes for name in scope]

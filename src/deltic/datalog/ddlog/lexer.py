@@ -40,7 +40,6 @@ class Token:
     value: int | float = 0
     width: int | None = None
     signed: bool = False
-    based: bool = False
     parts: tuple[str | tuple[Token, ...], ...] = ()
 
 
@@ -48,7 +47,7 @@ _SPACE = re.compile(r"(?:\s+|//[^\n]*)+")
 _COMMENT_MARK = re.compile(r"/\*|\*/")
 _NAME = re.compile(r"[A-Za-z_]\w*(?:::[A-Za-z_]\w*)*", re.ASCII)
 _BASED = re.compile(r"([0-9][0-9_]*)?'(s?)(?:d(-?[0-9_]+)|h([0-9a-fA-F_]+)|o([0-7_]+)|b([01_]+))(?!\w)", re.ASCII)
-_REAL = re.compile(r"(?:(32|64)'f)?([0-9]+\.[0-9]+(?:[eE][+-]?[0-9]+)?)", re.ASCII)
+_REAL = re.compile(r"(?:(32|64)'f)?([0-9]+(?:\.[0-9]+(?:[eE][+-]?[0-9]+)?|[eE][+-]?[0-9]+))(?!\w)", re.ASCII)
 _PREFIXED = re.compile(r"0(?:x([0-9a-fA-F_]+)|o([0-7_]+)|b([01_]+))(?!\w)", re.ASCII)
 _DECIMAL = re.compile(r"[0-9][0-9_]*(?!\w)", re.ASCII)
 _TYPE_VARIABLE = re.compile(r"'([A-Z]\w*)", re.ASCII)
@@ -139,7 +138,7 @@ class _Lexer:
         if based := _BASED.match(text, start):
             width, signed, *digits = based.groups()
             value = _of_digits(digits)
-            return Token(INT, based[0], start, based.end(), value, int(width) if width else None, bool(signed), True)
+            return Token(INT, based[0], start, based.end(), value, int(width) if width else None, bool(signed))
         if prefixed := _PREFIXED.match(text, start):
             return Token(INT, prefixed[0], start, prefixed.end(), _of_digits([None, *prefixed.groups()]))
         if decimal := _DECIMAL.match(text, start):

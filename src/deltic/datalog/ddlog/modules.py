@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
@@ -24,10 +24,23 @@ EntryT = TypeVar("EntryT")
 
 
 @dataclass(frozen=True)
+class Text:
+    """What a module says, and the file that says it."""
+
+    text: str = field(repr=False)
+    file: str
+
+
+Find = Callable[[str], Text | None]
+"""The module of a path that is the program's own; None where there is none."""
+
+
+@dataclass(frozen=True)
 class Module:
     """A module by its path, which is empty for the program itself, and the modules that it sees by which names."""
 
     path: str
+    text: Text
     syntax: s.Module = field(repr=False)
     imports: tuple[tuple[str, str | None], ...]
     is_library: bool
@@ -37,24 +50,39 @@ class Module:
         return f"{self.path}::{name}" if self.path else name
 
 
-def load(text: str, file: str, directories: Sequence[Path]) -> list[Module]:
+def load(text: Text, find: Find) -> list[Module]:
     """The program and all modules that it needs, each after those that it imports where these are no circle.
 
     Raises ProgramError where a module cannot be read, or is nowhere.
     """
-    loader = _Loader(directories)
+    loader = _Loader(find)
     for name in PRELUDE:
         if _library_module(name) is not None:
             loader.load(name, None)
-    loader.add("", parse(text, file), is_library=False)
+    loader.add("", text, parse(text.text, text.file), is_library=False)
     return list(loader.modules.values())
+
+
+def within(directories: Sequence[Path]) -> Find:
+    """Modules by their files, which are sought in these directories, in that order."""
+
+    def find(path: str) -> Text | None:
+        files = (directory / _place(path) for directory in directories)
+        file = next((file for file in files if file.is_file()), None)
+        return None if file is None else Text(file.read_text(encoding="utf-8"), str(file))
+
+    return find
+
+
+def _place(path: str) -> Path:
+    return Path(*path.split("::")).with_suffix(".dl")
 
 
 class _Loader:
     """Modules by their paths."""
 
-    def __init__(self, directories: Sequence[Path]) -> None:
-        self.directories = directories
+    def __init__(self, find: Find) -> None:
+        self.find = find
         self.modules: dict[str, Module] = {}
         self.pending: set[str] = set()
 
@@ -62,11 +90,11 @@ class _Loader:
         """Have a module that is imported."""
         if path in self.modules or path in self.pending:
             return
-        syntax, is_library = self._found(path, wanted)
+        text, syntax, is_library = self._found(path, wanted)
         self.pending.add(path)
-        self.add(path, syntax, is_library)
+        self.add(path, text, syntax, is_library)
 
-    def add(self, path: str, module: s.Module, is_library: bool) -> None:
+    def add(self, path: str, text: Text, module: s.Module, is_library: bool) -> None:
         """Have a module, and before it what it imports."""
         imports = [item for item in module.items if isinstance(item, s.Import)]
         for item in imports:
@@ -75,30 +103,28 @@ class _Loader:
         if GRAPH in self.modules and self.modules[GRAPH].is_library:
             module = expanded(module)
         seen = [(name, None) for name in PRELUDE if name not in told and name != path]
-        self.modules[path] = Module(path, module, (*told.items(), *seen), is_library)
+        self.modules[path] = Module(path, text, module, (*told.items(), *seen), is_library)
 
-    def _found(self, path: str, wanted: s.Import | None) -> tuple[s.Module, bool]:
+    def _found(self, path: str, wanted: s.Import | None) -> tuple[Text, s.Module, bool]:
         """A module, and whether it is one of ours."""
-        place = Path(*path.split("::")).with_suffix(".dl")
-        for directory in self.directories:
-            if (directory / place).is_file():
-                return parse((directory / place).read_text(encoding="utf-8"), str(directory / place)), False
-        syntax = _library_module(path)
-        if syntax is None:
+        if text := self.find(path):
+            return text, parse(text.text, text.file), False
+        found = _library_module(path)
+        if found is None:
             assert wanted is not None
             hint = (
                 did_you_mean(path, library_modules())
-                or f"{place} is sought beside the program, and where `--ddlog-library` says"
+                or f"{_place(path)} is sought beside the program, and where `--ddlog-library` says"
             )
             raise ProgramError([wanted.span.error(f"there is no module `{path}`", hint)])
-        return syntax, True
+        return *found, True
 
 
 @cache
-def _library_module(path: str) -> s.Module | None:
+def _library_module(path: str) -> tuple[Text, s.Module] | None:
     """A module of the library, which never changes; None where there is none."""
     text = _library_text(path)
-    return None if text is None else parse(text, f"<{path}>")
+    return None if text is None else (Text(text, f"<{path}>"), parse(text, f"<{path}>"))
 
 
 def library_modules() -> tuple[str, ...]:

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from deltic.circuit.xxhash import xxh64
 from deltic.datalog.ddlog import types as t
 from deltic.datalog.ddlog.values import LISTS
+from deltic.values.xxhash import xxh64
 
 if TYPE_CHECKING:
     from deltic.datalog.ddlog.checked import TypeDefinition

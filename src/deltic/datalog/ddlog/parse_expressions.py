@@ -155,7 +155,7 @@ class ExpressionParser(TypeParser):
         token, start = self.token, self.token.start
         if token.kind == INT:
             self.advance()
-            return s.IntLiteral(int(token.value), token.width, token.signed, token.based, span=self.span(start))
+            return s.IntLiteral(int(token.value), token.width, token.signed, span=self.span(start))
         if token.kind == FLOAT:
             self.advance()
             return s.FloatLiteral(float(token.value), token.width, span=self.span(start))

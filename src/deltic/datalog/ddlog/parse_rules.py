@@ -63,7 +63,9 @@ class RuleParser(ExpressionParser):
         delay, differentiated = 0, self.accept("'")
         if self.is_at("-") and self.ahead().kind == INT:
             self.advance()
-            delay = self.number("a number of transactions")
+            at = self.token.start
+            if not (delay := self.number("a number of transactions")):
+                raise ProgramError([self.span(at).error("a delay is of one transaction at least", "read it without")])
         arguments, record = None, None
         if self.accept("["):
             record = self.expression()
@@ -195,13 +197,13 @@ class RuleParser(ExpressionParser):
         name = f"__case{start}"
         patterns = [*(_anonymous(pattern) for pattern, _ in cases), s.Wildcard(span=span)]
         numbered = tuple(
-            s.MatchCase(pattern, s.IntLiteral(place, 32, based=True, span=span), span=pattern.span)
+            s.MatchCase(pattern, s.IntLiteral(place, 32, span=span), span=pattern.span)
             for place, pattern in enumerate(patterns)
         )
         chosen = s.Assign(s.Declaration(name, span=span), s.Match(subject, numbered, span=span), span=span)
         found = list[_Derived]()
         for place, (pattern, derived) in enumerate(cases):
-            number = s.IntLiteral(place, 32, based=True, span=span)
+            number = s.IntLiteral(place, 32, span=span)
             is_case = s.Binary("==", s.Name(name, span=span), number, span=pattern.span)
             binds = s.Assign(pattern, subject, span=pattern.span)
             clauses = [s.Condition(e, span=pattern.span) for e in (chosen, is_case, binds)]

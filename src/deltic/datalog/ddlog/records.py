@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from deltic.datalog.ddlog import types as t
 from deltic.datalog.ddlog.checked import TypeDefinition
@@ -63,7 +63,7 @@ Record = bool | int | float | str | tuple[Any, ...] | Made | Listed | Serialized
 """A record before its type is known."""
 
 _TOKEN = re.compile(
-    r"""(?:\s|\#[^\n]*)*(?:
+    r"""(?:\s|\#[^\n]*(?:\n|\Z))*(?:
       (?P<string>"(?:\\.|[^"\\])*")
     | (?P<number>(?:-\s*|\+)?(?:0[xX][0-9a-fA-F][0-9a-fA-F_]*|0[bB][01]+|0[oO][0-7]+
         |(?:[0-9][0-9_]*(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?))
@@ -183,7 +183,7 @@ class Reader:
 
     def _next(self) -> int:
         """Where the next thing begins that is no blank."""
-        found = re.compile(r"(?:\s|#[^\n]*)*").match(self.text, self.offset)
+        found = re.compile(r"(?:\s|#[^\n]*(?:\n|\Z))*").match(self.text, self.offset)
         return found.end() if found else self.offset
 
 
@@ -215,13 +215,19 @@ class Codec:
         return found
 
 
-class Codecs:
-    """The codecs of all types of a program."""
+Style = Literal["dump", "store", "debug"]
+"""What texts are for: dumps; columns, which tell the types of `Any`; or Rust's `Debug`, with fields by place."""
 
-    def __init__(self, types: Mapping[str, TypeDefinition]) -> None:
-        self._types, self._order = types, Order(types)
+
+class Codecs:
+    """The codecs of all types of a program, in one style. Those of columns know the closures of dumps."""
+
+    def __init__(
+        self, types: Mapping[str, TypeDefinition], style: Style = "dump", closures: Closures | None = None
+    ) -> None:
+        self._types, self._order, self._style = types, Order(types), style
         self._made: dict[t.Type, Codec] = {}
-        self._closures = Closures()
+        self.closures = closures or Closures()
 
     def key(self, type_: t.Type) -> Callable[[Any], Any]:
         """By what dumps order the values of a type."""
@@ -286,6 +292,8 @@ class Codecs:
                 return self._map(type_, *arguments)
             case t.Named("ddlog_std::Group", arguments):
                 return self._group(type_, *arguments)
+            case t.Named("ddlog_std::Any"):
+                return self._any(type_)
             case t.Named("ddlog_std::Option", arguments):
                 return self._option(type_, arguments[0])
             case t.Named(name) if self._types[name].constructors:
@@ -309,12 +317,27 @@ class Codecs:
         """Closures are told by names, which commands do not know."""
 
         def read(record: Record) -> Any:
-            found = self._closures.of_text(record.name) if isinstance(record, Made) else None
+            found = self.closures.of_text(record.name) if isinstance(record, Made) else None
             if found is None:
                 raise RecordError(f"closures cannot be written: a value of the type {type_} is made in a rule")
             return found
 
-        return Codec(type_, read, self._closures.text)
+        return Codec(type_, read, self.closures.text)
+
+    def _any(self, type_: t.Type) -> Codec:
+        """`Any{"bit<8>", 5}`; dumps print the value alone."""
+
+        def read(record: Record) -> Any:
+            match record:
+                case Made("Any", ((None, str(name)), (None, value))):
+                    return name, self.of(t.of_text(name)).read(value)
+            raise RecordError(f"values of the type {type_} cannot be written: one is made in a rule, by `to_any`")
+
+        def show(value: tuple[str, Any]) -> str:
+            text = self.of(t.of_text(value[0])).show(value[1])
+            return f"Any{{{show_string(value[0])}, {text}}}" if self._style == "store" else text
+
+        return Codec(type_, read, show)
 
     def _list(self, type_: t.Type, element: t.Type, make: Callable[[Any], Any]) -> Codec:
         part = self.of(element)
@@ -343,11 +366,10 @@ class Codecs:
 
     def _group(self, type_: t.Type, key: t.Type, value: t.Type) -> Codec:
         parts = self.of(t.Tuple((key, t.Named("ddlog_std::Vec", (t.Tuple((value, t.Signed(64))),)))))
-        order = self.key(value)
 
         def read(record: Record) -> Group:
             found, weights = parts.read(record)
-            return Group.of(found, weights, order)
+            return Group(found, tuple(weights))
 
         return Codec(type_, read, lambda group: parts.show((group.key, group.values)))
 
@@ -393,8 +415,11 @@ class Codecs:
 
         def show(value: Any) -> str:
             codecs, constructor = parts(value.constructor.name), value.constructor
-            shown = zip(constructor.fields, codecs, value.fields, strict=True)
-            return f"{constructor.name}{{{', '.join(f'.{name} = {part.show(each)}' for name, part, each in shown)}}}"
+            shown = [part.show(each) for part, each in zip(codecs, value.fields, strict=True)]
+            if self._style == "debug":
+                return f"{constructor.name}{{{','.join(shown)}}}"
+            told = ", ".join(f".{name} = {text}" for name, text in zip(constructor.fields, shown, strict=True))
+            return f"{constructor.name}{{{told}}}"
 
         return Codec(type_, read, show)
 

@@ -98,14 +98,22 @@ class _Checking:
         return None
 
     def _constructor(self, atom: s.Atom, entry: RelationEntry) -> ConstructorEntry | None:
-        """The constructor of a relation's records, whose fields are the atom's arguments."""
-        record = content(entry.record)
-        found = self.declarations.struct(record) if isinstance(record, Named) else None
-        if found is None or len(found.constructors) != 1:
+        """The constructor whose fields are an atom's arguments: the one of the relation's name, or the only one."""
+        chosen = self._chosen(entry)
+        if chosen is None:
             told = f"records of `{atom.relation}` are of type `{entry.record}`, and have no arguments"
             self.inference.report(atom.span, told, f"write `{atom.relation}[...]`")
-            return None
-        return found.constructors[0]
+        return chosen
+
+    def _chosen(self, entry: RelationEntry) -> ConstructorEntry | None:
+        made = self._constructors(entry)
+        named = [each for each in made if each.constructor.name == entry.name]
+        return named[0] if named else made[0] if len(made) == 1 else None
+
+    def _constructors(self, entry: RelationEntry) -> list[ConstructorEntry]:
+        record = content(entry.record)
+        found = self.declarations.struct(record) if isinstance(record, Named) else None
+        return found.constructors if found else []
 
     def atom_pattern(self, atom: s.Atom, *, negated: bool = False) -> tuple[RelationEntry, Build, PatternOf] | None:
         """The pattern that records have, and what it binds; behind `not` the name of the record says nothing."""
@@ -150,16 +158,17 @@ class _Checking:
         return lambda: c.Head(name, typed.build(), atom.span)
 
     def _head_record(self, atom: s.Atom, entry: RelationEntry) -> Typed:
-        """The fields of a record, or `R[record]`; one argument for several fields is the record too."""
+        """The fields of a record, or `R[record]`; one argument is the record too, unless records have one field."""
         if atom.record is not None:
             record = content(entry.record) if atom.by_reference else entry.record
             return self.inference.expect(atom.record, record)
+        arguments, chosen = atom.arguments or (), self._chosen(entry)
+        is_struct = chosen is None or len(chosen.fields) != 1
+        if is_struct and self._constructors(entry) and len(arguments) == 1 and arguments[0].name is None:
+            return self.inference.expect(arguments[0].value, content(entry.record))
         constructor = self._constructor(atom, entry)
         if constructor is None:
             return self.inference.broken(atom.span)
-        arguments = atom.arguments or ()
-        if len(arguments) == 1 and arguments[0].name is None and len(constructor.fields) != 1:
-            return self.inference.expect(arguments[0].value, content(entry.record))
         made = construct(self.inference, atom, atom.relation, constructor, arguments)
         self.inference.require(atom.span, made.type, content(entry.record))
         return made
@@ -192,13 +201,7 @@ class _Checking:
                 self.inference.report(span, told, f"bind `{name}` before, or write `_` where it may be anything")
             self.built.append(lambda: [c.Absent(entry.name, pattern(), atom.delay, atom.differentiated, span)])
             return
-        asked = bindings.conditions()
-
-        def build() -> list[c.Clause]:
-            matched = c.Match(entry.name, pattern(), atom.delay, atom.differentiated, span)
-            return [matched, *(c.Condition(condition(), span) for condition in asked)]
-
-        self.built.append(build)
+        self.built.append(lambda: [c.Match(entry.name, pattern(), atom.delay, atom.differentiated, span)])
 
     def _condition(self, clause: s.Condition) -> None:
         expression, span = self._grouped(clause.expression), clause.span
@@ -210,15 +213,8 @@ class _Checking:
         self._assign(expression.target, value, span)
 
     def _assign(self, target: s.Expression, value: Typed, span: Span) -> None:
-        bindings = PatternOf(self.inference, "rule")
-        pattern = bindings.of(target, value.type)
-        asked = bindings.conditions()
-
-        def build() -> list[c.Clause]:
-            assigned = c.Assignment(pattern(), value.build(), span)
-            return [assigned, *(c.Condition(condition(), span) for condition in asked)]
-
-        self.built.append(build)
+        pattern = PatternOf(self.inference, "rule").of(target, value.type)
+        self.built.append(lambda: [c.Assignment(pattern(), value.build(), span)])
 
     def _flat_map(self, clause: s.FlatMap) -> None:
         items = self.inference.infer(self._grouped(clause.items))

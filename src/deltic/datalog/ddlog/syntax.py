@@ -86,12 +86,11 @@ class BoolLiteral(Expression):
 
 @dataclass(frozen=True)
 class IntLiteral(Expression):
-    """`5`, `'d5`, `32'd5` (`width`), `'sd5` (`signed`); `based` where a base was written, so that it is no bigint."""
+    """`5`, `'d5`, `32'd5` (`width`), `'sd5` (`signed`)."""
 
     value: int
     width: int | None = None
     signed: bool = False
-    based: bool = False
 
 
 @dataclass(frozen=True)
@@ -432,10 +431,7 @@ class KeyDeclaration(Node):
 
 @dataclass(frozen=True)
 class RelationDeclaration(Node):
-    """A relation: with `fields` a type of its name is declared with it, else records are of type `record`.
-
-    `is_made` tells one that stands for the inner work of a transformer.
-    """
+    """A relation: with `fields` a type of its name is declared with it, else records are of type `record`."""
 
     name: str
     role: Role
@@ -445,7 +441,6 @@ class RelationDeclaration(Node):
     record: TypeMention | None
     key: KeyDeclaration | None
     attributes: tuple[Attribute, ...] = ()
-    is_made: bool = False
 
 
 @dataclass(frozen=True)

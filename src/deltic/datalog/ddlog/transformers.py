@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
 
 from deltic.datalog.ddlog import syntax as s
 from deltic.datalog.ddlog.parser import parse
@@ -78,11 +77,10 @@ def _expanded(module: s.Module, item: s.Item, prefixes: set[str]) -> Iterator[s.
     place = f"{name}{item.span.line}_{item.span.column}_"
     rules = _RULES[name].format(name=place, node=_node(module, item, named["labels"]), **named)
 
-    def placed(node: Any) -> Any:
-        node = replace(node, span=item.span)
-        return replace(node, is_made=True) if isinstance(node, s.RelationDeclaration) else node
-
-    yield from (transform(made, placed) for made in parse(rules, f"<{item.transformer}>").items)
+    yield from (
+        transform(made, lambda node: replace(node, span=item.span))
+        for made in parse(rules, f"<{item.transformer}>").items
+    )
 
 
 def _node(module: s.Module, item: s.Apply, labels: str) -> str:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 
 @dataclass(frozen=True)
@@ -177,3 +180,36 @@ def content(type_: Type) -> Type:
     while isinstance(type_, Named) and type_.name in REFERENCES:
         type_ = type_.arguments[0]
     return STAND_FOR.get(type_.name, type_) if isinstance(type_, Named) else type_
+
+
+_WORD = re.compile(r"[\w:]+|[<>(),]")
+
+
+@cache
+def of_text(text: str) -> Type:
+    """The type that a text says which `str` gave of a type without functions and variables."""
+    return _of_words(deque(_WORD.findall(text)))
+
+
+def _of_words(words: deque[str]) -> Type:
+    word = words.popleft()
+    if word == "(":
+        return Tuple(tuple(_listed(words, ")")))
+    if word in _PLAIN:
+        return _PLAIN[word]
+    if word in ("bit", "signed"):
+        _, width, _ = words.popleft(), int(words.popleft()), words.popleft()
+        return Bit(width) if word == "bit" else Signed(width)
+    is_generic = bool(words) and words[0] == "<"
+    return Named(word, tuple(_listed(words, ">")) if is_generic and words.popleft() else ())
+
+
+def _listed(words: deque[str], end: str) -> Iterator[Type]:
+    while words[0] != end:
+        yield _of_words(words)
+        if words[0] == ",":
+            words.popleft()
+    words.popleft()
+
+
+_PLAIN: Mapping[str, Type] = {str(each): each for each in (BOOL, STRING, BigInt(), Float(), Double())}

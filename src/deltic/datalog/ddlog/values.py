@@ -204,15 +204,10 @@ def err(error: Any) -> Struct:
 
 @dataclass(frozen=True)
 class Group:
-    """What `group_by` gives: a key, and the values with their weights, in the order of the values, each once."""
+    """What `group_by` gives: a key, and a value with its weight for each row of the group, in the order of the rows."""
 
     key: Any
     values: tuple[tuple[Any, int], ...]
-
-    @classmethod
-    def of(cls, key: Any, weights: Iterable[tuple[Any, int]], order: Callable[[Any], Any]) -> Group:
-        """The group of these values, each once, with their weights, ordered by what `order` gives of values."""
-        return cls(key, tuple(sorted(weights, key=lambda pair: order(pair[0]))))
 
     def __iter__(self) -> Iterator[tuple[Any, int]]:
         return iter(self.values)

@@ -12,12 +12,12 @@ from deltic.circuit.accumulators import ACCUMULATORS
 from deltic.circuit.accumulators.own import Own
 from deltic.circuit.expressions import cast, column, literal
 from deltic.circuit.graph import CircuitBuilder
-from deltic.circuit.types import Column, Schema, Type
 from deltic.datalog.checks.checked import Rule
 from deltic.datalog.lowering.atoms import make_set, project
 from deltic.datalog.lowering.inner import Inner, LowerRule
 from deltic.datalog.lowering.scopes import Scope
 from deltic.datalog.syntax.formulas import Aggregation
+from deltic.values.types import Column, Schema, Type
 
 
 def lower_aggregation(aggregation: Aggregation, rule: Rule, scope: Scope, node: int, lower_rule: LowerRule) -> int:

@@ -9,12 +9,12 @@ from sqlglot import exp
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column, conjunction
 from deltic.circuit.graph import CircuitBuilder
-from deltic.circuit.types import Column
 from deltic.datalog.checks.checked import Rule
 from deltic.datalog.lowering.scalars import scalar
 from deltic.datalog.lowering.scopes import Scope
 from deltic.datalog.syntax.expressions import Expression, Unnamed, Variable, Wildcard
 from deltic.datalog.syntax.formulas import Atom
+from deltic.values.types import Column
 
 
 def lower_atom(atom: Atom, rule: Rule, scope: Scope) -> int:

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column
-from deltic.circuit.types import Column, Schema
 from deltic.datalog.checks.checked import Rule
 from deltic.datalog.checks.grounding import bound_variables
 from deltic.datalog.lowering.atoms import make_set, project
@@ -30,6 +29,7 @@ from deltic.datalog.syntax.formulas import (
     mentions_of,
     with_inner,
 )
+from deltic.values.types import Column, Schema
 
 LowerRule = Callable[[Rule, Schema, Scope, bool], int]
 """`lower_rule`, which reads the aggregates of rules, and is read by what lowers those."""

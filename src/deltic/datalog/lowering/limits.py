@@ -12,9 +12,9 @@ from sqlglot import exp
 
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column, literal
-from deltic.circuit.types import Type
 from deltic.datalog.lowering.atoms import make_set, project
 from deltic.datalog.lowering.scopes import Scope
+from deltic.values.types import Type
 
 _SIZE = "size"
 

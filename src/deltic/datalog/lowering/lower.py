@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterator
 
 from deltic.catalog import Catalog, Definition, Part, Table, View
 from deltic.circuit import operators as ops
+from deltic.circuit.edges import ZSetType
 from deltic.circuit.expressions import column as named
+from deltic.circuit.expressions.meaning import evaluate
 from deltic.circuit.graph import Circuit
 from deltic.circuit.operators.custom import applied
-from deltic.circuit.oracle.evaluate import evaluate
-from deltic.circuit.types import ZSetType
 from deltic.datalog.checks.checked import CheckedProgram, Relation, Rule
 from deltic.datalog.lowering.atoms import make_set, project
 from deltic.datalog.lowering.limits import limited, lower_limit

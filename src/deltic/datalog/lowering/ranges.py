@@ -11,13 +11,13 @@ from sqlglot import exp
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import cast, column, literal
 from deltic.circuit.graph import CircuitBuilder
-from deltic.circuit.types import Column, Type
 from deltic.datalog.checks.checked import Rule
 from deltic.datalog.checks.kinds import NARROW
 from deltic.datalog.lowering.atoms import project
 from deltic.datalog.lowering.scalars import converted
 from deltic.datalog.syntax.expressions import Apply, Expression, Variable, rewrite
 from deltic.datalog.syntax.formulas import Aggregation, Comparison, Formula, with_expressions
+from deltic.values.types import Column, Type
 
 _GENERATORS = {Type.INT64: "range", Type.UINT64: "range_unsigned", Type.FLOAT64: "range_float"}
 _WIDE = {narrow: wide for wide, narrow in NARROW.items()}

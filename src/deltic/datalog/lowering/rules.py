@@ -12,7 +12,6 @@ from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column, conjunction
 from deltic.circuit.isolating import solve
 from deltic.circuit.operators.keep import Keep
-from deltic.circuit.types import Column, Schema
 from deltic.datalog.checks.checked import Rule
 from deltic.datalog.checks.grounding import bound_by_all
 from deltic.datalog.lowering.aggregates import lower_aggregation
@@ -33,6 +32,7 @@ from deltic.datalog.syntax.formulas import (
     bare,
     mentions_of,
 )
+from deltic.values.types import Column, Schema
 
 
 def lower_rule(rule: Rule, schema: Schema, scope: Scope, as_set: bool = True) -> int:

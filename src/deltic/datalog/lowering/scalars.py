@@ -12,8 +12,6 @@ from functools import reduce
 from sqlglot import exp
 
 from deltic.circuit.expressions import balanced, cast, column, literal
-from deltic.circuit.spark import call
-from deltic.circuit.types import Type
 from deltic.datalog.checks.checked import Rule
 from deltic.datalog.checks.functors import MATHEMATICS
 from deltic.datalog.souffle.words import CONVERSIONS
@@ -31,6 +29,8 @@ from deltic.datalog.syntax.expressions import (
     Variable,
 )
 from deltic.datalog.syntax.formulas import Comparison, Formula, Negation, Test
+from deltic.functions import call
+from deltic.values.types import Type
 
 Tree = exp.Expression
 

@@ -9,12 +9,13 @@ from dataclasses import replace
 from sqlglot import exp
 
 from deltic.circuit import operators as ops
+from deltic.circuit.edges import ZSetType
 from deltic.circuit.expressions import cast, checked, literal
 from deltic.circuit.expressions import column as named
 from deltic.circuit.graph import CircuitBuilder
-from deltic.circuit.spark import call
-from deltic.circuit.types import Schema, Type, ZSetType
 from deltic.datalog.checks.kinds import seen
+from deltic.functions import call
+from deltic.values.types import Schema, Type
 
 
 class Scope(ABC):

@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import TypeGuard
 
-from deltic.circuit.oracle.evaluate import evaluate
-from deltic.circuit.types import Type
+from deltic.circuit.expressions.meaning import evaluate
 from deltic.datalog.checks.checked import Rule
 from deltic.datalog.lowering.ranges import is_range, name_ranges
 from deltic.datalog.lowering.scalars import predicate, scalar
@@ -37,6 +36,7 @@ from deltic.datalog.syntax.formulas import (
     expressions_of,
     with_expressions,
 )
+from deltic.values.types import Type
 
 _LITERALS: Mapping[Type, Callable[..., Expression]] = {
     **dict.fromkeys((Type.INT32, Type.INT64), NumberLiteral),

@@ -11,9 +11,9 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from deltic.circuit.spark.structures import FLOATS, KINDS, letters_of
 from deltic.datalog.checks.checked import Rule
 from deltic.datalog.checks.grounding import bound_variables, taken_apart
+from deltic.datalog.souffle.functions.structures import FLOATS, KINDS, letters_of
 from deltic.datalog.syntax.expressions import Apply, Expression, Pack, Unpack, Variable, Wildcard, fields_of, variables
 from deltic.datalog.syntax.formulas import Atom, Comparison, Formula, Truth
 

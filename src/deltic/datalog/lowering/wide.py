@@ -14,12 +14,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from deltic.circuit.operators.keep import Keep
-from deltic.circuit.types import Column, Schema
 from deltic.datalog.checks.checked import Rule
 from deltic.datalog.lowering.atoms import make_set
 from deltic.datalog.lowering.scopes import Scope
 from deltic.datalog.syntax.expressions import Expression, Variable, rewrite
 from deltic.datalog.syntax.formulas import Atom, mentions_of, with_expressions
+from deltic.values.types import Column, Schema
 
 WIDEST = 16
 """How many atoms are joined at once, at most."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 from hashlib import sha256
 from importlib import resources
+from io import BytesIO
 
 import lark
 from lark import Lark, UnexpectedInput
@@ -81,7 +82,10 @@ def _parse_whole(source: Source) -> Parsed:
 def _grammar() -> Lark:
     grammar = resources.files(__package__).joinpath("grammar.lark").read_text(encoding="utf-8")
     name = f"souffle-{sha256(f'{grammar} {lark.__version__} {sys.version}'.encode()).hexdigest()[:16]}"
-    tables = str(caches.directory() / name)
-    return Lark(
-        grammar, start="program", parser="lalr", propagate_positions=True, maybe_placeholders=False, cache=tables
-    )
+    tables = caches.directory() / name
+    if (kept := caches.read(tables)) is not None:
+        return Lark.load(BytesIO(kept))
+    made = Lark(grammar, start="program", parser="lalr", propagate_positions=True, maybe_placeholders=False)
+    made.save(content := BytesIO())
+    caches.write(tables, content.getvalue())
+    return made

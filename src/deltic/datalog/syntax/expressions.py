@@ -130,7 +130,7 @@ BRANCH = "$"
 
 @dataclass(frozen=True)
 class Pack(Apply):
-    """A record or a value of a branch of known type: by its `shape`, see `deltic.circuit.spark.structures`."""
+    """A record or a value of a branch of known type: by its `shape`, see `souffle.functions.structures`."""
 
     shape: str
 

@@ -1,7 +1,8 @@
 """Files of a directory of state: written whole and durably, read in parts, appended to by the log alone.
 
 A file has its name only once all of it is on the disk: it is written under another one, synced, and renamed, and the
-directory is synced after that. What touches the disk goes through one `System`, so that tests can let it fail.
+directory is synced after that. New files and folders are their owner's alone, whatever the umask. What touches the disk
+goes through one `System`, so that tests can let it fail.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ Buffer = Any
 
 _PART = ".part"
 """How the name of a file ends that is being written."""
+_PRIVATE = 0o600
+"""The mode of a new file: its owner alone reads and writes it."""
 
 
 class Appender(Protocol):
@@ -122,6 +125,18 @@ class Files(Protocol):
     def lock(self) -> None:
         """Keep other writers out; raises StateError where there is one."""
 
+    def hold(self, name: str) -> None:
+        """Keep them out by a file, too, without which there is nothing to write to; raises StateError as `lock` does.
+
+        So a removed lock lets nobody in. Where files have no locks of their own nothing is done.
+        """
+
+    def check_held(self) -> None:
+        """Raises StateError where the file that is held is gone or another one: the directory is no longer ours."""
+
+    def note(self, text: str) -> None:
+        """Let the file that is held have a text, at most a few hundred bytes; nothing waits for the disk."""
+
     def unlock(self) -> None:
         """Let other writers in."""
 
@@ -140,6 +155,12 @@ def files_at(place: str | Path) -> Files:
 
 
 _HERE = "file://"
+
+
+def make_private(folder: Path) -> None:
+    """Make a folder that is not there, which its owner alone can enter; one that is there stays as it is."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, exist_ok=True)
 
 
 class System:
@@ -191,6 +212,12 @@ class LocalFiles:
         if root.exists() and not root.is_dir():
             raise StateError(f"state {root}: it is a file, and a state is a directory; name another place")
         self._lock: int | None = None
+        self._held: tuple[Path, int] | None = None
+
+    def _make(self, folder: Path) -> None:
+        if not folder.is_dir():
+            make_private(self.root)
+            make_private(folder)
 
     def names(self, folder: str = "") -> list[str]:
         path = self.root / folder
@@ -213,10 +240,10 @@ class LocalFiles:
 
     def write(self, name: str, parts: Iterable[Buffer]) -> int:
         path = self.root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
+        self._make(path.parent)
         part = path.with_name(path.name + _PART)
         try:
-            file = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+            file = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _PRIVATE)
             try:
                 size = sum(self._write_all(file, data) for data in parts)
                 self.system.sync(file)
@@ -240,7 +267,7 @@ class LocalFiles:
         path = self.root / new
         if path.exists():
             return
-        path.parent.mkdir(parents=True, exist_ok=True)
+        self._make(path.parent)
         if isinstance(other, LocalFiles):
             try:
                 os.link(other.root / name, path)
@@ -269,7 +296,7 @@ class LocalFiles:
 
     def appender(self, name: str) -> LocalAppender:
         path = self.root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
+        self._make(path.parent)
         is_new = not path.exists()
         appender = LocalAppender(path, self.system)
         if is_new:
@@ -299,23 +326,51 @@ class LocalFiles:
         shutil.rmtree(self.root, ignore_errors=True)
 
     def lock(self) -> None:
-        path = self.root / "lock"
-        file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        self._lock = self._locked("lock")
+        os.ftruncate(self._lock, 0)
+        os.pwrite(self._lock, json.dumps(myself()).encode(), 0)
+
+    def hold(self, name: str) -> None:
+        self._held = self.root / name, self._locked(name)
+
+    def _locked(self, name: str) -> int:
+        """A file, opened and locked: the lock is on the file that is open, and goes with this process."""
+        file = os.open(self.root / name, os.O_RDWR | os.O_CREAT, _PRIVATE)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             said = os.pread(file, 4096, 0).decode(errors="replace")
             os.close(file)
             raise StateError(f"state {self.place}: {holder(said)}; {_ONE_WRITER}") from None
-        os.ftruncate(file, 0)
-        os.pwrite(file, json.dumps(myself()).encode(), 0)
-        self._lock = file
+        return file
+
+    def check_held(self) -> None:
+        if self._held is not None and not _is_at(*self._held):
+            raise StateError(
+                f"state {self.place}: {self._held[0].name} was removed or replaced while this process had it open, so "
+                "that another may write there; nothing was changed. Put the directory back, and open it again"
+            )
+
+    def note(self, text: str) -> None:
+        if self._held is not None:
+            os.pwrite(self._held[1], text.encode(), 0)
 
     def unlock(self) -> None:
+        if self._held is not None:
+            os.close(self._held[1])
+            self._held = None
         if self._lock is not None:
             os.ftruncate(self._lock, 0)
             os.close(self._lock)
             self._lock = None
+
+
+def _is_at(path: Path, file: int) -> bool:
+    """Whether an open file is the one that has this name."""
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(file))
+    except OSError:
+        return False
 
 
 @dataclass(frozen=True)
@@ -363,7 +418,7 @@ class LocalAppender:
 
     def __init__(self, path: Path, system: System) -> None:
         self._path, self._system = path, system
-        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, _PRIVATE)
         self._size = os.fstat(self._file).st_size
         self._failure: OSError | None = None
 
@@ -372,6 +427,11 @@ class LocalAppender:
             raise StateError(
                 f"{self._path}: the log is closed since writing to it failed ({self._failure.strerror}); "
                 "see to the disk, and open the state again"
+            )
+        if not _is_at(self._path, self._file):
+            raise StateError(
+                f"{self._path}: the log was removed or replaced under its writer; nothing was changed. Put the "
+                "directory back as it was, and open the state again"
             )
         try:
             done = 0

@@ -26,6 +26,7 @@ import numpy as np
 from deltic.engine.files.files import Appender, Buffer, Files, Opened, holder, myself
 from deltic.engine.files.traffic import Bytes, Traffic
 from deltic.errors import DelticError, StateError
+from deltic.passwords import cause, redacted, redacted_reason
 
 BLOCK = 1 << 18
 """The bytes that are read at once, at least."""
@@ -146,6 +147,15 @@ class RemoteFiles:
             ) from None
         self._is_locked = True
 
+    def hold(self, name: str) -> None:
+        """Nothing: a store of objects has no locks but by names."""
+
+    def check_held(self) -> None:
+        """Nothing is held."""
+
+    def note(self, text: str) -> None:
+        """Nothing is held."""
+
     def unlock(self) -> None:
         if self._is_locked:
             self.remove("lock")
@@ -164,7 +174,7 @@ def file_system(address: str) -> tuple[Any, str]:
         system, root = url_to_fs(address)
         return system, root
     except (ImportError, ValueError, OSError) as error:
-        raise DelticError(f"{address}: {error}") from error
+        raise DelticError(f"{address}: {redacted_reason(str(error))}") from cause(error)
 
 
 @contextmanager
@@ -175,7 +185,9 @@ def os_errors(path: str) -> Iterator[None]:
     except OSError:
         raise
     except Exception as error:
-        raise OSError(errno.EIO, f"{type(error).__name__}: {error}", path) from error
+        told = redacted_reason(f"{type(error).__name__}: {error}")
+        cause(error)
+        raise OSError(errno.EIO, told, redacted(path)) from error
 
 
 class Blocks:

@@ -13,7 +13,8 @@ from deltic.engine.local.operators.faults import Faults
 from deltic.engine.local.storage.layout import DomainOverflow
 from deltic.engine.local.storage.state import Snapshot
 from deltic.engine.local.storage.store import Store
-from deltic.errors import IterationLimitError
+from deltic.engine.prepared import unfailing
+from deltic.errors import CountOverflowError, IterationLimitError
 from deltic.program.program import Program
 
 Grow = Callable[[DomainOverflow], None]
@@ -66,8 +67,8 @@ class Attempts:
             postponed.check()
             return snapshot, changes
         except BaseException as error:
-            self.store.roll_back(snapshot)
-            if isinstance(error, IterationLimitError):
+            unfailing(partial(self.store.roll_back, snapshot), "to undo an epoch")
+            if isinstance(error, IterationLimitError | CountOverflowError):
                 raise error.told_of(self.program.views_over(error.relations[0])) from None
             if isinstance(error, DomainOverflow):
                 growth.make_room(error)

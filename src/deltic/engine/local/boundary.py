@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from deltic.circuit.types import Schema
 from deltic.engine.batches import Changed
 from deltic.engine.changes import Changes, ViewChange
 from deltic.engine.local.evolution import difference
@@ -16,6 +15,7 @@ from deltic.engine.local.storage.store import Store
 from deltic.engine.local.strata import constant_change, is_constant
 from deltic.engine.protocol import Conflicts
 from deltic.program.program import Program
+from deltic.values.types import Schema
 
 
 @dataclass(frozen=True)

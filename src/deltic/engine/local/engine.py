@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit
-from deltic.circuit.iterations import ITERATION_LIMIT
+from deltic.circuit.iterations import ITERATION_LIMIT, RECURSION_TIMEOUT
 from deltic.engine.batches import Changed
 from deltic.engine.changes import Changes
 from deltic.engine.critical_section import CriticalSection, exclusive
@@ -73,7 +73,8 @@ class LocalEngine(Engine):
 
     Raises UnsupportedError when the circuit has no derivative or the engine cannot run it. `strategies` are those of
     chosen recursive views, and of what is mutually recursive with them; the others have `strategy`. An epoch with a
-    recursion of more than `iteration_limit` iterations is rejected. `resources` are what it may use of the machine.
+    recursion of more than `iteration_limit` iterations, or of `recursion_timeout` seconds, is rejected. `resources` are
+    what it may use of the machine.
     """
 
     def __init__(
@@ -82,6 +83,7 @@ class LocalEngine(Engine):
         strategy: Strategy = Strategy.NESTED,
         refresh: Refresh = AUTO,
         iteration_limit: int = ITERATION_LIMIT,
+        recursion_timeout: float | None = RECURSION_TIMEOUT,
         strategies: Mapping[str, Strategy] | None = None,
         thresholds: Thresholds = DEFAULTS,
         resources: Resources | None = None,
@@ -89,7 +91,8 @@ class LocalEngine(Engine):
         compiler: Compiler | None = None,
     ) -> None:
         self._strategy, self._chosen, self._refresh = strategy, dict(strategies or {}), refresh
-        self._iteration_limit, self._thresholds = iteration_limit, thresholds
+        self._iteration_limit, self._recursion_timeout = iteration_limit, recursion_timeout
+        self._thresholds = thresholds
         self._components: tuple[ComponentReport, ...] = ()
         self.epoch, self.token = 0, ""
         self._prepared: Prepared | None = None
@@ -113,6 +116,7 @@ class LocalEngine(Engine):
             self.states,
             store.interner,
             iteration_limit=self._iteration_limit,
+            recursion_timeout=self._recursion_timeout,
             thresholds=self._thresholds,
         )
         self.evaluations = [

@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from deltic.circuit import values
-from deltic.circuit.oracle.evaluate import meaning
-from deltic.circuit.types import Type
+from deltic import values
+from deltic.circuit.expressions.meaning import meaning
 from deltic.engine.local.storage.arrangement import Arrangement
 from deltic.engine.local.storage.batch import Batch
 from deltic.engine.local.storage.codec import decode, encode
@@ -28,6 +27,7 @@ from deltic.engine.local.storage.state import State
 from deltic.errors import EvaluationError
 from deltic.program.frontiers import MARK, Bound, Forgettable, Frontier, frontiers, shown, watermarks
 from deltic.program.program import Program
+from deltic.values.types import Type
 
 # The watermarks by their relations, as rows of the reference interpreter have them; None before there is one.
 Marks = Mapping[str, Any]

@@ -7,8 +7,6 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-import pyarrow as pa
-
 from deltic.engine.image import Json
 from deltic.engine.local.operators.beginning import beginning
 from deltic.engine.local.operators.kernel import KERNELS, Kernel
@@ -26,9 +24,11 @@ from deltic.engine.local.storage.layout import DomainOverflow, placed
 from deltic.engine.local.storage.run import NO_WEIGHTS, Run, plain
 from deltic.engine.local.storage.state import Snapshot, State
 from deltic.engine.protocol import ComponentReport
+from deltic.errors import CountOverflowError
 from deltic.program.definitions import Constant, Definition, Derived
 from deltic.program.program import Program
 from deltic.program.queries import Rule
+from deltic.values import to_arrow
 
 # How many sets of changed relations are remembered with what they lead to.
 _COURSES = 256
@@ -148,6 +148,8 @@ class Strata:
                     state.delta = None
                 self._environment.faults.be(faults)
                 grow(overflow)
+            except CountOverflowError as error:
+                raise error.of(step.relations) from None
 
     def _end_change(self, state: State) -> None:
         """Let the rows with which a relation begins be there; where none are kept, its readers need the change."""
@@ -288,7 +290,7 @@ def constant_change(state: State, interner: Interner) -> Run | None:
     assert isinstance(definition, Constant)
     rows = definition.rows
     columns = [
-        encode(pa.array([row[i] for row in rows], column.type.arrow), column.type, interner)
+        encode(to_arrow([row[i] for row in rows], column.type), column.type, interner)
         for i, column in enumerate(schema)
     ]
     batch = Batch()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from deltic.circuit.iterations import circle_error, limit_error
+from deltic.circuit.iterations import Deadline, circle_error, limit_error
 from deltic.engine.local.recursion.signed.admission import Depth
 from deltic.engine.local.recursion.signed.oscillation import Part, Watch
 from deltic.engine.local.storage.arrangement import present
 from deltic.engine.local.storage.kinds import Kind, kind_of
+from deltic.engine.shards.options import Options
 from deltic.engine.shards.plan import Iterate, Turn
 from deltic.engine.shards.shard import Shard
 from deltic.program.histories import BY_ITERATION, History
@@ -18,8 +19,9 @@ from deltic.program.program import Program
 class End:
     """The depth that the rounds of a recursion reach; before them its rows were of iterations up to `deepest`."""
 
-    def __init__(self, step: Iterate, program: Program, limit: int, deepest: int) -> None:
-        self.step, self.limit = step, limit
+    def __init__(self, step: Iterate, program: Program, options: Options, deepest: int) -> None:
+        self.step, self.limit = step, options.iteration_limit
+        self._deadline = Deadline(options.recursion_timeout)
         relations = step.stratum.relations
         definitions = [program.relations[name].definition for name in relations]
         jumps = any(isinstance(each, History) and each.admission is not None for each in definitions)
@@ -27,12 +29,14 @@ class End:
         self._depth, self._watch = Depth(jumps), Watch(deepest)
 
     def check(self, turn: Turn) -> None:
-        """Before a round of sets or bags: raise IterationLimitError past the limit.
+        """Before a round: raise IterationLimitError past the limit of iterations, for sets or bags, or of time.
 
         At the iteration after it, known rows may be derived again.
         """
         if not self.step.stratum.signed and turn.iteration > self.limit + 1 and self.step.computing:
             raise limit_error(self.step.shown, self.step.computing, self.limit)
+        if self._deadline.is_past(turn.iteration) and self.step.computing:
+            raise limit_error(self.step.shown, self.step.computing, turn.iteration, self._deadline.timeout)
 
     def is_due(self, turn: Turn, reached: int) -> bool:
         """Whether to `look` after a round; the last iteration at which any shard has changed is the one `reached`."""
@@ -51,8 +55,7 @@ class End:
         """Raise IterationLimitError where histories change past the limit, or go round, or rows derive themselves."""
         if not self.step.stratum.signed:
             self._watch.horizon = 2 * turn.iteration
-            if turn.iteration > sum(self._rows(shards)):
-                raise circle_error(self.step.shown)
+            self.refuse_circle(turn, shards)
             return
         if not self._depth.jumps:
             shown = {name: name.removesuffix(BY_ITERATION) for name in self.step.closing}
@@ -60,6 +63,11 @@ class End:
             self._watch.look(turn.iteration, parts)
         if self._depth.depth > self.limit:
             raise limit_error(self.step.shown, self.step.computing, self.limit)
+
+    def refuse_circle(self, turn: Turn, shards: Sequence[Shard]) -> None:
+        """Raise IterationLimitError where rows of bags derive themselves."""
+        if self._has_bags and turn.iteration > sum(self._rows(shards)):
+            raise circle_error(self.step.shown)
 
     def _rows(self, shards: Iterable[Shard]) -> Iterable[int]:
         """How many different rows each relation has on each shard; a longer derivation has one of them twice."""

@@ -33,7 +33,7 @@ from deltic.engine.shards.plan import ShardPlan
 from deltic.engine.shards.room import Outgrown
 from deltic.engine.shards.setting import Definition, Setting
 from deltic.engine.shards.version import ShardsVersion
-from deltic.errors import IterationLimitError
+from deltic.errors import CountOverflowError, IterationLimitError
 from deltic.program.memory import remembered
 from deltic.program.program import Program
 
@@ -130,7 +130,7 @@ class ShardedEngine(Engine):
         refuse_second(self._prepared)
         try:
             executed = self._execute_where_it_fits(changes, conflicts)
-        except IterationLimitError as error:
+        except (IterationLimitError, CountOverflowError) as error:
             raise error.told_of(self.program.views_over(error.relations[0])) from None
         rows_in = sum(executed.rows_in(self.program.tables[table]) for table in changes)
         result = replace(executed.result, rows_in=rows_in, seconds=time.perf_counter() - started)
@@ -270,7 +270,7 @@ class ShardedEngine(Engine):
         due = self._due_epoch()
         try:
             built = self._build(definition, found, self.epoch + 1)
-        except IterationLimitError as error:
+        except (IterationLimitError, CountOverflowError) as error:
             raise error.told_of(found.program.views_over(error.relations[0])) from None
         finally:
             if due is not None:

@@ -15,7 +15,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltic.circuit.hashing import xxhash64
 from deltic.engine.batches import TableBatch
 from deltic.engine.local.storage.arrow import Encoded, encode_batch
 from deltic.engine.local.storage.interner import Interner
@@ -23,6 +22,7 @@ from deltic.engine.local.storage.layout import Column
 from deltic.engine.local.storage.run import NO_TIMES, Times, Weights
 from deltic.engine.local.storage.state import State
 from deltic.engine.shards.plan import Iterate, Key, Turn
+from deltic.values.hashing import xxhash64
 
 Inbox = Mapping[str, Sequence[pa.Table]]
 """Batches by the placed relation that they are for."""

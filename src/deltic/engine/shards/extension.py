@@ -6,13 +6,13 @@ from collections.abc import Iterable
 
 import pyarrow as pa
 
-from deltic.circuit.types import Schema
 from deltic.engine.batches import TableBatch
 from deltic.engine.local.storage.arrow import encode_batch, make_room, packed
 from deltic.engine.local.storage.codec import decode_rows
 from deltic.engine.local.storage.store import Store
 from deltic.program.definitions import Derived
 from deltic.program.program import Program, Relation, Stratum
+from deltic.values.types import Schema
 
 
 def weights_of(stores: Iterable[Store], name: str) -> pa.Table:

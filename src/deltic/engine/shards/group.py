@@ -14,6 +14,7 @@ from deltic.engine.interrupts import postponed
 from deltic.engine.local.storage.arrow import view_change
 from deltic.engine.local.storage.store import Store
 from deltic.engine.local.version import LocalVersion
+from deltic.engine.prepared import unfailing
 from deltic.engine.protocol import ComponentReport, Conflicts, EpochResult
 from deltic.engine.shards.ends import End
 from deltic.engine.shards.exchange import Mail, Parcel, mail_of
@@ -24,7 +25,7 @@ from deltic.engine.shards.round_steps import Renumbered
 from deltic.engine.shards.rounds import in_rounds, kept_as
 from deltic.engine.shards.shard import Shard
 from deltic.engine.shards.version import ShardsVersion, together
-from deltic.errors import DelticError
+from deltic.errors import CountOverflowError, DelticError
 
 
 class ShardGroup:
@@ -84,7 +85,7 @@ class ShardGroup:
     def roll_back(self) -> None:
         """Have the rows of before the epoch."""
         for shard in self.shards:
-            shard.roll_back()
+            unfailing(shard.roll_back, "to undo an epoch")
 
     def changed_rows(self, name: str) -> int:
         """How many rows of a relation the epoch has changed."""
@@ -126,7 +127,7 @@ class ShardGroup:
         started, visited, options = time.perf_counter(), self._visited(), self.laid.options
         was_empty, rounds = all(shard.is_empty(step) for shard in self.shards), 0
         deepest = max(shard.deepest(step) for shard in self.shards)
-        end = End(step, self.plan.program, options.iteration_limit, deepest)
+        end = End(step, self.plan.program, options, deepest)
         while (turn := first_of(self.shards, step)) is not None:
             take_round(self.shards, step, turn, end)
             rounds += 1
@@ -172,14 +173,22 @@ def first_of(shards: Iterable[Shard], step: Iterate) -> Turn | None:
 def take_round(shards: Sequence[Shard], step: Iterate, turn: Turn, end: End) -> None:
     """Take all shards through a round; raises IterationLimitError where there is no `end`."""
     end.check(turn)
+    try:
+        _take_round(shards, step, turn)
+    except CountOverflowError as error:
+        end.refuse_circle(turn, shards)
+        raise error.of(step.stratum.relations) from None
+    if end.is_due(turn, max(shard.reached(step) for shard in shards)):
+        end.look(turn, shards)
+
+
+def _take_round(shards: Sequence[Shard], step: Iterate, turn: Turn) -> None:
     mail: Mail = {}
     for stage in range(len(step.stages)):
         sent = (shard.run_round(step, stage, turn, mail.get(shard.number, {})) for shard in shards)
         mail = mail_of([parcel for parcels in sent for parcel in parcels])
     for shard in shards:
         shard.end_round(step, mail.get(shard.number, {}))
-    if end.is_due(turn, max(shard.reached(step) for shard in shards)):
-        end.look(turn, shards)
 
 
 # What shards have together

@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from deltic.circuit.types import Column, Schema
 from deltic.engine.shards.copies import small_relations
 from deltic.engine.shards.cut import Piece, cut, is_copied
 from deltic.engine.shards.homes import columns_of_key, homes_of
@@ -32,6 +31,7 @@ from deltic.program.operators.custom import Recomputed
 from deltic.program.operators.flat_map import Expanded
 from deltic.program.program import Program, Relation, Stratum
 from deltic.program.queries import Atom, Body, Query, Rule, Term, When, variables_of
+from deltic.values.types import Column, Schema
 
 
 def lay_out(

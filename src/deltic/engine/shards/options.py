@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from deltic.circuit.iterations import ITERATION_LIMIT
+from deltic.circuit.iterations import ITERATION_LIMIT, RECURSION_TIMEOUT
 from deltic.engine.local.kernels.thresholds import DEFAULTS, Thresholds
 from deltic.engine.local.recursion.refresh import AUTO, Refresh
 from deltic.engine.local.recursion.strategy import Strategies, Strategy
@@ -24,6 +24,7 @@ class Options:
     strategies: Strategies = field(default_factory=lambda: Strategies(Strategy.NESTED, {}))
     refresh: Refresh = AUTO
     iteration_limit: int = ITERATION_LIMIT
+    recursion_timeout: float | None = RECURSION_TIMEOUT
     task_memory: int | None = None
     """The bytes that a recursion which may take rounds has on one shard at the most; None for any number."""
     thresholds: Thresholds = DEFAULTS

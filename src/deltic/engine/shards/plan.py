@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from deltic.circuit.python import called_in, receive
-from deltic.circuit.spark.function import Function
+from deltic.circuit.provided import called_in
+from deltic.functions import Function, provide
 from deltic.program.histories import BY_ITERATION
 from deltic.program.program import Program, Relation, Stratum
 from deltic.program.queries import Query
@@ -213,7 +213,7 @@ class ShardPlan:
     steps: tuple[Step, ...]
 
     def __reduce__(self) -> Any:
-        """In another process the functions of Python that it calls are there with their code."""
+        """In another process the functions that it calls are there."""
         return _received, (self.program, self.placed, self.steps, called_in(self.program))
 
     @cached_property
@@ -382,5 +382,5 @@ def names_of(names: Sequence[str], key: Sequence[int]) -> str:
 def _received(
     program: Program, placed: Mapping[str, Placed], steps: tuple[Step, ...], functions: Mapping[str, Function]
 ) -> ShardPlan:
-    receive(functions)
+    provide(functions)
     return ShardPlan(program, placed, steps)

@@ -18,7 +18,6 @@ from weakref import finalize
 import numpy as np
 import pyarrow as pa
 
-from deltic.circuit.types import Schema
 from deltic.engine.conflicts import joined
 from deltic.engine.files.files import Files, files_at
 from deltic.engine.keyed import MOST, ORDER
@@ -28,6 +27,7 @@ from deltic.engine.shards.files import LETTERS, writing
 from deltic.engine.shards.letters import DRIVER, LOST, Letter, Mailbox, sent
 from deltic.engine.shards.plan import Key
 from deltic.errors import DelticError, StateError
+from deltic.values.types import Schema
 
 Read = Callable[[pa.Table], tuple[pa.Table, Any]]
 """Makes rows of a table, with weights, of those of a source, and tells something about them; raises DelticError."""

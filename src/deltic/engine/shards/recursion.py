@@ -12,7 +12,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, product
 
-from deltic.circuit.types import Kind
 from deltic.engine.local.recursion.refresh import AUTO, Policy, Refresh
 from deltic.engine.local.recursion.strategy import Strategies, Strategy
 from deltic.engine.placed import RoundsChoice
@@ -21,6 +20,7 @@ from deltic.program.histories import Whole
 from deltic.program.memory import remembered
 from deltic.program.program import Program, Stratum
 from deltic.program.queries import Atom, Query, Rule, When
+from deltic.values.types import Kind
 
 # How many ways to choose a column for each relation are tried.
 _TRIED = 4096

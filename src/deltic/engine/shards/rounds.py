@@ -16,7 +16,6 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 
-from deltic.circuit.iterations import circle_error
 from deltic.engine.local.kernels.settle import NEVER
 from deltic.engine.local.operators.query import Environment, Evaluation
 from deltic.engine.local.operators.search import Derived
@@ -40,8 +39,6 @@ from deltic.program.queries import When
 _HELD: tuple[Role, Role] = ("waiting", "again")
 # What it keeps of the epoch's changes so far.
 _CHANGED: Role = "changed"
-# The greatest weight that a row may have.
-_MOST = 1 << 40
 
 # The rows of an iteration, sorted and distinct, with the changes of their weights, 0 where they are looked at again.
 Candidates = tuple[Words, Weights]
@@ -201,8 +198,6 @@ class Rounds:
     def _sum(self, state: State, candidates: Candidates, now: int, found: _Found) -> None:
         """Let weights of a bag or a history change at an iteration, and look at the groups of a history."""
         words, weights = candidates
-        if np.abs(weights).max(initial=0) > _MOST:
-            raise circle_error(self.step.shown)
         self._settled(state, *select(words, weights, weights), now)
         for target, run, again, times in self._histories.examine(state, words, now):
             found.changes.append((target, run, now + self.delays[target]))

@@ -8,7 +8,7 @@ from typing import Any
 
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit
-from deltic.circuit.iterations import ITERATION_LIMIT
+from deltic.circuit.iterations import ITERATION_LIMIT, RECURSION_TIMEOUT
 from deltic.engine.local.recursion.refresh import AUTO, Refresh
 from deltic.engine.local.recursion.strategy import Strategies, Strategy
 from deltic.engine.placed import RoundsChoice
@@ -35,6 +35,7 @@ class Setting:
     strategy: Strategy = Strategy.NESTED
     refresh: Refresh = AUTO
     iteration_limit: int = ITERATION_LIMIT
+    recursion_timeout: float | None = RECURSION_TIMEOUT
     strategies: Mapping[str, Strategy] | None = None
     shards: int = SHARDS
     rounds: RoundsChoice = "always"
@@ -59,6 +60,7 @@ class Setting:
             Strategies(self.strategy, chosen),
             self.refresh,
             self.iteration_limit,
+            self.recursion_timeout,
             self.task_memory,
             frozen=self.frozen,
         )

@@ -18,6 +18,7 @@ from deltic.engine.shards.options import Options
 from deltic.engine.shards.plan import Iterate, Present, ShardPlan, Step, Turn
 from deltic.engine.shards.round_steps import Renumbered, RoundSteps
 from deltic.engine.shards.steps import Moment
+from deltic.errors import CountOverflowError
 
 
 class Shard(RoundSteps):
@@ -85,10 +86,17 @@ class Shard(RoundSteps):
                         self.environment.faults.clear()
                 self.fit()
                 moment, is_behind = Moment.of(self), False
-                return [parcel for step in self.plan.stages[stage] for parcel in self._taken(step)]
+                return [parcel for step in self.plan.stages[stage] for parcel in self._counted(step)]
             except DomainOverflow as error:
                 growth.make_room(error)
                 moment.restore(self)
+
+    def _counted(self, step: Step) -> list[Parcel]:
+        """Take a step: what it sends. Raises CountOverflowError, of its relations."""
+        try:
+            return list(self._taken(step))
+        except CountOverflowError as error:
+            raise error.of(self.plan.makes(step)) from None
 
     def _go_back(self) -> None:
         """Be at the start of the epoch, with layouts that fit, and with what was sent since."""

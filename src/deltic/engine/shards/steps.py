@@ -55,6 +55,7 @@ class Steps:
             self.states,
             store.interner,
             iteration_limit=options.iteration_limit,
+            recursion_timeout=options.recursion_timeout,
             thresholds=options.thresholds,
             draws=False,
         )

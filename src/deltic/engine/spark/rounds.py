@@ -98,7 +98,7 @@ class RoundJobs:
         step, place = self.plan.iterated[number], self.files.place
         taken, names = RoundsTaken(step, amid, self.options.shards), some_of(step.stratum.relations)
         outcome = Outcome(states=dict(reached.states), amid={number: amid})
-        end = End(step, self.plan.program, self.options.iteration_limit, amid.reached)
+        end = End(step, self.plan.program, self.options, amid.reached)
         while (turn := outcome.amid[number].first) is not None:
             if outcome.amid[number].waiting <= self.few:
                 outcome = self._iterate_here(number, taken, outcome, reached.taken, end)

@@ -109,7 +109,12 @@ class Input:
             return codec.read(_only(record))
         if self.form.constructor is not None:
             return codec.read(Made(self.form.constructor.name, record.arguments))
+        if isinstance(self.form.record, t.Named) and self.relation.name in self._constructors(self.form.record):
+            return codec.read(Made(self.relation.name, record.arguments))
         return codec.read(_only(record) if len(record.arguments) == 1 else tuple(v for _, v in record.arguments))
+
+    def _constructors(self, type_: t.Named) -> list[str]:
+        return [made.name for made, _ in self._lowered.checked.types[type_.name].constructors]
 
     def _insert(self, record: Any) -> None:
         row = self.form.row(record)
@@ -191,7 +196,7 @@ def modified(value: Any, change: Record, type_: t.Type, lowered: Lowered) -> Any
     Elements that are there already go, and so do pairs. Raises RecordError.
     """
     type_ = t.content(type_)
-    if isinstance(value, Struct) and isinstance(change, Made) and change.name == value.constructor.name:
+    if isinstance(value, Struct) and isinstance(change, Made) and _is_of(change, value, type_, lowered):
         assert isinstance(type_, t.Named)
         types = dict(zip(value.constructor.fields, lowered.checked.fields(type_, value.constructor), strict=True))
         for name, part in by_field(change, value.constructor.fields, partly=True).items():
@@ -205,6 +210,14 @@ def modified(value: Any, change: Record, type_: t.Type, lowered: Lowered) -> Any
         again = [key for key, new in found if key in pairs and pairs[key] == new]
         return Map.of((key, new) for key, new in {**pairs, **dict(found)}.items() if key not in again)
     return found
+
+
+def _is_of(change: Made, value: Struct, type_: t.Type, lowered: Lowered) -> bool:
+    """Whether a change is of the value's constructor, which may have any name where it is the only one."""
+    assert isinstance(type_, t.Named)
+    is_only = len(lowered.checked.types[type_.name].constructors) == 1
+    names = value.constructor.name, value.constructor.name.rpartition("::")[2]
+    return is_only or change.name.replace(".", "::") in names
 
 
 def _only(record: Made) -> Record:

@@ -21,12 +21,12 @@ from deltic.catalog.altering import (
 )
 from deltic.catalog.columns import remedy, value_type
 from deltic.catalog.storing import Storing
-from deltic.circuit.types import Column, ValueType
 from deltic.errors import CatalogError, DelticError, ProgramError
 from deltic.pipeline.definitions.definitions import Definitions
 from deltic.sql.names import find_name, reads_column, spelt
 from deltic.sql.statements.parse_storing import existing_value
 from deltic.sql.statements.statements import Altering, AlterTable, AlterView
+from deltic.values.types import Column, ValueType
 
 How = Mapping[str, Any]
 """Alterations of a table as JSON: what `alterations_of` takes."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from deltic.catalog import Catalog, Definition, External, Part, Table
 from deltic.catalog.clock import CLOCK
 from deltic.catalog.definitions import check_name
-from deltic.circuit.types import ZSetType
+from deltic.circuit.edges import ZSetType
 from deltic.datalog import CheckedProgram, Program, check, declared_types, define, parse
 from deltic.datalog.edits import components, defined, replacing, with_pragmas, without
 from deltic.datalog.memory import Memory

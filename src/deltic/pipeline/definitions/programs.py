@@ -74,6 +74,7 @@ def completed(text: str, file: str, before: Definitions) -> tuple[str, Sequence[
     A table that is there with that source keeps its columns; otherwise the source is asked. Raises ProgramError.
     """
     statements = parse_statements(text, file)
+    text = statements[0].source.text if statements else text
     lacking = [s for s in statements if isinstance(s, CreateTable) and s.lacks_columns]
     if not lacking:
         return text, statements

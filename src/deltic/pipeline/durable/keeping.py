@@ -71,7 +71,15 @@ class Keeping:
             state.checkpoint(self.moment(state, epochs), compact=True)
 
     def close(self, epochs: Epochs) -> None:
-        """Write what the last checkpoint has not, and let go of the directory: from then on nothing may change."""
+        """Write what the last checkpoint has not, and let go of the directory: from then on nothing may change.
+
+        Where epochs are broken nothing is written: the log has all that was committed.
+        """
+        if epochs.failure is not None:
+            state, self.state, self._is_closed = self.state, None, True
+            if state is not None:
+                state.close()
+            return
         with epochs.writing():
             state, self.state = self.state, None
             if state is None:

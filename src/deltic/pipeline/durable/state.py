@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import logging
+import re
 import threading
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from deltic.engine.files.files import Files, LocalFiles, files_at
+from deltic.engine.files.files import Files, LocalFiles, files_at, make_private
+from deltic.engine.files.pieces import REPAIR
 from deltic.engine.image import Json, Saved
 from deltic.engine.resources import bytes_of
 from deltic.errors import DelticError, StateError
 from deltic.pipeline.durable import manifest
 from deltic.pipeline.durable.checkpoint import Moment, collect_garbage, leftovers, write_checkpoint
-from deltic.pipeline.durable.log import Log, Reader, Record, rows_of, segments
+from deltic.pipeline.durable.log import FOLDER, Log, Reader, Record, rows_of, segments
 from deltic.pipeline.durable.manifest import Manifest
 
 MARK = "deltic-state"
 _MARK = b"deltic state 1\n"
+_NOTE = "the log has record %012d\n"
+"""What stands behind it: the last record that was acknowledged, as far as the system wrote it before a crash."""
+_NOTED = re.compile(rb"the log has record (\d+)\n")
 _LOG = logging.getLogger("deltic.state")
 
 
@@ -63,11 +69,14 @@ class State:
         self.manifest: Manifest | None = None
         self.positions: dict[str, Json] = {}
         self.sequence = 0
+        self.noted = 0
+        """The last record that was acknowledged, as far as that is known."""
+        self._is_whole = True
         self._reader = Reader(files, 0)
         self._log: Log | None = None
         self._since = [0, 0]
         self._thread: threading.Thread | None = None
-        self._number = 0
+        self._number = self._newest = 0
 
     @classmethod
     def open(cls, place: str | Path, checkpoints: Checkpoints, readonly: bool, is_whole: bool = True) -> State:
@@ -78,7 +87,7 @@ class State:
         files = files_at(place)
         state = cls(files, checkpoints, readonly)
         try:
-            _claim(files, readonly)
+            state.noted, state._is_whole = _claim(files, readonly), is_whole
             state._number = max(manifest.numbers(files), default=0)
             if is_whole:
                 state._find()
@@ -93,7 +102,9 @@ class State:
     def _find(self) -> None:
         """Take the newest manifest that is whole."""
         damaged: StateError | None = None
-        for number in manifest.numbers(self.files):
+        numbers = manifest.numbers(self.files)
+        self._newest = max(numbers, default=0)
+        for number in numbers:
             try:
                 self.go_on_from(manifest.read(self.files, number))
                 break
@@ -133,6 +144,20 @@ class State:
             self._since[1] = self._reader.bytes
         except OSError as error:
             raise StateError(f"state {self.files.place}: {error.strerror or error}: {error.filename}") from error
+        self._check_whole()
+
+    def _check_whole(self) -> None:
+        """Raises StateError where the log ends before a record that was acknowledged."""
+        if self._is_whole and self.sequence < self.noted:
+            raise StateError(self.told_short(self.sequence))
+
+    def told_short(self, last: int) -> str:
+        """What is said of a log that ends with this record, before the last one that was acknowledged."""
+        place = self.files.place
+        return (
+            f"state {place}: {FOLDER}/ ends with record {last:,}, and record {self.noted:,} was acknowledged, says "
+            f"{MARK}: files were deleted or shortened; {REPAIR.format(place=place)}, without what is gone"
+        )
 
     def check_epoch(self, record: Record, epoch: int) -> None:
         """Raises StateError where a record was another epoch than it has become."""
@@ -150,12 +175,14 @@ class State:
             for name in (*leftovers(self.files), *rows_of(self.files, lambda number: number > self.sequence)):
                 self.files.remove(name)
             self._log = Log(self.files, self.sequence, self._reader.tail)
+            self._note()
         except OSError as error:
             raise StateError(f"state {self.files.place}: {error.strerror or error}") from error
 
     def write(self, record: Record) -> None:
         """Append a record, durably. Raises StateError, and nothing is written then."""
         assert self._log is not None
+        self.files.check_held()
         try:
             self._since[1] += self._log.append(record)
         except OSError as error:
@@ -163,6 +190,12 @@ class State:
                 f"state {self.files.place}: the log cannot be written ({error.strerror or error}); nothing was changed"
             ) from error
         self._count(record)
+        self._note()
+
+    def _note(self) -> None:
+        """Say beside the log how far it goes: a hint, whose loss is no failure."""
+        with suppress(OSError):
+            self.files.note(_MARK.decode() + _NOTE % self.sequence)
 
     def _count(self, record: Record) -> None:
         self.sequence = record.sequence
@@ -213,6 +246,7 @@ class State:
         self._since = [0, 0]
 
     def _write(self, moment: Moment, compact: bool) -> None:
+        self.files.check_held()
         self._number += 1
         self.manifest = write_checkpoint(self.files, self._number, moment, self.manifest, compact)
         collect_garbage(self.files, 1 if compact else self.checkpoints.keep)
@@ -236,8 +270,7 @@ class State:
     @property
     def is_outdated(self) -> bool:
         """Whether another process has published a manifest since: files of the one that was taken may be gone."""
-        newest = max(manifest.numbers(self.files), default=0)
-        return newest != (self.manifest.number if self.manifest else 0)
+        return max(manifest.numbers(self.files), default=0) != self._newest
 
     @property
     def is_current(self) -> bool:
@@ -254,11 +287,11 @@ class State:
         self.files.unlock()
 
 
-def _claim(files: Files, readonly: bool) -> None:
-    """Make sure that the directory is ours, and that nobody else writes to it."""
-    there = files.names()
+def _claim(files: Files, readonly: bool) -> int:
+    """Make sure that the directory is ours, and that nobody else writes to it; the last record that is noted."""
+    there, found = files.names(), b""
     if MARK in there:
-        if (found := files.read(MARK)) != _MARK:
+        if not (found := files.read(MARK)).startswith(_MARK):
             raise StateError(
                 f"state {files.place}: {MARK} says {found[:40].decode(errors='replace').strip()!r}, and this Deltic "
                 f"reads {_MARK.decode().strip()!r}; open it with the Deltic that wrote it"
@@ -270,13 +303,17 @@ def _claim(files: Files, readonly: bool) -> None:
         )
     elif readonly:
         raise StateError(f"state {files.place}: there is no state yet; open it for writing first")
+    noted = _NOTED.fullmatch(found, len(_MARK))
+    record = int(noted[1]) if noted else 0
     if readonly:
-        return
+        return record
     if isinstance(files, LocalFiles):
-        files.root.mkdir(parents=True, exist_ok=True)
+        make_private(files.root)
     files.lock()
     if MARK not in there:
         files.write(MARK, [_MARK])
+    files.hold(MARK)
+    return record
 
 
 MOVABLE = ("engine", "shards")

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from deltic.duck import in_memory
 from deltic.engine.files.files import Files
 from deltic.engine.files.pieces import Mapped, read_piece
 from deltic.engine.image import Image
@@ -45,22 +46,25 @@ def verify(place: str | Path, full: bool = False, sample: int = 0) -> Verified:
     """Compare all checksums, and all views (`full`) or some with what the tables make of them; raises StateError."""
     found = Verified()
     state = State.open(place, Checkpoints(), readonly=True, is_whole=False)
-    for number in manifest.numbers(state.files):
-        _check_manifest(state.files, number, found)
-    _check_log(state.files, found)
+    last = max((_check_manifest(state.files, number, found) for number in manifest.numbers(state.files)), default=0)
+    last = max(last, _check_log(state.files, found))
+    if last < state.noted:
+        found.wrong.append(state.told_short(last))
     if not found.wrong and (full or sample):
         _compare(place, sample if not full else None, found)
     return found
 
 
-def _check_manifest(files: Files, number: int, found: Verified) -> None:
+def _check_manifest(files: Files, number: int, found: Verified) -> int:
+    """The last record that a manifest has; 0 where it cannot be read."""
     try:
         made = manifest.read(files, number)
     except StateError as error:
         found.wrong.append(str(error))
-        return
+        return 0
     for name in sorted(made.contents.files):
         found.wrong += [told for told in _damage(files, made, name, found) if told not in found.wrong]
+    return made.sequence
 
 
 def _damage(files: Files, made: Manifest, name: str, found: Verified) -> Iterator[str]:
@@ -78,13 +82,16 @@ def _damage(files: Files, made: Manifest, name: str, found: Verified) -> Iterato
                 yield str(error)
 
 
-def _check_log(files: Files, found: Verified) -> None:
+def _check_log(files: Files, found: Verified) -> int:
+    """The last record that the log has."""
     starts = segments(files)
+    reader = Reader(files, starts[0][0] - 1 if starts else 0, with_rows=True)
     try:
-        for _ in Reader(files, starts[0][0] - 1 if starts else 0, with_rows=True).records():
+        for _ in reader.records():
             found.records += 1
     except StateError as error:
         found.wrong.append(str(error))
+    return reader.last
 
 
 def _compare(place: str | Path, sample: int | None, found: Verified) -> None:
@@ -106,11 +113,9 @@ def _compare(place: str | Path, sample: int | None, found: Verified) -> None:
 
 def _same(one: object, other: object) -> bool:
     """Whether two tables have the same rows, in any order."""
-    import duckdb
-
     query = "SELECT count(*) FROM ((SELECT * FROM one EXCEPT ALL SELECT * FROM other) UNION ALL "
     query += "(SELECT * FROM other EXCEPT ALL SELECT * FROM one))"
-    with duckdb.connect() as connection:
+    with in_memory() as connection:
         connection.register("one", one)
         connection.register("other", other)
         row = connection.execute(query).fetchone()

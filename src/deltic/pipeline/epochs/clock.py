@@ -10,6 +10,7 @@ from deltic.catalog import Catalog
 from deltic.catalog.clock import CLOCK
 from deltic.circuit.graph import Circuit
 from deltic.circuit.operators import Source
+from deltic.duck import in_memory
 from deltic.engine.batches import TableBatch
 from deltic.engine.changes import Changes, ViewChange
 from deltic.engine.protocol import WEIGHT, Engine
@@ -88,10 +89,8 @@ def both(first: Changes, second: Changes) -> Changes:
 
 
 def _sum(changes: list[ViewChange]) -> ViewChange:
-    import duckdb
-
     rows = pa.concat_tables([change.to_arrow() for change in changes])
     query = f"SELECT * REPLACE (sum({WEIGHT}) AS {WEIGHT}) FROM rows GROUP BY ALL HAVING sum({WEIGHT}) <> 0"
-    found = duckdb.from_arrow(rows).query("rows", query)
-    assert found is not None
-    return ViewChange.of(found.to_arrow_table().cast(rows.schema))
+    with in_memory() as connection:
+        connection.register("rows", rows)
+        return ViewChange.of(connection.sql(query).to_arrow_table().cast(rows.schema))

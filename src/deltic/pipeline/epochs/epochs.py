@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +18,9 @@ from deltic.engine.critical_section import CriticalSection
 from deltic.engine.interrupts import postponed
 from deltic.engine.lateness import LatePolicy
 from deltic.engine.phases import Phases
-from deltic.engine.prepared import Prepared
+from deltic.engine.prepared import Prepared, unfailing
 from deltic.engine.protocol import Conflicts, Engine, EpochResult, Extension
-from deltic.errors import DelticError
+from deltic.errors import BrokenError, DelticError
 from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.epochs.clock import Clock
 from deltic.pipeline.epochs.history import History
@@ -80,6 +81,8 @@ class Epochs:
         self._door, self._admitted = Door(), Admitted({})
         self._phases = Phases()
         self._process = os.getpid()
+        self.failure: BrokenError | None = None
+        """Why nothing is done any more."""
         self._first = engine.epoch
         self._retained: dict[int, Published] = {}
         self.history = History(engine.epoch)
@@ -117,7 +120,12 @@ class Epochs:
         return f"{what} retained; Pipeline(retain=N) keeps the last N"
 
     def check_process(self) -> None:
-        """Raises DelticError in a process that was forked: threads that are at work here are not there."""
+        """Raises DelticError in a process that was forked: threads that are at work here are not there.
+
+        And BrokenError once an epoch could not be undone.
+        """
+        if self.failure is not None:
+            raise BrokenError(str(self.failure)) from self.failure
         if os.getpid() != self._process:
             raise DelticError(
                 f"this pipeline is of process {self._process}, and was inherited by process {os.getpid()} when that "
@@ -134,7 +142,7 @@ class Epochs:
         self.check_process()
         if self._section.is_mine:
             raise DelticError("the pipeline is at work in this very thread: a function that it calls cannot change it")
-        return Writing(self._section, self._timeout if timeout is None else timeout)
+        return Writing(self, self._section, self._timeout if timeout is None else timeout)
 
     def prepare(self, batches: Batches, conflicts: Conflicts, token: str = "", late: LatePolicy = "drop") -> Prepared:
         """Compute an epoch, in which it is later, and check the keys of tables; `commit` it, or it is aborted.
@@ -195,13 +203,17 @@ class Epochs:
         self._phases.end("application")
         self._log(epoch, replace(logged, batches={**self._admitted.batches, **self._tick}))
         self._phases.end("log")
+        unfailing(partial(self._take, epoch, logged), f"to commit epoch {epoch.number:,}, which is in the log")
+        self._phases.end("publication")
+        self._tell(epoch.result)
+        return epoch.result
+
+    def _take(self, epoch: Prepared, logged: Logged) -> None:
+        """Go on with an epoch that was logged."""
         self.positions = {**self.positions, **logged.positions}
-        result = epoch.commit()
+        epoch.commit()
         self._door.remember(epoch.version, self._admitted.marks)
         self._publish(self._last.definitions)
-        self._phases.end("publication")
-        self._tell(result)
-        return result
 
     def begin(self) -> None:
         """Derive what follows from facts alone, as the first epoch, if there was none."""
@@ -267,15 +279,22 @@ class Epochs:
 
 
 class Writing:
-    """A with-block in which one thread writes."""
+    """A with-block in which one thread writes; a BrokenError that leaves it is the last of it."""
 
-    def __init__(self, section: CriticalSection, timeout: float | None) -> None:
-        self._section, self._timeout = section, timeout
+    def __init__(self, epochs: Epochs, section: CriticalSection, timeout: float | None) -> None:
+        self._epochs, self._section, self._timeout = epochs, section, timeout
 
     def __enter__(self) -> None:
         self._section.enter(self._timeout)
+        try:
+            self._epochs.check_process()
+        except BrokenError:
+            self._section.leave()
+            raise
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        if isinstance(error, BrokenError):
+            self._epochs.failure = error
         self._section.leave()

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from threading import Condition
 from typing import TYPE_CHECKING
 
-from deltic.circuit.types import Schema
 from deltic.engine.changes import Changes, ViewChange
 from deltic.errors import DelticError
 from deltic.pipeline.reading.delta import Delta
+from deltic.values.types import Schema
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

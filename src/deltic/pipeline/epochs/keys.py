@@ -9,11 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltic.catalog import Table
-from deltic.circuit.hashing import xxhash64
 from deltic.engine.batches import Batch
 from deltic.engine.keyed import Keyed, shared_keys
 from deltic.engine.protocol import WEIGHT
 from deltic.engine.version import Version
+from deltic.values.hashing import xxhash64
 
 
 def check_keys(tables: Mapping[str, Table], changes: Mapping[str, Batch], before: Version, version: Version) -> None:

@@ -14,13 +14,13 @@ from typing import Any
 import pyarrow as pa
 
 from deltic.catalog import Catalog, Table
-from deltic.circuit.types import Type
 from deltic.engine.batches import Batch, TableBatch
 from deltic.engine.lateness import LatePolicy, LateRows
 from deltic.engine.version import Version
 from deltic.engine.watermark import Sifted, Watermark, as_numbers
 from deltic.errors import LateError
 from deltic.pipeline.io.parsed import arrow_schema
+from deltic.values.types import Type
 
 Batches = Mapping[str, Batch]
 # The watermarks of tables, in the units of their columns; none of a table that has had no row with a time.

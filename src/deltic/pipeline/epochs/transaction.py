@@ -14,14 +14,13 @@ import pyarrow as pa
 
 from deltic.catalog import Table
 from deltic.circuit.graph import Circuit
-from deltic.circuit.types import Schema
 from deltic.engine.batches import Changed, TableBatch, with_weights
 from deltic.engine.keyed import BY_KEY, UPSERT, KeyedChange, RowChange
 from deltic.engine.lateness import LatePolicy
 from deltic.engine.prepared import Prepared
 from deltic.engine.protocol import Conflicts, Engine, EpochResult
 from deltic.engine.version import Version
-from deltic.errors import ChangeError, DataError, DelticError
+from deltic.errors import ChangeError, DataError, DefinitionsMovedError, DelticError
 from deltic.pipeline.epochs.epochs import Batches, Epochs, Logged
 from deltic.pipeline.epochs.operations import ChangeManager, Operation
 from deltic.pipeline.epochs.report import EpochReport, report_of
@@ -32,6 +31,7 @@ from deltic.pipeline.reading.snapshot import Preview, change_of
 from deltic.pipeline.rows.coerce import to_table
 from deltic.pipeline.rows.forms import updates, with_key_alone
 from deltic.pipeline.spark.posting import posted
+from deltic.values.types import Schema
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -250,8 +250,7 @@ class Transaction:
     def _batches(self) -> Batches:
         """What the operations amount to, for the tables as they are now."""
         last = self._epochs.last
-        if last.definitions is not self._definitions:
-            self._check_defined(last)
+        self._check_defined(last)
         if not self._epochs.have_begun and any(map(_reads, self._operations)):
             self._epochs.begin()
             last = self._epochs.last
@@ -287,14 +286,18 @@ class Transaction:
             )
 
     def _check_defined(self, last: Published) -> None:
-        """Raises ChangeError where what the transaction changes or reads is defined in another way by now."""
-        now, then = last.definitions.catalog.tables, self._definitions.catalog.tables
+        """Raises DefinitionsMovedError where what it changes or reads is defined in another way by now."""
+        now, then = last.definitions.catalog, self._definitions.catalog
         for operation in self._operations:
-            name = operation.table
-            if not isinstance(operation, RowChange | KeyedChange) or now.get(name) != then[name]:
-                raise ChangeError(
-                    f"table {name}: definitions were changed while the transaction was open; nothing of it was "
-                    "applied. Begin again"
+            if isinstance(operation, RowChange | KeyedChange):
+                is_same = now is then or now.tables.get(operation.table) == then.tables[operation.table]
+                moved = "" if is_same else operation.table
+            else:
+                moved = operation.moved(now)
+            if moved:
+                raise DefinitionsMovedError(
+                    f"{moved}: another thread has changed its definition while the transaction was open, which changes "
+                    "or reads it; nothing of it was applied. Begin the transaction again"
                 )
         self._definitions = last.definitions
 

@@ -8,8 +8,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltic.circuit.types import Column, Kind, Type
-from deltic.circuit.values import of_python, to_arrow
 from deltic.engine.keyed import BY_KEY, MOST
 from deltic.engine.protocol import WEIGHT
 from deltic.pipeline.io.in_python import have_parts_out_of_reach, in_reach, listed
@@ -19,6 +17,8 @@ from deltic.pipeline.io.objects import check_names
 from deltic.pipeline.io.parsed import Parsed, arrow_schema, table_of
 from deltic.pipeline.io.signs import have_key_alone, others, weight_columns, words
 from deltic.pipeline.io.values import accepts, problem, whole
+from deltic.values import of_python, to_arrow
+from deltic.values.types import Column, Kind, Type
 
 REFUSED = (pa.ArrowException, TypeError, ValueError, OverflowError)
 """What Arrow raises for values that one of its types does not hold."""

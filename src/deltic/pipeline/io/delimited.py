@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pv
 
-from deltic.circuit.types import Column, Type
 from deltic.pipeline.io.layout import Layout
 from deltic.pipeline.io.parsed import arrow_schema, table_of
 from deltic.pipeline.io.text import BLANKS, SPECIAL, pattern_of
+from deltic.values.types import Column, Type
 
 # Arrow's reader wants a delimiter of one byte; a longer one is replaced by this one, which text does not hold.
 _STAND_IN = b"\x1f"

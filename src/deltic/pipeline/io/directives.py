@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import get_args
 
 from deltic.catalog import Catalog
-from deltic.circuit.types import Schema
 from deltic.datalog import CheckedProgram, Directive, Relation
 from deltic.errors import Diagnostic, ProgramError, count_of
 from deltic.pipeline.io.layout import Records
 from deltic.pipeline.io.locate import Device, Input
 from deltic.sql.statements.program import FRONT as SQL
+from deltic.values.types import Schema
 
 
 @dataclass(frozen=True)

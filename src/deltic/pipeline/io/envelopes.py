@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from deltic.circuit.types import Column, Schema
 from deltic.engine.keyed import BY_KEY, UPSERT
 from deltic.errors import nearest
 from deltic.pipeline.io.json_values import of_json
 from deltic.pipeline.io.layout import Layout, phrase
 from deltic.pipeline.io.malformed import Malformed
 from deltic.pipeline.io.values import problem, shown
+from deltic.values.types import Column, Schema
 
 Signed = tuple[tuple[Any, ...], int]
 """The values of a row, and how often it comes (goes, where negative)."""

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
-from deltic.circuit.types import Schema
 from deltic.engine.protocol import WEIGHT
 from deltic.errors import DataError, DelticError, Diagnostic
 from deltic.pipeline.io.directives import Output
@@ -14,6 +13,7 @@ from deltic.pipeline.io.loader import Loader
 from deltic.pipeline.io.locate import Input, files_at
 from deltic.pipeline.io.target import Format, Target
 from deltic.pipeline.names import check_choice
+from deltic.values.types import Schema
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -6,11 +6,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as pj
 
-from deltic.circuit.types import Type
 from deltic.engine.protocol import WEIGHT
 from deltic.pipeline.io.columns import conform
 from deltic.pipeline.io.layout import Layout
 from deltic.pipeline.io.signs import weight_columns
+from deltic.values.types import Type
 
 
 def at_once(data: bytes, layout: Layout) -> pa.Table | None:

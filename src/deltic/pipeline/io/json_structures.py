@@ -11,7 +11,16 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from deltic.circuit.spark.structures import FLOATS, KINDS, LETTERS, NIL, family_types, field_of_text, tokens, written
+from deltic.datalog.souffle.functions.structures import (
+    FLOATS,
+    KINDS,
+    LETTERS,
+    NIL,
+    family_types,
+    field_of_text,
+    tokens,
+    written,
+)
 from deltic.pipeline.io.layout import Records
 from deltic.pipeline.io.values import shown
 

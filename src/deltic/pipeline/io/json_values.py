@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from deltic.circuit.types import Kind, Type
+from deltic.values.types import Kind, Type
 
 Field = Mapping[str, Any]
 _EPOCH = datetime.datetime(1970, 1, 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from deltic.circuit.types import Schema, Type
+from deltic.values.types import Schema, Type
 
 
 class Kind(enum.Enum):
@@ -46,7 +46,7 @@ class Layout:
     """Of delimited text, whether it is read as Soufflé reads it: what a line has behind its columns is left out, and
     where the delimiter has a comma, one between brackets is none."""
     structures: tuple[tuple[str, str], ...] = ()
-    """The families of columns that are structures, see `deltic.circuit.spark.structures`."""
+    """The families of columns that are structures, see `deltic.datalog.souffle.functions.structures`."""
     records: Records = ()
     """The names of the fields of record types."""
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from deltic.circuit.types import Schema
 from deltic.errors import DataError, Diagnostic
 from deltic.pipeline.io.blocks import STDIN, blocks
 from deltic.pipeline.io.header import places_by_name
 from deltic.pipeline.io.layout import Kind, Layout, Records
+from deltic.values.types import Schema
 
 # What a file holds, by the end of its name; the delimiter is None where the directive or the default decides.
 _BY_EXTENSION: dict[str, tuple[Kind, str | None]] = {

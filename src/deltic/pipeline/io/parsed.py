@@ -8,9 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from deltic.circuit.types import Schema
 from deltic.engine.protocol import WEIGHT
 from deltic.errors import Diagnostic
+from deltic.values.types import Schema
 
 
 @dataclass(frozen=True)

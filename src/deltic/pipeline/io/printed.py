@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from deltic.circuit.spark.structures import quoted, rewritten
+from deltic.datalog.souffle.functions.structures import quoted, rewritten
 from deltic.pipeline.io.render import map_distinct
 
 _DIGITS = {"f": 17, "g": 9}

@@ -12,10 +12,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltic.circuit.types import Kind, Type
 from deltic.engine.protocol import WEIGHT
 from deltic.errors import UnsupportedError
 from deltic.pipeline.io.signs import OP
+from deltic.values.types import Kind, Type
 
 
 def text_lines(rows: pa.Table, delimiter: str, rfc4180: bool, quoted: Sequence[str] = ()) -> pa.ChunkedArray:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from deltic.circuit.types import Column
 from deltic.engine.keyed import BY_KEY, UPSERT
 from deltic.engine.protocol import WEIGHT
 from deltic.pipeline.io.layout import Layout
+from deltic.values.types import Column
 
 OP = "op"
 FEED = "_change_type"

@@ -10,12 +10,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from deltic.circuit.types import Schema, Type
 from deltic.errors import DataError, DelticError, Diagnostic
 from deltic.pipeline.io.layout import Layout
 from deltic.pipeline.io.malformed import Malformed
 from deltic.pipeline.io.parsed import Batch, rows_to_table
 from deltic.pipeline.io.text import Field, convert
+from deltic.values.types import Schema, Type
 
 _ROWS = 1 << 16
 _GREATEST = 2**63 - 1

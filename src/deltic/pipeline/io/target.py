@@ -9,11 +9,11 @@ from typing import Literal, Protocol
 
 import pyarrow as pa
 
-from deltic.circuit.types import Type
 from deltic.engine.protocol import WEIGHT
 from deltic.pipeline.io.directives import Output
 from deltic.pipeline.io.printed import printed
 from deltic.pipeline.io.render import header_line, json_lines, text_lines, unit_weights
+from deltic.values.types import Type
 
 Format = Literal["csv", "parquet", "json", "arrow"]
 GZIP = ".gz"

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from deltic.circuit.types import Column, Kind, Type
-from deltic.circuit.values.numbers import round_float
 from deltic.errors import UnsupportedError, count_of
 from deltic.pipeline.io.layout import Layout, phrase
 from deltic.pipeline.io.malformed import Malformed
 from deltic.pipeline.io.values import problem
+from deltic.values.numbers import round_float
+from deltic.values.types import Column, Kind, Type
 
 # Patterns that mean the same to Python and RE2 (Arrow); blanks around a number are let pass.
 BLANKS = " \t"

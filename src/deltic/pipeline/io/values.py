@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from deltic.circuit.types import Column, Kind, Type, ValueType
-from deltic.circuit.values import LONGEST, in_order, of_python
-from deltic.circuit.values.numbers import round_float, to_decimal
 from deltic.errors import UnsupportedError
 from deltic.pipeline.io.in_python import Beyond
 from deltic.pipeline.io.layout import phrase
+from deltic.values import LONGEST, in_order, of_python
+from deltic.values.numbers import round_float, to_decimal
+from deltic.values.types import Column, Kind, Type, ValueType
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 

@@ -14,6 +14,7 @@ from deltic.errors import ChangeError, DataError, DelticError, count_of
 from deltic.pipeline.epochs.transaction import Transaction
 from deltic.pipeline.io.changes import Epoch, epochs
 from deltic.pipeline.io.directives import PLAIN, Interface, TextForm, interface, sql_interface
+from deltic.pipeline.io.inside import check_inside
 from deltic.pipeline.io.loader import Loader, Reader
 from deltic.pipeline.io.locate import Files, locate, missing
 from deltic.pipeline.io.rejects import Rejects
@@ -45,6 +46,8 @@ class Settings:
     missing_is_empty: bool = False
     text: TextForm = PLAIN
     """How the delimited text of tables without `.input` is written."""
+    allow_outside: bool = False
+    """Whether the program may name files outside of `facts` and `out`."""
     on_stdout: bool = False
     """Whether every view that would be written to a file is printed, below the names of its columns."""
 
@@ -57,6 +60,8 @@ def run(settings: Settings, pipeline: Pipeline, reader: Reader, writer: Writer, 
     """
     with watch.step(f"compiling {settings.program}"):
         evolution = load_program(settings.program, pipeline, settings.macros)
+        if not settings.allow_outside:
+            check_inside(pipeline.checked.directives, settings.facts, None if settings.on_stdout else settings.out)
         files = _interface(settings.program, pipeline).reading(settings.text)
     if settings.on_stdout:
         printed = tuple(replace(output, device="stdout", headers=True) for output in files.outputs)
@@ -94,8 +99,12 @@ def load_program(program: Path, pipeline: Pipeline, macros: Mapping[str, str]) -
     return str(evolution) if differs and not is_new else ""
 
 
-def load_facts(program: Path, facts: Path, text: TextForm, pipeline: Pipeline, reader: Reader) -> None:
+def load_facts(
+    program: Path, facts: Path, text: TextForm, pipeline: Pipeline, reader: Reader, allow_outside: bool
+) -> None:
     """Give a pipeline that has the program its facts; raises DataError where they are wrong."""
+    if not allow_outside:
+        check_inside(pipeline.checked.directives, facts, None)
     files = _interface(program, pipeline).reading(text)
     tables = Loader(reader, None).load(_facts(files, facts, missing_is_empty=False))
     with pipeline.transaction("normalize") as change:

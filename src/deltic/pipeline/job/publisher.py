@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from deltic.circuit.types import Schema
 from deltic.engine.lateness import LateRows
 from deltic.errors import count_of
 from deltic.pipeline.epochs.transaction import Transaction
@@ -17,6 +16,7 @@ from deltic.pipeline.io.render import count_unreadable
 from deltic.pipeline.io.target import Format, Target, Writer, change_target, clear, view_target
 from deltic.pipeline.job.outcome import Written
 from deltic.pipeline.session import Pipeline
+from deltic.values.types import Schema
 
 
 class Publisher:

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from deltic.duck import in_file
 from deltic.errors import CatalogError, DelticError, did_you_mean
+from deltic.passwords import cause, redacted_reason
 from deltic.pipeline.outside.source import filled
 
-_SCHEMES = ("sqlite", "duckdb", "postgresql")
 _NAME_OR_MARK = re.compile(r'"(?:[^"]|"")*"|[?%]')
 
 
@@ -43,16 +44,19 @@ class Database:
 
 
 @contextmanager
-def connected(url: str, writes: bool = False) -> Iterator[Database]:
-    """A connection for the block: its end commits, an exception rolls back. The database's errors are a DelticError."""
+def connected(url: str, writes: bool = False, external_access: bool = False) -> Iterator[Database]:
+    """A connection for the block: its end commits, an exception rolls back. The database's errors are a DelticError.
+
+    Views of DuckDB read files with `external_access`.
+    """
     scheme, _, rest = url.partition("://")
-    if scheme not in _SCHEMES:
-        hint = did_you_mean(scheme, _SCHEMES) or "it begins with sqlite:///, duckdb:///, postgresql:// or jdbc:"
+    if scheme not in _CONNECTS:
+        hint = did_you_mean(scheme, _CONNECTS) or "it begins with sqlite:///, duckdb:///, postgresql:// or jdbc:"
         raise CatalogError(f"{url}: there is no such kind of database; {hint}")
-    connect, failure = {"sqlite": _sqlite, "duckdb": _duckdb, "postgresql": _postgresql}[scheme]()
+    connect, failure = _CONNECTS[scheme]()
     address = filled(url) if scheme == "postgresql" else _file(url, filled(rest).removeprefix("/"), writes)
     try:
-        with closing(connect(address, writes)) as connection:
+        with closing(connect(address, writes, external_access)) as connection:
             try:
                 yield Database(scheme, connection)
             except BaseException:
@@ -60,7 +64,8 @@ def connected(url: str, writes: bool = False) -> Iterator[Database]:
                 raise
             connection.commit()
     except failure as error:
-        raise DelticError(f"{url}: {str(error).strip().splitlines()[0]}") from error
+        reason = redacted_reason(str(error).strip().splitlines()[0])
+        raise DelticError(f"{url}: {reason}") from cause(error)
 
 
 def without_jdbc(url: str) -> str:
@@ -68,9 +73,9 @@ def without_jdbc(url: str) -> str:
     if not url.startswith("jdbc:"):
         return url
     scheme, _, rest = url.removeprefix("jdbc:").partition(":")
-    if scheme not in _SCHEMES:
+    if scheme not in _CONNECTS:
         raise CatalogError(
-            f"{url}: views are published by JDBC to {', '.join(_SCHEMES)} alone; to others as Parquet or Delta"
+            f"{url}: views are published by JDBC to {', '.join(_CONNECTS)} alone; to others as Parquet or Delta"
         )
     return f"{scheme}:{rest}" if rest.startswith("//") else f"{scheme}:///{rest}"
 
@@ -83,13 +88,13 @@ def _file(url: str, path: str, writes: bool) -> str:
     return path
 
 
-Connect = Callable[[str, bool], Any]
+Connect = Callable[[str, bool, bool], Any]
 
 
 def _sqlite() -> tuple[Connect, type[Exception]]:
     import sqlite3
 
-    def connect(path: str, writes: bool) -> Any:
+    def connect(path: str, writes: bool, _: bool) -> Any:
         connection = sqlite3.connect(path, isolation_level=None)
         connection.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
         return connection
@@ -100,8 +105,8 @@ def _sqlite() -> tuple[Connect, type[Exception]]:
 def _duckdb() -> tuple[Connect, type[Exception]]:
     import duckdb
 
-    def connect(path: str, writes: bool) -> Any:
-        connection = duckdb.connect(path, read_only=not writes)
+    def connect(path: str, writes: bool, external_access: bool) -> Any:
+        connection = in_file(path, writes, external_access)
         connection.begin()
         return connection
 
@@ -113,7 +118,10 @@ def _postgresql() -> tuple[Connect, type[Exception]]:
         psycopg = importlib.import_module("psycopg")
     except ImportError:
         raise DelticError("PostgreSQL needs the package psycopg: pip install 'deltic[postgresql]'") from None
-    return lambda address, _: psycopg.connect(address), psycopg.Error
+    return lambda address, *_: psycopg.connect(address), psycopg.Error
+
+
+_CONNECTS = {"sqlite": _sqlite, "duckdb": _duckdb, "postgresql": _postgresql}
 
 
 def quoted(name: str) -> str:

@@ -8,7 +8,6 @@ from decimal import Decimal
 from typing import Any
 
 from deltic.catalog import External, Table
-from deltic.circuit.types import Kind, Schema
 from deltic.engine.image import Json
 from deltic.errors import CatalogError
 from deltic.pipeline.io.json_values import of_json
@@ -19,6 +18,7 @@ from deltic.pipeline.outside.source import Found, Held, Source, filled
 from deltic.pipeline.outside.tasks import Tasks
 from deltic.pipeline.rows.coerce import to_table
 from deltic.pipeline.spark.spark import active_session, spark_errors
+from deltic.values.types import Kind, Schema
 
 
 def database_source(place: External, spark: Any, tasks: Tasks | None) -> Source:
@@ -43,7 +43,7 @@ class Query:
     def columns(self) -> Schema:
         if not self._place["url"].startswith("duckdb:"):
             raise CatalogError(f"{self._place}: the columns of such a table are to be declared")
-        with connected(self._place["url"]) as database:
+        with connected(self._place["url"], external_access=self._place.is_on("external_access")) as database:
             rows = database.connection.execute(f"SELECT * FROM {quoted(self._place['table'])} LIMIT 0")
             return Schema.of_arrow(rows.to_arrow_table().schema)
 
@@ -57,7 +57,7 @@ class Query:
         text, values = f"SELECT {names} FROM {quoted(self._place['table'])}", []
         if last is not None:
             text, values = f"{text} WHERE {quoted(column)} >= ? OR {quoted(column)} IS NULL", [last]
-        with connected(self._place["url"]) as database:
+        with connected(self._place["url"], external_access=self._place.is_on("external_access")) as database:
             listed = database.run(text, values).fetchall()
         types = [c.type for c in table.schema]
         rows = to_table(table.name, table.schema, [tuple(map(value_of, row, types)) for row in listed])

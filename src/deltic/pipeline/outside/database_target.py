@@ -9,7 +9,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltic.catalog import External
-from deltic.circuit.types import Kind, Schema, Type
 from deltic.engine.comparing import difference
 from deltic.engine.protocol import WEIGHT
 from deltic.errors import CatalogError, DelticError, UnsupportedError
@@ -18,6 +17,7 @@ from deltic.pipeline.outside.connections import Database, connected, quoted, wit
 from deltic.pipeline.outside.database import value_of
 from deltic.pipeline.outside.target import Mark, Shown, Written
 from deltic.pipeline.rows.coerce import to_table
+from deltic.values.types import Kind, Schema, Type
 
 _MARKS = "deltic_published"
 _CATALOG = "information_schema.tables WHERE table_name"
@@ -48,16 +48,16 @@ class DatabaseTarget:
         self._key = place.listed("key")
         if not self._key:
             raise CatalogError(f"{place}: a table of a database is published by its key: name its columns with key=")
-        self._url = without_jdbc(place["url"])
+        self._url, self._external = without_jdbc(place["url"]), place.is_on("external_access")
 
     def mark(self) -> Mark | None:
-        with connected(self._url, writes=True) as database:
+        with connected(self._url, True, self._external) as database:
             return self._mark(database)
 
     def publish(self, shown: Shown, delta: pa.Table | None) -> Written:
         for name in self._key:
             find(name, f"column of {shown.name}", shown.schema.types)
-        with connected(self._url, writes=True) as database:
+        with connected(self._url, True, self._external) as database:
             is_new = self._mark(database) is None
             if is_new:
                 self._make(database, shown.schema)

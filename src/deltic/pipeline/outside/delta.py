@@ -13,7 +13,6 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from deltic.catalog import Table
-from deltic.circuit.types import Schema
 from deltic.engine.batches import with_weights
 from deltic.engine.comparing import difference
 from deltic.engine.image import Json
@@ -21,6 +20,7 @@ from deltic.errors import DataError, DelticError, Diagnostic
 from deltic.pipeline.outside.source import Found, Held, nothing
 from deltic.pipeline.outside.tasks import Share, Tasks
 from deltic.pipeline.rows.coerce import to_table
+from deltic.values.types import Schema
 
 if TYPE_CHECKING:
     from deltic.engine.files.files import Files

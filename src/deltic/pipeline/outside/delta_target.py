@@ -10,7 +10,6 @@ from typing import Any
 import pyarrow as pa
 
 from deltic.catalog import External
-from deltic.circuit.types import Type
 from deltic.engine.files.files import files_at
 from deltic.errors import DelticError, UnsupportedError
 from deltic.pipeline.outside.buckets import Listing, Part, Plan, planned
@@ -18,6 +17,7 @@ from deltic.pipeline.outside.delta import deltalake, errors, options_of
 from deltic.pipeline.outside.parts import LISTING, marked, naming, read_listing, rows_of, write_listing, write_part
 from deltic.pipeline.outside.source import filled
 from deltic.pipeline.outside.target import Mark, Shown, Written
+from deltic.values.types import Type
 
 _FOLDER = "_deltic"
 _LISTED = f"{_FOLDER}/{LISTING}"

@@ -19,6 +19,7 @@ _OPTIONS: Mapping[str, type] = {
     "refresh": str,
     "switch": float,
     "iteration_limit": int,
+    "recursion_timeout": float,
     "threads": int,
     "spill": Path,
     "memory": str,

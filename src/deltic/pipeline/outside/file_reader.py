@@ -12,7 +12,6 @@ from urllib.parse import unquote
 import pyarrow as pa
 
 from deltic.catalog import External, Table
-from deltic.circuit.types import Column, Schema
 from deltic.errors import DataError, Diagnostic
 from deltic.pipeline.io.arrow_reader import ArrowReader
 from deltic.pipeline.io.layout import Kind, Layout
@@ -25,6 +24,7 @@ from deltic.pipeline.io.text import parse_line
 from deltic.pipeline.outside.fetched import File
 from deltic.pipeline.outside.places import Place, place_at
 from deltic.pipeline.outside.source import filled
+from deltic.values.types import Column, Schema
 
 KINDS = {"parquet": Kind.PARQUET, "csv": Kind.TEXT, "json": Kind.JSON, "arrow": Kind.ARROW}
 _NULL = "__HIVE_DEFAULT_PARTITION__"

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from deltic.catalog import External, Table
-from deltic.circuit.types import Column, Schema, Type
 from deltic.engine.batches import with_weights
 from deltic.engine.comparing import difference
 from deltic.engine.image import Json
@@ -25,6 +24,7 @@ from deltic.pipeline.outside.file_reader import KINDS, FileReader, columns_of, r
 from deltic.pipeline.outside.places import Stamps, place_at
 from deltic.pipeline.outside.source import Found, Held, filled, nothing
 from deltic.pipeline.outside.tasks import Share, Tasks
+from deltic.values.types import Column, Schema, Type
 
 if TYPE_CHECKING:
     from deltic.engine.files.files import Files

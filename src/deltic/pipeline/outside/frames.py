@@ -9,7 +9,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltic.catalog import External, Table
-from deltic.circuit.types import Schema
 from deltic.engine.image import Json
 from deltic.engine.keyed import UPSERT
 from deltic.errors import CatalogError, DataError, Diagnostic
@@ -19,6 +18,7 @@ from deltic.pipeline.outside.tasks import Tasks
 from deltic.pipeline.rows.coerce import to_table
 from deltic.pipeline.spark.posting import Rows, posted_by
 from deltic.pipeline.spark.spark import active_session, arrow_schema_of, quoted, spark_errors
+from deltic.values.types import Schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

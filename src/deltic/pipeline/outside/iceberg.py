@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from deltic.catalog import External, Table
-from deltic.circuit.types import Schema
 from deltic.engine.batches import with_weights
 from deltic.engine.comparing import difference
 from deltic.engine.image import Json
 from deltic.errors import DataError, DelticError, Diagnostic
+from deltic.passwords import cause, redacted_reason
 from deltic.pipeline.outside.source import Found, Held, filled, nothing
 from deltic.pipeline.outside.tasks import Share, Tasks
 from deltic.pipeline.rows.coerce import to_table
+from deltic.values.types import Schema
 
 if TYPE_CHECKING:
     from deltic.engine.files.files import Files
@@ -139,8 +140,8 @@ def errors(place: External) -> Iterator[None]:
     try:
         yield
     except failures as error:
-        reason = next(iter(str(error).splitlines()), type(error).__name__)
-        raise DataError([Diagnostic(f"the Iceberg table cannot be read: {reason}", str(place))]) from error
+        reason = redacted_reason(next(iter(str(error).splitlines()), type(error).__name__))
+        raise DataError([Diagnostic(f"the Iceberg table cannot be read: {reason}", str(place))]) from cause(error)
 
 
 def _pyiceberg(module: str) -> Any:

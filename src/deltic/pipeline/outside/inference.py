@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from deltic.catalog import External, Table
-from deltic.circuit.types import Schema
 from deltic.errors import DelticError
 from deltic.pipeline.outside.source import source_of
 from deltic.sql.names import spelt
 from deltic.sql.statements.statements import CreateTable
 from deltic.sql.text import span_of
 from deltic.sql.types import written
+from deltic.values.types import Schema
 
 
 def columns_of(place: External, given: Any = None, spark: Any = None) -> Schema:

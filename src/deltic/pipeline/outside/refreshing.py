@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from deltic.catalog import External
-from deltic.circuit.types import Schema
 from deltic.engine.comparing import netted
 from deltic.engine.files.files import Files, LocalFiles
 from deltic.errors import DelticError
@@ -28,6 +27,7 @@ from deltic.pipeline.outside.source import Found, Held, Source, keyed, of_path, 
 from deltic.pipeline.outside.target import Mark, Shown, Target, Written, target_of
 from deltic.pipeline.outside.tasks import Tasks
 from deltic.pipeline.spark.spark import is_dataframe
+from deltic.values.types import Schema
 
 if TYPE_CHECKING:
     from deltic.pipeline.session import Pipeline

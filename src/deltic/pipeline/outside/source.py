@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -14,15 +12,16 @@ import numpy as np
 import pyarrow as pa
 
 from deltic.catalog import External, Table
-from deltic.circuit.types import Schema
 from deltic.engine.image import Json
 from deltic.engine.keyed import MOST
 from deltic.engine.numbering import Numbers
 from deltic.engine.protocol import WEIGHT
 from deltic.errors import CatalogError
+from deltic.passwords import revealed
 from deltic.pipeline.io.locate import extension
 from deltic.pipeline.io.parsed import arrow_schema
 from deltic.pipeline.outside.places import place_at
+from deltic.values.types import Schema
 
 if TYPE_CHECKING:
     from deltic.engine.shards.posted import Posted
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from deltic.pipeline.outside.tasks import Tasks
 
 _ENDINGS = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "json", ".arrow": "arrow"}
-_VARIABLE = re.compile(r"\$\{(\w+)\}")
 
 
 @dataclass(frozen=True)
@@ -128,15 +126,16 @@ def nothing(schema: Schema) -> pa.Table:
 
 
 def filled(value: str) -> str:
-    """An option with the variables of the environment that it names, as in ${PASSWORD}; raises CatalogError."""
-
-    def of(match: re.Match[str]) -> str:
-        found = os.environ.get(match[1])
-        if found is None:
-            raise CatalogError(f"{value!r}: the environment has no variable {match[1]}")
-        return found
-
-    return _VARIABLE.sub(of, value)
+    """An option with its password, and the variables of the environment that it names; raises CatalogError."""
+    try:
+        return revealed(value)
+    except KeyError as error:
+        raise CatalogError(f"{value!r}: the environment has no variable {error.args[0]}") from None
+    except ValueError:
+        raise CatalogError(
+            f"{value}: its password is not kept with the definitions; write ${{NAME}} in its place, a variable of the "
+            "environment, or give the whole address again in this process, as the program or `attach` does"
+        ) from None
 
 
 def of_path(address: str) -> External:

@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from deltic.circuit.types import Schema
 from deltic.pipeline.outside.declared import Publication
 from deltic.pipeline.outside.source import filled
+from deltic.values.types import Schema
 
 
 @dataclass(frozen=True)

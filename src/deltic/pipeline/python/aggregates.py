@@ -9,9 +9,9 @@ from typing import Any
 
 from deltic.algebra.zset import ZSet
 from deltic.circuit.custom import CustomAggregate
-from deltic.circuit.types import Schema
 from deltic.errors import CatalogError
 from deltic.pipeline.python.operators import operator
+from deltic.values.types import Schema
 
 Row = tuple[Any, ...]
 _NO_COLUMNS: Mapping[str, Any] = MappingProxyType({})

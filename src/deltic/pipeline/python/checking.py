@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from deltic.algebra.zset import ZSet
 from deltic.circuit.custom import CustomOperator
-from deltic.circuit.types import Kind, Schema, Type, ValueType
-from deltic.circuit.values import of_python
 from deltic.errors import DelticError
+from deltic.values import of_python
+from deltic.values.types import Kind, Schema, Type, ValueType
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy

@@ -8,12 +8,13 @@ from typing import Any
 from deltic.circuit import constructions
 from deltic.circuit import operators as ops
 from deltic.circuit.custom import CustomOperator
+from deltic.circuit.edges import ZSetType
 from deltic.circuit.expressions import column, infer
 from deltic.circuit.graph import Circuit, CircuitBuilder
 from deltic.circuit.operators.custom import applied
 from deltic.circuit.reading.scalars import read_expression
-from deltic.circuit.types import Column, ZSetType
 from deltic.errors import CatalogError, CircuitError
+from deltic.values.types import Column
 
 Add = Callable[..., int]
 """From a builder and the numbers of the inputs' nodes to that of a new one."""

@@ -13,9 +13,9 @@ from typing import Any, get_args, get_origin, get_type_hints
 from deltic.catalog.columns import remedy, value_type
 from deltic.circuit.custom import CustomOperator, OfPython
 from deltic.circuit.python import Nulls, PythonFunction
-from deltic.circuit.types import ValueType
 from deltic.errors import CatalogError, DataError, Diagnostic
 from deltic.pipeline.names import check_choice
+from deltic.values.types import ValueType
 
 
 def function(

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from deltic.circuit.types import Schema
+from deltic.duck import in_memory
 from deltic.errors import DelticError, did_you_mean
+from deltic.values.types import Schema
 
 if TYPE_CHECKING:
     import duckdb
@@ -19,12 +20,14 @@ Read = Callable[[str, Sequence[str]], pa.Table]
 """Gives columns of a table or view by their names."""
 
 
-def answer(text: str, schemas: Mapping[str, Schema], read: Read) -> pa.Table:
-    """The answer to one question; what it does not ask for is not read. Raises DelticError with DuckDB's reason."""
+def answer(text: str, schemas: Mapping[str, Schema], read: Read, external_access: bool = False) -> pa.Table:
+    """The answer to one question, which reads files too with `external_access`; what it does not ask for is not read.
+
+    Raises DelticError with DuckDB's reason.
+    """
     import duckdb
 
-    with duckdb.connect(":memory:", config={"python_enable_replacements": "false"}) as connection:
-        connection.execute("SET TimeZone = 'UTC'")
+    with in_memory(external_access) as connection:
         try:
             used = _used(connection, text, schemas)
             for name in used:
@@ -43,6 +46,8 @@ def _told(connection: duckdb.DuckDBPyConnection, text: str, schemas: Mapping[str
 
     if (missing := re.search(r"Table with name (\S+) does not exist", str(error))) is not None:
         return f"there is no table or view {missing[1]}; {did_you_mean(missing[1], schemas) or 'CREATE it first'}"
+    if isinstance(error, duckdb.PermissionException):
+        return f"{str(error).splitlines()[0]}; pipeline.query(…, external_access=True) lets a question read files"
     try:
         connection.sql(text)
     except duckdb.Error as plain:

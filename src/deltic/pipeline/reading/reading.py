@@ -9,7 +9,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from deltic.catalog import Catalog
-from deltic.circuit.types import Schema
 from deltic.datalog import CheckedProgram
 from deltic.engine.batches import TableBatch
 from deltic.engine.version import Version
@@ -17,6 +16,7 @@ from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.names import find
 from deltic.pipeline.reading.rows import Rows
 from deltic.pipeline.reading.views import View
+from deltic.values.types import Schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -69,17 +69,17 @@ class Reading(ABC):
         """How many tables and views there are."""
         return len(self._schemas)
 
-    def query(self, text: str) -> Rows:
+    def query(self, text: str, external_access: bool = False) -> Rows:
         """The answer to one question in DuckDB's dialect, which DuckDB gives over Arrow.
 
         It sees all tables and views as of one epoch, and reads the columns that the question needs. Unlike `sql`, whose
-        dialect is Spark's and whose answers are Deltic's own, it has all that DuckDB knows. Raises DelticError with
-        DuckDB's reason.
+        dialect is Spark's and whose answers are Deltic's own, it has all that DuckDB knows. With `external_access` it
+        reads files and addresses, too, and may write them. Raises DelticError with DuckDB's reason.
         """
         from deltic.pipeline.reading.queries import answer
 
         read = partial(_columns_of, self._version())
-        return Rows(TableBatch(answer(text, self._schemas, read)), self.spark)
+        return Rows(TableBatch(answer(text, self._schemas, read, external_access)), self.spark)
 
     def _repr_html_(self) -> str:
         from deltic.pipeline.notebook import table

@@ -7,7 +7,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from deltic.circuit.graph import Circuit
-from deltic.circuit.types import Schema
 from deltic.engine.batches import TableBatch
 from deltic.engine.protocol import Engine, EpochResult
 from deltic.engine.version import Version
@@ -19,6 +18,7 @@ from deltic.pipeline.names import find
 from deltic.pipeline.reading.delta import Delta
 from deltic.pipeline.reading.reading import Published, Reading
 from deltic.pipeline.reading.rows import Rows
+from deltic.values.types import Schema
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

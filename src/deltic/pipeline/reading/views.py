@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from deltic.circuit.types import Schema
 from deltic.engine.batches import TableBatch
 from deltic.engine.between import Between, has_ranges
 from deltic.engine.version import Version
@@ -13,6 +12,7 @@ from deltic.errors import DelticError
 from deltic.pipeline.io.values import problem
 from deltic.pipeline.names import find
 from deltic.pipeline.reading.rows import Rows
+from deltic.values.types import Schema
 
 if TYPE_CHECKING:
     import pandas as pd

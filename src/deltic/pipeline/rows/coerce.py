@@ -11,8 +11,6 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from deltic.circuit.types import Column, Schema
-from deltic.circuit.values import of_python, to_arrow
 from deltic.engine.conflicts import SHOWN
 from deltic.errors import DataError, Diagnostic, count_of, did_you_mean
 from deltic.pipeline.io.columns import REFUSED, check_columns, conform, is_exact
@@ -27,6 +25,8 @@ from deltic.pipeline.io.parsed import arrow_schema, table_of
 from deltic.pipeline.io.signs import FEED, FEED_COLUMNS, weight_columns
 from deltic.pipeline.io.values import accepts, problem, shown, whole
 from deltic.pipeline.rows.tabular import is_column, tabular
+from deltic.values import of_python, to_arrow
+from deltic.values.types import Column, Schema
 
 T = TypeVar("T")
 

@@ -9,10 +9,10 @@ from typing import Any
 import pyarrow as pa
 
 from deltic.catalog import Table
-from deltic.circuit.types import Schema
 from deltic.errors import DelticError
 from deltic.pipeline.names import find
 from deltic.pipeline.reading.rows import Rows
+from deltic.values.types import Schema
 
 
 def with_key_alone(rows: Any, table: Table) -> tuple[Any, bool]:

@@ -14,11 +14,11 @@ import numpy as np
 import pyarrow as pa
 
 from deltic.catalog import Table
-from deltic.circuit.types import Schema
 from deltic.engine.batches import with_weights
 from deltic.engine.keyed import MOST, ORDER, keys_as_rows
 from deltic.pipeline.rows.coerce import columns_needed, to_table
 from deltic.pipeline.spark.spark import ROWS, arrow_schema_of, is_dataframe, quoted, with_months
+from deltic.values.types import Schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

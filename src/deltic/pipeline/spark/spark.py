@@ -7,9 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deltic.circuit.types import Schema, Type
-from deltic.circuit.values import from_arrow
 from deltic.errors import DelticError
+from deltic.passwords import cause, redacted_reason
+from deltic.values import from_arrow
+from deltic.values.types import Schema, Type
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -148,7 +149,7 @@ def spark_errors(error: Callable[[str], DelticError]) -> Iterator[None]:
         yield
     except (PySparkException, Py4JError) as failure:
         told = failure.java_exception.toString() if isinstance(failure, Py4JJavaError) else str(failure)
-        raise error(told.strip().splitlines()[0]) from failure
+        raise error(redacted_reason(told.strip().splitlines()[0])) from cause(failure)
 
 
 def is_dataframe(value: Any) -> bool:

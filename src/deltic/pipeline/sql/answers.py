@@ -9,12 +9,13 @@ from sqlglot import exp
 
 from deltic.catalog import Catalog, External
 from deltic.catalog.storing import Storing
-from deltic.circuit.types import Column, Schema
+from deltic.duck import in_memory
 from deltic.engine.batches import TableBatch
 from deltic.pipeline.reading.rows import Rows
 from deltic.sql.scalars.functions.written import SqlFunction
 from deltic.sql.statements.ordering import KEY, Key
 from deltic.sql.types import written
+from deltic.values.types import Column, Schema
 
 
 class Told(Rows):
@@ -30,15 +31,13 @@ class Told(Rows):
 
 def arranged(rows: pa.Table, order: Mapping[int, Key], names: Sequence[str]) -> pa.Table:
     """The rows in the order of these columns, under these names, without columns that are there for the order alone."""
-    if order:
-        import duckdb
-
+    if order and len(rows):
         by = ", ".join(
             f"k{n} {'DESC' if key.descending else 'ASC'} NULLS {'FIRST' if key.nulls_first else 'LAST'}"
             for n, key in order.items()
         )
         named = {**{f"k{n}": rows.column(n) for n in order}, "position": range(len(rows))}
-        with duckdb.connect(":memory:") as connection:
+        with in_memory() as connection:
             connection.register("rows", pa.table(named))
             positions = connection.execute(f"SELECT position FROM rows ORDER BY {by}").fetchnumpy()["position"]
         rows = rows.take(positions)

@@ -9,7 +9,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from deltic.catalog import Catalog, Definition, View
-from deltic.circuit.types import Column, Schema, ZSetType
+from deltic.circuit.edges import ZSetType
 from deltic.engine.batches import TableBatch
 from deltic.pipeline.definitions.by_sql import defining
 from deltic.pipeline.definitions.definitions import Definitions
@@ -47,6 +47,7 @@ from deltic.sql.statements.statements import (
     Statement,
 )
 from deltic.sql.text import SourceText
+from deltic.values.types import Column, Schema
 
 ANSWER = "the answer"
 """The view that a query by itself is."""

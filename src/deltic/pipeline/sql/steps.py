@@ -8,7 +8,7 @@ from functools import partial
 
 from deltic.circuit.graph import Circuit
 from deltic.engine.protocol import Engine
-from deltic.errors import CatalogError
+from deltic.errors import DefinitionsMovedError
 from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.definitions.evolution import Evolution
 from deltic.pipeline.definitions.evolving import Evolving
@@ -22,6 +22,9 @@ from deltic.pipeline.sql.planning import ANSWER, Explained, Query, Step
 from deltic.sql.statements.effect import Effect
 from deltic.sql.statements.statements import Bracket
 
+# How often a statement is planned that meets other threads' changes of definitions.
+_TRIES = 100
+
 
 @dataclass(frozen=True)
 class Steps:
@@ -33,6 +36,30 @@ class Steps:
     snapshot: Callable[[], Snapshot]
     explain: Callable[[str, bool], str]
     engine_of: Callable[[Circuit], Engine]
+
+    def results(self, plan: Callable[[Definitions], list[Step]]) -> Iterator[Evolution | Transaction | Rows]:
+        """What each step of a text gives, which is planned at once.
+
+        It is planned again where its first step met a change of definitions: so a lone statement is done.
+        """
+        definitions = self.evolving.epochs.last.definitions
+        return self._repeated(plan, plan(definitions), definitions)
+
+    def _repeated(
+        self, plan: Callable[[Definitions], list[Step]], steps: list[Step], definitions: Definitions
+    ) -> Iterator[Evolution | Transaction | Rows]:
+        for left in reversed(range(_TRIES)):
+            is_done = False
+            try:
+                for result in self.done(steps, definitions):
+                    is_done = True
+                    yield result
+                return
+            except DefinitionsMovedError:
+                if is_done or not left or isinstance(steps[0], Bracket):
+                    raise
+            definitions = self.evolving.epochs.last.definitions
+            steps = plan(definitions)
 
     def done(self, steps: Sequence[Step], planned_from: Definitions) -> Iterator[Evolution | Transaction | Rows]:
         """What each step gives, once it is done; they were planned from these definitions."""
@@ -83,5 +110,5 @@ class Steps:
 def _unless_moved(planned_from: Definitions, planned: Definitions, now: Definitions) -> Definitions:
     """What was planned from definitions, if they are still those that there are."""
     if now is not planned_from:
-        raise CatalogError("another thread changed definitions meanwhile; nothing was changed. Run it again")
+        raise DefinitionsMovedError("another thread changed definitions meanwhile; nothing was changed. Run it again")
     return planned

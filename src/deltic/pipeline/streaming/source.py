@@ -17,7 +17,6 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
-from deltic.circuit.types import Schema, Type
 from deltic.engine.arrow_stream import of_stream, to_stream
 from deltic.engine.protocol import WEIGHT
 from deltic.errors import DelticError, StreamError, UnsupportedError
@@ -25,6 +24,7 @@ from deltic.pipeline.durable.following import Followed, definitions_of
 from deltic.pipeline.io.signs import FEED
 from deltic.pipeline.names import check_choice, find
 from deltic.pipeline.spark.spark import for_spark
+from deltic.values.types import Schema, Type
 
 VERSION = "_commit_version"
 FORMS = ("weight", "feed")

@@ -1,4 +1,4 @@
-"""Operators of a user's own, and those without a derivative: relations that read all rows of what they follow."""
+"""Operators of a user's own: relations that read all rows of what they follow."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from deltic.program.unsupported import in_recursion, needs_fallback
 
 @dataclass(frozen=True)
 class Recomputed(Definition):
-    """What an operator without a derivative makes of relations: computed anew when one of them changes.
+    """What a user's operator without a derivative makes of relations: computed from scratch when one changes.
 
     It may make something of nothing: where it looks at all rows it `begins` with a relation of the first epoch.
     """
 
     inputs: tuple[str, ...]
-    operator: ops.Operator
+    operator: Apply
     begins: str = ""
 
     @property
@@ -50,7 +50,7 @@ class Recomputed(Definition):
     @property
     def called(self) -> str:
         """What a reader calls the operator."""
-        return self.operator.called if isinstance(self.operator, Apply) else self.operator.label
+        return self.operator.called
 
     def describe(self, names: Sequence[str]) -> Iterator[str]:
         read = ", ".join(self.inputs)
@@ -64,8 +64,6 @@ class Recomputed(Definition):
 @dataclass(frozen=True)
 class Maintained(Recomputed):
     """What a user's operator that says how it changes makes of relations."""
-
-    operator: Apply
 
     @property
     def keys(self) -> int:
@@ -83,13 +81,13 @@ class Maintained(Recomputed):
 
 
 def recomputed(scope: Scope, node: Node, number: int, wanted: str) -> str:
-    """The relation of D(f(I(Δa), …)): the value of an operator without a derivative."""
+    """The relation of D(f(I(Δa), …)): the value of a user's operator without a derivative."""
     (below,) = node.inputs
     fallen = scope.circuit.nodes[below]
     if scope.component is not None and scope.is_recursive(number):
         raise in_recursion(below, fallen.operator)
     kept = [scope.circuit.nodes[i] for i in fallen.inputs]
-    if not all(isinstance(k.operator, ops.Integrate) for k in kept):
+    if not (isinstance(fallen.operator, Apply) and all(isinstance(k.operator, ops.Integrate) for k in kept)):
         raise needs_fallback(below, fallen.operator)
     inputs = tuple(scope.relation(k.inputs[0]) for k in kept)
     return scope.defined(wanted, number, Recomputed(inputs, fallen.operator, scope.drafts.beginning()))

@@ -11,7 +11,7 @@ from deltic.circuit import operators as ops
 from deltic.circuit.graph import Node
 from deltic.program.conjunctions import conjoin
 from deltic.program.queries import Body, When
-from deltic.program.scope import MOST, Scope, bodies_of
+from deltic.program.scope import LONGEST, MOST, Scope, bodies_of
 from deltic.program.unsupported import in_recursion, refusal
 
 
@@ -44,12 +44,20 @@ def _few(scope: Scope, numbers: Sequence[int]) -> list[list[Body]]:
     """The conjunctions of each input; where there were too many together, some of the sums are relations.
 
     n sums of two make 2ⁿ rules. Sums of few conjunctions go first: what is optional or a default, not what it is for.
+    n joins, each of the one before with itself, make a rule of 2ⁿ atoms; the longest are relations.
     """
     found = [scope.factors(number) for number in numbers]
+    for place in sorted(range(len(found)), key=lambda i: -_atoms(found[i])):
+        if sum(map(_atoms, found)) > LONGEST and _atoms(found[place]) > 1:
+            found[place] = scope.joined(numbers[place]) or found[place]
     for place in sorted(range(len(found)), key=lambda i: len(found[i])):
         if math.prod(map(len, found)) > MOST and len(found[place]) > 1:
             found[place] = scope.kept(numbers[place]) or found[place]
     return found
+
+
+def _atoms(bodies: Sequence[Body]) -> int:
+    return max((len(body.atoms) for body in bodies), default=0)
 
 
 def _product(inputs: list[list[Body]]) -> list[Body]:

@@ -15,9 +15,9 @@ from sqlglot import exp
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column, columns_of, infer, is_not_null, literal
 from deltic.circuit.operators.frames import Frame, Unit
-from deltic.circuit.types import Column, Type
 from deltic.sql.queries.nodes import Nodes
 from deltic.sql.queries.trees import conjuncts
+from deltic.values.types import Column, Type
 
 _BACKWARD = (exp.GTE, exp.GT)
 _FLIPPED: dict[type[exp.Expression], type[exp.Expression]] = {

@@ -7,21 +7,25 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from deltic.circuit.types import Column, Kind
+from deltic.circuit.expressions import conjunction
 from deltic.errors import count_of
 from deltic.sql.aggregates import is_aggregate
 from deltic.sql.queries.clock import Crossing, cross, reads_clock, with_clock, with_crossings, with_time
 from deltic.sql.queries.froms import lower_from
 from deltic.sql.queries.generators import exploded, is_generator
 from deltic.sql.queries.grouping import Groups
-from deltic.sql.queries.ordering import first_of_each, limited
+from deltic.sql.queries.naming import name_of
+from deltic.sql.queries.ordering import first_of_each, limited, ordinal
 from deltic.sql.queries.rows import Attribute, Rows, settled
 from deltic.sql.queries.scope import Scope
+from deltic.sql.queries.stars import is_star, spread, starred
 from deltic.sql.queries.subqueries import is_subquery, keep_where, prepared
 from deltic.sql.queries.time_windows import TimeWindows, is_time_window
 from deltic.sql.queries.trees import aggregates_of, conjuncts, outermost, replaced
 from deltic.sql.queries.values import Values
 from deltic.sql.queries.windows import Windows, written_out
+from deltic.sql.scalars import comparable
+from deltic.values.types import Column
 
 _REFUSED = {
     "connect": ("CONNECT BY", "write WITH RECURSIVE"),
@@ -82,13 +86,29 @@ class _Block:
             if select.args.get(key):
                 raise scope.refuse(select, what, remedy)
         self._values = Values(lower_from(select, scope), scope)
+        self._select = self._by_names(select)
+
+    def _by_names(self, select: exp.Select) -> exp.Select:
+        """The SELECT with columns in the place of their numbers, which stand in keys of AGGREGATE."""
+        if not any(e.find(exp.PositionalColumn) for e in select.expressions):
+            return select
+        named = select.copy()
+        for place in [
+            p for e in (*named.expressions, *named.args["group"].expressions) for p in e.find_all(exp.PositionalColumn)
+        ]:
+            there, index = self._values.rows.visible, ordinal(place.this)
+            if index is None or not 1 <= index <= len(there):
+                told = f"GROUP BY {place.this.sql()}: the rows have {count_of(len(there), 'column')}"
+                raise self._scope.source.error(place, told)
+            place.replace(exp.column(there[index - 1].name, there[index - 1].relation or None, quoted=True))
+        return named
 
     def lower(self) -> Rows:
         self._where()
         items = self._items()
         having, qualify = (self._clause(key, items) for key in ("having", "qualify"))
         order = tuple(self._ordered(key, items) for key in self._order)
-        first_of = tuple(self._named(node, items) for node in self._distinct_on)
+        first_of = tuple(self._numbered(node, items, "DISTINCT ON") for node in self._distinct_on)
         clauses = Clauses(tuple(items), having, qualify, order, first_of).map(self._written_out)
         clauses = self._grouped(*self._in_time(clauses))
         self._keep(clauses.having)
@@ -102,7 +122,7 @@ class _Block:
         where = self._select.args.get("where")
         if where is not None:
             self._check_where(where)
-            self._keep(self._values.dotted(where.this), "WHERE")
+            self._keep(self._meant(where.this), "WHERE")
         for crossing in self._crossings:
             cross(self._values, crossing)
 
@@ -119,9 +139,9 @@ class _Block:
         """Keep the rows for which a condition is true; its parts without subqueries first."""
         parts = [] if condition is None else conjuncts(condition)
         with_query = [part for part in parts if any(True for _ in outermost(part, is_subquery))]
-        for part in parts:
-            if part not in with_query:
-                self._values.filter(self._values.predicate(part, what))
+        plain = [part for part in parts if not any(part is other for other in with_query)]
+        if plain:
+            self._values.filter(conjunction([self._values.predicate(part, what) for part in plain]))
         for part in with_query:
             if not keep_where(part, self._values):
                 self._values.filter(self._values.predicate(prepared(part, self._values), what))
@@ -147,8 +167,8 @@ class _Block:
         """The selected expressions; a name of an earlier one stands for it where there is no column of that name."""
         items: list[Item] = []
         for node in self._select.expressions:
-            if isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star)):
-                items += self._star(node)
+            if is_star(node):
+                items += [Item(name, self._named(value, [])) for name, value in starred(node, self._values)]
             elif is_generator(node.this if isinstance(node, exp.Alias | exp.Aliases) else node):
                 items += self._generated(node)
             elif isinstance(node, exp.Aliases):
@@ -167,35 +187,6 @@ class _Block:
         made = exploded(call, self._values, names=names if isinstance(node, exp.Alias | exp.Aliases) else ())
         return [Item(a.name, self._values.place(node, a.typed)) for a in made]
 
-    def _star(self, node: exp.Expression) -> list[Item]:
-        star = node if isinstance(node, exp.Star) else node.this
-        if star.args.get("rename"):
-            raise self._scope.refuse(node, "* RENAME", "list the columns")
-        left_out = {e.name.lower() for e in star.args.get("except_") or ()}
-        others = {e.alias.lower(): e.this for e in star.args.get("replace") or ()}
-        items = self._starred(node)
-        unknown = {*left_out, *others} - {item.name.lower() for item in items}
-        if unknown:
-            raise self._scope.source.error(node, f"{self._scope.source.written(node)}: no column is {min(unknown)}")
-        kept = [item for item in items if item.name.lower() not in left_out]
-        return [Item(i.name, self._named(others.get(i.name.lower(), i.node), [])) for i in kept]
-
-    def _starred(self, node: exp.Expression) -> list[Item]:
-        """All columns, those of a relation, or the fields of a column that is a struct."""
-        rows, place, table = self._values.rows, self._values.place, node.args.get("table")
-        found = [a for a in rows.attributes if a.relation.lower() == table.name.lower()] if table else rows.visible
-        if found:
-            return [Item(a.name, place(node, a.typed)) for a in found]
-        source, written = self._scope.source, self._scope.source.written(node)
-        if table is None:
-            raise source.error(node, f"{written}: there is no FROM")
-        structs = [a for a in rows.visible if a.is_called(table.name, "") and a.column.type.kind is Kind.STRUCT]
-        if len(structs) != 1:
-            raise source.error(node, f"{written}: there is no relation {table.name} here, nor a struct")
-        (struct,) = structs
-        names = [exp.to_identifier(f.name, quoted=True) for f in struct.column.type.fields]
-        return [Item(n.name, exp.Dot(this=place(node, struct.typed), expression=n)) for n in names]
-
     def _named(self, node: exp.Expression, items: Sequence[Item]) -> exp.Expression:
         """An expression in which names of selected ones stand for these, where there is no column of that name."""
         by_name = {item.name.lower(): item.node for item in reversed(items)}
@@ -211,7 +202,11 @@ class _Block:
             whole = exp.Paren(this=by_name[(part.text("table") or part.name).lower()].copy())
             return exp.Dot(this=whole, expression=part.this.copy()) if part.text("table") else whole
 
-        return replaced(self._values.dotted(node), is_alias, meant)
+        return replaced(self._meant(node), is_alias, meant)
+
+    def _meant(self, node: exp.Expression) -> exp.Expression:
+        """An expression with the columns that its stars and its names of fields mean."""
+        return self._values.dotted(spread(node, self._values))
 
     def _ordered(self, key: exp.Expression, items: Sequence[Item]) -> exp.Expression:
         """A key of the order, in which names of selected expressions stand for these even where columns have them.
@@ -257,20 +252,22 @@ class _Block:
         if group is None:
             return None
         items = [Item(_alias(e), n) for e, n in zip(self._select.expressions, nodes, strict=False)]
-
-        def selected(key: exp.Expression) -> exp.Expression:
-            if isinstance(key, exp.Literal) and key.is_int:
-                index = int(key.name)
-                if not 1 <= index <= len(nodes):
-                    has = count_of(len(nodes), "column")
-                    raise self._scope.source.error(key, f"GROUP BY {index}: the query has {has}")
-                return nodes[index - 1].copy()
-            return self._named(key, items)
-
+        items += [Item("", node) for node in nodes[len(items) :]]
+        if group.args.get("all") and not group.expressions and self._values.rows.find(exp.column("all")):
+            return exp.Group(expressions=[exp.column("all")])
         copy = group.copy()
         for key in _keys(copy):
-            key.replace(selected(key))
+            key.replace(self._numbered(key, items, "GROUP BY"))
         return copy
+
+    def _numbered(self, key: exp.Expression, items: Sequence[Item], clause: str) -> exp.Expression:
+        """A key with the selected expressions in the place of their numbers and names."""
+        index = ordinal(key)
+        if index is None:
+            return self._named(key, items)
+        if not 1 <= index <= len(items):
+            raise self._scope.source.error(key, f"{clause} {index}: the query has {count_of(len(items), 'column')}")
+        return items[index - 1].node.copy()
 
     # Windows
 
@@ -289,6 +286,8 @@ class _Block:
     def _selected(self, clauses: Clauses) -> Rows:
         nodes, scope, items, order = self._scope.nodes, self._scope, clauses.items, clauses.order
         values = [self._values.typed(prepared(item.node, self._values)) for item in items]
+        if self._select.args.get("distinct"):
+            values = [comparable(value) for value in values]
         found = [settled(value) for value in values]
         columns = [Column(nodes.fresh(i.name), v.type.type, v.type.nullable) for i, v in zip(items, found, strict=True)]
         shown = zip(items, columns, values, strict=True)
@@ -342,13 +341,4 @@ def _keys(group: exp.Expression, within: bool = False) -> Iterator[exp.Expressio
 
 def _alias(node: exp.Expression) -> str:
     # The alias of a window function is the name of its window.
-    return ("" if isinstance(node, exp.Window) else node.alias) or _name_of(node)
-
-
-def _name_of(node: exp.Expression) -> str:
-    """The name of a selected expression that has no alias: that of the column, or its text."""
-    if isinstance(node, exp.Column | exp.Dot):
-        return node.name
-    if is_time_window(node):
-        return node.name.lower()
-    return node.sql(dialect="spark").lower() if isinstance(node, exp.Func) else node.sql(dialect="spark")
+    return ("" if isinstance(node, exp.Window) else node.alias) or name_of(node)

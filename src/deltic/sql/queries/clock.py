@@ -14,7 +14,6 @@ from sqlglot import exp
 
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import conjunction
-from deltic.circuit.types import Column, Kind, Type
 from deltic.sql.queries.rows import Attribute, Bindings, Rows
 from deltic.sql.queries.scope import Scope
 from deltic.sql.queries.subqueries import prepared
@@ -22,6 +21,7 @@ from deltic.sql.queries.trees import conjuncts, outermost, replaced
 from deltic.sql.queries.values import Values
 from deltic.sql.scalars import Typed, coerced, common_type, typed
 from deltic.sql.scalars.functions.refused import OF_THE_CLOCK
+from deltic.values.types import Column, Kind, Type
 
 _NOW = "\0now"
 _CLASSES = (exp.CurrentTimestamp, exp.CurrentDate, exp.Localtimestamp)

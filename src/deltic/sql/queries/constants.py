@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from deltic.circuit.oracle.evaluate import evaluate
-from deltic.circuit.types import Column, Schema, ValueType
+from deltic.circuit.expressions.meaning import evaluate
 from deltic.sql.queries.rows import Attribute, Rows, settled
 from deltic.sql.queries.scope import Scope
 from deltic.sql.scalars import Typed, typed, unified
+from deltic.values.types import Column, Schema, ValueType
 
 
 def values_rows(node: exp.Values, scope: Scope) -> Rows:

@@ -42,7 +42,6 @@ def lower_from(select: exp.Select, scope: Scope) -> Rows:
         rows = _joined(rows, join, scope)
     for lateral in select.args.get("laterals") or ():
         rows = lateral_view(lateral, rows, scope)
-    _check_aliases(select, scope)
     return rows
 
 
@@ -84,9 +83,10 @@ def _named(node: exp.Expression, left: Rows, scope: Scope) -> Rows:
     if isinstance(node, exp.Subquery) and _is_group(node.this):
         return _group(node.this, scope)
     if isinstance(node, exp.Subquery):
-        return scope.own(_derived(node if _has_modifiers(node) else node.this, scope))
-    if isinstance(node, exp.Values):
-        return scope.lower_alone(as_selects(node)) if reads_clock(node) else values_rows(node, scope)
+        return scope.own(scope.lower_derived(node if _has_modifiers(node) else node.this))
+    values = node.this if isinstance(node, exp.Table) else node
+    if isinstance(values, exp.Values):
+        return scope.lower_alone(as_selects(values)) if reads_clock(values) else values_rows(values, scope)
     if (call := table_function_of(node)) is not None:
         return windowed(call, scope)
     if (called := rows_called(node, left, scope)) is not None:
@@ -94,16 +94,6 @@ def _named(node: exp.Expression, left: Rows, scope: Scope) -> Rows:
     if (own := own_operator(node)) is not None:
         return applied_rows(node, own, scope)
     return generated(node, left, scope)
-
-
-def _derived(query: exp.Expression, scope: Scope) -> Rows:
-    """The rows of a query in FROM; those of one that needs the rows around a correlated subquery have its bindings."""
-    try:
-        return scope.lower_alone(query)
-    except ProgramError:
-        if scope.bindings is None:
-            raise
-    return scope.lower(query, scope)
 
 
 def _is_group(node: exp.Expression) -> bool:
@@ -269,14 +259,3 @@ def _merged(a: Attribute, b: Attribute, how: str) -> Typed:
     values = [coerced(value, target) for value in (a.typed, b.typed)]
     either = exp.Coalesce(this=values[0].expression, expressions=[values[1].expression])
     return Typed(either, replace(values[0].type, nullable=all(v.type.nullable for v in values)))
-
-
-def _check_aliases(select: exp.Select, scope: Scope) -> None:
-    """Raises ProgramError where two relations have one name."""
-    items = [select.args["from_"].this, *(join.this for join in select.args.get("joins") or ())]
-    known: set[str] = set()
-    for item in items:
-        name = (item.alias or _own_name(item)).lower()
-        if name and name in known:
-            raise scope.source.error(item, f"two relations of this FROM are called {name}", "give one of them an alias")
-        known.add(name)

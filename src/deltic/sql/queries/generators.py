@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from deltic.circuit import operators as ops
-from deltic.circuit.expressions import column, columns_of
-from deltic.circuit.types import Column, Kind, Type
+from deltic.circuit.expressions import column, columns_of, is_literal_zero
 from deltic.errors import count_of
 from deltic.sql import types
 from deltic.sql.queries.rows import Attribute, Rows
@@ -20,6 +19,7 @@ from deltic.sql.queries.scope import Scope
 from deltic.sql.queries.subqueries import prepared
 from deltic.sql.queries.values import Values
 from deltic.sql.scalars import Typed, coerced
+from deltic.values.types import Column, Kind, Type
 
 _NAMES = ("explode", "posexplode", "unnest", "inline", "stack", "json_tuple")
 _ZERO = exp.Literal.number(0)
@@ -112,7 +112,7 @@ def _stacked(generator: _Generator, values: Values) -> list[_Shown]:
 
 def _fields(generator: _Generator, values: Values) -> list[_Shown]:
     """One row of the values of fields, which are named by literals, of a JSON object."""
-    text, *names = generator.arguments
+    text, *names = generator.arguments or [exp.Null()]
     if not names or not all(isinstance(name, exp.Literal) and name.is_string for name in names):
         told = "json_tuple takes a text and the names of fields, written as such"
         raise values.scope.source.error(generator.node, told)
@@ -191,6 +191,8 @@ def _numbers(call: exp.Anonymous, scope: Scope) -> Rows:
     found = [coerced(values.typed(part), Type.INT64) for part in call.expressions]
     if not 1 <= len(found) <= 3 or any(columns_of(value.expression) for value in found):
         raise scope.source.error(call, "range takes one to three constants: range(end), range(start, end, step)")
+    if found[2:] and is_literal_zero(found[2].expression):
+        raise scope.source.error(call, "the step of range is not 0")
     first = [coerced(values.typed(_ZERO), Type.INT64)] if len(found) == 1 else []
     name = scope.nodes.fresh("id")
     bounds = tuple(value.expression for value in (*first, *found))

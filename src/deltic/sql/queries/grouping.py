@@ -11,33 +11,33 @@ from sqlglot import exp
 from deltic.circuit import operators as ops
 from deltic.circuit.accumulators import ACCUMULATORS
 from deltic.circuit.expressions import column, literal
-from deltic.circuit.types import Column, Schema, Type
 from deltic.sql.aggregates import Lowered, is_aggregate, lowered
 from deltic.sql.queries.rows import Attribute, Rows
 from deltic.sql.queries.subqueries import prepared
-from deltic.sql.queries.trees import GROUPING, aggregates_of, is_window_function, replaced
+from deltic.sql.queries.trees import GROUPING, aggregates_of, is_window_function, normal, replaced
 from deltic.sql.queries.values import Values
-from deltic.sql.scalars import Typed
+from deltic.sql.scalars import Typed, comparable
+from deltic.values.types import Column, Schema, Type
 
 
 @dataclass
 class Groups:
     """The groups of a block: `keys` by their text over the circuit's columns, and `sets` of them that make groups.
 
-    Without GROUP BY there is one group, which is there for no rows too.
+    Without keys, and no sets of them but one, there is one group, which is there for no rows too.
     """
 
     values: Values
     sets: Sequence[Sequence[str]]
     keys: dict[str, Attribute]
-    is_global: bool
     _calls: dict[str, _Call] = field(default_factory=dict)
+    _columns: set[str] = field(default_factory=set)
     _flags: dict[str, tuple[exp.Expression, Column]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, values: Values, group: exp.Group | None, grouped: Sequence[exp.Expression]) -> Groups:
         """The groups of GROUP BY; `grouped` are the selected expressions, for GROUP BY ALL."""
-        found = cls(values, [], {}, group is None)
+        found = cls(values, [], {})
         found.sets = found._sets(group, grouped)
         found.keys = {text: found._as_grouped(text, key) for text, key in found.keys.items()}
         return found
@@ -52,6 +52,8 @@ class Groups:
     def _sets(self, group: exp.Group | None, grouped: Sequence[exp.Expression]) -> list[list[str]]:
         if group is None:
             return [[]]
+        if group.args.get("all") is False:
+            raise self.values.scope.refuse(group.expressions[0], "GROUP BY DISTINCT", "list the GROUPING SETS")
         if group.args.get("all"):
             plain = [node for node in grouped if not any(True for _ in aggregates_of(node))]
             return [[self._key(node) for node in plain]]
@@ -86,11 +88,10 @@ class Groups:
     def _key(self, node: exp.Expression) -> str:
         """The text of a key, which has a column from then on."""
         self._refuse_aggregates(node)
-        node = prepared(node, self.values)
         text = self.text(node)
         if text not in self.keys:
             own = isinstance(node, exp.Column) and self.values.rows.find(node)
-            found = self.values.column(self.values.typed(node), "key")
+            found = self.values.column(comparable(self.values.typed(prepared(node, self.values))), "key")
             attribute = own[0] if own else Attribute("", found)
             self.keys[text] = replace(attribute, column=found)
         return text
@@ -107,7 +108,7 @@ class Groups:
             assert isinstance(reference, exp.Column)
             return self.values.resolve(reference).expression.copy()
 
-        return replaced(node, lambda n: isinstance(n, exp.Column), column_of).sql()
+        return normal(replaced(node, lambda n: isinstance(n, exp.Column), column_of)).sql()
 
     # What stands for aggregates and keys
 
@@ -119,7 +120,7 @@ class Groups:
         return found
 
     def _rewrite(self, node: exp.Expression) -> None:
-        if isinstance(node, exp.Query) or (isinstance(node, exp.Column) and self._is_outer(node)):
+        if isinstance(node, exp.Column) and self._is_outer(node):
             return
         is_call = is_aggregate(node) and not is_window_function(node)
         if is_call or isinstance(node, GROUPING):
@@ -128,11 +129,27 @@ class Groups:
         key = self._known(node)
         if key is not None:
             node.replace(self.values.place(node, key.typed))
+        elif isinstance(node, exp.Query):
+            self._rewrite_within(node)
         elif isinstance(node, exp.Column):
             raise self._ungrouped(node)
         else:
             for child in list(node.iter_expressions()):
                 self._rewrite(child)
+
+    def _rewrite_within(self, query: exp.Query) -> None:
+        """Let aggregates of the block's rows in a subquery be columns of the groups, under names that none else has."""
+        for node in list(query.find_all(exp.Expression)):
+            if is_aggregate(node) and not is_window_function(node) and self._is_of_block(node, query):
+                column = self._placeholder(node)
+                self._columns.add(column.name)
+                node.replace(column)
+
+    def _is_of_block(self, call: exp.Expression, query: exp.Query) -> bool:
+        """Whether an aggregate in a subquery names columns of the block's relations, and none of the subquery's."""
+        names = {node.table.lower() for node in call.find_all(exp.Column)}
+        inside = {table.alias_or_name.lower() for table in query.find_all(exp.Table, exp.Subquery)}
+        return bool(names) and names <= {a.relation.lower() for a in self.values.rows.attributes} - inside - {""}
 
     def _is_outer(self, node: exp.Column) -> bool:
         """Whether a column is one of the rows around the block."""
@@ -144,7 +161,7 @@ class Groups:
         )
 
     def _known(self, node: exp.Expression) -> Attribute | None:
-        if not isinstance(node, exp.Condition) or any(True for _ in node.find_all(exp.Query, exp.Window)):
+        if not isinstance(node, exp.Condition) or any(True for _ in node.find_all(exp.Window)):
             return None
         if any(True for _ in aggregates_of(node)):
             return None
@@ -188,7 +205,11 @@ class Groups:
         found = self.values.over(Rows(node, tuple(attributes)))
         for name, call in self._calls.items():
             results = [nodes.column(node, result) for result in call.names]
-            found.settle(name, call.lowered.result([Typed(column(c.name), c.value_type) for c in results]))
+            value = call.lowered.result([Typed(column(c.name), c.value_type) for c in results])
+            found.settle(name, value)
+            if name in self._columns:
+                attributes.append(Attribute(name, found.column(value, "result")))
+        found.rows = Rows(found.rows.node, tuple(attributes))
         return found
 
     def _lower_set(self, chosen: Sequence[str]) -> int:
@@ -196,14 +217,14 @@ class Groups:
         nodes, scope = self.values.scope.nodes, self.values.scope
         keys = list(dict.fromkeys([*scope.bound_names, *(self.keys[text].column.name for text in chosen)]))
         node = self._aggregated(keys)
-        if self.is_global:
+        if list(self.sets) == [[]]:
             node = nodes.plus(node, self._empty(node, keys))
         node = nodes.pad(node, [key.column for key in self.keys.values()])
         flags = [(flag, self._flag_value(call, chosen, flag)) for call, flag in self._flags.values()]
         return nodes.extend(node, [flag for flag, _ in flags], [value for _, value in flags])
 
     def _flag_value(self, call: exp.Expression, chosen: Sequence[str], flag: Column) -> exp.Expression:
-        wanted = [self.text(prepared(n.unnest(), self.values)) for n in call.expressions] or list(self.keys)
+        wanted = [self.text(n.unnest()) for n in call.expressions] or list(self.keys)
         for text, node in zip(wanted, call.expressions, strict=False):
             if text not in self.keys:
                 source = self.values.scope.source

@@ -8,9 +8,9 @@ from functools import cached_property
 from sqlglot import exp
 
 from deltic.circuit.expressions import column, columns_of, conjunction, infer
-from deltic.circuit.types import Column
 from deltic.sql.queries.nodes import Nodes
 from deltic.sql.queries.trees import conjuncts
+from deltic.values.types import Column
 
 
 @dataclass(frozen=True)

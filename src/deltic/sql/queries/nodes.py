@@ -10,7 +10,7 @@ from sqlglot import exp
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column, conjunction, is_not_null, literal, null
 from deltic.circuit.graph import CircuitBuilder
-from deltic.circuit.types import Column, Schema, Type
+from deltic.values.types import Column, Schema, Type
 
 
 class Nodes:

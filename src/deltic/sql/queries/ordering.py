@@ -7,14 +7,16 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from deltic.circuit import operators as ops
-from deltic.circuit.oracle.evaluate import evaluate
-from deltic.circuit.types import Column
+from deltic.circuit.expressions.meaning import evaluate
 from deltic.errors import count_of
+from deltic.sql.queries.levels import stopped
 from deltic.sql.queries.rows import Rows
 from deltic.sql.queries.scope import Scope
 from deltic.sql.queries.subqueries import prepared
+from deltic.sql.queries.trees import replaced
 from deltic.sql.queries.values import Values
 from deltic.sql.scalars import NULL, Typed, typed
+from deltic.values.types import Column
 
 
 def limited(
@@ -31,15 +33,21 @@ def limited(
     """
     limit, offset = limit_of(query), query.args.get("offset")
     order_by = query.args.get("order")
-    ordered = keys if keys is not None else order_by.expressions if order_by else ()
+    ordered = keys if keys is not None else [of_first(key, query) for key in order_by.expressions] if order_by else ()
     found = values or Values(rows, scope)
     order = [each for key in ordered if isinstance(key, exp.Ordered) for each in _orders(key, rows, found)]
     if limit is None and offset is None:
         return rows
     number = None if limit is None else _count(limit, scope)
     skipped = 0 if offset is None else _count(offset, scope)
+    source = found.rows.node
+    is_plain = not order and not scope.bound_names
+    early = stopped(scope.nodes, source, number + skipped) if is_plain and number is not None else None
+    if early is not None:
+        source, level = early
+        order = [ops.Order(level)]
     top = ops.Top(scope.bound_names, tuple(order), number, skipped)
-    node = scope.nodes.builder.add(top, found.rows.node)
+    node = scope.nodes.builder.add(top, source)
     return rows.over(scope.nodes.keep(node, [*scope.bound_names, *rows.names]))
 
 
@@ -77,10 +85,36 @@ def _order(key: exp.Ordered, rows: Rows, values: Values) -> ops.Order:
     return ops.Order(column.name, bool(key.args.get("desc")), bool(key.args.get("nulls_first")))
 
 
+def of_first(key: exp.Expression, query: exp.Expression) -> exp.Expression:
+    """A key of the order of what a query selects, in which `t.a` is the column a that the first SELECT has of t."""
+    first = query
+    while isinstance(first, exp.SetOperation | exp.Subquery):
+        first = first.this
+    if not isinstance(first, exp.Select) or not first.args.get("from_"):
+        return key
+    items = [first.args["from_"].this, *(join.this for join in first.args.get("joins") or ())]
+    relations = {item.alias_or_name.lower() for item in items}
+    names = {(e.text("table").lower(), "*" if e.is_star else e.name.lower()) for e in first.expressions}
+
+    def is_selected(part: exp.Expression) -> bool:
+        table, name = part.text("table").lower(), part.name.lower()
+        ways = {(table, name), (table, "*"), *((("", name), ("", "*")) if table in relations else ())}
+        return isinstance(part, exp.Column) and bool(table) and not ways.isdisjoint(names)
+
+    return replaced(key, is_selected, lambda part: exp.Column(this=part.this.copy()))
+
+
+def ordinal(key: exp.Expression) -> int | None:
+    """The number by which a key of an order, of groups or of DISTINCT ON means a selected expression."""
+    sign = -1 if isinstance(key, exp.Neg) else 1
+    number = key.this if isinstance(key, exp.Neg) else key
+    return sign * int(number.name) if isinstance(number, exp.Literal) and number.is_int else None
+
+
 def _selected(key: exp.Expression, rows: Rows, scope: Scope) -> Column | None:
     """The column of the result that a key names."""
-    if isinstance(key, exp.Literal) and key.is_int:
-        index = int(key.name)
+    index = ordinal(key)
+    if index is not None:
         if not 1 <= index <= len(rows.visible):
             has = count_of(len(rows.visible), "column")
             raise scope.source.error(key, f"ORDER BY {index}: the query has {has}")

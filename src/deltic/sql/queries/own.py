@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from deltic.circuit.operators.custom import applied
-from deltic.circuit.types import Column
 from deltic.sql.queries.rows import Attribute, Rows
 from deltic.sql.queries.scope import Scope
 from deltic.sql.scalars.functions.python import operator_called
 from deltic.sql.types import written
+from deltic.values.types import Column
 
 if TYPE_CHECKING:
     from deltic.circuit.custom import CustomOperator

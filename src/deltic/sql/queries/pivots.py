@@ -31,7 +31,11 @@ def _pivot(pivot: exp.Pivot, names: Sequence[str], scope: Scope) -> exp.Expressi
     """A group for each of the columns that the pivot does not mention, a column for each of its values."""
     mentioned = {c.name.lower() for c in pivot.find_all(exp.Column)}
     kept = [exp.column(name, quoted=True) for name in names if name.lower() not in mentioned]
-    (field,) = pivot.args["fields"]
+    field, *others = pivot.args["fields"]
+    if others:
+        raise scope.refuse(others[0].this, "PIVOT of two lists", "write one list: FOR (a, b) IN ((1, 'x'), (2, 'y'))")
+    if pivot.args.get("group"):
+        raise scope.refuse(pivot.args["group"], "GROUP BY in PIVOT", "its groups are the columns that it does not name")
     if not isinstance(field, exp.In) or not field.expressions:
         raise scope.refuse(pivot, "PIVOT without a list of values", "list them: FOR column IN ('a', 'b')")
     shown: list[exp.Expression] = [column.copy() for column in kept]
@@ -62,8 +66,8 @@ def _pivoted(call: exp.Expression, column: exp.Expression, value: exp.Expression
 
 def _unpivot(pivot: exp.Pivot, names: Sequence[str], scope: Scope) -> exp.Expression:
     """A row for each of the listed columns, or lists of them: its name and its values, unless they are all NULL."""
-    (field,) = pivot.args["fields"]
-    if len(pivot.expressions) != 1 or not isinstance(field, exp.In):
+    field, *others = pivot.args["fields"]
+    if others or len(pivot.expressions) != 1 or not isinstance(field, exp.In):
         raise scope.refuse(pivot, "this UNPIVOT", "write UNPIVOT (value FOR name IN (column, …))")
     values, name = [column.name for column in _parts(pivot.expressions[0])], field.this.name
     listed = [_listed(part) for part in field.expressions]

@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from sqlglot import exp
 
 from deltic.circuit import operators as ops
+from deltic.circuit.edges import ZSetType
 from deltic.circuit.expressions import column
 from deltic.circuit.graph import Circuit
 from deltic.circuit.operators.fixpoint import RefreshPolicy
-from deltic.circuit.types import Column, ZSetType
+from deltic.depth import deep
 from deltic.errors import count_of
 from deltic.sql.queries.blocks import lower_block
 from deltic.sql.queries.clock import as_selects, reads_clock
@@ -24,8 +25,10 @@ from deltic.sql.queries.sets import lower_operation
 from deltic.sql.queries.unread import refuse_unread
 from deltic.sql.scalars import Typed
 from deltic.sql.text import SourceText
+from deltic.values.types import Column
 
 
+@deep
 def view_circuit(
     query: exp.Expression,
     relations: Mapping[str, ZSetType],
@@ -46,6 +49,7 @@ def view_circuit(
     return _circuit(name, nodes, rows, values)
 
 
+@deep
 def stored_circuit(
     query: exp.Expression,
     relations: Mapping[str, ZSetType],
@@ -61,14 +65,15 @@ def stored_circuit(
     return _circuit(name, nodes, rows, {n: settled(value) for n, value in stored.items()})
 
 
+@deep
 def answer_circuit(
     query: exp.Expression, relations: Mapping[str, ZSetType], name: str, source: SourceText
 ) -> tuple[Circuit, list[str]]:
     """As `view_circuit`, for a query whose columns may have one name, and the columns' names as SQL has them."""
     nodes, rows = _lowered(query, relations, source)
     names = [a.name for a in rows.visible]
-    earlier = [[other.lower() for other in names[:i]] for i in range(len(names))]
-    own = [f"{n} ({i + 1})" if n.lower() in earlier[i] else n for i, n in enumerate(names)]
+    first: dict[str, int] = {}
+    own = [f"{n} ({i + 1})" if first.setdefault(n.lower(), i) < i else n for i, n in enumerate(names)]
     values = {n: Typed(column(a.column.name), a.column.value_type) for n, a in zip(own, rows.visible, strict=True)}
     return _circuit(name, nodes, rows, values), names
 
@@ -94,7 +99,8 @@ def _check_names(names: Sequence[str], rows: Rows, query: exp.Expression, source
     if len(names) != len(rows.visible):
         message = f"{len(names)} columns are named, and the query has {len(rows.visible)}"
         raise source.error(query, message)
-    twice = [n for i, n in enumerate(names) if n.lower() in {m.lower() for m in names[:i]}]
+    first: dict[str, int] = {}
+    twice = [n for i, n in enumerate(names) if first.setdefault(n.lower(), i) < i]
     if twice:
         raise source.error(query, f"two columns of the view are called {twice[0]}", "give one of them an alias with AS")
 
@@ -128,11 +134,10 @@ def _with(query: exp.Expression, scope: Scope) -> Scope:
         names = [c.name for c in alias.args.get("columns") or ()]
         if any(other.alias.lower() == alias.name.lower() for other in clause.expressions[:number]):
             raise scope.source.error(alias, f"WITH defines {alias.name} twice", "give one of them another name")
-        inner = scope.bound(None)
         if clause.recursive and reads(definition.this, alias.name):
-            rows = lower_recursive(definition, names, inner)
+            rows = lower_recursive(definition, names, scope.bound(None))
         else:
-            rows = inner.lower_alone(definition.this)
+            rows = scope.lower_derived(definition.this)
         if names and len(names) != len(rows.visible):
             message = f"{alias.name} names {count_of(len(names), 'column')}, and its query has {len(rows.visible)}"
             raise scope.source.error(definition, message)

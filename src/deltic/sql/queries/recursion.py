@@ -12,14 +12,15 @@ from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column
 from deltic.circuit.graph import Circuit
 from deltic.circuit.polarity import grows_with
-from deltic.circuit.types import Column, Schema
 from deltic.errors import count_of
 from deltic.sql.queries.absence import check_absence
+from deltic.sql.queries.levels import by_level
 from deltic.sql.queries.nodes import Nodes
 from deltic.sql.queries.rows import Attribute, Rows, settled
 from deltic.sql.queries.scope import Named, Scope, reads
 from deltic.sql.queries.sets import aligned
 from deltic.sql.scalars import coerced
+from deltic.values.types import Column, Schema
 
 _WIDENINGS = 4
 
@@ -35,18 +36,28 @@ def lower_recursive(definition: exp.CTE, names: Sequence[str], scope: Scope) -> 
     _check_form(definition, scope)
     is_set = union.args.get("distinct") is not False
     found = _lowered(definition, names, scope, is_set, counts=not is_set)
-    if not grows_with(found.body):
-        if not is_set:
-            places = "NOT, EXCEPT, an outer join, an aggregate, a window, LIMIT or an operator of Python"
-            what = f"{name} under {places} in its own definition"
-            raise scope.refuse(definition, f"{what}, which is of UNION ALL,", "write UNION")
-        check_absence(found.body, lambda told, remedy: scope.source.error(definition, told, remedy))
+    body = found.body
+    if is_set and not grows_with(body):
+        check_absence(body, lambda told, remedy: scope.source.error(definition, told, remedy))
         found = _lowered(definition, names, scope, is_set, counts=True)
-    if not is_set and not is_linear(found.body):
-        what = f"{name} twice, in a subquery or under DISTINCT in its own definition, which is of UNION ALL,"
-        raise scope.refuse(definition, what, "write UNION, or a join with tables and views alone")
-    bundle = scope.nodes.builder.add(ops.Fixpoint(found.body, scope.refresh), *found.imports)
-    return found.base.over(scope.nodes.builder.add(ops.Component(name), bundle))
+        body = found.body
+    if not is_set and not (grows_with(body) and is_linear(body)):
+        body = _by_level(definition, body, scope)
+    bundle = scope.nodes.builder.add(ops.Fixpoint(body, scope.refresh), *found.imports)
+    rows = scope.nodes.builder.add(ops.Component(name), bundle)
+    return found.base.over(scope.nodes.keep(rows, [a.column.name for a in found.base.attributes]))
+
+
+def _by_level(definition: exp.CTE, body: Circuit, scope: Scope) -> Circuit:
+    """The body of a recursion of UNION ALL in which a row of a level is made of several, or of none, of the one before.
+
+    Raises ProgramError where an operator of it is not known to go level by level.
+    """
+    found = by_level(body, scope.nodes.fresh("level"))
+    if found is None:
+        what = f"{definition.alias} under an operator of Python in its own definition, which is of UNION ALL,"
+        raise scope.refuse(definition, what, "write UNION")
+    return found
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from deltic.circuit.expressions import column
-from deltic.circuit.types import Column
 from deltic.errors import did_you_mean
 from deltic.sql.scalars import NULL, Typed, coerced
 from deltic.sql.text import SourceText
+from deltic.values.types import Column
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,9 @@ class Rows:
         return replace(self, attributes=tuple(found))
 
     def find(self, reference: exp.Column) -> list[Attribute]:
-        """The columns that a reference may mean."""
+        """The columns that a reference of one or two parts may mean; more of them are fields of a column."""
+        if reference.args.get("db"):
+            return []
         return [a for a in self.attributes if a.is_called(reference.name, reference.table)]
 
 
@@ -97,7 +99,9 @@ def resolve(reference: exp.Column, rows: Rows, bindings: Bindings | None, source
     if len({a.column.name for a in found}) > 1:
         written = source.written(reference)
         told = " or ".join(sorted({f"{a.relation}.{a.name}" if a.relation else a.name for a in found}))
-        raise source.error(reference, f"{written} is ambiguous: it may be {told}", "write the one that is meant")
+        one_name = "give one of the relations an alias"
+        hint = "write the one that is meant" if " or " in told else one_name
+        raise source.error(reference, f"{written} is ambiguous: it may be {told}", hint)
     if found:
         return found[0].typed
     raise source.error(reference, f"there is no column {source.written(reference)} here", _near(reference, rows))

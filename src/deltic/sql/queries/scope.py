@@ -9,8 +9,9 @@ from sqlglot import exp
 
 from deltic.catalog.clock import CLOCK
 from deltic.circuit import operators as ops
+from deltic.circuit.edges import ZSetType
 from deltic.circuit.operators.fixpoint import RefreshPolicy
-from deltic.circuit.types import ZSetType
+from deltic.errors import ProgramError
 from deltic.sql.names import find_name
 from deltic.sql.queries.nodes import Nodes
 from deltic.sql.queries.rows import Attribute, Bindings, Rows
@@ -19,10 +20,14 @@ from deltic.sql.text import SourceText
 
 @dataclass(frozen=True)
 class Named:
-    """What a name in FROM means: rows of the circuit `home`, which have the attributes of no relation yet."""
+    """What a name in FROM means: rows of the circuit `home`, which have the attributes of no relation yet.
+
+    Rows that WITH defines in a correlated subquery may have the columns of its `bindings` beside the others.
+    """
 
     rows: Rows
     home: Nodes
+    bindings: Bindings | None = None
 
 
 @dataclass
@@ -73,13 +78,33 @@ class Scope:
         rows = self.around.lower_alone(query)
         return rows.over(self.nodes.bring(rows.node, self.around.nodes))
 
+    def lower_derived(self, query: exp.Expression) -> Rows:
+        """The rows of a query in FROM or WITH; of one that needs the rows around a correlated one with its bindings."""
+        try:
+            return self.lower_alone(query)
+        except ProgramError:
+            if self.bindings is None:
+                raise
+        return self.lower(query, self)
+
     def rows_of(self, name: str, node: exp.Expression) -> Rows:
         """The rows of a relation, with columns of their own. Raises ProgramError where there is none of that name."""
         found = self.named.get(name.lower())
         if found is None:
             known = [*self.tables.types, *self.named]
             found = self.tables.read(find_name(node.this, "table or view", known, self.source))
+        elif found.bindings is not None:
+            self._use_bindings(found, found.bindings)
         return self.own(found.rows.over(self.nodes.bring(found.rows.node, found.home)))
+
+    def _use_bindings(self, named: Named, home: Bindings) -> None:
+        """Let the bindings from here up to those of a correlated WITH have the columns that its rows have of them."""
+        own = {a.column.name for a in named.rows.attributes}
+        used = [name for name in named.home.schema(named.rows.node).names if name not in own]
+        bindings = self.bindings
+        while bindings is not None:
+            bindings.used |= dict.fromkeys(used)
+            bindings = None if bindings is home else bindings.around
 
     def own(self, rows: Rows) -> Rows:
         """The rows with fresh names for the columns that SQL sees."""
@@ -89,7 +114,7 @@ class Scope:
 
     def naming(self, name: str, rows: Rows) -> Scope:
         """This scope and a relation of that name."""
-        return replace(self, named={**self.named, name.lower(): Named(rows, self.nodes)})
+        return replace(self, named={**self.named, name.lower(): Named(rows, self.nodes, self.bindings)})
 
     def bound(self, bindings: Bindings | None) -> Scope:
         """This scope for a subquery that is to be lowered under bindings."""

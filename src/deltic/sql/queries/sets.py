@@ -9,12 +9,12 @@ from sqlglot import exp
 
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column, literal
-from deltic.circuit.types import Column, Type
 from deltic.errors import count_of
 from deltic.sql.queries.nodes import Nodes
 from deltic.sql.queries.rows import Attribute, Rows, settled
 from deltic.sql.queries.scope import Scope
-from deltic.sql.scalars import Typed, unified
+from deltic.sql.scalars import Typed, comparable, unified
+from deltic.values.types import Column, Type
 
 _WORDS = {exp.Union: "UNION", exp.Intersect: "INTERSECT", exp.Except: "EXCEPT"}
 
@@ -25,13 +25,13 @@ def lower_operation(query: exp.SetOperation, scope: Scope) -> Rows:
     for key in ("by_name", "side", "kind", "on"):
         if query.args.get(key):
             raise scope.refuse(query, f"{what} BY NAME", "list the columns in the same order")
-    left, right = (scope.lower(side, scope) for side in (query.this, query.expression))
-    left, right = aligned(left, right, query, what, scope)
-    a, b, nodes = left.node, right.node, scope.nodes
     is_all = query.args.get("distinct") is False
     if isinstance(query, exp.Union):
-        both = nodes.plus(a, b)
-        return _over(both if is_all else nodes.distinct(both), left, scope)
+        united = _united(_branches(query), query, scope, not is_all)
+        return united if is_all else _over(scope.nodes.distinct(united.node), united, scope)
+    left, right = (scope.lower(side, scope) for side in (query.this, query.expression))
+    left, right = aligned(left, right, query, what, scope, compares=True)
+    a, b, nodes = left.node, right.node, scope.nodes
     if isinstance(query, exp.Intersect):
         if not is_all:
             return _over(nodes.semijoin(nodes.distinct(a), b), left, scope)
@@ -39,8 +39,48 @@ def lower_operation(query: exp.SetOperation, scope: Scope) -> Rows:
     return _over(difference(nodes, a, b) if is_all else nodes.antijoin(nodes.distinct(a), b), left, scope)
 
 
-def aligned(left: Rows, right: Rows, query: exp.Expression, what: str, scope: Scope) -> tuple[Rows, Rows]:
-    """Both sides with columns of the same names and types. Raises ProgramError where they have no common type."""
+def _branches(query: exp.Union) -> list[exp.Expression]:
+    """The operands of a chain of UNIONs of one kind, from the left."""
+    found: list[exp.Expression] = [query.expression]
+    first = query.this
+    while isinstance(first, exp.Union) and first.args.get("distinct") == query.args.get("distinct") and _is_bare(first):
+        found.append(first.expression)
+        first = first.this
+    return [first, *reversed(found)]
+
+
+def _is_bare(query: exp.Union) -> bool:
+    """Whether a UNION has no more than its operands, such as an order, a limit or WITH."""
+    return not any(value for key, value in query.args.items() if key not in ("this", "expression", "distinct"))
+
+
+def _united(branches: Sequence[exp.Expression], query: exp.Expression, scope: Scope, compares: bool) -> Rows:
+    """The sum of the branches; each has the type that it has in common with those before it."""
+    left, *others = (scope.lower(branch, scope) for branch in branches)
+    while others:
+        count = next((i for i, right in enumerate(others) if not _agree(left, right)), len(others))
+        group, others = others[: count or 1], others[count or 1 :]
+        left, second = aligned(left, group[0], query, "UNION", scope, compares)
+        names = [(a.name, a.column.name) for a in left.visible]
+        values = [[comparable(a.typed) if compares else a.typed for a in right.visible] for right in group[1:]]
+        rest = [_of(right, own, names, scope) for right, own in zip(group[1:], values, strict=True)]
+        left = _over(scope.nodes.plus(*(rows.node for rows in (left, second, *rest))), left, scope)
+    return left
+
+
+def _agree(left: Rows, right: Rows) -> bool:
+    """Whether the columns are as many, and of the same types."""
+    a, b = ([(None if c.is_void else c.column.type) for c in rows.visible] for rows in (left, right))
+    return a == b and None not in a
+
+
+def aligned(
+    left: Rows, right: Rows, query: exp.Expression, what: str, scope: Scope, compares: bool = False
+) -> tuple[Rows, Rows]:
+    """Both sides with columns of the same names and types. Raises ProgramError where they have no common type.
+
+    Where the operation compares rows, equal maps are brought to one order.
+    """
     if len(left.visible) != len(right.visible):
         counts = f"{count_of(len(left.visible), 'column')} on one side and {len(right.visible)} on the other"
         raise scope.source.error(query, f"{what} has {counts}")
@@ -50,7 +90,7 @@ def aligned(left: Rows, right: Rows, query: exp.Expression, what: str, scope: Sc
         if pair is None:
             message = f"{what}: column {a.name} is {a.column.type} on one side and {b.column.type} on the other"
             raise scope.source.error(query, message, "cast one of them")
-        pairs.append(pair)
+        pairs.append([comparable(value) for value in pair] if compares else pair)
     names = [(a.name, scope.nodes.fresh(a.name)) for a in left.visible]
     return _of(left, [a for a, _ in pairs], names, scope), _of(right, [b for _, b in pairs], names, scope)
 

@@ -14,9 +14,8 @@ from sqlglot import exp
 from deltic.circuit import operators as ops
 from deltic.circuit.accumulators import ACCUMULATORS
 from deltic.circuit.expressions import checked, column, conjunction, is_not_null, is_null, literal, null
-from deltic.circuit.spark import call
-from deltic.circuit.types import Column, Type, ValueType
 from deltic.errors import count_of
+from deltic.functions import call
 from deltic.sql.queries.matching import Matching
 from deltic.sql.queries.nodes import Nodes, true
 from deltic.sql.queries.quantifiers import Quantified, as_membership, is_quantified
@@ -25,6 +24,7 @@ from deltic.sql.queries.trees import aggregates_of, replaced
 from deltic.sql.queries.values import Values
 from deltic.sql.scalars import Typed, coerced, type_in_common
 from deltic.sql.scalars.functions.written import function_called
+from deltic.values.types import Column, Type, ValueType
 
 
 def bind(values: Values, query: exp.Expression) -> Rows:

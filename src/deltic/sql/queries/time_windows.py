@@ -14,9 +14,8 @@ from sqlglot import exp
 
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column, literal
+from deltic.circuit.expressions.meaning import evaluate
 from deltic.circuit.operators.frames import session
-from deltic.circuit.oracle.evaluate import evaluate
-from deltic.circuit.types import Kind, Type
 from deltic.sql.queries.rows import Attribute, Rows
 from deltic.sql.queries.scope import Scope
 from deltic.sql.queries.subqueries import prepared
@@ -27,6 +26,7 @@ from deltic.sql.scalars.functions.rules import apply
 from deltic.sql.scalars.functions.times import is_window, last_time
 from deltic.sql.scalars.operators import arithmetic
 from deltic.sql.text import SourceText
+from deltic.values.types import Kind, Type
 
 FUNCTIONS = ("window", "session_window")
 TABLE_FUNCTIONS = {"TUMBLE": "size", "HOP": "slide, size", "SESSION": "gap"}

@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterator
 
 from sqlglot import exp
 
-from deltic.circuit.expressions import conjunction
+from deltic.circuit.expressions import balanced, conjunction
 from deltic.sql.aggregates import is_aggregate
 
+_AROUND_CALLS = (exp.IgnoreNulls, exp.RespectNulls, exp.Filter, exp.WithinGroup)
+"""What stands around a call of a window function, in OVER."""
 GROUPING = (exp.Grouping, exp.GroupingId)
 """What tells of a group which of its keys it is made by."""
 
@@ -33,20 +35,38 @@ def outermost(node: exp.Expression, wanted: Callable[[exp.Expression], bool]) ->
             yield from outermost(child, wanted)
 
 
+def normal(node: exp.Expression) -> exp.Expression:
+    """The same for expressions that differ in the order of operands alone, as a + b and b + a; it changes `node`."""
+    around = exp.Paren(this=node)
+    for part in reversed(list(around.find_all(*_FLIPPED, *_IN_ANY_ORDER, *_SYMMETRIC))):
+        if (flipped := _FLIPPED.get(type(part))) is not None:
+            part.replace(flipped(this=part.expression, expression=part.this))
+        elif isinstance(part, _SYMMETRIC) or not isinstance(part.parent, type(part)):
+            operands = part.flatten(unnest=False) if isinstance(part, _IN_ANY_ORDER) else (part.this, part.expression)
+            first, *others = sorted(operands, key=lambda operand: operand.sql())
+            for other in others:
+                first = type(part)(this=first, expression=other)
+            part.replace(first)
+    found: exp.Expression = around.this
+    return found
+
+
+_FLIPPED: dict[type[exp.Expression], type[exp.Expression]] = {exp.GT: exp.LT, exp.GTE: exp.LTE}
+_SYMMETRIC = (exp.EQ, exp.NEQ, exp.NullSafeEQ)
+_IN_ANY_ORDER = (exp.Add, exp.Mul, exp.And, exp.Or, exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor)
+
+
 def conjuncts(node: exp.Expression) -> list[exp.Expression]:
     """The conditions of which a condition is the conjunction; what all sides of an OR have in common is of them.
 
     (a AND b) OR (a AND c) is a AND (b OR c), for NULL too: so an equality that a join needs is found in each side.
     """
-    if isinstance(node, exp.Paren):
-        return conjuncts(node.this)
-    if isinstance(node, exp.And):
-        return [*conjuncts(node.this), *conjuncts(node.expression)]
-    return _factored(node) if isinstance(node, exp.Or) else [node]
+    parts = _operands(exp.And, node)
+    return [found for part in parts for found in (_factored(part) if isinstance(part, exp.Or) else [part])]
 
 
 def _factored(node: exp.Or) -> list[exp.Expression]:
-    sides = [conjuncts(side) for side in _disjuncts(node)]
+    sides = [conjuncts(side) for side in _operands(exp.Or, node)]
     shared = [part for part in sides[0] if all(part in side for side in sides[1:])]
     if not shared:
         return [node]
@@ -54,16 +74,21 @@ def _factored(node: exp.Or) -> list[exp.Expression]:
     found = [part.copy() for part in shared]
     if not all(rests):
         return found
-    first, *others = (conjunction([part.copy() for part in parts]) for parts in rests)
-    for other in others:
-        first = exp.Or(this=first, expression=other)
-    return [*found, first]
+    return [*found, balanced(exp.Or, [conjunction([part.copy() for part in parts]) for parts in rests])]
 
 
-def _disjuncts(node: exp.Expression) -> list[exp.Expression]:
-    if isinstance(node, exp.Paren):
-        return _disjuncts(node.this)
-    return [*_disjuncts(node.this), *_disjuncts(node.expression)] if isinstance(node, exp.Or) else [node]
+def _operands(kind: type[exp.Expression], node: exp.Expression) -> list[exp.Expression]:
+    """The operands of a chain of AND or of OR, without parentheses around them."""
+    found, waiting = list[exp.Expression](), [node]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, exp.Paren):
+            waiting.append(part.this)
+        elif isinstance(part, kind):
+            waiting += [part.expression, part.this]
+        else:
+            found.append(part)
+    return found
 
 
 def aggregates_of(node: exp.Expression) -> Iterator[exp.Expression]:
@@ -72,7 +97,7 @@ def aggregates_of(node: exp.Expression) -> Iterator[exp.Expression]:
         return
     if isinstance(node, exp.Window):
         inner = node.this
-        while isinstance(inner, exp.IgnoreNulls | exp.RespectNulls | exp.Filter):
+        while isinstance(inner, _AROUND_CALLS):
             inner = inner.this
         parts = [*inner.iter_expressions(), *(node.args.get("partition_by") or ())]
         parts += [node.args["order"]] if node.args.get("order") else []
@@ -88,6 +113,6 @@ def aggregates_of(node: exp.Expression) -> Iterator[exp.Expression]:
 def is_window_function(node: exp.Expression) -> bool:
     """Whether an aggregate is the function of a window, with what stands behind it or without."""
     parent = node.parent
-    while isinstance(parent, exp.IgnoreNulls | exp.RespectNulls | exp.Filter):
+    while isinstance(parent, _AROUND_CALLS):
         parent = parent.parent
     return isinstance(parent, exp.Window)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from deltic.sql.text import SourceText
+from deltic.sql.text import SourceText, span_of
 
 _MODIFIERS = ("prewhere", "settings", "format", "options", "for_", "match", "connect")
 # Arguments of nodes that nothing reads, with the words for them where the names do not say it.
@@ -15,10 +15,12 @@ _UNREAD: dict[type[exp.Expression], tuple[str, ...]] = {
     exp.Table: ("system_time", "version", "when", "only", "partition", "changes", "ordinality", "pattern", "rows_from"),
     exp.Join: ("match_condition", "nearest", "directed", "global_", "expressions"),
     exp.Lateral: ("cross_apply", "ordinality"),
-    exp.Limit: ("limit_options", "expressions", "offset"),
+    exp.Limit: ("expressions", "offset"),
+    exp.LimitOptions: ("percent", "with_ties"),
     exp.Offset: ("expressions",),
     exp.Ordered: ("with_fill",),
     exp.Group: ("totals",),
+    exp.Pivot: ("default_on_null",),
     exp.Between: ("symmetric",),
     exp.With: ("search", "cycle", "udfs"),
     exp.CTE: ("scalar", "key_expressions"),
@@ -26,7 +28,6 @@ _UNREAD: dict[type[exp.Expression], tuple[str, ...]] = {
     exp.Cast: ("format", "default", "action"),
 }
 _WORDS = {
-    "limit_options": "LIMIT with PERCENT or WITH TIES",
     "for_": "FOR",
     "cross_apply": "APPLY",
     "version": "a version of a table",
@@ -37,7 +38,12 @@ _WORDS = {
     "cycle": "CYCLE",
 }
 
-_REMEDIES = {"symmetric": "write x BETWEEN least(a, b) AND greatest(a, b)", "totals": "write GROUPING SETS"}
+_REMEDIES = {
+    "symmetric": "write x BETWEEN least(a, b) AND greatest(a, b)",
+    "totals": "write GROUPING SETS",
+    "percent": "write the number of rows",
+    "with_ties": "write QUALIFY rank() OVER (ORDER BY …) <= n",
+}
 
 
 def refuse_unread(query: exp.Expression, source: SourceText) -> None:
@@ -48,4 +54,11 @@ def refuse_unread(query: exp.Expression, source: SourceText) -> None:
                 if node.args.get(argument):
                     word = _WORDS.get(argument, argument.replace("_", " ").upper())
                     hint = _REMEDIES.get(argument, "")
-                    raise source.error(node, f"{word} is not supported in a maintained view", hint)
+                    raise source.error(_placed(node), f"{word} is not supported in a maintained view", hint)
+
+
+def _placed(node: exp.Expression) -> exp.Expression:
+    """The node, or the nearest one around it that has a place in the text."""
+    while span_of(node) is None and isinstance(node.parent, exp.Expression):
+        node = node.parent
+    return node

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from deltic.circuit.types import Column, Type
 from deltic.sql import types
 from deltic.sql.queries.rows import Rows, resolve, settled
 from deltic.sql.queries.scope import Scope
 from deltic.sql.queries.trees import replaced
 from deltic.sql.scalars import Typed, typed
 from deltic.sql.text import span_of
+from deltic.values.types import Column, Type
 
 
 class Values:
@@ -39,13 +39,33 @@ class Values:
         return resolve(reference, self.rows, self.scope.bindings, self.scope.source)
 
     def dotted(self, node: exp.Expression) -> exp.Expression:
-        """An expression in which `s.f` is the field f of a column s where no relation is called s."""
-        return replaced(node, self._is_field, _as_field)
+        """An expression in which fields of a column are taken of it: `s.f`, and `t.s.f` where s is a column of t."""
+        return replaced(node, self._is_field, self._field)
 
     def _is_field(self, node: exp.Expression) -> bool:
-        if not isinstance(node, exp.Column) or not node.table or node.args.get("catalog"):
+        if not isinstance(node, exp.Column) or not node.table or self._finds(node):
             return False
-        return not self._finds(node) and self._finds(_as_field(node).this)
+        return self._owner(node) is not None
+
+    def _owner(self, node: exp.Column) -> tuple[exp.Column, list[exp.Expr]] | None:
+        """The column of which a reference names a field, and the names of the fields; a relation's name comes first."""
+        relation, *parts = node.parts
+        for owner, fields in (
+            (exp.Column(this=parts[0], table=relation), parts[1:]),
+            (exp.Column(this=relation), parts),
+        ):
+            if fields and self._finds(owner):
+                return owner.copy(), fields
+        return None
+
+    def _field(self, node: exp.Expression) -> exp.Expression:
+        assert isinstance(node, exp.Column)
+        owner = self._owner(node)
+        assert owner is not None
+        found: exp.Expression = owner[0]
+        for name in owner[1]:
+            found = exp.Dot(this=found, expression=name.copy())
+        return found
 
     def _finds(self, reference: exp.Column) -> bool:
         """Whether there is a column that a reference means, here or around."""
@@ -81,7 +101,7 @@ class Values:
                 f"{what} takes a condition, and {self.scope.source.written(node)} is {types.written(found.type.type)}"
             )
             raise self.scope.source.error(node, message)
-        return found.expression
+        return settled(found).expression
 
     def filter(self, predicate: exp.Expression) -> None:
         """Keep the rows for which it is true."""
@@ -103,10 +123,3 @@ class Values:
     def go_on(self, node: int) -> None:
         """Go on with a node that has all columns of the rows, and others."""
         self.rows = self.rows.over(node)
-
-
-def _as_field(node: exp.Expression) -> exp.Dot:
-    """A column `s.f` or `t.s.f` as the field f of the column before it."""
-    relation = node.args.get("db")
-    whole = exp.Column(this=node.args["table"].copy(), table=relation.copy() if relation else None)
-    return exp.Dot(this=whole, expression=node.this.copy())

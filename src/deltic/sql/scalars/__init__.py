@@ -4,6 +4,7 @@ The session's time zone is UTC: there an instant is shown, and there a text with
 """
 
 from deltic.sql.scalars.coercion import can_coerce, coerced, common_type, converted, type_in_common, unified
+from deltic.sql.scalars.maps import comparable
 from deltic.sql.scalars.translate import Resolve, typed
 from deltic.sql.scalars.typed import NULL, Typed, constant
 
@@ -14,6 +15,7 @@ __all__ = [
     "can_coerce",
     "coerced",
     "common_type",
+    "comparable",
     "constant",
     "converted",
     "type_in_common",

@@ -16,12 +16,12 @@ from deltic.circuit.expressions import (
     null,
 )
 from deltic.circuit.expressions.casts import converts_all, has_conversion, is_null_of_a_type, never_undefined
-from deltic.circuit.spark import call, is_call
-from deltic.circuit.spark.function import PREFIX
-from deltic.circuit.types import Column, Kind, Type, ValueType
-from deltic.circuit.types.value import MAX_PRECISION
+from deltic.functions import call, is_call
+from deltic.functions.function import PREFIX
 from deltic.sql.scalars.folding import folded
 from deltic.sql.scalars.typed import Typed, defined
+from deltic.values.types import Column, Kind, Type, ValueType
+from deltic.values.types.value import MAX_PRECISION
 
 VOID = Type._of(Kind.BOOLEAN, ("void",))
 """What NULL is of as it is written, and an empty array's elements; no value of a circuit has it."""
@@ -129,8 +129,19 @@ def coerced(typed: Typed, target: Type) -> Typed:
     if source is not target and source.is_composite and source.kind is target.kind and open_type(typed) is not source:
         return Typed(_rebuilt(typed.expression, source, target), ValueType(target, typed.type.nullable))
     found = _converted(typed, target)
-    is_done = found is typed or typed.is_null or is_literal(found.expression)
-    return found if is_done else folded(defined(found, typed))
+    if found is typed or typed.is_null or is_literal(found.expression):
+        return found
+    whole = defined(found, typed)
+    return folded(of_finite(typed, whole) if source.is_float and target.kind is Kind.DECIMAL else whole)
+
+
+def of_finite(number: Typed, found: Typed) -> Typed:
+    """What a float is cast to, NULL where it is infinite or no number: no error there, as Spark has it."""
+    itself = number.expression.copy()
+    zero = cast(literal(0.0, Type.FLOAT64), number.type.type)
+    is_finite = exp.EQ(this=exp.Sub(this=itself, expression=itself.copy()), expression=zero)
+    node = exp.Case(ifs=[exp.If(this=is_finite, true=found.expression)])
+    return Typed(node, found.type.type.or_null)
 
 
 def converted(typed: Typed, target: Type) -> Typed:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
 
 from sqlglot import exp
 
-from deltic.circuit.types import Type
+from deltic.circuit.expressions import is_listed
 from deltic.sql.scalars.coercion import coerced, unified
+from deltic.sql.scalars.folding import folded
 from deltic.sql.scalars.operators import Mismatch, case, comparison, logic
-from deltic.sql.scalars.typed import NULL, Typed, applied, constant, of_node
+from deltic.sql.scalars.typed import NULL, Typed, applied, constant, of_node, regrouped
+from deltic.values.types import Type
 
 
 def chosen(conditions: Sequence[Typed], values: Sequence[Typed], default: Typed | None) -> Typed:
@@ -52,7 +53,13 @@ def null_if(value: Typed, other: Typed) -> Typed:
 def among(value: Typed, candidates: Sequence[Typed]) -> Typed:
     """Whether the value equals one of the candidates, all brought to one type; NULL where only a NULL may."""
     first, *rest = unified([value, *candidates]) or [value, *candidates]
-    return reduce(lambda a, b: applied(exp.Or, a, b), [comparison(exp.EQ, first, other) for other in rest])
+    constants = [other for other in rest if is_listed(first.type.type, other.expression)]
+    if len(constants) < 2:
+        return regrouped(exp.Or, [comparison(exp.EQ, first, other) for other in rest])
+    others = [other for other in rest if not is_listed(first.type.type, other.expression)]
+    listed = exp.In(this=first.expression.copy(), expressions=[other.expression.copy() for other in constants])
+    found = [folded(of_node(listed, first)), *(comparison(exp.EQ, first, other) for other in others)]
+    return regrouped(exp.Or, found)
 
 
 def between(value: Typed, low: Typed, high: Typed) -> Typed:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from sqlglot import exp
 
 from deltic.circuit.expressions import is_literal, literal
-from deltic.circuit.oracle.evaluate import evaluate
-from deltic.circuit.types import Kind, Type, ValueType
+from deltic.circuit.expressions.meaning import evaluate
 from deltic.errors import EvaluationError
 from deltic.sql.scalars.typed import Typed
+from deltic.values.types import Kind, Type, ValueType
 
 _COMPOSITE = (Kind.ARRAY, Kind.STRUCT, Kind.MAP, Kind.BINARY)
 

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 
 from sqlglot import exp
 
-from deltic.circuit.spark.times import SPANS
-from deltic.circuit.types import Type
-from deltic.circuit.types.value import MAX_PRECISION
+from deltic.circuit.expressions.arithmetic import fitting
+from deltic.functions.times import SPANS
+from deltic.sql.scalars.coercion import coerced
 from deltic.sql.scalars.typed import Typed, constant
 from deltic.sql.text import SourceText, span_of
+from deltic.sql.types import type_of, written
+from deltic.values.types import Type
+from deltic.values.types.value import MAX_PRECISION
 
 _MONTHS = {"YEAR": 12, "MONTH": 1}
 _MICROSECOND = timedelta(microseconds=1)
@@ -36,30 +40,62 @@ def adjacent(parts: Sequence[str], node: exp.Expression, source: SourceText) -> 
     return text
 
 
-def number(node: exp.Literal, source: SourceText) -> Typed:
-    """A number as it is written, the smallest of INT, BIGINT and DECIMAL that has it, or a DOUBLE with an exponent."""
-    text = node.this
+def is_number(node: exp.Expression) -> bool:
+    """Whether the node is a number, maybe with the letter of its type: 3, 1.5, 3L."""
+    if isinstance(node, exp.TryCast) and isinstance(node.this, exp.Literal) and not node.this.is_string:
+        span = span_of(node.this)  # a letter belongs to the number, the type of a cast does not
+        return span is not None and span[1] - span[0] > len(node.this.this)
+    return isinstance(node, exp.Literal) and not node.is_string
+
+
+def number(node: exp.Expression, source: SourceText, sign: str = "") -> Typed:
+    """A number as it is written, of its letter's type, or the smallest of INT, BIGINT and DECIMAL that has it.
+
+    One with an exponent is a DOUBLE. The sign is part of the number: -128Y is a TINYINT.
+    """
+    if isinstance(node, exp.TryCast):
+        return _of_type(node, type_of(node.to, source), sign, source)
+    text = sign + node.this
     if "e" in text.lower():
-        value = float(text)
-        if value == float("inf"):
-            raise source.error(node, f"{text} is beyond the range of a DOUBLE")
-        return constant(value, Type.FLOAT64)
-    decimal = Decimal(text)
+        return constant(_finite(node, text, source), Type.FLOAT64)
+    value = Decimal(text)
     if "." not in text:
         for type_ in (Type.INT32, Type.INT64):
-            if decimal <= type_.range[1]:
-                return constant(int(decimal), type_)
-    return constant(decimal, _digits(node, decimal, source))
+            if type_.range[0] <= value <= type_.range[1]:
+                return replace(constant(int(value), type_), is_number=True)
+    return constant(value, _digits(node, value, source))
 
 
-def _digits(node: exp.Literal, value: Decimal, source: SourceText) -> Type:
+def _finite(node: exp.Expression, text: str, source: SourceText) -> float:
+    value = float(text)
+    if value in (float("inf"), float("-inf")):
+        raise source.error(node, f"{_short(text)} is beyond the range of a DOUBLE")
+    return value
+
+
+def _short(text: str) -> str:
+    """A number as a message shows it."""
+    return text if len(text) <= 60 else f"{text[:60]}…"
+
+
+def _of_type(node: exp.TryCast, type_: Type, sign: str, source: SourceText) -> Typed:
+    """A number with the letter of its type."""
+    text = sign + node.this.this
+    if type_.is_float:
+        return coerced(constant(_finite(node, text, source), Type.FLOAT64), type_)
+    if not type_.is_integer or not re.fullmatch("-?[0-9]{1,40}", text) or fitting(int(text), type_) is None:
+        raise source.error(node, f"{sign}{_short(source.written(node))} is no {written(type_)}")
+    return replace(constant(int(text), type_), is_number=True)
+
+
+def _digits(node: exp.Expression, value: Decimal, source: SourceText) -> Type:
     """The decimals with the digits of a number; zeros that lead do not count."""
     _, digits, exponent = value.as_tuple()
     scale = -int(exponent)
-    precision = max(len(str(int("".join(map(str, digits))))), scale)
+    precision = max(len(digits), scale)
     if precision > MAX_PRECISION:
         hint = "write it with an exponent, as a DOUBLE"
-        raise source.error(node, f"{node.this} has more than {MAX_PRECISION} digits", hint)
+        raise source.error(node, f"{_short(node.this)} has more than {MAX_PRECISION} digits", hint)
     return Type.decimal(precision, scale)
 
 

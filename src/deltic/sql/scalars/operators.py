@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from sqlglot import exp
 
 from deltic.circuit.expressions import is_checked, is_literal
-from deltic.circuit.spark import call
-from deltic.circuit.types import Kind, Type
+from deltic.functions import call
 from deltic.sql.scalars.coercion import as_decimal, as_signed, can_coerce, coerced, type_in_common
 from deltic.sql.scalars.folding import folded
-from deltic.sql.scalars.typed import Typed, applied, constant, defined, of_node
+from deltic.sql.scalars.typed import Typed, applied, constant, defined, of_node, regrouped
 from deltic.sql.types import written
+from deltic.values.types import Kind, Type
 
 _SAFE: dict[type[exp.Expression], type[exp.Expression]] = {
     exp.Add: exp.SafeAdd,
@@ -78,7 +78,7 @@ def _as_decimals(left: Typed, right: Typed) -> list[Typed]:
 
 
 def _decimal_of(value: Typed) -> Type:
-    if value.type.type.is_integer and is_literal(value.expression):
+    if value.is_number:
         digits = [node.this for node in value.expression.find_all(exp.Literal)]
         return Type.decimal(len(digits[0]))
     return as_decimal(as_signed(value.type.type))
@@ -185,11 +185,13 @@ def _structure_of(left: Typed, right: Typed) -> Type | None:
 
 
 def logic(kind: type[exp.Expression], operands: Sequence[Typed]) -> Typed:
-    """AND, OR and NOT; of two operands the one that cannot be an error comes first."""
+    """AND, OR and NOT; operands that cannot be an error come first."""
     if not all(can_coerce(o, Type.BOOLEAN) and o.type.type in (Type.BOOLEAN, Type.STRING) for o in operands):
         raise Mismatch("conditions are BOOLEAN; compare: x <> 0")
     booleans = [coerced(operand, Type.BOOLEAN) for operand in operands]
-    return applied(kind, *sorted(booleans, key=lambda operand: is_checked(operand.expression)))
+    if kind is exp.Not:
+        return applied(kind, *booleans)
+    return regrouped(kind, sorted(booleans, key=lambda operand: is_checked(operand.expression)))
 
 
 def negated(value: Typed) -> Typed:
@@ -221,7 +223,4 @@ def joined(parts: Sequence[Typed]) -> Typed:
     """Texts one after the other, NULL where one is."""
     if any(part.type.type.is_composite for part in parts):
         raise Mismatch("arrays are joined by concat")
-    found = coerced(parts[0], Type.STRING)
-    for part in parts[1:]:
-        found = applied(exp.DPipe, found, coerced(part, Type.STRING))
-    return found
+    return regrouped(exp.DPipe, [coerced(part, Type.STRING) for part in parts])

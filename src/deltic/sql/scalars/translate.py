@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial, reduce
 
 from sqlglot import exp
 
-from deltic.circuit.types import Type
 from deltic.errors import ProgramError
 from deltic.sql.scalars import conditions, functions, literals, operators
 from deltic.sql.scalars.coercion import as_signed, can_coerce, coerced, converted
 from deltic.sql.scalars.folding import folded
 from deltic.sql.scalars.functions.lookup import Unknown
 from deltic.sql.scalars.operators import Mismatch
+from deltic.sql.scalars.parts import Parts
 from deltic.sql.scalars.typed import NULL, Typed, applied, attempted, constant
 from deltic.sql.text import SourceText
 from deltic.sql.types import type_of, written
+from deltic.values.types import Kind, Type
 
 Resolve = Callable[[exp.Column], Typed]
 
@@ -37,7 +39,7 @@ def typed(node: exp.Expression, resolve: Resolve, source: SourceText) -> Typed:
     `resolve` gives the value of a column. There are no aggregates, window functions and subqueries in the expression.
     Raises ProgramError at the place of what is not supported, or of operands whose types do not fit together.
     """
-    return _Translation(resolve, source).of(node)
+    return _Translation(resolve, source).whole(node)
 
 
 def arguments(function: functions.written.SqlFunction, given: Mapping[str, Typed]) -> dict[str, Typed]:
@@ -47,7 +49,7 @@ def arguments(function: functions.written.SqlFunction, given: Mapping[str, Typed
         value = given.get(parameter.name.lower())
         if value is None:
             assert parameter.default is not None
-            value = _Translation(partial(_no_column, function), function.source).of(parameter.default)
+            value = _Translation(partial(_no_column, function), function.source).whole(parameter.default)
         if not can_coerce(value, parameter.type):
             told = f"{parameter.name} of {function.name} is {written(parameter.type)}, not {written(value.type.type)}"
             raise Mismatch(told)
@@ -58,7 +60,7 @@ def arguments(function: functions.written.SqlFunction, given: Mapping[str, Typed
 def result(function: functions.written.SqlFunction, values: Mapping[str, Typed]) -> Typed:
     """The value of a body without subqueries for these values of the parameters."""
     resolve = partial(_parameter, function, values)
-    return returned(function, _Translation(resolve, function.source, values).of(function.body))
+    return returned(function, _Translation(resolve, function.source, values).whole(function.body))
 
 
 def returned(function: functions.written.SqlFunction, value: Typed) -> Typed:
@@ -87,9 +89,17 @@ def _parameter(function: functions.written.SqlFunction, values: Mapping[str, Typ
 class _Translation:
     def __init__(self, resolve: Resolve, source: SourceText, elements: Mapping[str, Typed] | None = None) -> None:
         self.resolve, self.source, self.elements = resolve, source, elements or {}
+        self.parts = Parts()
+
+    def whole(self, node: exp.Expression) -> Typed:
+        """The value of a node with all of its parts."""
+        return self.parts.whole(self.of(node))
 
     def of(self, node: exp.Expression) -> Typed:
-        """The value of a node."""
+        """The value of a node; a large one by a name, see `parts`."""
+        return self.parts.named(self._made(node))
+
+    def _made(self, node: exp.Expression) -> Typed:
         rule = _RULES.get(type(node))
         if rule is None:
             raise self.unsupported(node)
@@ -165,7 +175,7 @@ class _Translation:
             return self._struct(node)
         if (own := functions.written.function_called(node.name)) is not None:
             return self._written(own, node)
-        name, arguments = node.name.lower(), node.expressions
+        name, arguments = node.name.lower(), self._in_order(node.name.lower(), node)
         if name == "arrays_zip":
             names = [part.name if isinstance(part, exp.Column) else str(i) for i, part in enumerate(arguments)]
             return functions.collections.arrays_zip(names, self.all(arguments))
@@ -174,6 +184,19 @@ class _Translation:
         if any(isinstance(argument, exp.Lambda) for argument in arguments):
             return self._taking(name, arguments)
         return functions.called(name, self.all(arguments))
+
+    def _in_order(self, name: str, node: exp.Expression) -> list[exp.Expression]:
+        """The arguments of a call; those with names, `upperChar => 'Q'`, at their places."""
+        given: list[exp.Expression] = node.expressions
+        if not any(isinstance(argument, exp.Kwarg) for argument in given):
+            return given
+        named = {a.name.lower(): a.expression for a in given if isinstance(a, exp.Kwarg)}
+        plain = [a for a in given if not isinstance(a, exp.Kwarg)]
+        places = _NAMED.get(name)
+        if places is None or not set(named) <= {*list(places)[len(plain) :]} or len(named) + len(plain) < len(given):
+            hint = f"its arguments are {', '.join(places)}" if places else "leave the names out"
+            raise self.source.error(node, f"{name} takes no arguments of these names", hint)
+        return plain + [named.get(place) or default.copy() for place, default in [*places.items()][len(plain) :]]
 
     def _written(self, function: functions.written.SqlFunction, node: exp.Expression) -> Typed:
         """A call of a function that SQL has made, whose body is an expression: the body for these arguments."""
@@ -202,7 +225,7 @@ class _Translation:
             raise self.source.error(node, "two parameters have one name")
 
         def body(elements: Mapping[str, Typed]) -> Typed:
-            return _Translation(self.resolve, self.source, {**self.elements, **elements}).of(node.this)
+            return _Translation(self.resolve, self.source, {**self.elements, **elements}).whole(node.this)
 
         return functions.lambdas.Lambda(names, body)
 
@@ -257,7 +280,7 @@ class _Translation:
         if inner.args.get("negate"):  # of each pattern: NOT LIKE ANY asks for one that the text is not like
             found = [operators.logic(exp.Not, [one]) for one in found]
         combine = exp.Or if isinstance(patterns, exp.Any) else exp.And
-        return reduce(lambda a, b: operators.logic(combine, [a, b]), found)
+        return operators.logic(combine, found)
 
     def item(self, node: exp.Expression) -> Typed:
         values = self.of(node.this)
@@ -287,16 +310,9 @@ class _Translation:
         return folded(operators.arithmetic(_TRIED[type(node)], left, right, attempted))
 
     def negation(self, node: exp.Expression) -> Typed:
-        if isinstance(node.this, exp.Literal) and node.this.is_number:
-            return self._negative(node.this)
+        if literals.is_number(node.this):
+            return literals.number(node.this, self.source, "-")
         return operators.negated(self.of(node.this))
-
-    def _negative(self, node: exp.Literal) -> Typed:
-        """A literal with a minus sign, of the type that it has with it."""
-        least = {str(1 << 31): Type.INT32, str(1 << 63): Type.INT64}
-        if node.this in least:
-            return constant(-int(node.this), least[node.this])
-        return operators.negated(literals.number(node, self.source))
 
     def comparison(self, node: exp.Expression) -> Typed:
         sides = node.this, node.expression
@@ -325,7 +341,7 @@ class _Translation:
         """Whether rows in parentheses agree in all values; NULL is the same as NULL in them."""
         pairs = zip(self.all(left.expressions), self.all(self._as_long(left, right)), strict=True)
         same = [operators.comparison(exp.NullSafeEQ, a, b) for a, b in pairs]
-        return reduce(lambda a, b: operators.logic(exp.And, [a, b]), same)
+        return operators.logic(exp.And, same)
 
     def logic(self, node: exp.Expression) -> Typed:
         return operators.logic(type(node), self.all(_operands(node)))
@@ -340,17 +356,21 @@ class _Translation:
         return folded(applied(exp.BitwiseNot, operand))
 
     def joined(self, node: exp.Expression) -> Typed:
-        return folded(operators.joined(self.all(_operands(node))))
+        parts = self.all(_operands(node))
+        are_arrays = any(part.type.type.kind is Kind.ARRAY for part in parts)
+        return functions.called("concat", parts) if are_arrays else folded(operators.joined(parts))
 
     # Casts
 
     def cast(self, node: exp.Expression) -> Typed:
+        if literals.is_number(node):
+            return literals.number(node, self.source)
         target, operand = type_of(node.args["to"], self.source), self.of(node.this)
         if not can_coerce(operand, target):
             found = written(as_signed(operand.type.type))
             raise self.source.error(node, f"a {found} cannot be cast to {written(target)}")
         safe = isinstance(node, exp.TryCast) and node.args.get("safe")
-        return converted(operand, target) if safe else coerced(operand, target)
+        return replace((converted if safe else coerced)(operand, target), is_number=False)
 
     # Conditions
 
@@ -380,7 +400,7 @@ class _Translation:
             raise self.source.error(node, "IN has a list of values or a query, and here it is empty", "write FALSE")
         if isinstance(node.this, exp.Tuple) and all(isinstance(row, exp.Tuple) for row in node.expressions):
             rows = [self._same_rows(node.this, row) for row in node.expressions]
-            return reduce(lambda a, b: operators.logic(exp.Or, [a, b]), rows)
+            return operators.logic(exp.Or, rows)
         return conditions.among(self.of(node.this), self.all(node.expressions))
 
     def between(self, node: exp.Expression) -> Typed:
@@ -394,6 +414,16 @@ class _Translation:
         raise self.unsupported(node)
 
 
+_NAMED: dict[str, dict[str, exp.Expression]] = {
+    "mask": {
+        "str": exp.Null(),
+        "upperchar": exp.Literal.string("X"),
+        "lowerchar": exp.Literal.string("x"),
+        "digitchar": exp.Literal.string("n"),
+        "otherchar": exp.Null(),
+    },
+}
+"""Functions whose arguments may have names, as in Spark, with what stands for those that are left out."""
 _OF_UNITS = ("dateadd", "date_add", "timestampadd", "datediff", "date_diff", "timestampdiff")
 _NOW: dict[type[exp.Expression], str] = {
     exp.CurrentDate: "current_date",

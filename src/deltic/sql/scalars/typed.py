@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial, reduce
 from typing import Any
 
 from sqlglot import exp
 
-from deltic.circuit.expressions import checked, literal, result_of
-from deltic.circuit.types import Type, ValueType
+from deltic.circuit.expressions import FEW, checked, literal, result_of
+from deltic.values.types import Type, ValueType
 
 
 @dataclass(frozen=True)
@@ -17,6 +19,8 @@ class Typed:
 
     expression: exp.Expression
     type: ValueType
+    is_number: bool = False
+    """Whether it is a number as it is written, 3 or -3L: beside a decimal its own digits count, not its type."""
 
     @property
     def is_null(self) -> bool:
@@ -43,6 +47,14 @@ def attempted(kind: type[exp.Expression], *operands: Typed) -> Typed:
 def applied(kind: type[exp.Expression], *operands: Typed) -> Typed:
     """An operation of the circuit over one operand or two, an error where it is undefined."""
     return defined(attempted(kind, *operands), *operands)
+
+
+def regrouped(kind: type[exp.Expression], operands: Sequence[Typed]) -> Typed:
+    """One or more operands of an operation whose operands may be regrouped, as few levels deep as they can be."""
+    if len(operands) <= FEW:
+        return reduce(partial(applied, kind), operands)
+    half = len(operands) // 2
+    return applied(kind, regrouped(kind, operands[:half]), regrouped(kind, operands[half:]))
 
 
 def of_node(node: exp.Expression, *operands: Typed) -> Typed:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from deltic.catalog import Definition
+from deltic.catalog import Catalog, Definition, Table
 
 
 @dataclass(frozen=True)
@@ -17,10 +17,24 @@ class Effect:
     they would be changed more than once.
     """
 
-    table: str
+    target: Table
     definitions: tuple[Definition, ...]
     signs: Mapping[str, Literal[1, -1]]
     ambiguous: str = ""
+
+    @property
+    def table(self) -> str:
+        """The name of the table."""
+        return self.target.name
+
+    def moved(self, catalog: Catalog) -> str:
+        """A relation that it changes or reads and that is not defined as it was; "" where there is none."""
+        if catalog.tables.get(self.table) != self.target:
+            return self.table
+        read = {name: type_ for definition in self.definitions for name, type_ in definition.sources.items()}
+        own = {name for definition in self.definitions for name in definition.names}
+        now = catalog.relations
+        return next((name for name, type_ in read.items() if name not in own and now.get(name) != type_), "")
 
     @property
     def reads(self) -> bool:

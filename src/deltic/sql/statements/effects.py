@@ -10,7 +10,6 @@ from sqlglot import exp, parse_one
 
 from deltic.catalog import Definition, Table, View
 from deltic.circuit.graph import Circuit
-from deltic.circuit.types import Column
 from deltic.sql.dialect import Deltic
 from deltic.sql.names import find_name
 from deltic.sql.queries import stored_circuit, view_circuit
@@ -22,6 +21,7 @@ from deltic.sql.statements.program import Types
 from deltic.sql.statements.statements import Assignment, Change, Delete, Insert, Merge, OnConflict, Update, When
 from deltic.sql.text import SourceText
 from deltic.sql.types import is_assignable, written
+from deltic.values.types import Column
 
 
 def effect_of(change: Change, tables: Mapping[str, Table], relations: Types) -> Effect:
@@ -56,7 +56,7 @@ class _Writing:
 
     @property
     def effect(self) -> Effect:
-        return Effect(self._table.name, tuple(self._definitions), self._signs, self._ambiguous)
+        return Effect(self._table, tuple(self._definitions), self._signs, self._ambiguous)
 
     def insert(self, change: Insert) -> None:
         columns = self._columns(change.columns)

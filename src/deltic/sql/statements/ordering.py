@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from deltic.sql.queries.ordering import is_all
+from deltic.sql.queries.ordering import is_all, of_first, ordinal
 from deltic.sql.text import SourceText
 
 KEY = "order by "
@@ -37,10 +37,7 @@ class Key:
 
 
 def ordered(query: exp.Expression, source: SourceText) -> tuple[exp.Expression, tuple[Key, ...]]:
-    """The query with what it is ordered by as columns behind the others, called `order by 0`, …; and the order.
-
-    Raises ProgramError where the query has no other columns than those that it shows, and is ordered by another value.
-    """
+    """The query with what it is ordered by as columns behind the others, called `order by 0`, …; and the order."""
     order = query.args.get("order")
     if order is None:
         return query, ()
@@ -52,23 +49,32 @@ def ordered(query: exp.Expression, source: SourceText) -> tuple[exp.Expression, 
         if is_all(part):
             keys.append(Key(None, bool(part.args.get("desc")), bool(part.args.get("nulls_first")), part))
             continue
-        shown = _shown(part.this, query)
+        is_select = isinstance(query, exp.Select) and (distinct is None or picks)
+        key = part.this if is_select else of_first(part.this, query)
+        shown = _shown(key, query)
         if shown is None:
             shown = f"{KEY}{number}"
-            if not isinstance(query, exp.Select) or (distinct is not None and not picks):
-                hint = "give it a name with AS in SELECT, and order by that"
-                raise source.error(part, "this order is by a value that is no column of the result", hint)
-            query.select(exp.alias_(part.this.copy(), shown, quoted=True), copy=False)
+            query, distinct = (query, distinct) if is_select else (_around(query), None)
+            assert isinstance(query, exp.Select)
+            query.select(exp.alias_(key.copy(), shown, quoted=True), copy=False)
         keys.append(Key(shown, bool(part.args.get("desc")), bool(part.args.get("nulls_first")), part.this))
     if not picks and not query.args.get("limit") and not query.args.get("offset"):
         query.set("order", None)
     return query, tuple(keys)
 
 
+def _around(query: exp.Expression) -> exp.Select:
+    """A SELECT of all that a query has, whose order stays where it says which rows these are."""
+    if not query.args.get("limit") and not query.args.get("offset"):
+        query.set("order", None)
+    return exp.select("*").from_(exp.Subquery(this=query), copy=False)
+
+
 def _shown(node: exp.Expression, query: exp.Expression) -> str | int | None:
     """The column of the result that an ORDER BY means, if it is one."""
-    if isinstance(node, exp.Literal) and node.is_int:
-        return int(node.name) - 1
+    number = ordinal(node)
+    if number is not None:
+        return number - 1
     if isinstance(node, exp.Column) and not node.table:
         names = [name.lower() for name in query.named_selects] if isinstance(query, exp.Select) else None
         if names is None or node.name.lower() in names:

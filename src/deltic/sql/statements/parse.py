@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import accumulate
 
 from deltic.errors import did_you_mean
+from deltic.passwords import hidden_in
 from deltic.sql.statements.cursor import Cursor
 from deltic.sql.statements.parse_alter import parse_alter, parse_comment
 from deltic.sql.statements.parse_brackets import parse_bracket
@@ -12,24 +14,55 @@ from deltic.sql.statements.parse_changes import parse_change
 from deltic.sql.statements.parse_definitions import parse_create, parse_declare, parse_drop
 from deltic.sql.statements.parse_questions import parse_describe, parse_explain, parse_query, parse_show
 from deltic.sql.statements.reading import Tokens, split, token_error
-from deltic.sql.statements.statements import Statement
+from deltic.sql.statements.statements import CreateTable, Statement
 from deltic.sql.text import SourceText
 
 
 def parse(text: str, file: str = "<sql>") -> tuple[Statement, ...]:
-    """The statements of a text, which `;` divides. Raises ProgramError for the first one that is wrong."""
+    """The statements of a text, which `;` divides; none of them has the password of a source.
+
+    Raises ProgramError for the first one that is wrong.
+    """
+    statements = _parse(text, file)
+    without = _without_passwords(text, statements)
+    return statements if without == text else _parse(without, file)
+
+
+def _parse(text: str, file: str) -> tuple[Statement, ...]:
     source = SourceText(text, file)
     return tuple(_statement(tokens, source) for tokens in split(source))
+
+
+def _without_passwords(text: str, statements: Sequence[Statement]) -> str:
+    """A text whose statements name sources without their passwords, which are remembered by now."""
+    for statement in reversed(statements):
+        if isinstance(statement, CreateTable) and (place := statement.table.source) is not None:
+            made = hidden_in(statement.text, (value for _, value in place.options))
+            text = text[: statement.start] + made + text[statement.end :]
+    return text
 
 
 def _statement(tokens: Tokens, source: SourceText) -> Statement:
     first = tokens[0]
     read = parse_query if first.text.startswith("(") else _READERS.get(first.text.upper())
+    if first.text.upper() == "WITH" and _inserts(tokens):
+        read = parse_change
     if read is None:
         hint = did_you_mean(first.text.upper(), _READERS) or f"statements begin with {', '.join(_READERS)}"
         hint = "this looks like Datalog, which pipeline.datalog and files *.dl take" if first.text == "." else hint
         raise token_error(source, first, f"no statement begins with `{first.text}`", hint)
     return read(Cursor(tokens, source))
+
+
+def _inserts(tokens: Tokens) -> bool:
+    """Whether INSERT stands behind WITH: `WITH w AS (…) INSERT INTO t SELECT * FROM w`."""
+    words = [token.text.upper() for token in tokens]
+    depths = accumulate((word == "(") - (word == ")") for word in words)
+    follows = zip(words, words[1:], words[2:], depths, strict=False)
+    return any(
+        depth == 0 and here == ")" and then == "INSERT" and last in ("INTO", "OVERWRITE")
+        for here, then, last, depth in follows
+    )
 
 
 _READERS: dict[str, Callable[[Cursor], Statement]] = {

@@ -11,7 +11,6 @@ from sqlglot.tokenizer_core import Token
 from deltic.catalog import External, Table
 from deltic.catalog.lateness import Lateness
 from deltic.catalog.storing import Storing
-from deltic.circuit.types import Column, Schema, Type
 from deltic.errors import CatalogError, did_you_mean
 from deltic.sql.statements.cursor import Cursor
 from deltic.sql.statements.parse_lateness import lateness_of, parse_lateness, parse_watermark
@@ -27,6 +26,7 @@ from deltic.sql.statements.statements import (
     DropFunction,
     Refresh,
 )
+from deltic.values.types import Column, Schema, Type
 
 _TABLE_CLAUSES = {
     "AS": "leave the columns out: they are those of the query",

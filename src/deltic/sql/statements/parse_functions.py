@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from deltic.circuit.types import Column
 from deltic.sql.scalars.functions.written import Parameter, SqlFunction
 from deltic.sql.statements.cursor import Cursor
 from deltic.sql.statements.parse_definitions import Columns, parse_column, parse_type
 from deltic.sql.statements.reading import divided, expression, query, token_error
 from deltic.sql.statements.statements import CreateFunction, DropFunction
+from deltic.values.types import Column
 
 _QUERIES = ("SELECT", "WITH", "FROM", "VALUES", "TABLE")
 _ENDS = ("RETURN", "LANGUAGE", "DETERMINISTIC", "CONTAINS", "READS", "SQL")

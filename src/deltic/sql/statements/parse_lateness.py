@@ -8,13 +8,13 @@ from typing import Any
 from sqlglot import exp
 
 from deltic.catalog.lateness import TYPES, Lateness, in_units
-from deltic.circuit.oracle.evaluate import evaluate
-from deltic.circuit.types import Column, Type
+from deltic.circuit.expressions.meaning import evaluate
 from deltic.errors import EvaluationError, ProgramError
 from deltic.sql.scalars import Typed, typed
 from deltic.sql.statements.cursor import Cursor
 from deltic.sql.statements.reading import Tokens, tree
 from deltic.sql.types import written
+from deltic.values.types import Column, Type
 
 _ENDS = [[word] for word in ("NOT", "NULL", "PRIMARY", "COMMENT", "LATENESS")]
 _WATERMARK = "write WATERMARK FOR ts AS ts - INTERVAL 1 HOUR"

@@ -8,8 +8,7 @@ from typing import Any
 from sqlglot import exp
 
 from deltic.catalog.storing import Storing
-from deltic.circuit.oracle.evaluate import evaluate
-from deltic.circuit.types import Column, Type
+from deltic.circuit.expressions.meaning import evaluate
 from deltic.errors import EvaluationError
 from deltic.sql.scalars import Typed, typed
 from deltic.sql.scalars.functions.texts import within_bound
@@ -17,6 +16,7 @@ from deltic.sql.statements.cursor import Cursor
 from deltic.sql.statements.reading import Tokens, expression, split, token_error
 from deltic.sql.text import SourceText
 from deltic.sql.types import is_assignable, type_of, written
+from deltic.values.types import Column, Type
 
 _FIXED = (exp.DataType.Type.CHAR, exp.DataType.Type.NCHAR)
 _TEXTS = (exp.DataType.Type.VARCHAR, *_FIXED)

@@ -11,12 +11,13 @@ from sqlglot import exp
 from deltic.catalog import Definition, Part, Table, View
 from deltic.catalog.components import components
 from deltic.circuit import operators as ops
+from deltic.circuit.edges import ZSetType
 from deltic.circuit.graph import Circuit
-from deltic.circuit.types import Schema, ZSetType
 from deltic.errors import ProgramError
 from deltic.sql.names import Spellings, spelt
 from deltic.sql.scalars.functions.written import KNOWN, SqlFunction, Written, reached
 from deltic.sql.statements.statements import CreateView, DeclareView
+from deltic.values.types import Schema
 
 FRONT = "SQL"
 Types = Mapping[str, ZSetType]

@@ -11,8 +11,10 @@ from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
+from deltic.depth import TooDeep, deep
 from deltic.errors import ProgramError, did_you_mean
 from deltic.sql.dialect import DelticParser
+from deltic.sql.statements.chains import level
 from deltic.sql.text import SourceText
 
 Tokens = Sequence[Token]
@@ -24,8 +26,14 @@ _TYPES = (
 _BRACKETS = (TokenType.L_PAREN, TokenType.R_PAREN, TokenType.LT, TokenType.GT)
 
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
 def split(source: SourceText) -> list[Tokens]:
     """The tokens of each statement that is not empty; raises ProgramError where the text is no tokens."""
+    if lone := _SURROGATE.search(source.text):
+        readable = SourceText(_SURROGATE.sub("\N{REPLACEMENT CHARACTER}", source.text), source.file)
+        raise ProgramError([readable.at(*lone.span(), "half of a character, which no text in UTF-8 has")])
     try:
         tokens = _Tokenizer(dialect=Spark()).tokenize(source.text)
     except TokenError as error:
@@ -50,14 +58,7 @@ def is_complete(text: str) -> bool:
 
 def tree(tokens: Tokens, source: SourceText) -> exp.Expression:
     """What sqlglot makes of the tokens of one statement; raises ProgramError where they are none."""
-    parser = _Parser(dialect=Spark())
-    try:
-        (found,) = parser.parse(list(tokens), source.text)
-    except _Unexpected as error:
-        raise _misplaced(error, tokens, source) from None
-    except (ParseError, RecursionError) as error:
-        message = "this is nested too deeply" if isinstance(error, RecursionError) else "this cannot be read"
-        raise token_error(source, tokens[0], message) from None
+    found = _read(tokens, source, None, "this cannot be read")
     if not isinstance(found, exp.Expression):
         raise token_error(source, tokens[0], "this is no statement of SQL")
     return found
@@ -75,14 +76,28 @@ def query(tokens: Tokens, source: SourceText) -> exp.Expression:
 
 def expression(tokens: Tokens, source: SourceText) -> exp.Expression:
     """The scalar expression that tokens are; raises ProgramError where they are none."""
-    try:
-        (found,) = _Parser(dialect=Spark()).parse_into(exp.Condition, list(tokens), source.text)
-    except _Unexpected as error:
-        raise _misplaced(error, tokens, source) from None
-    except (ParseError, RecursionError):
-        raise token_error(source, tokens[0], "this cannot be read as a value") from None
+    found = _read(tokens, source, exp.Condition, "this cannot be read as a value")
     if not isinstance(found, exp.Expression):
         raise token_error(source, tokens[0], "expected a value")
+    return found
+
+
+def _read(tokens: Tokens, source: SourceText, kind: type[exp.Expr] | None, message: str) -> exp.Expr | None:
+    """What sqlglot makes of tokens, of this kind; raises ProgramError, with the message if sqlglot has none."""
+    try:
+        return level(_parsed(tokens, source, kind))
+    except _Unexpected as error:
+        raise _misplaced(error, tokens, source) from None
+    except TooDeep as error:
+        raise token_error(source, tokens[0], error.message, error.hint) from None
+    except ParseError:
+        raise token_error(source, tokens[0], message) from None
+
+
+@deep
+def _parsed(tokens: Tokens, source: SourceText, kind: type[exp.Expr] | None) -> exp.Expr | None:
+    parser = _Parser(dialect=Spark())
+    (found,) = parser.parse_into(kind, list(tokens), source.text) if kind else parser.parse(list(tokens), source.text)
     return found
 
 
@@ -103,8 +118,8 @@ def is_type(tokens: Tokens, source: SourceText) -> bool:
 
 def _data_type(tokens: Tokens, source: SourceText) -> exp.DataType | None:
     try:
-        (found,) = _Parser(dialect=Spark()).parse_into(exp.DataType, list(tokens), source.text)
-    except (ParseError, RecursionError):
+        found = _parsed(tokens, source, exp.DataType)
+    except (ParseError, TooDeep):
         return None
     if not isinstance(found, exp.DataType):
         return None

@@ -11,15 +11,16 @@ from collections.abc import Collection, Mapping, Sequence
 
 from deltic.catalog import Definition, View
 from deltic.circuit import operators as ops
+from deltic.circuit.edges import ZSetType
 from deltic.circuit.expressions import column
 from deltic.circuit.graph import Circuit, CircuitBuilder
 from deltic.circuit.operators.fixpoint import RefreshPolicy
 from deltic.circuit.polarity import grows_with
-from deltic.circuit.types import Column, Schema, ZSetType
 from deltic.sql.queries import view_circuit
 from deltic.sql.queries.absence import check_absence
 from deltic.sql.statements.statements import CreateView, DeclareView
 from deltic.sql.types import written
+from deltic.values.types import Column, Schema
 
 
 def declared_view(declaration: DeclareView) -> Definition:

@@ -13,12 +13,12 @@ from sqlglot import exp
 from deltic.catalog import Table
 from deltic.catalog.altering import Alteration
 from deltic.circuit.operators.fixpoint import RefreshPolicy
-from deltic.circuit.types import Schema
 from deltic.errors import ProgramError
 from deltic.sql.names import names_read
 from deltic.sql.scalars.functions.written import SqlFunction, calls_of
 from deltic.sql.text import SourceText, span_of
 from deltic.sql.types import written
+from deltic.values.types import Schema
 
 Kind = Literal["matched", "not matched", "not matched by source"]
 Refresh = Literal["", "auto", "incremental", "incremental strict", "full"]

@@ -12,8 +12,8 @@ from typing import Any
 
 from deltic.calculus.passes.rewriting import is_set
 from deltic.circuit import operators as ops
+from deltic.circuit.edges import ZSetType
 from deltic.circuit.graph import Circuit, CircuitBuilder, Node
-from deltic.circuit.types import ZSetType
 from deltic.errors import UnsupportedError
 
 Pair = tuple[int, int]

@@ -26,7 +26,6 @@ from deltic.circuit.iterations import ITERATION_LIMIT
 from deltic.circuit.oracle.memory import Time
 from deltic.circuit.oracle.pointwise import POINTWISE, Rows
 from deltic.circuit.oracle.windows import latest, within
-from deltic.circuit.types import Schema
 from deltic.errors import UnsupportedError
 from deltic.theory.circuits.scopes import Meaning, Scope, StreamBundle, Streams, Value
 from deltic.theory.circuits.settling import Settling
@@ -45,6 +44,7 @@ from deltic.theory.streams import (
     nested_streams,
 )
 from deltic.theory.streams.windows import window
+from deltic.values.types import Schema
 
 Bundle = Mapping[str, Rows]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from deltic.circuit import operators as ops
+from deltic.circuit.edges import EdgeType
 from deltic.circuit.graph import Circuit, Node
 from deltic.circuit.operators.nesting import deeper
-from deltic.circuit.types import EdgeType
 
 # What works on streams by itself, and the ports of a circuit, which carry them; all else is lifted.
 _STREAM_OPERATORS = (ops.Delay, ops.Integrate, ops.Differentiate, ops.BackEdge, ops.Feedback, ops.Source, ops.Sink)

@@ -19,11 +19,11 @@ from deltic.circuit import operators as ops
 from deltic.circuit.accumulators import ACCUMULATORS
 from deltic.circuit.expressions import column
 from deltic.circuit.graph import CircuitBuilder
-from deltic.circuit.types import Column, Schema, Type
 from deltic.datalog import check, lower, parse
 from deltic.engine.local.accumulators import exact
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.operators import aggregate
+from deltic.values.types import Column, Schema, Type
 from tests.conformance.engines import Driver
 from tests.differential.aggregates import random_call
 from tests.differential.compare import first_disagreement

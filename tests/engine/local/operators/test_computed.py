@@ -19,13 +19,13 @@ from deltic.circuit.constructions import last_steps, matches
 from deltic.circuit.expressions import column, literal
 from deltic.circuit.generators import generate
 from deltic.circuit.graph import CircuitBuilder
-from deltic.circuit.types import Column, Schema, Type
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.operators import window as windowing
 from deltic.engine.local.operators.flat_map import ranges
 from deltic.engine.local.storage.state import State
 from deltic.engine.reference import ReferenceEngine
 from deltic.errors import UnsupportedError
+from deltic.values.types import Column, Schema, Type
 from tests.conformance.engines import Driver
 
 INT = Type.INT64

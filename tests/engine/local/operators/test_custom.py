@@ -203,38 +203,6 @@ def test_strict_refuses_what_has_no_derivative():
     assert "anew" not in pipeline
 
 
-def test_any_operator_without_a_row_falls_back(monkeypatch):
-    """An operator of circuits whose row is taken away is computed anew in the local engine, and gives the same."""
-    from deltic.calculus.derivatives.table import DERIVATIVES
-
-    text = """
-        %0 = source s : zset{k: string, x: int64?}
-        %1 = top [PARTITION BY k ORDER BY x DESC NULLS LAST LIMIT 2] (%0) : zset{k: string, x: int64?}
-        %2 = aggregate [k, sum(x) AS t] (%1) : set{k: string, t: int64?}
-        %3 = sink v (%2) : set{k: string, t: int64?}
-    """
-    made = deltic.Pipeline()
-    made.table("s", {"k": "string", "x": "int64?"}, bag=True)
-    made.view("v", text)
-    monkeypatch.delitem(DERIVATIVES, ops.Top)
-    fallen = deltic.Pipeline()
-    fallen.table("s", {"k": "string", "x": "int64?"}, bag=True)
-    fallen.view("v", text)
-    rng, rows = random.Random(2), []
-    for _ in range(8):
-        come = [(rng.choice("abc"), rng.choice((None, *range(9)))) for _ in range(5)]
-        gone = [rows.pop(rng.randrange(len(rows))) for _ in range(min(len(rows), 3))]
-        rows += come
-        changes = []
-        for pipeline in (made, fallen):
-            with pipeline.transaction() as change:
-                change.insert("s", come)
-                change.delete("s", gone)
-            changes.append(sorted(change.of("v"), key=repr))
-        assert changes[0] == changes[1]
-    assert [c.reason.partition(" [")[0] for c in change.report.components] == ["top"]
-
-
 REFUSED = {
     "no columns": ({"takes": [], "gives": POINT}, "takes has the columns of each input"),
     "one mapping": ({"takes": POINT, "gives": POINT}, "takes has the columns of each input"),

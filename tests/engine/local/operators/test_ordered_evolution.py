@@ -10,9 +10,9 @@ import random
 
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import CircuitBuilder
-from deltic.circuit.types import Column, Schema, Type
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.reference import ReferenceEngine
+from deltic.values.types import Column, Schema, Type
 from tests.conformance.engines import Driver
 
 ROWS = Schema((Column("k", Type.INT64), Column("x", Type.INT64, True), Column("t", Type.STRING)))

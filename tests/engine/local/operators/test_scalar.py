@@ -24,15 +24,14 @@ from deltic.circuit.expressions import (
     show,
     type_of,
 )
-from deltic.circuit.oracle.evaluate import evaluate
-from deltic.circuit.spark import call
-from deltic.circuit.types import Column, Schema, Type
-from deltic.circuit.values import from_arrow, in_order, to_arrow
+from deltic.circuit.expressions.meaning import evaluate
 from deltic.engine.local.operators import scalar
 from deltic.engine.local.operators.numbers import stored
 from deltic.engine.local.storage.codec import decode, encode
 from deltic.engine.local.storage.interner import Interner
 from deltic.errors import UnsupportedError
+from deltic.values import from_arrow, in_order, to_arrow
+from deltic.values.types import Column, Schema, Type
 from tests.differential.expressions import EXTREME, SCHEMA, random_row, random_scalar
 
 EXACT = decimal.Context(prec=50)
@@ -164,15 +163,3 @@ def test_keep_takes_only_true() -> None:
         {"x": encode(pa.array([0, 1, 2]), Type.INT64, Interner())}, {"x": Type.INT64}, 3, Interner()
     )
     assert scalar.keep((parse_one("4 // x > 2", dialect="duckdb"),), columns).tolist() == [False, True, False]
-
-
-def test_a_bad_pattern_from_data_is_undefined() -> None:
-    """A regular expression is checked when it is a literal; one that comes from a row may be wrong."""
-    interner = Interner()
-    values = {n: encode(pa.array(v), Type.STRING, interner) for n, v in {"t": ["ab", "ab"], "p": ["a.", "("]}.items()}
-    columns = scalar.Columns(values, {"t": Type.STRING, "p": Type.STRING}, 2, interner)
-    match = call("match", exp.column("p"), exp.column("t"))
-    assert scalar.keep((match,), columns).tolist() == [True, False]
-    _, nulls = scalar.evaluate(match, columns)
-    assert nulls is not None
-    assert nulls.tolist() == [False, True]

@@ -15,8 +15,8 @@ import pytest
 from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import CircuitBuilder
-from deltic.circuit.types import Column, Schema, Type
 from deltic.engine.local.engine import LocalEngine
+from deltic.values.types import Column, Schema, Type
 from tests.conformance.engines import Driver
 
 ROWS = Schema(

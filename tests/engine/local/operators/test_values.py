@@ -14,9 +14,9 @@ import pytest
 from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import CircuitBuilder
-from deltic.circuit.types import Column, Schema, Type
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.reference import ReferenceEngine, to_arrow
+from deltic.values.types import Column, Schema, Type
 from tests.conformance.engines import Driver
 from tests.differential.aggregates import random_call
 from tests.differential.compare import first_disagreement

@@ -11,7 +11,6 @@ import pytest
 from sqlglot import exp, parse_one
 
 from deltic.circuit.expressions import cast, column, columns_of, literal, show, type_of
-from deltic.circuit.types import Type
 from deltic.engine.local.kernels import arithmetic as kernel
 from deltic.engine.local.operators import numbers, scalar
 from deltic.engine.local.operators.binding import value_of
@@ -19,6 +18,7 @@ from deltic.engine.local.plan.arithmetic import Assembler, is_arithmetic
 from deltic.engine.local.storage.codec import encode
 from deltic.engine.local.storage.interner import Interner
 from deltic.engine.local.storage.layout import Values
+from deltic.values.types import Type
 from tests.differential.expressions import EXTREME, SCHEMA, random_row, random_scalar
 
 INTERNER = Interner()

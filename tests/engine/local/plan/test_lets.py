@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from sqlglot import parse_one
 
-from deltic.circuit.types import Type, ValueType
 from deltic.datalog import check, lower, parse
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.kernels.thresholds import Thresholds
@@ -25,6 +24,7 @@ from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.resources import Resources
 from deltic.errors import IterationLimitError
 from deltic.program.queries import Atom, Body, Query, Rule, When
+from deltic.values.types import Type, ValueType
 from tests.conformance.engines import Driver
 from tests.differential.compare import Contents, first_disagreement
 

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltic.circuit.types import Type
 from deltic.engine.local.storage.arrangement import Arrangement
 from deltic.engine.local.storage.interner import Dictionary
 from deltic.engine.local.storage.layout import Domain, DomainOverflow, Layout
 from deltic.engine.local.storage.run import Run, sort_order
+from deltic.values.types import Type
 
 INT64 = st.integers(-(2**63), 2**63 - 1)
 SMALL_OR_HUGE = st.one_of(st.integers(-5, 300), INT64)

@@ -7,7 +7,6 @@ import random
 import numpy as np
 import pytest
 
-from deltic.circuit.types import Column, Schema, Type
 from deltic.datalog import check, lower, parse
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.recursion.strategy import Strategy
@@ -18,6 +17,7 @@ from deltic.engine.local.storage.state import Name, State
 from deltic.engine.local.storage.store import Store
 from deltic.program.definitions import Derived, Table
 from deltic.program.program import Program, Relation
+from deltic.values.types import Column, Schema, Type
 from tests.conformance.programs import CLOSURE
 from tests.differential.compare import batches_of, changes_between
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltic.circuit.types import Type
 from deltic.engine.local.storage.interner import Decimals, Dictionary
 from deltic.engine.local.storage.layout import DomainOverflow, Place
 from deltic.engine.local.storage.value_order import BITS, LARGE
+from deltic.values.types import Type
 
 # Few characters, so that texts share prefixes; some outside of the basic plane, which UTF-16 would put elsewhere.
 TEXTS = st.text(alphabet="ab\0\x7fé\ud7ff\ue000\U0001f600", max_size=4)

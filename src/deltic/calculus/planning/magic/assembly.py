@@ -9,7 +9,7 @@ from deltic.calculus.planning.magic.bodies import UNIT, Bodies
 from deltic.calculus.planning.magic.forms import feedbacks
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit, CircuitBuilder
-from deltic.circuit.types import Schema
+from deltic.values.types import Schema
 
 
 class Assembly:

@@ -10,9 +10,10 @@ from deltic.calculus.passes.substitution import copies
 from deltic.calculus.planning.factors import Atom, Context, Factor, node_of, sideways
 from deltic.calculus.planning.magic.forms import WHOLE, Copy, Edge, Form, Guard, Place, feedbacks, in_order
 from deltic.circuit import operators as ops
+from deltic.circuit.edges import ZSetType
 from deltic.circuit.graph import Circuit, CircuitBuilder, Node
 from deltic.circuit.operators.semijoin import Semijoin
-from deltic.circuit.types import Schema, ZSetType
+from deltic.values.types import Schema
 
 UNIT = -1
 """Stands for a node with one row of no columns among those that a body imports."""

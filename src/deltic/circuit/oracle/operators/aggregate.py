@@ -10,9 +10,10 @@ from deltic.algebra.indexed import IndexedZSet
 from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit.accumulators import ACCUMULATORS, Totals
+from deltic.circuit.edges import ZSetType
 from deltic.circuit.operators.aggregate import Aggregate, AggregateCall
 from deltic.circuit.oracle.pointwise import Inputs, Row, Rows, means
-from deltic.circuit.types import Schema, ZSetType
+from deltic.values.types import Schema
 
 
 def aggregate(op: Aggregate, rows: Rows, schema: Schema) -> Rows:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from deltic.circuit import operators as ops
+from deltic.circuit.edges import ZSetType
 from deltic.circuit.oracle.pointwise import Inputs, Rows, means
-from deltic.circuit.types import ZSetType
 
 
 @means(ops.Distinct)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from deltic.circuit import operators as ops
-from deltic.circuit.oracle.evaluate import meaning
+from deltic.circuit.edges import ZSetType
+from deltic.circuit.expressions.meaning import meaning
 from deltic.circuit.oracle.pointwise import Inputs, Rows, means
-from deltic.circuit.types import ZSetType
 
 
 @means(ops.Filter)

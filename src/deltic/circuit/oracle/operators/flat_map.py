@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from deltic.circuit import operators as ops
+from deltic.circuit.edges import ZSetType
+from deltic.circuit.expressions.meaning import meaning
 from deltic.circuit.generators import generate
-from deltic.circuit.oracle.evaluate import meaning
 from deltic.circuit.oracle.pointwise import Inputs, Row, Rows, means
-from deltic.circuit.types import ZSetType
 
 
 @means(ops.FlatMap)

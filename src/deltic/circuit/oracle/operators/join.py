@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
+from deltic.circuit.edges import ZSetType
 from deltic.circuit.oracle.pointwise import Inputs, Row, Rows, means
-from deltic.circuit.types import ZSetType
 
 Names = tuple[str, ...]
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
-from deltic.circuit.oracle.evaluate import Meaning, meaning
+from deltic.circuit.edges import ZSetType
+from deltic.circuit.expressions.meaning import Meaning, meaning
 from deltic.circuit.oracle.pointwise import Inputs, Row, Rows, means
-from deltic.circuit.types import ZSetType
 
 
 @means(ops.Map)

@@ -9,15 +9,16 @@ from decimal import Decimal
 from typing import Any
 
 from deltic.circuit.accumulators import ACCUMULATORS
+from deltic.circuit.edges import ZSetType
 from deltic.circuit.operators.aggregate import Aggregate, AggregateCall
 from deltic.circuit.operators.frames import Frame, Unit
 from deltic.circuit.operators.over import Over, OverDelta, WindowCall
 from deltic.circuit.oracle.operators.aggregate import aggregate
 from deltic.circuit.oracle.pointwise import Inputs, Row, Rows, means
 from deltic.circuit.oracle.sequences import bag, peers, sequences
-from deltic.circuit.types import Schema, Type, ZSetType
-from deltic.circuit.values import in_order
-from deltic.circuit.values.numbers import EXACT
+from deltic.values import in_order
+from deltic.values.numbers import EXACT
+from deltic.values.types import Schema, Type
 
 
 class _Partition:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
+from deltic.circuit.edges import ZSetType
 from deltic.circuit.oracle.pointwise import Inputs, Rows, means
-from deltic.circuit.types import ZSetType
 
 
 @means(ops.Plus)

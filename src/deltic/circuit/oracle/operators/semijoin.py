@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from deltic.circuit.edges import ZSetType
 from deltic.circuit.operators.semijoin import Semijoin
 from deltic.circuit.oracle.operators.join import picker
 from deltic.circuit.oracle.pointwise import Inputs, Rows, means
-from deltic.circuit.types import ZSetType
 
 
 @means(Semijoin)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from deltic.circuit.edges import ZSetType
 from deltic.circuit.operators.top import Top, TopDelta
 from deltic.circuit.oracle.pointwise import Inputs, Rows, means
 from deltic.circuit.oracle.sequences import bag, sequences
-from deltic.circuit.types import Schema, ZSetType
+from deltic.values.types import Schema
 
 
 def top(op: Top, rows: Rows, schema: Schema) -> Rows:

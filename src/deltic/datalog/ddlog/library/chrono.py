@@ -30,7 +30,7 @@ _LONG = {
     "h": "%b",
 }
 _TEXTS = {"t": "\t", "n": "\n", "%": "%"}
-_ITEM = re.compile(r"%([-_0]?)(:z|#z|\.[369]?f|[369]f|.)", re.DOTALL)
+_ITEM = re.compile(r"%([-_0]?)(:{1,2}z|#z|\.[369]?f|[369]f|.)", re.DOTALL)
 
 
 class FormatError(ValueError):
@@ -104,9 +104,10 @@ _NUMBERS: Mapping[str, tuple[str, int, bool, Number]] = {
 }
 
 
-def _offset(east: int, colon: str) -> str:
-    minutes = abs(east) // 60
-    return f"{'-' if east < 0 else '+'}{minutes // 60:02}{colon}{minutes % 60:02}"
+def _offset(east: int, colon: str, *, with_seconds: bool = False) -> str:
+    minutes, seconds = divmod(abs(east), 60)
+    behind = f":{seconds:02}" if with_seconds and seconds else ""
+    return f"{'-' if east < 0 else '+'}{minutes // 60:02}{colon}{minutes % 60:02}{behind}"
 
 
 def _fraction(nanoseconds: int) -> str:
@@ -135,6 +136,7 @@ _WORDS: Mapping[str, tuple[str, Callable[[Moment], str]]] = {
     **{f"{dot}{digits}f": ("time", _digits(dot, digits)) for dot in ("", ".") for digits in (3, 6, 9)},
     "z": ("east", lambda m: _offset(m.east or 0, "")),
     ":z": ("east", lambda m: _offset(m.east or 0, ":")),
+    "::z": ("east", lambda m: _offset(m.east or 0, ":", with_seconds=True)),
     "Z": ("east", lambda m: _offset(m.east or 0, ":")),
     "s": ("both", lambda m: str(seconds_of(m) - (m.east or 0))),
 }
@@ -217,10 +219,12 @@ class _Found:
         self.set("f", int(found[1][:9].ljust(9, "0")), found.end())
 
     def offset(self) -> None:
-        found = re.match(r"([+-])(\d\d):?(\d\d)?|[zZ]", self.rest)
+        found = re.match(r"([+-])(\d\d):?(\d\d)?(?::(\d\d))?|[zZ]", self.rest)
         if not found:
             raise FormatError(_INVALID if self.rest else "premature end of input")
-        east = (int(found[2] or 0) * 60 + int(found[3] or 0)) * 60
+        east = (int(found[2] or 0) * 60 + int(found[3] or 0)) * 60 + int(found[4] or 0)
+        if east >= 86400:
+            raise FormatError("input is out of range")
         self.set("z", -east if found[1] == "-" else east, found.end())
 
 
@@ -239,7 +243,7 @@ _READ: Mapping[str, Callable[[_Found], None]] = {
     "f": lambda found: found.digits("f", 9),
     "s": lambda found: found.digits("s", 18, signed=True),
     "Z": lambda found: found.text("".join(found.rest.split(maxsplit=1)[:1])),
-    **dict.fromkeys(("z", ":z", "#z"), _Found.offset),
+    **dict.fromkeys(("z", ":z", "::z", "#z"), _Found.offset),
     **{item: _fraction_of(item) for item in _WORDS if item[-1] == "f" and item != "f"},
 }
 

@@ -1,4 +1,4 @@
-"""Functions of groups. Each value counts once, however often it was derived; they come in their order."""
+"""Functions of groups. The value of each row counts once, however often it was derived, in the order of the rows."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from deltic.datalog.ddlog.library.collections import order_of, shared
+from deltic.datalog.ddlog.library.numbers import wrapped
 from deltic.datalog.ddlog.natives import Instance
 from deltic.datalog.ddlog.order import Order
 from deltic.datalog.ddlog.values import Group, Map, Set, Struct, Vec
@@ -25,34 +26,34 @@ def key(group: Group) -> Any:
 
 @shared("count_distinct", "group_count_distinct")
 def count_distinct(group: Group) -> int:
-    """How many values there are."""
+    """How many rows there are."""
     return len(group)
 
 
-@shared("first", "group_first", "group_min")
+@shared("first", "group_first")
 def first(group: Group) -> Any:
-    """The first value, which is the least."""
+    """The value of the first row."""
     return group.values[0][0]
 
 
-@shared("group_max")
-def greatest(group: Group) -> Any:
-    """The greatest value."""
-    return group.values[-1][0]
-
-
-@shared("min", typed=True)
+@shared("min", "group_min", typed=True)
 def least_of(instance: Instance) -> Callable[..., Any]:
     """The lesser of two values, or the least of a group."""
-    order = Order(instance.types).key(instance.parameters[0])
-    return first if len(instance.parameters) == 1 else lambda one, other: min(one, other, key=order)
+    order = Order(instance.types).key(instance.result)
+    return lambda *given: min(members(given[0]) if len(given) == 1 else given, key=order)
 
 
-@shared("max", typed=True)
+@shared("max", "group_max", typed=True)
 def greatest_of(instance: Instance) -> Callable[..., Any]:
     """The greater of two values, or the greatest of a group."""
-    order = Order(instance.types).key(instance.parameters[0])
-    return greatest if len(instance.parameters) == 1 else lambda one, other: max(one, other, key=order)
+    order = Order(instance.types).key(instance.result)
+    return lambda *given: max(members(given[0]) if len(given) == 1 else given, key=order)
+
+
+@shared("group_sum", typed=True)
+def group_sum(instance: Instance) -> Callable[[Group], Any]:
+    """The sum of the values, as a number of their type."""
+    return lambda group: wrapped(sum(members(group)), instance.result)
 
 
 def _elements(given: Any) -> Any:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from deltic.circuit.xxhash import xxh32, xxh64
 from deltic.datalog.ddlog import types as t
 from deltic.datalog.ddlog.library.collections import shared
 from deltic.datalog.ddlog.natives import Instance, native
 from deltic.datalog.ddlog.order import SEED, Hashes
 from deltic.datalog.ddlog.runtime import single
 from deltic.datalog.ddlog.values import Vec
+from deltic.values.xxhash import xxh32, xxh64
 
 _SECOND_SEED = 0x20B09801DCE5FF84
 """With what the other half of `hash128` begins."""

@@ -104,5 +104,5 @@ def from_any(instance: Instance) -> Callable[[Any], Any]:
 
 @native("ddlog_std::to_string_debug", typed=True)
 def to_string_debug(instance: Instance) -> Callable[[Any], str]:
-    """The value as dumps print it."""
-    return Codecs(instance.types).of(instance.parameters[0]).show
+    """The value as Rust's `Debug` has it: the fields of structs by place."""
+    return Codecs(instance.types, "debug").of(instance.parameters[0]).show

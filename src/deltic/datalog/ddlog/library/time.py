@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import date, timedelta
 from typing import Any
@@ -19,6 +20,13 @@ from deltic.datalog.ddlog.natives import native
 from deltic.datalog.ddlog.values import Struct, err, ok
 
 _RFC2822, _RFC3339 = "%a, %d %b %Y %H:%M:%S %z", "%Y-%m-%dT%H:%M:%S%.f%:z"
+_KEPT = "%Y-%m-%dT%H:%M:%S%.f%::z"
+"""Moments, with the seconds of offsets that have some."""
+_MAIL = re.compile(
+    r"\s*(?:(\w{3})\s*,\s*)?(\d{1,2})\s+(\w{3})\s+(\d{2,})\s+(\d\d)\s*:\s*(\d\d)(?:\s*:\s*(\d\d))?\s+([+-]\d{4}|[A-Za-z]+)\s*"
+)
+_ZONES = {"ut": 0, "gmt": 0, "edt": -4, "est": -5, "cdt": -5, "cst": -6, "mdt": -6, "mst": -7, "pdt": -7, "pst": -8}
+"""The hours that the zones of RFC 2822 are east of UTC."""
 _TIME, _DATE = "%T.%f", "%Y-%m-%d"
 _NOT_ENOUGH = "input is not enough for unique date and time"
 
@@ -44,11 +52,13 @@ def _parts(moment: Moment) -> tuple[str, str]:
 
 
 def _moment(text: str) -> Moment:
-    return read(text, _RFC3339)
+    return read(text, _KEPT)
 
 
 def _shifted(moment: Moment, east: int) -> Moment:
-    """The same moment by the clock elsewhere."""
+    """The same moment by the clock elsewhere. Raises FormatError for an offset of a day or more."""
+    if abs(east) >= 86400:
+        raise FormatError(f"an offset of {east} s is a day or more")
     seconds = seconds_of(moment) - (moment.east or 0) + east
     return moment_of(seconds, (moment.nanoseconds or 0) % SECOND, east)
 
@@ -112,8 +122,6 @@ for _name, _unit, _most in (
 
 @native("time::time2string")
 @native("time::date2string")
-@native("time::tzDateTime2string")
-@native("time::to_rfc3339")
 def same(text: str) -> str:
     """The text that it stands for."""
     return text
@@ -234,13 +242,13 @@ def parts_of_timestamp(seconds: int) -> tuple[str, str]:
 @native("time::moment")
 def moment(day: str, time: str, east: int) -> str:
     """The moment that a date and a time in UTC are, by the clock elsewhere."""
-    return written(_shifted(Moment(_of_date(day), _of_time(time), 0), east), _RFC3339)
+    return written(_shifted(Moment(_of_date(day), _of_time(time), 0), east), _KEPT)
 
 
 @native("time::change_offset")
 def change_offset(text: str, east: int) -> str:
     """The same moment by the clock elsewhere."""
-    return written(_shifted(_moment(text), east), _RFC3339)
+    return written(_shifted(_moment(text), east), _KEPT)
 
 
 @native("time::utc_parts")
@@ -261,6 +269,13 @@ def tz_datetime_format(text: str, format_: str) -> Struct:
     return _formatted(_moment(text), format_)
 
 
+@native("time::tzDateTime2string")
+@native("time::to_rfc3339")
+def to_rfc3339(text: str) -> str:
+    """As the net has it: `2003-07-01T10:52:37+02:00`."""
+    return written(_moment(text), _RFC3339)
+
+
 @native("time::to_rfc2822")
 def to_rfc2822(text: str) -> str:
     """As mails have it: `Tue, 01 Jul 2003 10:52:37 +0200`."""
@@ -275,7 +290,7 @@ def tz_datetime_parse(text: str, format_: str) -> Struct:
         found = read(text, format_)
         if found.day is None or found.nanoseconds is None or found.east is None:
             raise FormatError(_NOT_ENOUGH)
-        return written(found, _RFC3339)
+        return written(found, _KEPT)
 
     return _result(made)
 
@@ -288,5 +303,18 @@ def from_rfc3339(text: str) -> Struct:
 
 @native("time::tz_datetime_parse_from_rfc2822")
 def from_rfc2822(text: str) -> Struct:
-    """The moment of a text such as `Tue, 1 Jul 2003 10:52:37 +0200`; the day of the week may be left out."""
-    return tz_datetime_parse(text, _RFC2822 if "," in text else _RFC2822.partition(", ")[2])
+    """The moment of a text such as `Tue, 1 Jul 2003 10:52:37 +0200`.
+
+    The day of the week and the seconds may be left out, zones have names, and years before 1000 two or three digits.
+    """
+    found = _MAIL.fullmatch(text)
+    if not found:
+        return err("input contains invalid characters")
+    weekday, day, month, year, hour, minute, second, zone = found.groups()
+    years = int(year) + (1900 if len(year) == 3 or (len(year) == 2 and int(year) > 49) else 2000 * (len(year) == 2))
+    if zone.isalpha():
+        if zone.lower() not in _ZONES:
+            return err(_NOT_ENOUGH)
+        zone = f"{_ZONES[zone.lower()]:+03}00"
+    told = f"{day} {month} {years:04} {hour}:{minute}:{second or '00'} {zone}"
+    return tz_datetime_parse(f"{weekday}, {told}" if weekday else told, _RFC2822 if weekday else _RFC2822[4:])

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import SplitResult, urljoin, urlsplit, urlunsplit
+from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit, urlunsplit
 
 from deltic.datalog.ddlog.natives import native
 from deltic.datalog.ddlog.values import NONE, Struct, err, ok, some
 
 _PORTS = {"ftp": 21, "http": 80, "ws": 80, "https": 443, "wss": 443}
+_IN_PATHS = ' "#<>?`{}'
+_NO_HOST = re.compile(r"[\x00-\x20#%/:<>?@\[\\\]^|\x7f]")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
@@ -24,23 +26,64 @@ def _after(text: str, sign: str) -> Struct:
 
 @native("url::url_parse")
 def url_parse(text: str) -> Struct:
-    """The address that a text says: its port left out where it is the scheme's own, its path `/` where it has none."""
+    """The address that a text says, as browsers write it: with `%` in the place of signs that it must not have.
+
+    Its port is left out where it is the scheme's own, and its path is `/` where it has none.
+    """
+    text = re.sub(r"[\t\n\r]", "", text.strip("".join(map(chr, range(0x21)))))
     try:
-        parts = urlsplit(text.strip())
+        parts = urlsplit(text)
+    except ValueError:
+        return err("invalid IPv6 address")
+    try:
         port = parts.port
-    except ValueError as error:
-        return err(str(error))
-    if not _SCHEME.match(text.strip()):
+    except ValueError:
+        return err("invalid port number")
+    if not _SCHEME.match(text):
         return err("relative URL without a base")
+    query, fragment = _encoded(parts.query, ' "#<>'), _encoded(parts.fragment, ' "<>`')
     if parts.scheme not in _PORTS:
-        return ok(urlunsplit(parts))
+        path = _encoded(parts.path, _IN_PATHS if parts.path.startswith("/") else "")
+        return ok(urlunsplit(parts._replace(path=path, query=query, fragment=fragment)))
     if not parts.hostname:
         return err("empty host")
-    user = parts.netloc.rpartition("@")[0]
-    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    try:
+        host = _ascii(parts.hostname)
+    except UnicodeError:
+        return err("invalid international domain name")
+    if ":" not in host and _NO_HOST.search(host):
+        return err("invalid domain character")
+    user = _encoded(parts.netloc.rpartition("@")[0], _IN_PATHS + "/;=@[\\]^|")
     told = f":{port}" if port is not None and port != _PORTS[parts.scheme] else ""
     place = f"{user}@{host}{told}" if user else f"{host}{told}"
-    return ok(urlunsplit(parts._replace(netloc=place, path=parts.path or "/")))
+    path, query = _encoded(_straight(parts.path.replace("\\", "/")), _IN_PATHS), query.replace("'", "%27")
+    return ok(urlunsplit(parts._replace(netloc=place, path=path, query=query, fragment=fragment)))
+
+
+def _encoded(text: str, signs: str) -> str:
+    """The text with these signs, and all that are not ASCII's or control something, as `%` and their bytes."""
+    return quote(
+        text, safe="".join(chr(code) for code in range(0x21, 0x7F) if chr(code) not in signs) + " " * (" " not in signs)
+    )
+
+
+def _ascii(host: str) -> str:
+    """A host in ASCII, an address of version 6 in brackets. Raises UnicodeError."""
+    return f"[{host}]" if ":" in host else unquote(host).encode("idna").decode()
+
+
+def _straight(path: str) -> str:
+    """A path without `.` and `..`."""
+    found = list[str]()
+    *folders, last = path.removeprefix("/").split("/")
+    for part in (*folders, last):
+        plain = part.lower().replace("%2e", ".")
+        if plain == "..":
+            del found[-1:]
+        elif plain != ".":
+            found.append(part)
+    is_folder = last.lower().replace("%2e", ".") in (".", "..")
+    return "/".join(["", *found, *([""] if is_folder else [])]) or "/"
 
 
 @native("url::join")

@@ -7,16 +7,16 @@ type with one constructor is a row with a column for each field; other records a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from deltic.circuit.types import Column, Schema, Type
 from deltic.datalog.ddlog import types as t
 from deltic.datalog.ddlog.checked import Checked
 from deltic.datalog.ddlog.records import Codecs
 from deltic.datalog.ddlog.values import Constructor, Struct
+from deltic.values.types import Column, Schema, Type
 
 RECORD = "record"
 """The column of relations whose records have no fields."""
@@ -50,6 +50,7 @@ class Columns:
 
     def __init__(self, checked: Checked) -> None:
         self._checked, self.codecs = checked, Codecs(checked.types)
+        self._stored = Codecs(checked.types, "store", self.codecs.closures)
 
     def type(self, type_: t.Type) -> Type:
         """The type of a column of values."""
@@ -61,15 +62,18 @@ class Columns:
 
     def reading(self, type_: t.Type) -> Callable[[Any], Any]:
         """What makes a value of what a column has."""
-        return same if native_type(type_) else self.codecs.of(type_).of_text
+        return same if native_type(type_) else self._stored.of(type_).of_text
 
     def writing(self, type_: t.Type) -> Callable[[Any], Any]:
         """What makes of a value what its column has."""
-        return same if native_type(type_) else self.codecs.of(type_).show
+        return same if native_type(type_) else self._stored.of(type_).show
 
-    def binding(self, name: str, type_: t.Type) -> Binding:
-        """A value of the type in the column of that name."""
-        return Binding(type_, (Column(name, self.type(type_)),), self.reading(type_))
+    def ordering(self, type_: t.Type, read: Callable[..., Any]) -> Callable[..., Any]:
+        """By what columns are ordered whose values `read` makes; functions by their texts."""
+        if isinstance(t.content(type_), t.Function):
+            return same
+        key = self.codecs.key(type_)
+        return lambda *values: key(read(*values))
 
     def form(self, record: t.Type) -> Form:
         """The columns of records of a type."""
@@ -113,17 +117,3 @@ class Form:
         """The record of a row."""
         values = tuple(read(value) for read, value in zip(self._reading, row, strict=True))
         return values[0] if self.constructor is None else Struct(self.constructor, values)
-
-
-@dataclass(frozen=True)
-class Binding:
-    """Where the value of a variable is: in these columns, of which `read` makes it; `is_one` where one has it."""
-
-    type: t.Type
-    columns: tuple[Column, ...]
-    read: Callable[..., Any]
-    is_one: bool = True
-
-
-Environment = Mapping[str, Binding]
-"""The variables that are known, by their names."""

@@ -6,23 +6,35 @@ not called for each row: comparisons, logic, and integer arithmetic modulo 2^n.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any
 
 from sqlglot import exp
 
 from deltic.circuit.expressions import cast, column, literal
-from deltic.circuit.python import PythonFunction, digest
-from deltic.circuit.types import Column, Type, ValueType
+from deltic.circuit.python import PythonFunction
 from deltic.datalog.ddlog import core
 from deltic.datalog.ddlog import types as t
-from deltic.datalog.ddlog.checked import Checked
-from deltic.datalog.ddlog.lowering.columns import Binding, Columns, Environment, native_type, same
+from deltic.datalog.ddlog.lowering.code import (
+    Binding,
+    Code,
+    Compiled,
+    Environment,
+    Given,
+    Guarded,
+    Items,
+    Matching,
+    Part,
+    Test,
+    Value,
+    Written,
+)
+from deltic.datalog.ddlog.lowering.columns import native_type
 from deltic.datalog.ddlog.order import is_interned
 from deltic.datalog.syntax.expressions import NodeT, nodes_in, transform
 from deltic.errors import ProgramError
+from deltic.values.types import Column, Type, ValueType
 
 Tree = exp.Expression
 
@@ -37,19 +49,18 @@ _COMPARISONS: Mapping[str, type[Tree]] = {
 _ARITHMETIC: Mapping[str, type[Tree]] = {"+": exp.Add, "-": exp.Sub, "*": exp.Mul}
 _BITWISE: Mapping[str, type[Tree]] = {"&": exp.BitwiseAnd, "|": exp.BitwiseOr, "^": exp.BitwiseXor}
 _WRAPPERS = frozenset({"ddlog_std::ref_new", "ddlog_std::deref", "internment::intern", "internment::ival"})
+Bound = dict[str, tuple[t.Type, Tree | Binding]]
+"""What a pattern binds: what columns of the variables have, or how these are made anew where they have no columns."""
 SUBJECT = "Subject"
 """The value that is compared with a pattern."""
-REMEMBERED = 1 << 12
-"""How many matches of a pattern with values are remembered, for the variables that it binds."""
 
 
 @dataclass(frozen=True)
 class Guard:
-    """A condition before a function, which computes it of these columns; `told` tells it apart."""
+    """A condition before a function, which computes it of these columns."""
 
-    test: Callable[..., bool]
+    test: Code
     columns: tuple[Column, ...]
-    told: str
 
 
 class Expressions:
@@ -59,30 +70,31 @@ class Expressions:
     called for what does not meet it: its value is NULL, and no error, where it fails then.
     """
 
-    def __init__(self, checked: Checked, columns: Columns, program: str, guards: Sequence[Guard] = ()) -> None:
-        self._checked, self.columns, self._program, self._guards = checked, columns, program, tuple(guards)
+    def __init__(self, of: Compiled, guards: Sequence[Guard] = ()) -> None:
+        self.of, self.columns, self._checked, self._guards = of, of.columns, of.checked, tuple(guards)
 
     def behind(self, condition: core.Expression, known: Environment) -> Expressions:
         """The expressions behind a condition."""
-        condition = plain(condition, known)
-        test, names = self.function(condition, known)
-        columns = tuple(each for name in names for each in known[name].columns)
-        guard = Guard(test, columns, self._told("guard", condition))
-        return Expressions(self._checked, self.columns, self._program, (*self._guards, guard))
+        test = self.function(plain(condition, known), known)
+        return Expressions(self.of, (*self._guards, Guard(test, _columns(test.given, known))))
+
+    def behind_match(self, part: Binding) -> Expressions:
+        """The expressions behind the match that a variable without a column is a part of."""
+        assert isinstance(part.read, Part)
+        return Expressions(self.of, (*self._guards, Guard(Test(self.of, part.read.matching), part.columns)))
 
     def unguarded(self) -> Expressions:
         """The expressions behind what no row passes that does not meet all conditions before it."""
-        return Expressions(self._checked, self.columns, self._program)
+        return Expressions(self.of)
 
     def value(self, expression: core.Expression, known: Environment) -> Tree:
         """What the column of an expression's values has."""
         expression = plain(expression, known)
         if (tree := self._native(expression, known)) is not None:
             return tree
-        function, names = self.function(expression, known)
-        write = self.columns.writing(expression.type)
-        body = function if write is same else lambda *given: write(function(*given))
-        return self._call(body, ("value", expression), names, known, self.columns.type(expression.type))
+        function = self.function(expression, known)
+        code, columns = Written(self.of, function, expression.type), _columns(function.given, known)
+        return self._call(code, columns, self.columns.type(expression.type))
 
     def constant(self, expression: core.Expression) -> Any:
         """The value of an expression without variables. Raises ProgramError where a function fails."""
@@ -92,16 +104,15 @@ class Expressions:
         except Exception as error:
             raise ProgramError([expression.span.error(f"this has no value: {error}")]) from error
 
-    def items(self, expression: core.Expression, known: Environment) -> tuple[Callable[..., Any], list[str], str]:
-        """A function from columns to a collection, the names of the columns, and what tells the function apart."""
-        expression = plain(expression, known)
-        function, names = self.function(expression, known)
-        columns = [each.name for name in names for each in known[name].columns]
-        return function, columns, self._told("items", expression)
+    def items(self, expression: core.Expression, element: t.Type, known: Environment) -> Tree:
+        """What an array of a collection's elements has."""
+        function = self.function(plain(expression, known), known)
+        array = Type.array(ValueType(self.columns.type(element)))
+        return self._call(Items(self.of, function, element), _columns(function.given, known), array)
 
     def match(
         self, pattern: core.Pattern, value: core.Expression | Binding, known: Environment
-    ) -> tuple[list[Tree], dict[str, tuple[t.Type, Tree]]]:
+    ) -> tuple[list[Tree], Bound]:
         """The conditions under which a value has a pattern, and what the columns of its variables have then."""
         match pattern:
             case core.Anything():
@@ -117,9 +128,9 @@ class Expressions:
                 return self._matches(zip(parts, value.items, strict=True), known)
         return self._match_parts(pattern, value, known)
 
-    def _matches(self, pairs: Any, known: Environment) -> tuple[list[Tree], dict[str, tuple[t.Type, Tree]]]:
+    def _matches(self, pairs: Any, known: Environment) -> tuple[list[Tree], Bound]:
         conditions: list[Tree] = []
-        found: dict[str, tuple[t.Type, Tree]] = {}
+        found: Bound = {}
         for pattern, value in pairs:
             more, variables = self.match(pattern, value, known)
             conditions += more
@@ -135,35 +146,25 @@ class Expressions:
 
     def _match_parts(
         self, pattern: core.Pattern, value: core.Expression | Binding, known: Environment
-    ) -> tuple[list[Tree], dict[str, tuple[t.Type, Tree]]]:
+    ) -> tuple[list[Tree], Bound]:
         """The match by functions of Python, which take the value apart once for all variables."""
         pattern = plain(pattern, known)
-        names = [name for name in _mentioned(pattern) if name in known]
+        context = self._given(pattern, known)
         given = dict(known)
         if isinstance(value, Binding):
             subject: core.Expression = core.Variable(span=pattern.span, type=value.type, name=SUBJECT)
             given[SUBJECT] = value
         else:
             subject = plain(value, known)
-        evaluate, used = self.function(subject, given)
-        takes_apart = self._checked.compile_pattern(pattern, names)
-        context, _ = self.function(_tuple_of(names, known, pattern), known)
-        width = sum(len(given[name].columns) for name in used)
-
-        @lru_cache(maxsize=REMEMBERED)
-        def found(*values: Any) -> tuple[Any, ...] | None:
-            return takes_apart(evaluate(*values[:width]), *context(*values[width:]))
-
-        def test(*values: Any) -> bool:
-            return found(*values) is not None
-
-        places, told = [*used, *names], (pattern, subject)
-        is_partial, bound = not self._always(pattern), {}
+        matching = Matching(self.of, pattern, self.function(subject, given), context)
+        columns = (*_columns(matching.subject.given, given), *_columns(context, given))
+        is_partial, bound = not self._always(pattern), Bound()
         for i, (name, type_) in enumerate(core.bound_by(pattern)):
-            take, column_type = _taking(found, i, self.columns.writing(type_)), self.columns.type(type_)
-            bound[name] = (type_, self._call(take, ("part", i, told), places, given, column_type, is_partial))
-        tests = [self._call(test, ("test", told), places, given, Type.BOOLEAN)] if is_partial and not bound else []
-        return tests, bound
+            part, has = Part(self.of, matching, i, type_), self.columns.has(type_)
+            call = self._call(part, columns, self.columns.type(type_), is_partial) if has else None
+            bound[name] = (type_, Binding(type_, columns, part, is_one=False) if call is None else call)
+        is_tested = is_partial and all(isinstance(found, Binding) for _, found in bound.values())
+        return [self._call(Test(self.of, matching), columns, Type.BOOLEAN)] if is_tested else [], bound
 
     def _always(self, pattern: core.Pattern) -> bool:
         """Whether all values of the type have a pattern."""
@@ -181,42 +182,24 @@ class Expressions:
                 return all(map(self._always, parts))
         return False
 
-    def function(self, expression: core.Expression, known: Environment) -> tuple[Callable[..., Any], list[str]]:
+    def function(self, expression: core.Expression, known: Environment) -> Value:
         """A function from the columns of the variables that are named to the expression's value."""
-        names = [name for name in _mentioned(expression) if name in known]
-        function = self._checked.compile_expression(expression, names)
-        bindings = [known[name] for name in names]
-        if all(len(b.columns) == 1 and b.read is same for b in bindings):
-            return function, names
-        ends = []
-        start = 0
-        for binding in bindings:
-            ends.append((binding.read, start, start + len(binding.columns)))
-            start += len(binding.columns)
-        return lambda *given: function(*(read(*given[begin:end]) for read, begin, end in ends)), names
+        return Value(self.of, expression, self._given(expression, known))
 
-    def _call(
-        self,
-        body: Callable[..., Any],
-        told: Any,
-        names: Sequence[str],
-        known: Environment,
-        type_: Type,
-        is_partial: bool = False,
-    ) -> Tree:
-        """A call over the columns of variables; a `partial` function gives None where there is no value."""
-        columns = [each for name in names for each in known[name].columns]
+    def _given(self, node: core.Expression | core.Pattern, known: Environment) -> tuple[Given, ...]:
+        names = (name for name in _mentioned(node) if name in known)
+        return tuple(Given(n, known[n].type, len(known[n].columns), known[n].read) for n in names)
+
+    def _call(self, code: Code, columns: Sequence[Column], type_: Type, is_partial: bool = False) -> Tree:
+        """A call over columns; a `partial` function gives None where there is no value."""
         if self._guards:
             width = len(columns)
-            columns += dict.fromkeys(c for guard in self._guards for c in guard.columns if c not in columns)
-            tests = [(g.test, [columns.index(each) for each in g.columns]) for g in self._guards]
-            body, told = _guarded(body, width, tests), (told, [guard.told for guard in self._guards])
+            columns = [*columns, *dict.fromkeys(c for guard in self._guards for c in guard.columns if c not in columns)]
+            tests = tuple((g.test, tuple(columns.index(each) for each in g.columns)) for g in self._guards)
+            code = Guarded(self.of, code, width, tests)
         takes, is_partial = tuple(each.type for each in columns), is_partial or bool(self._guards)
-        function = PythonFunction("ddlog", body, takes, ValueType(type_, is_partial), fingerprint=self._told(*told))
+        function = PythonFunction("ddlog", code, takes, ValueType(type_, is_partial), fingerprint=code.fingerprint)
         return function.applied([column(each.name) for each in columns])
-
-    def _told(self, *parts: Any) -> str:
-        return digest((self._program, *map(repr, parts)))
 
     # What columns can say
 
@@ -300,40 +283,14 @@ def field_name(variable: str, place: int) -> str:
     return f"Field{place}_{variable}"
 
 
-def _taking(
-    found: Callable[..., tuple[Any, ...] | None], place: int, write: Callable[[Any], Any]
-) -> Callable[..., Any]:
-    def take(*values: Any) -> Any:
-        parts = found(*values)
-        return None if parts is None else write(parts[place])
-
-    return take
-
-
-def _guarded(
-    body: Callable[..., Any], width: int, tests: Sequence[tuple[Callable[..., bool], Sequence[int]]]
-) -> Callable[..., Any]:
-    """The function of the first values, which may only fail where all tests of values hold."""
-
-    def call(*values: Any) -> Any:
-        try:
-            return body(*values[:width])
-        except Exception:
-            if all(test(*(values[place] for place in places)) for test, places in tests):
-                raise
-            return None
-
-    return call
+def _columns(given: Sequence[Given], known: Environment) -> tuple[Column, ...]:
+    """The columns that variables are in."""
+    return tuple(each for one in given for each in known[one.name].columns)
 
 
 def _mentioned(node: core.Expression | core.Pattern) -> list[str]:
     """The variables that are mentioned, in the order of first mention."""
     return list(dict.fromkeys(part.name for part in nodes_in(node) if isinstance(part, core.Variable)))
-
-
-def _tuple_of(names: Sequence[str], known: Environment, at: core.Pattern) -> core.Expression:
-    variables = tuple(core.Variable(span=at.span, type=known[name].type, name=name) for name in names)
-    return core.MakeTuple(span=at.span, type=t.Tuple(tuple(v.type for v in variables)), items=variables)
 
 
 def wrapped(tree: Tree, type_: t.Bit | t.Signed) -> Tree:

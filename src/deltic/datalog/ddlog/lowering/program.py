@@ -10,9 +10,9 @@ from functools import cached_property
 from deltic.catalog import Definition, Part, Table, View
 from deltic.catalog.components import components
 from deltic.circuit import operators as ops
+from deltic.circuit.edges import ZSetType
 from deltic.circuit.expressions import column
 from deltic.circuit.operators.keep import Keep
-from deltic.circuit.types import ZSetType
 from deltic.datalog.ddlog import core
 from deltic.datalog.ddlog.checked import (
     Absent,
@@ -25,15 +25,16 @@ from deltic.datalog.ddlog.checked import (
     Relation,
     Rule,
 )
-from deltic.datalog.ddlog.lowering.columns import Columns, Environment, Form
+from deltic.datalog.ddlog.lowering.code import Compiled, Environment
+from deltic.datalog.ddlog.lowering.columns import Form
 from deltic.datalog.ddlog.lowering.expressions import Expressions
 from deltic.datalog.ddlog.lowering.names import INSPECTED, catalog_name, delayed_name, index_name
-from deltic.datalog.ddlog.lowering.reductions import Step, reduced
+from deltic.datalog.ddlog.lowering.reductions import Step, reduced, with_rows
 from deltic.datalog.ddlog.lowering.rules import Body
 from deltic.datalog.ddlog.records import RecordError
 from deltic.datalog.lowering.atoms import make_set, project
 from deltic.datalog.lowering.scopes import Inside, Outside, Scope
-from deltic.errors import ProgramError
+from deltic.errors import Diagnostic, ProgramError
 
 FRONT = "DDlog"
 
@@ -58,9 +59,8 @@ class Lowered:
     """A program as tables and views, and how its records stand in them."""
 
     def __init__(self, checked: Checked) -> None:
-        self.checked = checked
-        self.columns = Columns(checked)
-        self._expressions = Expressions(checked, self.columns, checked.functions.fingerprint)
+        self.checked, self._expressions = checked, Expressions(Compiled(checked))
+        self.columns = self._expressions.columns
         self._rules: dict[str, list[tuple[Rule, Head]]] = defaultdict(list)
         for rule in checked.rules:
             for head in rule.heads:
@@ -138,34 +138,26 @@ class Lowered:
     @cached_property
     def _graph(self) -> dict[str, list[str]]:
         """For each relation what its rules read of this transaction."""
-        return {name: [each for each, _ in self._reads(name)] for name in self.checked.relations}
+        return {name: [atom.relation for atom in self._reads(name)] for name in self.checked.relations}
 
-    def _reads(self, relation: str) -> Iterator[tuple[str, bool]]:
-        """The relations that one is derived from, and whether it grows as they do."""
+    def _reads(self, relation: str) -> Iterator[Match | Absent]:
+        """The atoms of this transaction that a relation is derived from."""
         for rule, _ in self._rules.get(relation, ()):
-            grouped = False
-            for clause in reversed(rule.body):
-                grouped |= isinstance(clause, GroupBy)
+            for clause in rule.body:
                 if isinstance(clause, Match | Absent) and not clause.delay:
-                    yield clause.relation, isinstance(clause, Match) and not grouped
+                    yield clause
 
     def _check_recursion(self, names: Sequence[str]) -> None:
-        """Raises ProgramError for a recursion through negation, groups, multisets or streams."""
-        findings = []
+        """Raises ProgramError for a recursion through negation, multisets or streams."""
+        findings, hint = list[Diagnostic](), "compute what `not` reads in a relation before it"
         for name in names:
             relation = self.checked.relations[name]
-            if relation.is_made:
-                continue
             if relation.semantics != "relation":
                 findings.append(relation.span.error(f"the {relation.semantics} {name} depends on itself"))
-            for rule, _ in self._rules.get(name, ()):
-                what = {clause.relation: clause for clause in rule.body if isinstance(clause, Absent | Match)}
-                falling = [r for r, grows in self._reads(name) if not grows and r in names and r in what]
-                hint = "a recursion may only add records: compute what it reads in a relation before it"
-                findings += [
-                    what[r].span.error(f"{name} depends on {r}, which it is computed with, by `not` or a group", hint)
-                    for r in dict.fromkeys(falling)
-                ]
+            for atom in self._reads(name):
+                if isinstance(atom, Absent) and atom.relation in names:
+                    told = f"{name} depends on {atom.relation}, which it is computed with, by `not`"
+                    findings.append(atom.span.error(told, hint))
         if findings:
             raise ProgramError(list(dict.fromkeys(findings)))
 
@@ -247,9 +239,13 @@ class Lowered:
 
     def _derived(self, rule: Rule, head: Head, scope: Scope) -> int:
         body, is_first = Body(scope, self._expressions, self.form), head is rule.heads[0]
-        clauses, head = reduced(self.checked, rule.body, head)
-        for clause in clauses:
-            if not isinstance(clause, Inspect):
+        clauses = with_rows(rule.body)
+        while clauses:
+            clause, *clauses = clauses
+            if isinstance(clause, GroupBy):
+                step, clauses, head = reduced(self.checked, clause, clauses, head, body.known)
+                _add(body, step)
+            elif not isinstance(clause, Inspect):
                 _add(body, clause)
             elif is_first and scope is scope.outside:
                 self._look(clause, body, scope)

@@ -12,8 +12,10 @@ from typing import Any, Literal
 
 from deltic.datalog.ddlog import core
 from deltic.datalog.ddlog import types as t
-from deltic.datalog.ddlog.checked import Assignment, Checked, Clause, GroupBy, Head
+from deltic.datalog.ddlog.checked import Assignment, Checked, Clause, Condition, GroupBy, Head, Match
+from deltic.datalog.ddlog.lowering.code import Binding, Environment
 from deltic.datalog.ddlog.lowering.columns import native_type
+from deltic.datalog.ddlog.order import is_interned
 from deltic.datalog.syntax.expressions import Node, nodes_in, transform
 from deltic.datalog.syntax.source import Span
 
@@ -29,16 +31,17 @@ _MEASURED = frozenset(("sum_of", "count", "any", "all", "arg_min", "arg_max"))
 class Reduction:
     """What is kept of a group, in the variables `names`.
 
-    `count`: how many values there are. `sum`: that of `by` over the values, each once. `min` and `max`: of the one
-    native value. `first`: the native parts of the value that is first by `by`, then by its parts; `descending` tells
-    which of these, the measure first, have the greatest first.
+    `count`: how many rows there are. `sum`: that of `by` over the rows, each once. `min` and `max`: of the one native
+    value. `first`: the native parts of the value of the row that is first by `by`, or last where it `is_last`, and then
+    by the columns `rows`.
     """
 
     function: Function
     names: tuple[str, ...]
     types: tuple[t.Type, ...]
     by: tuple[core.Expression, ...] = ()
-    descending: tuple[bool, ...] = ()
+    is_last: bool = False
+    rows: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -55,20 +58,52 @@ class Reduce:
 Step = Clause | Reduce
 
 
-def reduced(checked: Checked, body: Sequence[Clause], head: Head) -> tuple[tuple[Step, ...], Head]:
-    """The clauses and the head of a rule, with reductions for groups where the engine has them."""
-    for place, clause in enumerate(body):
-        if isinstance(clause, GroupBy):
-            before, (behind, head) = body[:place], _without_aliases(clause.name, body[place + 1 :], head)
-            known = {name for each in before for name in _bound(each)}
-            making = _Making(checked, clause, known)
-            if making.covers((*behind, head)):
-                changed = tuple(making.changed(each) for each in behind)
-                rest, head = reduced(checked, changed, making.changed(head))
-                return (*before, making.clause(), *rest), head
-            rest, head = reduced(checked, behind, head)
-            return (*before, clause, *rest), head
-    return tuple(body), head
+def reduced(
+    checked: Checked, group: GroupBy, behind: Sequence[Clause], head: Head, known: Environment
+) -> tuple[Step, Sequence[Clause], Head]:
+    """A group, what is behind it and the head, with reductions for it where the engine has them."""
+    clauses, changed = _without_aliases(group.name, behind, head)
+    making = _Making(checked, group, known)
+    if not making.covers((*clauses, changed)):
+        return group, behind, head
+    clauses, changed = [making.changed(each) for each in clauses], making.changed(changed)
+    return making.clause(), clauses, changed
+
+
+def row_of(known: Environment, visible: Sequence[str]) -> list[tuple[str, Binding]]:
+    """The variables that tell the rows of a group apart, in whose order they are."""
+    seen, found = {c.name for name in visible for c in known[name].columns}, list[tuple[str, Binding]]()
+    for name, binding in known.items():
+        names = {c.name for c in binding.columns}
+        if not names <= seen:
+            found.append((name, binding))
+            seen |= names
+    return found
+
+
+def with_rows(body: Sequence[Clause]) -> Sequence[Clause]:
+    """A body whose group of the records of one relation, if it begins with that, has all fields in its rows.
+
+    Other groups have rows of variables: there records are counted that differ in nothing but what `_` stands for.
+    """
+    place = next((i for i, clause in enumerate(body) if not isinstance(clause, Condition) and i), len(body))
+    if place == len(body) or not isinstance(body[place], GroupBy) or not isinstance(first := body[0], Match):
+        return body
+    return (replace(first, pattern=_naming(first.pattern, "Row")), *body[1:])
+
+
+def _naming(pattern: core.Pattern, name: str) -> core.Pattern:
+    """A pattern with variables for all that it does not name: the parts of a struct, or the value."""
+    match pattern:
+        case core.Bind() | core.As() | core.Equal():
+            return pattern
+        case core.Anything():
+            return core.Bind(pattern.type, name, span=pattern.span)
+        case core.Parts(constructor=constructor, parts=parts) if constructor is not None and name == "Row":
+            named = (_naming(part, f"{name}{i}") for i, part in enumerate(parts))
+            return replace(pattern, parts=tuple(named))
+        case _:
+            return core.As(pattern.type, name, pattern, span=pattern.span)
 
 
 def _without_aliases(name: str, clauses: Sequence[Clause], head: Head) -> tuple[Sequence[Clause], Head]:
@@ -92,17 +127,10 @@ def with_expressions(clause: Any, change: Any) -> Any:
     return replace(clause, **{n: transform(part, change) for n, part in found.items() if isinstance(part, Node)})
 
 
-def _bound(clause: Clause) -> Iterator[str]:
-    if isinstance(clause, GroupBy):
-        yield clause.name
-    elif (pattern := getattr(clause, "pattern", None)) is not None:
-        yield from (name for name, _ in core.bound_by(pattern))
-
-
 class _Making:
-    """The reductions of one group on their way: `known` are the variables that are known before it."""
+    """The reductions of one group on their way: `known` are what is known before it."""
 
-    def __init__(self, checked: Checked, group: GroupBy, known: set[str]) -> None:
+    def __init__(self, checked: Checked, group: GroupBy, known: Environment) -> None:
         self._checked, self._group, self._known = checked, group, known
         self._parts = tuple(self._leaves(group.values))
         self._made: dict[tuple[object, ...], Reduction] = {}
@@ -145,13 +173,38 @@ class _Making:
             return self._group.key
         if name in _COUNTS:
             return self._variable(node, Reduction("count", (), (_COUNT,)))
-        if name not in _EXTREMES or not self._parts:
+        if name == "group_sum":
+            return self._measured(node, "sum_of", self._group.values)
+        if not self._parts or name not in _EXTREMES:
             return None
-        is_greatest = _EXTREMES[name]
-        if len(self._parts) == 1:
-            return self._value(node, Reduction("max" if is_greatest else "min", (), (self._parts[0].type,)))
-        descending = (is_greatest,) * len(self._parts)
-        return self._value(node, Reduction("first", (), tuple(p.type for p in self._parts), (), descending))
+        is_last, types = _EXTREMES[name], tuple(part.type for part in self._parts)
+        if name in ("first", "group_first"):
+            return self._first(node, (), is_last)
+        if len(types) > 1:
+            return self._value(node, Reduction("first", (), types, self._parts, is_last))
+        return self._value(node, Reduction("max" if is_last else "min", (), types))
+
+    def _first(self, node: core.CallFunction, by: tuple[core.Expression, ...], is_last: bool) -> core.Expression | None:
+        """The value of a row, where the engine can order the rows as far as values depend on it."""
+        named = {each.name for part in self._parts for each in nodes_in(part) if isinstance(each, core.Variable)}
+        rows = list[str]()
+        for name, binding in row_of(self._known, self._group.visible):
+            if not named - set(self._group.visible):
+                break
+            named.discard(name)
+            if not self._is_ordered(binding):
+                return None
+            rows += (each.name for each in binding.columns)
+        types = tuple(part.type for part in self._parts)
+        return self._value(node, Reduction("first", (), types, by, is_last, tuple(rows)))
+
+    def _is_ordered(self, binding: Binding) -> bool:
+        """Whether the engine's order of columns is that of the values that they have."""
+        parts = (binding.type,) if binding.is_one else self._part_types(t.content(binding.type))
+        return parts is not None and all(
+            native_type(p) is not None and not is_interned(p) and not isinstance(t.content(p), t.Float | t.Double)
+            for p in parts
+        )
 
     def _measured(self, node: core.CallFunction, name: str, measure: core.Expression) -> core.Expression | None:
         span = node.span
@@ -166,8 +219,7 @@ class _Making:
                 operator = "==" if name == "all" else "!="
                 return found if name == "count" else core.Operation(t.BOOL, operator, (found, zero), span=span)
             case "arg_min" | "arg_max" if self._parts and (by := tuple(self._leaves(measure))):
-                descending = (*(name == "arg_max" for _ in by), *(False for _ in self._parts))
-                return self._value(node, Reduction("first", (), tuple(p.type for p in self._parts), by, descending))
+                return self._first(node, by, name == "arg_max")
         return None
 
     def _variable(self, node: core.CallFunction, reduction: Reduction) -> core.Expression:
@@ -181,7 +233,7 @@ class _Making:
 
     def _names(self, reduction: Reduction) -> tuple[str, ...]:
         """The variables of a reduction, those of the same one if it was asked for before."""
-        said = (reduction.function, reduction.types, reduction.by, reduction.descending)
+        said = (reduction.function, reduction.types, reduction.by, reduction.is_last, reduction.rows)
         if said not in self._made:
             count = len(self._made)
             names = tuple(f"Reduced{count}_{i}_{self._group.name}" for i in range(len(reduction.types)))
@@ -202,7 +254,7 @@ class _Making:
         bound = {node.name for node in inside if isinstance(node, core.Bind | core.As)}
         bound |= {name for node in inside if isinstance(node, core.MakeClosure) for name in node.parameters}
         named = {node.name for node in inside if isinstance(node, core.Variable)}
-        if not named - bound - {parameter} <= self._known:
+        if not named - bound - {parameter} <= self._known.keys():
             return None
 
         def change(node: Any) -> Any:

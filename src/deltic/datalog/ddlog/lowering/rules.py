@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import reduce
 from typing import Any
 
 from sqlglot import exp
 
 from deltic.circuit import operators as ops
-from deltic.circuit.expressions import cast, column, literal
-from deltic.circuit.generators import GENERATORS, Generator
-from deltic.circuit.graph import CircuitBuilder
-from deltic.circuit.spark import call
-from deltic.circuit.types import Column, Schema, Type
+from deltic.circuit.expressions import cast, checked, column, literal, type_of
 from deltic.datalog.ddlog import core
 from deltic.datalog.ddlog import types as t
 from deltic.datalog.ddlog.checked import (
@@ -26,22 +21,23 @@ from deltic.datalog.ddlog.checked import (
     Head,
     Match,
 )
-from deltic.datalog.ddlog.lowering.columns import Binding, Form
+from deltic.datalog.ddlog.lowering.code import Binding, Given, Grouped, Stored
+from deltic.datalog.ddlog.lowering.columns import Form
 from deltic.datalog.ddlog.lowering.expressions import Expressions, field_name, plain, wrapped
 from deltic.datalog.ddlog.lowering.names import place_of
-from deltic.datalog.ddlog.lowering.reductions import Reduce, Step
-from deltic.datalog.ddlog.values import Group
+from deltic.datalog.ddlog.lowering.reductions import Reduce, Step, row_of
+from deltic.datalog.ddlog.lowering.selected import Found, every, selected
 from deltic.datalog.lowering.atoms import make_set, project
 from deltic.datalog.lowering.scopes import Scope
 from deltic.datalog.syntax.expressions import nodes_in, transform
+from deltic.functions import call
+from deltic.values.types import Column, Schema, Type
 
 Tree = exp.Expression
 Forms = Callable[[str], Form]
 """The form of a relation's records."""
 Compared = Sequence[tuple[str, core.Expression]]
 """New variables of a pattern, and the expressions whose values theirs equal."""
-Found = Mapping[str, tuple[Binding, list[Tree]]]
-"""The variables that rows say something of: where their values are to be, and what is to be there."""
 
 
 class Body:
@@ -52,6 +48,7 @@ class Body:
 
     def __init__(self, scope: Scope, expressions: Expressions, forms: Forms) -> None:
         self._scope, self._builder, self._expressions, self._forms = scope, scope.builder, expressions, forms
+        self._of = expressions.of
         self._atoms: list[int] = []
         self.known: dict[str, Binding] = {}
         self._count = 0
@@ -143,7 +140,7 @@ class Body:
                 equal.append(exp.EQ(this=kept[each.name][1], expression=value))
             else:
                 kept[each.name] = (each, value)
-        node = self._builder.add(ops.Filter(_all(equal)), node) if equal else node
+        node = self._builder.add(ops.Filter(every(equal)), node) if equal else node
         return project(self._builder, node, [c for c, _ in kept.values()], [v for _, v in kept.values()])
 
     def _named(self, expression: core.Expression, fresh: str) -> str:
@@ -186,7 +183,7 @@ class Body:
             form = self._expressions.columns.form(binding.type)
             if form.constructor is not None:
                 for i, (type_, each) in enumerate(zip(form.types, binding.columns, strict=True)):
-                    self.known[field_name(name, i)] = Binding(type_, (each,), form.columns.reading(type_))
+                    self.known[field_name(name, i)] = Binding(type_, (each,), Stored(self._of, type_))
 
     def _new(self, name: str) -> str:
         """The name of a new column."""
@@ -203,7 +200,7 @@ class Body:
 
     def _filter(self, conditions: Sequence[Tree]) -> None:
         if conditions:
-            self._atoms = [self._builder.add(ops.Filter(_all(conditions)), self.node)]
+            self._atoms = [self._builder.add(ops.Filter(every(conditions)), self.node)]
 
     def _extend(self, new: Sequence[tuple[Column, Tree]]) -> None:
         """Add columns to the bindings."""
@@ -217,60 +214,59 @@ class Body:
         """What has no place in a column, as a closure or a regular expression, is made anew where it is used."""
         columns = self._expressions.columns
         if isinstance(pattern, core.Bind) and isinstance(value, core.Expression) and not columns.has(pattern.type):
-            function, used = self._expressions.function(plain(value, self.known), self.known)
-            given = tuple(each for name in used for each in self.known[name].columns)
+            function = self._expressions.function(plain(value, self.known), self.known)
+            given = tuple(each for one in function.given for each in self.known[one.name].columns)
             self.known[pattern.name] = Binding(pattern.type, given, function, is_one=False)
             return
         conditions, found = self._expressions.match(pattern, value, self.known)
         self._filter(conditions)
         new = []
         for name, (type_, tree) in found.items():
-            binding = self._expressions.columns.binding(name, type_)
+            if isinstance(tree, Binding):
+                self.known[name], self._expressions = tree, self._expressions.behind_match(tree)
+                continue
+            binding = self._of.binding(name, type_)
             new.append((binding.columns[0], tree))
             self.known[name] = binding
         if new:
             self._extend(new)
 
     def _flat_map(self, clause: FlatMap) -> None:
-        columns = self._expressions.columns
-        function, names, told = self._expressions.items(clause.items, self.known)
-        node = self.node
-        types = self._builder.type_of(node).schema.types
-        type_ = columns.type(clause.pattern.type)
-        generator = f"ddlog__{told}"
-        write = columns.writing(clause.pattern.type)
-        takes = tuple(types[name] for name in names)
-        GENERATORS[generator] = Generator((takes,), type_, False, lambda *row: map(write, function(*row)))
-        name = self._new("?each")
-        expanded = ops.FlatMap(name, generator, tuple(column(each) for each in names))
-        self._atoms = [self._builder.add(expanded, node)]
-        self._assign(clause.pattern, columns.binding(name, clause.pattern.type))
+        """The elements of an array in a column, one by one."""
+        type_, all_of, place, each = clause.pattern.type, *map(self._new, ("?all", "?place", "?each"))
+        tree = self._expressions.items(clause.items, type_, self.known)
+        before = self._builder.type_of(self.node).schema.columns
+        self._extend([(Column(all_of, type_of(tree, self._builder.type_of(self.node).schema.types)), tree)])
+        ends = (literal(0, Type.INT64), cast(call("size", column(all_of)), Type.INT64))
+        node = self._builder.add(ops.FlatMap(place, "range", ends), self.node)
+        found = checked(call("get", column(all_of), column(place)))
+        added = Column(each, self._expressions.columns.type(type_))
+        self._atoms = [project(self._builder, node, [*before, added], [*(column(c.name) for c in before), found])]
+        self._assign(clause.pattern, self._of.binding(each, type_))
 
     def _group(self, clause: GroupBy) -> None:
-        """Lists of values with their numbers of derivations; what is visible behind it is what tells groups apart."""
-        columns = self._expressions.columns
-        value, count, pair, group = map(self._new, ("?value", "?count", "?pair", "?group"))
+        """Lists of rows with their numbers of derivations; what is visible behind it tells groups apart."""
+        columns, row = self._expressions.columns, row_of(self.known, clause.visible)
+        keys = [each.name for each in self._keys(clause.visible)]
+        rest = [each.name for _, binding in row for each in binding.columns]
+        value, count, entry, group = map(self._new, ("?value", "?count", "?entry", "?group"))
+        counted = ops.Aggregate((*keys, *rest), (ops.AggregateCall("count", "", count),))
+        self._atoms = [self._builder.add(counted, self.node)]
         tree = self._expressions.value(clause.values, self.known)
         self._extend([(Column(value, columns.type(clause.values.type)), tree)])
-        keys = tuple(dict.fromkeys(c.name for name in clause.visible for c in self.known[name].columns))
-        counted = ops.Aggregate((*keys, value), (ops.AggregateCall("count", "", count),))
-        self._atoms = [self._builder.add(counted, self.node)]
-        both = [part for name in (value, count) for part in (literal(name, Type.STRING), column(name))]
-        parts = (replace(each, nullable=True) for each in self._builder.type_of(self.node).schema.columns[-2:])
-        self._extend([(Column(pair, Type.struct(parts)), call("named_struct", *both))])
-        node = self._builder.add(ops.Aggregate(keys, (ops.AggregateCall("collect_list", pair, group),)), self.node)
-        self._atoms = [node]
+        named = [part for name in (value, count, *rest) for part in (literal(name, Type.STRING), column(name))]
+        types = self._builder.type_of(self.node).schema
+        fields = (replace(types.columns[types.index(name)], nullable=True) for name in (value, count, *rest))
+        self._extend([(Column(entry, Type.struct(fields)), call("named_struct", *named))])
+        collected = ops.Aggregate(tuple(keys), (ops.AggregateCall("collect_list", entry, group),))
+        self._atoms = [node := self._builder.add(collected, self.node)]
         self._forget_all_but(clause.visible)
-        known = dict(self.known)
-        key, used = self._expressions.function(clause.key, known)
+        key = self._expressions.function(clause.key, self.known)
         listed = self._builder.type_of(node).schema.columns[-1]
-        read, order = columns.reading(clause.values.type), columns.codecs.key(clause.values.type)
-
-        def of_columns(found: Iterable[Any], *of_key: Any) -> Group:
-            return Group.of(key(*of_key), [(read(each), count) for each, count in found], order)
-
-        of_key = [each for name in used for each in known[name].columns]
-        self.known[clause.name] = Binding(clause.type, (listed, *of_key), of_columns, is_one=False)
+        given = tuple(Given(name, binding.type, len(binding.columns), binding.read) for name, binding in row)
+        of_key = (each for one in key.given for each in self.known[one.name].columns)
+        read = Grouped(self._of, key, clause.values.type, given)
+        self.known[clause.name] = Binding(clause.type, (listed, *of_key), read, is_one=False)
 
     def _forget_all_but(self, visible: Sequence[str]) -> None:
         """Behind a group that is all that is known; no row is there that a condition before it excludes."""
@@ -280,15 +276,15 @@ class Body:
             self._know(name, before[name])
 
     def _reduce(self, clause: Reduce) -> None:
-        """Aggregates of the engine, each over the values of its group."""
+        """Aggregates of the engine, each over the rows of its group, or over their values where these are enough."""
         columns, keys = self._expressions.columns, self._keys(clause.visible)
         measures = {r.names: [(self._new("?by"), each) for each in r.by] for r in clause.reductions}
         parts = [(self._new("?part"), each) for each in clause.parts]
-        counted = any(reduction.function == "count" for reduction in clause.reductions)
-        whole = [] if parts and (len(parts) == 1 or not counted) else [(self._new("?value"), clause.values)]
-        computed = [*whole, *parts, *(each for found in measures.values() for each in found)]
-        source = self._computed(keys, computed)
-        if any(reduction.function == "sum" for reduction in clause.reductions):
+        functions = {reduction.function for reduction in clause.reductions}
+        rows = [c for _, binding in row_of(self.known, clause.visible) for c in binding.columns]
+        kept = [*keys, *(rows if functions - {"min", "max"} else ())]
+        source = self._computed(kept, [*parts, *(each for found in measures.values() for each in found)])
+        if functions & {"count", "sum"}:
             source = make_set(self._builder, source)
         calls, nodes, known = list[ops.AggregateCall](), list[int](), list[tuple[Column, Tree]]()
         for reduction in clause.reductions:
@@ -296,11 +292,11 @@ class Body:
                 known.append((Column(name, columns.type(type_)), _as_value(name, reduction.function, type_)))
             match reduction.function:
                 case "first":
-                    order = (*(name for name, _ in measures[reduction.names]), *(name for name, _ in parts))
+                    order = (*(name for name, _ in measures[reduction.names]), *reduction.rows)
                     names = dict(zip((name for name, _ in parts), reduction.names, strict=True))
-                    nodes.append(self._first(source, keys, order, reduction.descending, names))
+                    nodes.append(self._first(source, keys, order, reduction.is_last, names))
                 case "count":
-                    calls.append(ops.AggregateCall("count_distinct", computed[0][0], reduction.names[0]))
+                    calls.append(ops.AggregateCall("count", "", reduction.names[0]))
                 case "sum":
                     calls.append(ops.AggregateCall("sum", measures[reduction.names][0][0], reduction.names[0]))
                 case extreme:
@@ -310,14 +306,14 @@ class Body:
         self._atoms = nodes
         self._forget_all_but(clause.visible)
         if known:
-            kept = self._builder.type_of(self.node).schema
+            schema = self._builder.type_of(self.node).schema
             trees: list[Tree] = [column(c.name) for c in keys]
-            own = [kept.columns[kept.index(c.name)] for c in keys]
+            own = [schema.columns[schema.index(c.name)] for c in keys]
             values = [*trees, *(tree for _, tree in known)]
             self._atoms = [project(self._builder, self.node, [*own, *(c for c, _ in known)], values)]
         for reduction in clause.reductions:
             for name, type_ in zip(reduction.names, reduction.types, strict=True):
-                self.known[name] = columns.binding(name, type_)
+                self.known[name] = self._of.binding(name, type_)
 
     def _keys(self, visible: Sequence[str]) -> list[Column]:
         """The columns that tell groups apart."""
@@ -326,7 +322,7 @@ class Body:
         return [schema.columns[schema.index(name)] for name in names]
 
     def _computed(self, keys: Sequence[Column], values: Sequence[tuple[str, core.Expression]]) -> int:
-        """The bindings' keys with columns for these values."""
+        """Columns of the bindings, with others for these values."""
         columns = [Column(name, self._expressions.columns.type(each.type)) for name, each in values]
         trees = [self._expressions.value(each, self.known) for _, each in values]
         return project(self._builder, self.node, [*keys, *columns], [*(column(c.name) for c in keys), *trees])
@@ -336,51 +332,15 @@ class Body:
         source: int,
         keys: Sequence[Column],
         order: Sequence[str],
-        descending: Sequence[bool],
+        is_last: bool,
         names: Mapping[str, str],
     ) -> int:
         """The keys, and the columns `names` by their new names, of the first row of each group."""
-        ordered = tuple(ops.Order(name, down) for name, down in zip(order, descending, strict=True))
+        ordered = tuple(ops.Order(name, is_last and name.startswith("?by")) for name in order)
         top = self._builder.add(ops.Top(tuple(c.name for c in keys), ordered, 1), source)
         schema = self._builder.type_of(top).schema
         kept = [*keys, *(replace(schema.columns[schema.index(old)], name=new) for old, new in names.items())]
         return project(self._builder, top, kept, [*(column(c.name) for c in keys), *map(column, names)])
-
-
-def selected(
-    builder: CircuitBuilder, source: int, form: Form, pattern: core.Pattern, expressions: Expressions
-) -> tuple[int, Found]:
-    """The rows of records that have a pattern, and what they say of its variables."""
-    columns = builder.type_of(source).schema.columns
-    conditions: list[Tree] = []
-    found: dict[str, tuple[Binding, list[Tree]]] = {}
-    while isinstance(pattern, core.As):
-        found[pattern.name] = _whole(pattern.name, pattern.type, form, columns)
-        pattern = pattern.pattern
-    if isinstance(pattern, core.Bind):
-        found[pattern.name] = _whole(pattern.name, pattern.type, form, columns)
-    elif isinstance(pattern, core.Equal):
-        row = form.row(expressions.constant(pattern.expression))
-        pairs = zip(columns, row, strict=True)
-        conditions = [exp.EQ(this=column(c.name), expression=literal(value, c.type)) for c, value in pairs]
-    elif not isinstance(pattern, core.Anything):
-        assert isinstance(pattern, core.Parts)
-        parts = (pattern,) if form.constructor is None else pattern.parts
-        for part, type_, each in zip(parts, form.types, columns, strict=True):
-            more, variables = expressions.match(part, form.columns.binding(each.name, type_), {})
-            conditions += more
-            for name, (of, tree) in variables.items():
-                found[name] = (form.columns.binding(name, of), [tree])
-    return builder.add(ops.Filter(_all(conditions)), source) if conditions else source, found
-
-
-def _whole(name: str, type_: t.Type, form: Form, columns: Sequence[Column]) -> tuple[Binding, list[Tree]]:
-    """A variable for whole records."""
-    trees: list[Tree] = [column(each.name) for each in columns]
-    if form.constructor is None:
-        return form.columns.binding(name, type_), trees
-    own = tuple(replace(each, name=f"{name}.{each.name}") for each in columns)
-    return Binding(type_, own, lambda *row: form.of_row(row), is_one=False), trees
 
 
 def _as_value(name: str, function: str, type_: t.Type) -> Tree:
@@ -394,10 +354,6 @@ def _as_value(name: str, function: str, type_: t.Type) -> Tree:
 
 def _field(expression: core.Expression, type_: t.Type, place: int) -> core.Expression:
     return core.FieldOf(span=expression.span, type=type_, of=expression, index=place)
-
-
-def _all(conditions: Sequence[Tree]) -> Tree:
-    return reduce(lambda left, right: exp.And(this=left, expression=right), conditions)
 
 
 def _has_variables(expression: core.Expression) -> bool:

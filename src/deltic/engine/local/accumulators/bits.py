@@ -8,11 +8,11 @@ import numpy as np
 
 from deltic.circuit.accumulators import ACCUMULATORS
 from deltic.circuit.accumulators.bits import Bits
-from deltic.circuit.types import Type
 from deltic.engine.local.accumulators.slots import Linear, Result, Slots, Totals, reads
 from deltic.engine.local.operators import numbers
 from deltic.engine.local.storage.layout import Column
 from deltic.program.operators.aggregate import Call
+from deltic.values.types import Type
 
 _PLACES = np.arange(64, dtype=np.int64).reshape(64, 1)
 

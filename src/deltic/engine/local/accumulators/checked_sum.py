@@ -8,12 +8,12 @@ import numpy as np
 
 from deltic.circuit.accumulators import ACCUMULATORS
 from deltic.circuit.accumulators.checked_sum import overflow
-from deltic.circuit.types import Kind, Type
 from deltic.engine.local.accumulators.decimals import DECIMALS, checked, decimal_sums
 from deltic.engine.local.accumulators.slots import Linear, NoResult, Result, Slots, Totals, reads
 from deltic.engine.local.accumulators.sum import WRAPPED
 from deltic.engine.local.storage.layout import Column
 from deltic.program.operators.aggregate import Call
+from deltic.values.types import Kind, Type
 
 _HALF = 32
 _LOW = (1 << _HALF) - 1

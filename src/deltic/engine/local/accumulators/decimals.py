@@ -9,11 +9,11 @@ import numpy.typing as npt
 
 from deltic.circuit.accumulators import ACCUMULATORS
 from deltic.circuit.accumulators.checked_sum import overflow
-from deltic.circuit.types import Type
 from deltic.engine.local.accumulators.slots import Linear, Natural, NoResult, Result, Slots, Totals, reads
 from deltic.engine.local.operators import decimals, numbers
 from deltic.engine.local.storage.layout import Column
 from deltic.program.operators.aggregate import Call
+from deltic.values.types import Type
 
 _WIDTH = 24
 _LIMBS = 6  # 144 bits, of which 38 decimal digits need 127

@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from deltic.circuit.accumulators.exact import POINT, quotient
-from deltic.circuit.types import Type
 from deltic.engine.local.accumulators.slots import ROWS, Columns, Linear, Result, Slots, Totals
 from deltic.engine.local.operators import numbers
 from deltic.engine.local.storage.layout import Column
+from deltic.values.types import Type
 
 Digits = npt.NDArray[np.int64]
 Natural = np.ndarray[Any, Any]

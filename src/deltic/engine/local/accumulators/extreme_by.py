@@ -8,11 +8,11 @@ import numpy as np
 
 from deltic.circuit.accumulators import ACCUMULATORS
 from deltic.circuit.accumulators.extreme_by import ExtremeBy
-from deltic.circuit.types import Type
 from deltic.engine.local.accumulators.slots import Result, Slots, Totals, reads
 from deltic.engine.local.storage.codec import encode
 from deltic.engine.local.storage.layout import Column
 from deltic.program.operators.aggregate import Call
+from deltic.values.types import Type
 
 
 @reads("min_by", "max_by")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from deltic.circuit.types import Type
 from deltic.engine.local.accumulators.slots import Result, Slots, reads
 from deltic.program.operators.aggregate import Call
+from deltic.values.types import Type
 
 
 @reads("min")

@@ -9,12 +9,12 @@ import numpy as np
 
 from deltic.circuit.accumulators import ACCUMULATORS
 from deltic.circuit.accumulators.moments import Moments
-from deltic.circuit.types import Type
 from deltic.engine.local.accumulators.exact import LIMBS, WIDTH, Digits, digits_of_floats, integers
 from deltic.engine.local.accumulators.slots import Linear, Natural, Result, Slots, Totals, reads
 from deltic.engine.local.operators import numbers
 from deltic.engine.local.storage.layout import Column
 from deltic.program.operators.aggregate import Call
+from deltic.values.types import Type
 
 _MASK = (1 << WIDTH) - 1
 

@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from deltic.circuit.accumulators import ACCUMULATORS
-from deltic.circuit.types import Column as Field
-from deltic.circuit.types import Schema, Type
 from deltic.engine.local.storage.interner import Interner
 from deltic.engine.local.storage.layout import Column
 from deltic.errors import EvaluationError
 from deltic.program.operators.aggregate import Call
+from deltic.values.types import Column as Field
+from deltic.values.types import Schema, Type
 
 Totals = npt.NDArray[np.int64]  # [groups, slots]
 Natural = np.ndarray[Any, Any]  # a column's values as numpy computes with them

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from deltic.circuit.types import Kind, Type
 from deltic.engine.local.accumulators.decimals import DECIMALS, decimal_sums
 from deltic.engine.local.accumulators.exact import rounded_by
 from deltic.engine.local.accumulators.slots import Linear, Result, Slots, Totals, reads
 from deltic.engine.local.operators import decimals, numbers
 from deltic.engine.local.storage.layout import Column
 from deltic.program.operators.aggregate import Call
+from deltic.values.types import Kind, Type
 
 WRAPPED = Linear(1, lambda values, types: [(0, values[0].astype(np.int64))])
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from deltic.circuit.accumulators import ACCUMULATORS
-from deltic.circuit.types import Type
 from deltic.engine.local.accumulators.slots import Result, Slots, reads
 from deltic.engine.local.storage.single import writer
 from deltic.program.operators.aggregate import Call
+from deltic.values.types import Type
 
 
 @reads("collect_list", "collect_set", "mode", "string_agg")

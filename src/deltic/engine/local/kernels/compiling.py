@@ -20,6 +20,7 @@ from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 
+from deltic import caches
 from deltic.engine.local import kernels
 from deltic.engine.local.kernels.declaring import Access, Kernel, MachineCode, Part
 from deltic.engine.local.kernels.heap import Heap
@@ -172,11 +173,9 @@ def main(names: list[str]) -> None:
         unfinished = path.with_name(f"{path.name}.unfinished")
         with open(unfinished, "ab") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
-            if not path.exists():
-                file.truncate(0)
-                pickle.dump(compile_kernel(found[name]), file)
-                file.flush()
-                unfinished.rename(path)
+            if caches.read(path) is None:
+                caches.write(path, pickle.dumps(compile_kernel(found[name])))
+            unfinished.unlink(missing_ok=True)
 
 
 if __name__ == "__main__":

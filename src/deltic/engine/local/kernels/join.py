@@ -72,6 +72,7 @@ from deltic.engine.local.kernels.query import (
 )
 from deltic.engine.local.kernels.search import ROWS, TIMES, WEIGHTS, WORDS, field, forward, gallop
 from deltic.engine.local.kernels.types import U64, Int, Ints, Table, Times, Weights, Words1, Words2
+from deltic.engine.local.kernels.weights import added, checked_sum, multiplied
 
 OPEN, SEEK, MEET, EACH, TEST, LET, ABSENT, ASK, EMIT = range(9)
 ENTER, ADVANCE, RESUME = range(3)
@@ -135,7 +136,7 @@ def _present(
     for r in range(atoms[atom, 0], atoms[atom, 1]):
         lo, hi = _narrow(runs, r, 0, runs[r, ROWS], fingers[r], first, count, groups, keys, slots)
         fingers[r] = lo
-        total += _summed(runs, r, lo, hi)
+        total = added(total, _summed(runs, r, lo, hi))
     return total
 
 
@@ -219,10 +220,13 @@ def _summed(runs: Table, r: Int, lo: Int, hi: Int) -> Int:
     weights = runs[r, WEIGHTS]
     if weights == 0:
         return hi - lo
-    total = 0
+    total = np.int64(0)
+    shadow = 0.0
     for i in range(lo, hi):
-        total += load_weight(weights, i)
-    return total
+        weight = load_weight(weights, i)
+        total += weight
+        shadow += np.float64(weight)
+    return checked_sum(total, shadow)
 
 
 @compiled
@@ -300,7 +304,7 @@ def _write_range(
     if out_weights.size:
         weights = runs[r, WEIGHTS]
         for k in range(count):
-            out_weights[n + k] = weight * load_weight(weights, lo + k)
+            out_weights[n + k] = multiplied(weight, load_weight(weights, lo + k))
 
 
 @compiled
@@ -366,8 +370,8 @@ def search(
             else:
                 if at < end and steps[s, 3] + steps[s, 5] == 0 and runs[r, TIMES] == 0:
                     visited += 1
-                    total = weights[s] * _summed(runs, r, at, end)
-                    if abs(total) <= MOST:
+                    total = multiplied(weights[s], _summed(runs, r, at, end))
+                    if -MOST <= total <= MOST:
                         weights[s + 1] = total
                         times[s + 1] = times[s]
                         at = end
@@ -378,11 +382,11 @@ def search(
                     visited += 1
                     last = at + 1
                     if _bind(runs, r, at, steps, s, binds, slots):
-                        total = weights[s] * load_weight(runs[r, WEIGHTS], at)
+                        total = multiplied(weights[s], load_weight(runs[r, WEIGHTS], at))
                         if steps[s, 6] != 0 and runs[r, TIMES] == 0:
                             alike = _alike(runs, r, last, end, steps, s, binds, slots)
-                            together = weights[s] * _summed(runs, r, at, alike)
-                            if abs(together) <= MOST:
+                            together = multiplied(weights[s], _summed(runs, r, at, alike))
+                            if -MOST <= together <= MOST:
                                 last, total = alike, together
                         found = total != 0
                         if found:

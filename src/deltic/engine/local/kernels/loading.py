@@ -51,8 +51,7 @@ def load(name: str) -> Callable[..., Any]:
 
 @cache
 def _load(name: str) -> Callable[..., Any]:
-    compile_all([name])
-    found: MachineCode = pickle.loads(file_of(name).read_bytes())
+    found = _machine_code(name)
     engine = _engine()
     engine.add_object_file(llvm.ObjectFileRef.from_data(found.code))
     engine.finalize_object()
@@ -66,9 +65,19 @@ def _load(name: str) -> Callable[..., Any]:
     return made
 
 
+def _machine_code(name: str) -> MachineCode:
+    """The machine code of a kernel, compiled first where no process did."""
+    if (kept := caches.read(file_of(name))) is None:
+        compile_all([name])
+        kept = caches.read(file_of(name))
+    assert kept is not None
+    found: MachineCode = pickle.loads(kept)
+    return found
+
+
 def compile_all(names: Iterable[str]) -> None:
     """Compile kernels that no process compiled before, in parallel; one that another process compiles is waited for."""
-    missing = [name for name in names if not file_of(name).exists()]
+    missing = [name for name in names if caches.read(file_of(name)) is None]
     running = [_start(name) for name in missing]
     for name, process in zip(missing, running, strict=True):
         _, output = process.communicate()

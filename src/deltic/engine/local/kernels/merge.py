@@ -9,6 +9,7 @@ from deltic.engine.local.kernels.memory import load_u64, store_u64
 from deltic.engine.local.kernels.narrow import load_time, load_weight, store_time, store_weight
 from deltic.engine.local.kernels.search import ROWS, TIMES, WEIGHTS, WORDS
 from deltic.engine.local.kernels.types import Bytes, Int, Ints, Rows, Times, Weights, Words1, Words2
+from deltic.engine.local.kernels.weights import OVERFLOWED, checked_sum
 
 # Rows that are merged at a time: which run each is from fits into the first-level cache.
 _BLOCK = 2048
@@ -282,7 +283,9 @@ def sum_ordered(words: Rows, weights: Weights, order: Ints, keep_zeros: bool) ->
     i = 0
     while i < order.size:
         row = order[i]
-        total = 0
+        total = np.int64(0)
+        shadow = 0.0
+        overflows = False
         while i < order.size:
             same = True
             for w in range(words.shape[0]):
@@ -291,8 +294,12 @@ def sum_ordered(words: Rows, weights: Weights, order: Ints, keep_zeros: bool) ->
                     break
             if not same:
                 break
-            total += weights[order[i]] if weights.size else 1
+            weight = weights[order[i]] if weights.size else np.int64(1)
+            total += weight
+            shadow += np.float64(weight)
+            overflows |= weight == OVERFLOWED
             i += 1
+        total = OVERFLOWED if overflows else checked_sum(total, shadow)
         if total or keep_zeros:
             for w in range(words.shape[0]):
                 out[w, n] = words[w, row]

@@ -18,8 +18,8 @@ NEAREST = 8
 
 @kernel
 def describe(words: Words2, times: Times, weights: Weights) -> Ints:
-    """The descriptor of a run with these arrays, and its greatest time as a fifth element."""
-    descriptor = np.zeros(5, np.int64)
+    """The descriptor of a run with these arrays; then its greatest time, and its weight farthest from zero."""
+    descriptor = np.zeros(6, np.int64)
     descriptor[ROWS] = words.shape[1]
     descriptor[WORDS] = words.ctypes.data
     if times.size:
@@ -27,6 +27,7 @@ def describe(words: Words2, times: Times, weights: Weights) -> Ints:
         descriptor[4] = times.max()
     if weights.size:
         descriptor[WEIGHTS] = weights.ctypes.data
+        descriptor[5] = max(weights.max(), -weights.min())
     return descriptor
 
 

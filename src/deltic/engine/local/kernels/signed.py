@@ -150,7 +150,7 @@ def _settle(
     moved = np.flatnonzero(change)
     delay, examined = component.relations[r, R_DELAY], component.relations[r, R_EXAMINED]
     depth = depth_of(now, progress[P_LAST], progress[P_DEPTH]) if admits else now
-    if (moved.size and delay and depth > limit) or (np.abs(change) > MOST).any():
+    if (moved.size and delay and depth > limit) or (change > MOST).any() or (change < -MOST).any():
         return WIDE, _put_back(heap, key, n, scratch)
     first = component.relations[r, R_FIRST]
     drift = first + component.relations[r, R_STORES]

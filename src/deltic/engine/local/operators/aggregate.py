@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from deltic.circuit.types import Type
 from deltic.engine.local.accumulators.slots import ROWS, NoResult, Totals
 from deltic.engine.local.kernels.groups import read_totals
 from deltic.engine.local.operators.extremes import last_column, near_groups
@@ -25,6 +24,7 @@ from deltic.engine.local.storage.layout import Domain, Raw
 from deltic.engine.local.storage.run import Run, Weights, Words, add_runs, consolidate, plain
 from deltic.engine.local.storage.state import State
 from deltic.program.operators.aggregate import Grouped
+from deltic.values.types import Type
 
 _AT_ONCE = 1 << 14  # groups that are looked at together
 _TOTALS = 1 << 22  # totals that are looked at together
@@ -74,8 +74,7 @@ class Aggregates(GroupTotals, Kernel):
         self.visits.rows += int(visited)
         rows = GroupedRows(columns, weights, starts, np.arange(len(starts)))
         change = np.zeros((len(starts), self.slots.width), np.int64)
-        change[:, ROWS] = rows.sum(weights)
-        self.add_linear(rows, change)
+        self.add_linear(rows, old, change)
         for values in self.values:
             values.change(self.defined(values.columns[:1], rows), old, change)
         self._keep(keys, change)

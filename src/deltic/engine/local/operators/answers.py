@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from deltic.circuit.expressions import type_of
-from deltic.circuit.oracle.evaluate import meaning
-from deltic.circuit.types import Type
+from deltic.circuit.expressions.meaning import meaning
 from deltic.engine.local.kernels.memo import DEFINED, NULL, UNDEFINED
 from deltic.engine.local.operators import numbers, scalar
 from deltic.engine.local.plan.arithmetic import signed
@@ -16,6 +15,7 @@ from deltic.engine.local.plan.questions import Question, argument_name
 from deltic.engine.local.storage.interner import Interner
 from deltic.engine.local.storage.layout import Domain, Raw
 from deltic.engine.local.storage.single import reader, writer
+from deltic.values.types import Type
 
 # Arguments from which on vectors are quicker.
 _MANY = 128

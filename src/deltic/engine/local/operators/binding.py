@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from deltic.circuit.expressions import type_of
-from deltic.circuit.types import Type
 from deltic.engine.local.operators import numbers, scalar
 from deltic.engine.local.operators.answers import Answerer
 from deltic.engine.local.plan.bind import Encoding, Tables, bind
@@ -19,6 +18,7 @@ from deltic.engine.local.storage.interner import Interner
 from deltic.engine.local.storage.layout import Domain, Layout, Place
 from deltic.engine.local.storage.state import State
 from deltic.program.queries import Term
+from deltic.values.types import Type
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from deltic.algebra.zset import ZSet
 from deltic.circuit.custom import Change, CustomOperator
-from deltic.circuit.operators.custom import Apply
-from deltic.circuit.oracle.pointwise import POINTWISE
-from deltic.circuit.tables import WEIGHT, from_arrow, to_arrow
-from deltic.circuit.types import ZSetType
+from deltic.circuit.tables import WEIGHT
 from deltic.engine.local.operators.kernel import Kernel, kernel_of
 from deltic.engine.local.operators.query import Environment
 from deltic.engine.local.storage.batch import Batch
@@ -33,7 +29,7 @@ class _Crossing(Kernel):
     def __init__(
         self, recomputed: Recomputed, states: Mapping[str, State], target: State, environment: Environment
     ) -> None:
-        self.operator = recomputed.operator
+        self.custom: CustomOperator = recomputed.operator.custom
         self.sources = [states[name] for name in recomputed.inputs]
         self.target, self.environment = target, environment
 
@@ -75,7 +71,7 @@ def encoded(target: State, found: pa.Table, environment: Environment) -> Batch:
 
 @kernel_of(Recomputed)
 class Recomputing(_Crossing):
-    """The fallback f(a ⊕ δ) ⊖ f(a): the value of an operator anew, less the one that is kept."""
+    """The fallback f(a ⊕ δ) ⊖ f(a): the value of a user's operator, less the one that is kept."""
 
     def __init__(
         self, recomputed: Recomputed, states: Mapping[str, State], target: State, environment: Environment
@@ -94,14 +90,8 @@ class Recomputing(_Crossing):
         return batch.run()
 
     def _value(self) -> pa.Table:
-        tables = [self._decoded(source, source.whole()) for source in self.sources]
-        if isinstance(self.operator, Apply):
-            custom = self.operator.custom
-            return custom.table(custom.body, [custom.given(table, i) for i, table in enumerate(tables)])
-        types = [ZSetType(source.relation.schema, source.is_set) for source in self.sources]
-        found = POINTWISE[type(self.operator)](self.operator, [*map(from_arrow, tables)], types)
-        assert isinstance(found, ZSet)
-        return to_arrow(found, self.target.relation.schema)
+        given = [self.custom.given(self._decoded(source, source.whole()), i) for i, source in enumerate(self.sources)]
+        return self.custom.table(self.custom.body, given)
 
 
 @kernel_of(Maintained)
@@ -112,13 +102,10 @@ class Maintaining(_Crossing):
     store has not the mark that this kernel has left, there was an error, or a restart, and the state is made anew.
     """
 
-    operator: Apply
-
     def __init__(
         self, maintained: Maintained, states: Mapping[str, State], target: State, environment: Environment
     ) -> None:
         super().__init__(maintained, states, target, environment)
-        self.custom: CustomOperator = maintained.operator.custom
         self.mark = target.keep("mark", (), ())
         self._first = states[maintained.begins] if maintained.begins else None
         self._state: Any = None

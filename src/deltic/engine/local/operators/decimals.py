@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from sqlglot import exp
 
-from deltic.circuit.types import Kind, Type
 from deltic.engine.local.operators.numbers import Array, Result
+from deltic.values.types import Kind, Type
 
 # Sums of two of these have room in 64 bits.
 _ROOM = 1 << 62
@@ -44,8 +44,9 @@ def converted(array: Array, source: Type, target: Type, cuts_first: bool) -> Res
     whole = _cut(wide, 10**scale) if scale else wide
     low, high = target.range
     outside = np.asarray((whole < low) | (whole > high), bool)
-    if not cuts_first:
-        outside |= np.asarray(wide < low * 10**scale, bool)
+    least = low * 10**scale
+    if not cuts_first and (wide.dtype == object or least >= -(1 << 63)):
+        outside |= np.asarray(wide < least, bool)
     return np.where(outside, 0, whole).astype(target.kind.value), outside
 
 

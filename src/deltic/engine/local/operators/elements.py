@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from deltic.circuit.types import Type
 from deltic.engine.local.operators.numbers import Array
+from deltic.values.types import Type
 
 
 def lengths_of(arrays: pa.ListArray) -> Array:

@@ -11,8 +11,6 @@ import pyarrow as pa
 
 from deltic.circuit.expressions import type_of
 from deltic.circuit.generators import GENERATORS, generate
-from deltic.circuit.types import Type
-from deltic.circuit.values import from_arrow
 from deltic.engine.local.operators import numbers, scalar
 from deltic.engine.local.operators.kernel import Kernel, kernel_of
 from deltic.engine.local.operators.query import Environment
@@ -23,6 +21,8 @@ from deltic.engine.local.storage.run import Run, consolidate, plain
 from deltic.engine.local.storage.state import State
 from deltic.errors import UnsupportedError
 from deltic.program.operators.flat_map import Expanded
+from deltic.values import from_arrow
+from deltic.values.types import Type
 
 Rows = npt.NDArray[np.int64]  # for each value that is generated, the number of the row
 Argument = tuple[np.ndarray[Any, Any], Type]

@@ -11,8 +11,6 @@ import numpy.typing as npt
 
 from deltic.circuit.accumulators import ACCUMULATORS
 from deltic.circuit.operators.over import WindowCall
-from deltic.circuit.types import Schema, Type
-from deltic.circuit.values.arrow import from_arrow, to_arrow
 from deltic.engine.local.accumulators.slots import ROWS, NoResult, Slots
 from deltic.engine.local.operators import numbers
 from deltic.engine.local.operators.sequences import Ordering, Positions, Rows
@@ -20,6 +18,8 @@ from deltic.engine.local.storage.codec import decode, encode, order_floats
 from deltic.engine.local.storage.interner import Interner, is_labelled
 from deltic.engine.local.storage.layout import Column, Values
 from deltic.program.operators.aggregate import Call
+from deltic.values.arrow import from_arrow, to_arrow
+from deltic.values.types import Schema, Type
 
 _AT_ONCE = 1 << 14  # frames whose totals are looked at together
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from deltic.engine.local.storage.layout import Raw
-from deltic.engine.local.storage.run import Weights
 
 Positions = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -20,24 +21,41 @@ class GroupedRows:
     """Changed rows, sorted by group: `starts` says where each of the `groups` begins that have any."""
 
     columns: Sequence[Raw]
-    weights: Weights
+    weights: npt.NDArray[Any]
     starts: Positions
     groups: Positions
 
-    def sum(self, values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def sum(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """The sum of the rows' values in each group."""
         return np.add.reduceat(values, self.starts) if len(values) else values
 
-    @property
+    @cached_property
     def group_of_each(self) -> Positions:
         """The group of each row."""
         return np.repeat(self.groups, np.diff(self.starts, append=len(self.weights)))
 
     def where(self, chosen: Mask) -> GroupedRows:
         """The chosen rows."""
-        groups = self.group_of_each[chosen]
+        rows = np.flatnonzero(chosen)
+        groups = self.group_of_each[rows]
         starts = np.flatnonzero(np.diff(groups, prepend=-1))
-        return GroupedRows([c[chosen] for c in self.columns], self.weights[chosen], starts, groups[starts])
+        return GroupedRows(_Chosen(self.columns, rows), self.weights[rows], starts, groups[starts])
+
+
+@dataclass(frozen=True)
+class _Chosen(Sequence[Raw]):
+    """Columns of which some rows are taken when they are read: an aggregate of many calls reads few for each."""
+
+    columns: Sequence[Raw]
+    rows: Positions
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            return [column[self.rows] for column in self.columns[place]]
+        return self.columns[place][self.rows]
 
 
 def starts_of_groups(keys: Sequence[Raw], count: int) -> Positions:

@@ -9,12 +9,12 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from deltic.circuit.types import Kind, Type
 from deltic.engine.local.storage.codec import encode, order_floats, order_singles, unorder_floats, unorder_singles
 from deltic.engine.local.storage.interner import Interner, is_wide
 from deltic.engine.local.storage.layout import Nulls, Values
 from deltic.engine.local.storage.value_order import LARGE
 from deltic.engine.local.storage.words import of_words, words_of
+from deltic.values.types import Kind, Type
 
 Array = np.ndarray[Any, Any]
 Result = tuple[Array, Nulls]

@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 from deltic.circuit.operators.order import Order
-from deltic.circuit.types import Type
 from deltic.engine.local.kernels import walk as kernel
 from deltic.engine.local.storage.arrangement import Arrangement, descriptors
 from deltic.engine.local.storage.interner import Interner, is_labelled
@@ -23,6 +22,7 @@ from deltic.engine.local.storage.layout import Domain, Nulls, Raw, Sorted, Value
 from deltic.engine.local.storage.run import Run, Weights, Words, add_runs, consolidate, near, plain
 from deltic.engine.local.storage.state import Role, State
 from deltic.engine.local.storage.value_order import Labels
+from deltic.values.types import Type
 
 Positions = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deltic.circuit.expressions.checks import undefined
-from deltic.circuit.iterations import ITERATION_LIMIT
+from deltic.circuit.iterations import ITERATION_LIMIT, RECURSION_TIMEOUT
 from deltic.engine.interrupts import postponed
 from deltic.engine.local.kernels.thresholds import DEFAULTS, Thresholds
 from deltic.engine.local.operators import scalar
@@ -52,6 +52,7 @@ class Environment:
     interner: Interner
     visits: Visits = field(default_factory=Visits)
     iteration_limit: int = ITERATION_LIMIT
+    recursion_timeout: float | None = RECURSION_TIMEOUT
     thresholds: Thresholds = DEFAULTS
     faults: Faults = field(default_factory=Faults)
     alarm: Alarm = field(default_factory=Alarm)

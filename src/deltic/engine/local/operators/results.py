@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from deltic.circuit.types import Type
 from deltic.engine.local.operators.numbers import Array, Result, natural
 from deltic.engine.local.storage.codec import encode
 from deltic.engine.local.storage.interner import Interner
 from deltic.engine.local.storage.layout import Nulls
+from deltic.values.types import Type
 
 
 def any_null(*nulls: Nulls) -> Nulls:
@@ -31,14 +31,6 @@ def where_defined(nulls: Nulls, arrays: Sequence[Array], compute: Callable[..., 
         nulls = nulls.copy()
         nulls[~nulls] = undefined
     return found, nulls
-
-
-def or_else(first: Result, second: Result) -> Result:
-    """The first where it is not NULL, the second elsewhere."""
-    (a, nulls), (b, others) = first, second
-    if nulls is None or not nulls.any():
-        return first
-    return np.where(nulls, b, a), None if others is None else nulls & others
 
 
 def overwritten(mask: Array, result: Result, values: Array, nulls: Nulls = None) -> Result:

@@ -20,6 +20,7 @@ from deltic.circuit.expressions import (
     Checked,
     Fold,
     HigherOrder,
+    Let,
     column,
     columns_of,
     element_type,
@@ -30,22 +31,24 @@ from deltic.circuit.expressions import (
     operands_of,
     read_of,
     type_of,
+    type_over,
 )
 from deltic.circuit.expressions.checks import undefined as undefined_error
-from deltic.circuit.functions import evaluate_call
-from deltic.circuit.oracle.evaluate import meaning, with_arguments
-from deltic.circuit.spark import function_of, is_call
-from deltic.circuit.types import Type
-from deltic.circuit.values import from_arrow, to_arrow
+from deltic.circuit.expressions.duckdb import computed
+from deltic.circuit.expressions.meaning import meaning
+from deltic.depth import deep
 from deltic.engine.local.operators import elements, numbers
 from deltic.engine.local.operators.numbers import Array, Result, stored
 from deltic.engine.local.operators.remembered import Remembered
-from deltic.engine.local.operators.results import any_null, as_result, of_arrow, or_else, overwritten, where_defined
+from deltic.engine.local.operators.results import any_null, as_result, of_arrow, overwritten, where_defined
 from deltic.engine.local.operators.strict import apply
-from deltic.engine.local.operators.with_nulls import WITH_NULLS, logic
+from deltic.engine.local.operators.with_nulls import WITH_NULLS
 from deltic.engine.local.storage.codec import decode, encode
 from deltic.engine.local.storage.interner import Interner, is_interned
 from deltic.engine.local.storage.layout import Column
+from deltic.functions import function_of, is_call
+from deltic.values import from_arrow, to_arrow
+from deltic.values.types import Type
 
 
 @dataclass(frozen=True)
@@ -97,10 +100,11 @@ class Columns:
 
     def node(self, expression: exp.Expression) -> Node:
         """What is known of an operation."""
-        found = self.nodes.get(id(expression))
-        if found is None:
-            found = self.nodes[id(expression)] = Node(expression, self.types, self.interner)
-        return found
+        return _node(expression, self.types, self.interner, self.nodes)
+
+    def evaluate(self, expression: exp.Expression) -> Result:
+        """The values of an expression on all rows, and where it is NULL."""
+        return evaluate(expression, self)
 
     def row(self, index: int, expression: exp.Expression) -> dict[str, Any]:
         """The values that an expression reads in one row, as they stand in rows."""
@@ -118,9 +122,11 @@ class Columns:
 class Node:
     """An operation on columns of these types: what there is to know of it whatever the rows are, once it is asked."""
 
-    def __init__(self, expression: exp.Expression, names: Mapping[str, Type], interner: Interner) -> None:
-        self.expression, self._names, self._interner = expression, names, interner
-        self.kind = type(expression)
+    def __init__(
+        self, expression: exp.Expression, names: Mapping[str, Type], interner: Interner, nodes: dict[int, Node]
+    ) -> None:
+        self.expression, self._names, self._interner, self._nodes = expression, names, interner, nodes
+        self.kind: type[exp.Expression] = type(expression)
 
     @cached_property
     def operands(self) -> list[exp.Expression]:
@@ -130,22 +136,19 @@ class Node:
     @cached_property
     def types(self) -> list[Type]:
         """The types of what it applies to."""
-        return [type_of(operand, self._names) for operand in self.operands]
+        return [_node(operand, self._names, self._interner, self._nodes).result for operand in self.operands]
 
     @cached_property
     def result(self) -> Type:
         """The type of its values."""
-        return type_of(self.expression, self._names)
+        if isinstance(self.expression, exp.Column):
+            return self._names[self.expression.name]
+        return type_over(self.expression, self.types)
 
     @cached_property
     def is_checked(self) -> bool:
         """Whether it may be an error."""
         return is_checked(self.expression)
-
-    @cached_property
-    def is_lazy(self) -> bool:
-        """Whether operands that may be errors are computed only where they are needed."""
-        return self.kind in _LAZY and any(map(is_checked, self.operands[1:]))
 
     @cached_property
     def is_function(self) -> bool:
@@ -169,6 +172,13 @@ class Node:
         return operand, call, type_of(operand, self._names)
 
     @cached_property
+    def listed(self) -> Array:
+        """The constants of IN, sorted."""
+        (type_,) = self.types
+        values = [meaning(constant, {})({}) for constant in self.expression.expressions]
+        return np.unique(of_arrow(to_arrow(values, type_), type_, self._interner)[0])
+
+    @cached_property
     def remembered(self) -> Remembered:
         """The values of functions of one operand so far."""
         return Remembered()
@@ -179,6 +189,14 @@ class Node:
         return _constant(self, Columns({}, {}, 1, self._interner)) if is_literal(self.expression) else None
 
 
+def _node(expression: exp.Expression, names: Mapping[str, Type], interner: Interner, nodes: dict[int, Node]) -> Node:
+    found = nodes.get(id(expression))
+    if found is None:
+        found = nodes[id(expression)] = Node(expression, names, interner, nodes)
+    return found
+
+
+@deep
 def evaluate(expression: exp.Expression, columns: Columns) -> Result:
     """The values of an expression on all rows, and where it is NULL."""
     if isinstance(expression, exp.Column | Bound):
@@ -205,17 +223,17 @@ def held(expression: exp.Expression, columns: Columns) -> Column:
 def _computed(node: Node, columns: Columns) -> Result:
     """The values of an operation."""
     expression = node.expression
-    if node.is_lazy:
-        return _LAZY[node.kind](expression, columns)
+    if node.kind in WITH_NULLS:
+        return WITH_NULLS[node.kind](node, columns)
     if is_call(expression):
         return _called(node, columns)
+    if isinstance(expression, Let):
+        return _let(expression, columns)
     if isinstance(expression, HigherOrder):
         return _over_elements(expression, columns)
     results = [evaluate(operand, columns) for operand in node.operands]
     if isinstance(expression, Checked):
         return _checked(expression, results[0], columns)
-    if node.kind in WITH_NULLS:
-        return WITH_NULLS[node.kind](expression, results, columns)
     if not results:
         return np.zeros(columns.count, numbers.dtype_of(node.result)), np.ones(columns.count, bool)
     with np.errstate(all="ignore"):
@@ -260,6 +278,14 @@ def _constant(node: Node, columns: Columns) -> Array:
 
 
 # Functions over the elements of arrays: the body is computed of all elements at once, or of all those at one place.
+
+
+def _let(expression: Let, columns: Columns) -> Result:
+    """The body, of columns with one more: the value that its name stands for."""
+    (value,), (key,) = expression.given, expression.keys
+    type_ = columns.node(value).result
+    values, types = {**columns.values, key: held(value, columns)}, {**columns.types, key: type_}
+    return evaluate(expression.body, replace(columns, values=values, types=types))
 
 
 def _over_elements(expression: HigherOrder, columns: Columns) -> Result:
@@ -307,54 +333,6 @@ def _taken(column: Column, rows: Array) -> Column:
     return values[rows], None if nulls is None else nulls[rows]
 
 
-# Nodes that compute an operand of the rows that need it, where it may be an error.
-
-
-def _lazy_logic(expression: exp.Expression, columns: Columns) -> Result:
-    """AND and OR, whose operands behind a deciding one are not computed."""
-    decisive = isinstance(expression, exp.Or)
-    first, second = operands_of(expression)
-    found, nulls = evaluate(first, columns)
-    open_ = found != decisive if nulls is None else (found != decisive) | nulls
-    rest = overwritten(open_, evaluate(second, columns.where(open_)), np.full(columns.count, decisive))
-    return logic(expression, [(found, nulls), rest], columns)
-
-
-def _lazy_coalesce(expression: exp.Expression, columns: Columns) -> Result:
-    first, *others = operands_of(expression)
-    found = evaluate(first, columns)
-    for other in others:
-        nulls = found[1]
-        if nulls is None or not nulls.any():
-            return found
-        found = or_else(found, overwritten(nulls, evaluate(other, columns.where(nulls)), np.zeros_like(found[0])))
-    return found
-
-
-def _lazy_case(expression: exp.Expression, columns: Columns) -> Result:
-    operands = operands_of(expression)
-    branches = 2 * len(expression.args["ifs"])
-    dtype = numbers.dtype_of(type_of(expression, columns.types))
-    found: Result = np.zeros(columns.count, dtype), np.ones(columns.count, bool)
-    left = np.ones(columns.count, bool)
-    for condition, value in zip(operands[:branches:2], operands[1:branches:2], strict=True):
-        chosen = np.zeros(columns.count, bool)
-        chosen[left] = keep((condition,), columns.where(left))
-        found = overwritten(chosen, evaluate(value, columns.where(chosen)), *found)
-        left &= ~chosen
-    if len(operands) > branches:
-        found = overwritten(left, evaluate(operands[-1], columns.where(left)), *found)
-    return found
-
-
-_LAZY: dict[type[exp.Expression], Callable[[exp.Expression, Columns], Result]] = {
-    exp.And: _lazy_logic,
-    exp.Or: _lazy_logic,
-    exp.Coalesce: _lazy_coalesce,
-    exp.Case: _lazy_case,
-}
-
-
 def _checked(expression: Checked, result: Result, columns: Columns) -> Result:
     """The result of an operation, which must be defined where its operands are."""
     nulls = result[1]
@@ -386,9 +364,6 @@ def _called(node: Node, columns: Columns) -> Result:
     if (vector := function_of(node.expression).vector) is not None:
         results = [evaluate(operand, columns) for operand in node.operands]
         return where_defined(any_null(*(nulls for _, nulls in results)), [array for array, _ in results], vector)
-    if (whole := function_of(node.expression).columns) is not None:
-        found = _by_columns(whole, node.expression, columns)
-        return _one_by_one(node.expression, columns) if found is None else found
     if node.of_one is None:
         return _of_all(node.expression, columns)
     operand, call, type_ = node.of_one
@@ -414,7 +389,10 @@ def _by_columns(compute: Callable[..., Any], expression: exp.Expression, columns
 
 
 def _of_all(expression: exp.Expression, columns: Columns) -> Result:
-    if not _is_by_duckdb(expression):
+    function = function_of(expression)
+    if function.columns is not None and (found := _by_columns(function.columns, expression, columns)) is not None:
+        return found
+    if function.python is not None:
         return _one_by_one(expression, columns)
     arguments: list[exp.Expression] = []
     call = _with_arguments(expression, arguments)
@@ -423,8 +401,7 @@ def _of_all(expression: exp.Expression, columns: Columns) -> Result:
     result = type_of(expression, columns.types)
     if not operands:
         operands, types = [to_arrow([0] * columns.count, Type.INT64)], [Type.INT64]
-    found = evaluate_call(call, operands, types, result)
-    return of_arrow(found, result, columns.interner)
+    return of_arrow(computed(call, operands, types, result), result, columns.interner)
 
 
 def _is_by_duckdb(expression: exp.Expression) -> bool:
@@ -446,16 +423,43 @@ def _with_arguments(node: exp.Expression, arguments: list[exp.Expression]) -> ex
 
 
 def _one_by_one(expression: exp.Expression, columns: Columns) -> Result:
-    """A function by its definition, for each row."""
-    operands = operands_of(expression)
-    types = {f"a{i}": type_of(operand, columns.types) for i, operand in enumerate(operands)}
-    mean = meaning(with_arguments(expression), types)
-    named = zip(types.items(), (_arrow(operand, columns) for operand in operands), strict=True)
-    values = [from_arrow(array, type_) for (_, type_), array in named]
-    rows = zip(*values, strict=True) if values else iter([()] * columns.count)
-    result = type_of(expression, columns.types)
-    found = to_arrow([mean(dict(zip(types, row, strict=True))) for row in rows], result)
-    return of_arrow(found, result, columns.interner)
+    """A function by its definition, once for all rows with equal operands."""
+    function, operands = function_of(expression), operands_of(expression)
+    assert function.python is not None
+    compute, result = function.python, type_of(expression, columns.types)
+    there, which = _distinct([operand for operand in operands if not is_literal(operand)], columns)
+    rows = zip(*(_rows(operand, there) for operand in operands), strict=True) if operands else [()] * there.count
+    found = (None if function.strict and None in row else compute(*row) for row in rows)
+    values, nulls = of_arrow(to_arrow(found, result), result, columns.interner)
+    return (values, nulls) if which is None else (values[which], None if nulls is None else nulls[which])
+
+
+_FEW = 16
+
+
+def _distinct(operands: Sequence[exp.Expression], columns: Columns) -> tuple[Columns, Array | None]:
+    """A row for each combination of the operands' values, and for each row which one it is; None for itself."""
+    if columns.count <= _FEW:
+        return columns, None
+    codes = np.zeros(columns.count, np.int64)
+    for operand in operands:
+        values, nulls = held(operand, columns)
+        _, own = np.unique(values, return_inverse=True)
+        own = own if nulls is None else np.where(nulls, own.max() + 1, own)
+        _, codes = np.unique(codes * (own.max() + 1) + own, return_inverse=True)
+    _, first, which = np.unique(codes, return_index=True, return_inverse=True)
+    if len(first) == columns.count:
+        return columns, None
+    chosen = np.zeros(columns.count, bool)
+    chosen[first] = True
+    return columns.where(chosen), (np.cumsum(chosen) - 1)[first][which]
+
+
+def _rows(expression: exp.Expression, columns: Columns) -> Sequence[Any]:
+    """The values of an expression as they stand in rows."""
+    if is_literal(expression):
+        return [meaning(expression, {})({})] * columns.count
+    return from_arrow(_arrow(expression, columns), type_of(expression, columns.types))
 
 
 def _arrow(expression: exp.Expression, columns: Columns) -> Any:

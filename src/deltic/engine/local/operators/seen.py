@@ -8,13 +8,13 @@ import numpy as np
 from sqlglot import exp
 
 from deltic.calculus.planning.statistics import thrown
-from deltic.circuit.types import Type
 from deltic.engine.local.operators import scalar
 from deltic.engine.local.plan.planner import by_form
 from deltic.engine.local.storage.interner import Interner
 from deltic.engine.local.storage.layout import Column
 from deltic.engine.local.storage.state import State
 from deltic.program.queries import Body, variable_name, variables_of
+from deltic.values.types import Type
 
 # Rows of a relation that are looked at.
 _DRAWN = 1 << 11

@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from deltic.circuit.operators.frames import Frame, Unit
-from deltic.circuit.types import Kind, Type
-from deltic.circuit.values.numbers import EXACT
 from deltic.engine.local.operators import numbers
 from deltic.engine.local.operators.numbers import Array
 from deltic.engine.local.storage.codec import order_floats
 from deltic.engine.local.storage.interner import Interner
 from deltic.engine.local.storage.layout import Column, Values
+from deltic.values.numbers import EXACT
+from deltic.values.types import Kind, Type
 
 Positions = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]

@@ -1,7 +1,7 @@
 """Operations that are NULL where an operand is, on the rows where none is: by numpy, by DuckDB, or row by row.
 
-What numpy has no operation for, such as adding months to dates, is computed row by row as the reference does, and so
-are everyday functions of few rows.
+What numpy has no operation for, Spark's casts of texts for one, is computed row by row as the reference does, and so
+are functions of texts for few rows.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sqlglot import exp
 
-from deltic.circuit.everyday import everyday
-from deltic.circuit.expressions import SAFE, column, is_conversion, is_function, operands_of
-from deltic.circuit.functions import evaluate_function
-from deltic.circuit.oracle.evaluate import meaning
-from deltic.circuit.types import Kind, Type
-from deltic.circuit.values import from_arrow, to_arrow
+from deltic.circuit.expressions import FUNCTIONS, SAFE, is_conversion
+from deltic.circuit.expressions.duckdb import computed, over_columns
+from deltic.circuit.expressions.everyday import everyday
+from deltic.circuit.expressions.operations import operation
 from deltic.engine.local.operators import decimals, numbers, times
 from deltic.engine.local.operators.numbers import Array, Result, stored
 from deltic.engine.local.operators.results import of_arrow
 from deltic.engine.local.storage.codec import decode
 from deltic.engine.local.storage.interner import Interner, is_interned
+from deltic.values import from_arrow, to_arrow
+from deltic.values.types import Kind, Type
 
 if TYPE_CHECKING:
     from deltic.engine.local.operators.scalar import Node
 
 # Rows of which everyday functions are computed one by one.
-_FEW = 256
+FEW = 256
 _COMPARE: dict[type[exp.Expression], Callable[[Any, Any], Any]] = {
     exp.EQ: np.equal,
     exp.NEQ: np.not_equal,
@@ -42,62 +42,52 @@ _COMPARE: dict[type[exp.Expression], Callable[[Any, Any], Any]] = {
 
 def apply(node: Node, arrays: list[Array], interner: Interner) -> Result:
     """The operation on values none of which is NULL; it may have none for some."""
-    kind, types = node.kind, node.types
-    if kind in _COMPARE:
-        return compared(kind, types, arrays, interner), None
-    if kind in (exp.Least, exp.Greatest):
-        return _extreme(node, arrays, interner), None
-    if kind is exp.Paren:
-        return arrays[0], None
-    if kind in SAFE:
-        return numbers.safe_arithmetic(kind, arrays, node.result)
-    if kind in (exp.Cast, exp.TryCast):
-        return _cast(node, arrays, interner)
-    if kind in (exp.Not, exp.BitwiseNot):
-        return ~arrays[0], None
-    if kind is exp.Neg and types[0].is_numeric:
-        return numbers.negate(arrays[0], types[0]), None
-    if is_function(node.expression):
-        return _function(node, arrays, interner)
-    if len(types) == 2 and types[0] is types[1] is node.result and (node.result.is_integer or node.result.is_float):
-        return numbers.arithmetic(kind, arrays[0], arrays[1], node.result)
-    if len(types) == 2 and all(t.kind is Kind.DECIMAL for t in types):
-        return decimals.arithmetic(kind, arrays[0], arrays[1], types, node.result)
-    if kind in (exp.Add, exp.Sub) and not any(t.is_numeric and t is not Type.INT32 for t in types):
-        return times.arithmetic(kind, arrays[0], arrays[1], types, node.result)
-    return _row_by_row(node, arrays, interner)
+    return _OPERATIONS.get(node.kind, _arithmetic)(node, arrays, interner)
+
+
+def _arithmetic(node: Node, arrays: list[Array], interner: Interner) -> Result:
+    """An operation on two numbers or times."""
+    (a, b), (left, right), result = arrays, node.types, node.result
+    if left is right is result and (result.is_integer or result.is_float):
+        return numbers.arithmetic(node.kind, a, b, result)
+    if left.kind is right.kind is Kind.DECIMAL:
+        return decimals.arithmetic(node.kind, a, b, node.types, result)
+    return times.arithmetic(node.kind, a, b, node.types, result)
+
+
+def _negated(node: Node, arrays: list[Array], interner: Interner) -> Result:
+    by_vectors = node.result.is_numeric
+    return (numbers.negate(arrays[0], node.result), None) if by_vectors else _row_by_row(node, arrays, interner)
 
 
 def _cast(node: Node, arrays: list[Array], interner: Interner) -> Result:
     """A cast: among numbers by vectors, of others by DuckDB, and one by one where it is Spark's."""
-    (source,), target = node.types, node.result
+    (array,), (source,), target = arrays, node.types, node.result
+    is_sparks, both = is_conversion(node.expression), (source, target)
     if source is target:
-        return arrays[0], None
-    if Kind.DECIMAL in (source.kind, target.kind):
-        return _of_decimals(node, arrays, interner)
-    if is_conversion(node.expression):
-        both = source.is_integer and target.is_integer
-        return numbers.narrowed(arrays[0], source, target) if both else _row_by_row(node, arrays, interner)
-    if all(t.is_integer or t.is_float for t in (source, target)):
-        return numbers.convert(arrays[0], source, target)
-    return _function(node, arrays, interner)
-
-
-def _of_decimals(node: Node, arrays: list[Array], interner: Interner) -> Result:
-    """A cast from decimals or to them: among exact numbers and to floats by vectors, of others one by one."""
-    (source,), target = node.types, node.result
-    if all(t.is_integer or t.kind is Kind.DECIMAL for t in (source, target)):
-        return decimals.converted(arrays[0], source, target, cuts_first=is_conversion(node.expression))
-    floats = decimals.as_floats(arrays[0], source) if target is Type.FLOAT64 and source.is_numeric else None
-    if floats is not None:
-        return floats, None
-    is_exact = source.is_numeric and target.is_numeric
-    return (_row_by_row if is_exact else _function)(node, arrays, interner)
+        return array, None
+    if is_sparks and source.is_integer and target.is_integer:
+        return numbers.narrowed(array, source, target)
+    if Kind.DECIMAL in (source.kind, target.kind) and all(t.is_integer or t.kind is Kind.DECIMAL for t in both):
+        return decimals.converted(array, source, target, cuts_first=is_sparks)
+    if source.kind is Kind.DECIMAL and target is Type.FLOAT64:
+        floats = decimals.as_floats(array, source)
+        return _row_by_row(node, arrays, interner) if floats is None else (floats, None)
+    if is_sparks:
+        return _row_by_row(node, arrays, interner)
+    if all(t.is_integer or t.is_float for t in both):
+        return numbers.convert(array, source, target)
+    return (_row_by_row if source.is_numeric and target.is_numeric else _function)(node, arrays, interner)
 
 
 def _function(node: Node, arrays: list[Array], interner: Interner) -> Result:
-    by_rows = is_conversion(node.expression) or _is_small(node, arrays)
-    return (_row_by_row if by_rows else _by_duckdb)(node, arrays, interner)
+    """By DuckDB, but by the definition of single values where a query would take longer."""
+    is_small = len(arrays[0]) <= FEW and everyday(node.expression, node.types, node.result) is not None
+    return (_row_by_row if is_small else _by_duckdb)(node, arrays, interner)
+
+
+def _compare(node: Node, arrays: list[Array], interner: Interner) -> Result:
+    return compared(node.kind, node.types, arrays, interner), None
 
 
 def compared(kind: type[exp.Expression], types: Sequence[Type], arrays: Sequence[Array], interner: Interner) -> Array:
@@ -119,31 +109,38 @@ def _in_order(
     return [numbers.in_order(array, type_) for array in arrays]
 
 
-def _extreme(node: Node, arrays: list[Array], interner: Interner) -> Array:
+def _among(node: Node, arrays: list[Array], interner: Interner) -> Result:
+    """Whether values are among sorted constants."""
+    values, constants = arrays[0], node.listed
+    places = np.minimum(np.searchsorted(constants, values), len(constants) - 1)
+    return constants[places] == values, None
+
+
+def _extreme(node: Node, arrays: list[Array], interner: Interner) -> Result:
     type_, pick = node.result, np.minimum if node.kind is exp.Least else np.maximum
     found: Array = reduce(pick, _in_order(node.kind, node.types, arrays, interner))
-    if is_interned(type_):
-        return interner[type_].order.ids(found)
-    return numbers.from_order(found, type_)
-
-
-def _is_small(node: Node, arrays: list[Array]) -> bool:
-    """Whether the rows are so few that a query to DuckDB would take longer than an everyday function of each."""
-    return len(arrays[0]) <= _FEW and everyday(node.expression, node.types, node.result) is not None
+    return interner[type_].order.ids(found) if is_interned(type_) else numbers.from_order(found, type_), None
 
 
 def _by_duckdb(node: Node, arrays: list[Array], interner: Interner) -> Result:
     operands = [decode(stored(a, t, interner), None, t, interner) for a, t in zip(arrays, node.types, strict=True)]
-    return of_arrow(evaluate_function(node.expression, operands, node.result), node.result, interner)
+    return of_arrow(computed(over_columns(node.expression), operands, node.types, node.result), node.result, interner)
 
 
 def _row_by_row(node: Node, arrays: list[Array], interner: Interner) -> Result:
-    operands = [decode(stored(a, t, interner), None, t, interner) for a, t in zip(arrays, node.types, strict=True)]
-    names = [f"a{i}" for i in range(len(operands))]
-    call, types = node.expression.copy(), dict(zip(names, node.types, strict=True))
-    for operand, name in zip(operands_of(call), names, strict=True):
-        operand.replace(column(name))
-    rows = zip(*(from_arrow(o, t) for o, t in zip(operands, node.types, strict=True)), strict=True)
-    mean = meaning(call, types)
-    found = [mean(dict(zip(names, row, strict=True))) for row in rows]
-    return of_arrow(to_arrow(found, node.result), node.result, interner)
+    columns = ((decode(stored(a, t, interner), None, t, interner), t) for a, t in zip(arrays, node.types, strict=True))
+    values = map(operation(node.expression, node.types, node.result), *(from_arrow(c, t) for c, t in columns))
+    return of_arrow(to_arrow(values, node.result), node.result, interner)
+
+
+_OPERATIONS: dict[type[exp.Expression], Callable[[Node, list[Array], Interner], Result]] = {
+    **dict.fromkeys(_COMPARE, _compare),
+    **dict.fromkeys(SAFE, lambda node, arrays, _: numbers.safe_arithmetic(node.kind, arrays, node.result)),
+    **dict.fromkeys(FUNCTIONS, _function),
+    **dict.fromkeys((exp.Not, exp.BitwiseNot), lambda node, arrays, _: (~arrays[0], None)),
+    **dict.fromkeys((exp.Least, exp.Greatest), _extreme),
+    **dict.fromkeys((exp.Cast, exp.TryCast), _cast),
+    exp.In: _among,
+    exp.Neg: _negated,
+    exp.Paren: lambda node, arrays, _: (arrays[0], None),
+}

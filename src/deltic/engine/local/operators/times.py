@@ -8,9 +8,9 @@ from datetime import date
 import numpy as np
 from sqlglot import exp
 
-from deltic.circuit.types import Type
-from deltic.circuit.values import LONGEST
 from deltic.engine.local.operators.numbers import Array, Result
+from deltic.values import LONGEST
+from deltic.values.types import Type
 
 _DAY = 86_400_000_000
 _FIRST, _LAST = ((day - date(1970, 1, 1)).days for day in (date.min, date.max))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from deltic.circuit.types import Type
-from deltic.engine.local.accumulators.slots import Columns, NoResult, Slots, Totals
+from deltic.engine.local.accumulators.slots import ROWS, Columns, NoResult, Slots, Totals
 from deltic.engine.local.operators import numbers
 from deltic.engine.local.operators.groups import GroupedRows, Mask
 from deltic.engine.local.operators.query import Environment
@@ -16,7 +18,14 @@ from deltic.engine.local.storage.codec import decode
 from deltic.engine.local.storage.layout import Column, Raw, placed
 from deltic.engine.local.storage.run import Words
 from deltic.engine.local.storage.state import State
+from deltic.errors import CountOverflowError
 from deltic.program.operators.aggregate import Grouped
+from deltic.values.types import Type
+
+# Fewer rows than these have sums that fit into their slots.
+_MANY = 1 << 31
+# Farther apart than rounding makes them, nearer than two numbers that are the same modulo 2^64.
+_APART = float(1 << 62)
 
 
 class GroupTotals:
@@ -27,8 +36,32 @@ class GroupTotals:
         self.interner, self.faults = environment.interner, environment.faults
         self.slots = Slots(grouping.calls, source.relation.schema, self.interner)
 
-    def add_linear(self, rows: GroupedRows, change: Totals) -> None:
-        """Enter what changed rows add to the slots that add up."""
+    def add_linear(self, rows: GroupedRows, old: Totals, change: Totals) -> None:
+        """Enter what changed rows add to the slots that add up, to their numbers first.
+
+        Raises CountOverflowError for groups of so many rows that a sum does not fit into 64 bits.
+        """
+        self._enter(rows, change)
+        if max(old[:, ROWS].max(initial=0), rows.weights.max(initial=0), -rows.weights.min(initial=0)) >= _MANY:
+            self._check(rows, old, change)
+
+    def _check(self, rows: GroupedRows, old: Totals, change: Totals) -> None:
+        """Raise CountOverflowError where the new totals are not about what they are in floats."""
+        about = np.zeros(change.shape)
+        self._enter(replace(rows, weights=rows.weights.astype(np.float64)), about)
+        apart = abs(about + old - (old + change).astype(np.float64)) > _APART
+        if apart[:, self._adding].any():
+            raise CountOverflowError
+
+    @cached_property
+    def _adding(self) -> list[int]:
+        """The slots that add up."""
+        sums = (range(slot, slot + linear.width) for (_, linear), slot in self.slots.linear.items())
+        return [ROWS, *self.slots.counts.values(), *chain.from_iterable(sums)]
+
+    def _enter(self, rows: GroupedRows, change: np.ndarray[Any, Any]) -> None:
+        """Enter them, whatever comes of it: modulo 2^64, or as floats."""
+        change[rows.groups, ROWS] = rows.sum(rows.weights)
         for columns, slot in self.slots.counts.items():
             there = self.defined(columns, rows)
             change[there.groups, slot] = there.sum(there.weights)

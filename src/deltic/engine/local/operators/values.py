@@ -16,8 +16,6 @@ import pyarrow as pa
 from deltic.circuit.accumulators import ACCUMULATORS
 from deltic.circuit.accumulators.own import Own
 from deltic.circuit.accumulators.percentile import Ranked
-from deltic.circuit.types import Kind
-from deltic.circuit.values import from_arrow
 from deltic.engine.local.accumulators.slots import Columns, Slots, Totals
 from deltic.engine.local.kernels.groups import group_ranges
 from deltic.engine.local.kernels.settle import crossings
@@ -35,6 +33,8 @@ from deltic.engine.local.storage.run import Run, Words, add_runs, consolidate, m
 from deltic.engine.local.storage.single import writer
 from deltic.engine.local.storage.state import State
 from deltic.program.operators.aggregate import Call
+from deltic.values import from_arrow
+from deltic.values.types import Kind
 
 # Types whose values may need all offsets of 64 bits, those of a nullable domain and one more.
 OF_64_BITS = (Kind.INT64, Kind.UINT64, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ, Kind.DAY_TIME_INTERVAL)
@@ -72,6 +72,8 @@ class Values:
         store.runs = add_runs(store.runs, Run(words[:, moved], weights=plain(sums[moved])))
         count = np.add.reduceat(crossings(before, sums), starts)
         change[rows.groups, self.slots.present] = count
+        if not (self.slots.extremes or self.slots.ranks or self.slots.wholes):
+            return
         past, new = old[rows.groups], change[rows.groups]
         changed = Changed(words, values, starts, before + sums > 0)
         self._extremes(changed, past, new, count)

@@ -1,32 +1,40 @@
-"""Operations that look at NULLs themselves, on results of their operands: Kleene's logic, CASE, COALESCE."""
+"""Operations that look at NULLs themselves: Kleene's logic, CASE, COALESCE.
+
+An operand that may be an error is computed of the rows that need it alone.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial, reduce
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 from sqlglot import exp
 
-from deltic.circuit.expressions import operands_of, type_of
-from deltic.engine.local.operators.numbers import Result
-from deltic.engine.local.operators.results import any_null, or_else, where_defined
+from deltic.engine.local.operators import numbers
+from deltic.engine.local.operators.numbers import Array, Result
+from deltic.engine.local.operators.results import any_null, overwritten, where_defined
 from deltic.engine.local.operators.strict import compared
 
 if TYPE_CHECKING:
-    from deltic.engine.local.operators.scalar import Columns
+    from deltic.engine.local.operators.scalar import Columns, Node
 
 
-def _is_null(expression: exp.Expression, results: list[Result], columns: Columns) -> Result:
-    nulls = results[0][1] if results else np.ones(columns.count, bool)
+def _is_null(node: Node, columns: Columns) -> Result:
+    nulls = columns.evaluate(node.operands[0])[1] if node.operands else np.ones(columns.count, bool)
     return (np.zeros(columns.count, bool) if nulls is None else nulls), None
 
 
-def logic(expression: exp.Expression, results: list[Result], columns: Columns) -> Result:
+def _logic(node: Node, columns: Columns) -> Result:
     """Kleene's AND and OR: False and True decide them whatever the other side is."""
-    decisive = isinstance(expression, exp.Or)
-    (a, a_null), (b, b_null) = results
+    decisive, (first, second) = node.kind is exp.Or, node.operands
+    a, a_null = columns.evaluate(first)
+    if columns.node(second).is_checked:
+        is_open = a != decisive if a_null is None else (a != decisive) | a_null
+        b, b_null = _replaced(is_open, second, columns, (np.full(columns.count, decisive), np.zeros(len(a), bool)))
+    else:
+        b, b_null = columns.evaluate(second)
     if a_null is None and b_null is None:
         return (a | b if decisive else a & b), None
     a_null = np.zeros(len(a), bool) if a_null is None else a_null
@@ -35,41 +43,61 @@ def logic(expression: exp.Expression, results: list[Result], columns: Columns) -
     return (decided if decisive else ~decided), (a_null | b_null) & ~decided
 
 
-def _same(expression: exp.Expression, results: list[Result], columns: Columns) -> Result:
+def _same(node: Node, columns: Columns) -> Result:
     """Null-safe equality, or its opposite."""
-    types = [type_of(operand, columns.types) for operand in operands_of(expression)]
-    nulls = [np.zeros(columns.count, bool) if n is None else n for _, n in results]
-    arrays = [array for array, _ in results]
-    compare = partial(compared, exp.EQ, types, interner=columns.interner)
-    equal, _ = where_defined(any_null(*nulls), arrays, lambda a, b: (compare([a, b]), None))
+    (a, a_null), (b, b_null) = (columns.evaluate(operand) for operand in node.operands)
+    nulls = [np.zeros(columns.count, bool) if n is None else n for n in (a_null, b_null)]
+    compare = partial(compared, exp.EQ, node.types, interner=columns.interner)
+    equal, _ = where_defined(any_null(*nulls), [a, b], lambda a, b: (compare([a, b]), None))
     same = np.where(nulls[0] | nulls[1], nulls[0] & nulls[1], equal)
-    return (same if isinstance(expression, exp.NullSafeEQ) else ~same), None
+    return (same if node.kind is exp.NullSafeEQ else ~same), None
 
 
-def _coalesce(expression: exp.Expression, results: list[Result], columns: Columns) -> Result:
-    return reduce(or_else, results)
+def _coalesce(node: Node, columns: Columns) -> Result:
+    first, *others = node.operands
+    found = columns.evaluate(first)
+    for other in others:
+        if found[1] is None or not found[1].any():
+            return found
+        found = _replaced(found[1], other, columns, found)
+    return found
 
 
-def _case(expression: exp.Expression, results: list[Result], columns: Columns) -> Result:
+def _case(node: Node, columns: Columns) -> Result:
     """The value of the first branch whose condition is true, neither false nor NULL."""
-    branches = 2 * len(expression.args["ifs"])
-    dtype = results[1][0].dtype
-    found: Result = results[branches] if len(results) > branches else (np.zeros(columns.count, dtype), None)
-    values = found[0]
-    nulls = np.full(columns.count, len(results) == branches) if found[1] is None else found[1]
-    for (condition, unknown), (value, null) in reversed(
-        [*zip(results[:branches:2], results[1:branches:2], strict=True)]
-    ):
-        chosen = condition if unknown is None else condition & ~unknown
-        values = np.where(chosen, value, values)
-        nulls = np.where(chosen, False if null is None else null, nulls)
-    return values, nulls
+    branches = 2 * len(node.expression.args["ifs"])
+    found: Result = np.zeros(columns.count, numbers.dtype_of(node.result)), np.ones(columns.count, bool)
+    left = np.ones(columns.count, bool)
+    for condition, value in zip(node.operands[:branches:2], node.operands[1:branches:2], strict=True):
+        chosen = _holding(condition, columns, left)
+        found = _replaced(chosen, value, columns, found)
+        left &= ~chosen
+    return _replaced(left, node.operands[-1], columns, found) if len(node.operands) > branches else found
 
 
-WITH_NULLS: dict[type[exp.Expression], Callable[[exp.Expression, list[Result], Columns], Result]] = {
+def _holding(condition: exp.Expression, columns: Columns, left: Array) -> Array:
+    """Where a condition is true, of the rows that are left: bool[n]."""
+    if columns.node(condition).is_checked:
+        holds, unknown = _replaced(left, condition, columns, (np.zeros_like(left), np.zeros_like(left)))
+    else:
+        holds, unknown = columns.evaluate(condition)
+    return left & holds if unknown is None else left & holds & ~unknown
+
+
+def _replaced(mask: Array, expression: exp.Expression, columns: Columns, found: Result) -> Result:
+    """A result with the values of an expression where the mask is."""
+    values, nulls = found
+    assert nulls is not None
+    if columns.node(expression).is_checked:
+        return overwritten(mask, columns.where(mask).evaluate(expression), values.copy(), nulls.copy())
+    others, absent = columns.evaluate(expression)
+    return np.where(mask, others, values), np.where(mask, False if absent is None else absent, nulls)
+
+
+WITH_NULLS: dict[type[exp.Expression], Callable[[Node, Columns], Result]] = {
     exp.Is: _is_null,
-    exp.And: logic,
-    exp.Or: logic,
+    exp.And: _logic,
+    exp.Or: _logic,
     exp.NullSafeEQ: _same,
     exp.NullSafeNEQ: _same,
     exp.Coalesce: _coalesce,

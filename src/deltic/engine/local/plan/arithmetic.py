@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from sqlglot import exp
 
 from deltic.circuit.expressions import infer, is_literal, operands_of, type_of
-from deltic.circuit.types import Type, ValueType
 from deltic.engine.local.kernels import arithmetic as kernel
+from deltic.values.types import Type, ValueType
 
 # A value: a slot, -1 for none, and what is added to it.
 Operand = tuple[int, int]

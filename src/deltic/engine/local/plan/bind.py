@@ -10,7 +10,6 @@ from typing import Any
 from sqlglot import exp
 
 from deltic.circuit.expressions import is_literal, type_of
-from deltic.circuit.types import Type, ValueType
 from deltic.engine.local.kernels import arithmetic
 from deltic.engine.local.kernels import join as kernel
 from deltic.engine.local.kernels.query import COLUMNS, LETS, SLOTS, STATE, VISITED, pack, view
@@ -21,6 +20,7 @@ from deltic.engine.local.plan.questions import Memo, Question, arguments_of
 from deltic.engine.local.storage.interner import Interner, is_interned
 from deltic.engine.local.storage.layout import Domain, DomainOverflow, Layout, Place, Values
 from deltic.program.queries import Term, variable_of, variables_of
+from deltic.values.types import Type, ValueType
 
 _LOWEST, _HIGHEST = -(1 << 63), (1 << 63) - 1
 # The domain of what is computed to be compared.

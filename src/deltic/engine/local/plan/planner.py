@@ -21,7 +21,7 @@ from sqlglot import exp
 from deltic.calculus.planning.selectivity import selectivity
 from deltic.circuit.expressions import COMPARISONS, columns_of, infer, is_checked, is_literal, is_not_null
 from deltic.circuit.isolating import solve
-from deltic.circuit.types import ValueType
+from deltic.depth import deep
 from deltic.engine.local.plan.arithmetic import is_arithmetic
 from deltic.engine.local.plan.plan import (
     Absent,
@@ -41,6 +41,7 @@ from deltic.engine.local.plan.plan import (
 )
 from deltic.engine.local.storage.interner import is_wide
 from deltic.program.queries import Atom, Body, Query, Rule, Term, When, as_expression, variable_name, variables_of
+from deltic.values.types import ValueType
 
 
 @lru_cache(maxsize=1 << 14)
@@ -60,6 +61,7 @@ def by_form(condition: exp.Expression) -> float:
     return selectivity(condition, {})
 
 
+@deep
 def plan(query: Query, asks: bool = False, part: Part = by_form) -> Plan:
     """The plan of a query: in segments, or in one search that `asks` for what it cannot compute."""
     return Planner(query, asks, part).run()

@@ -9,11 +9,11 @@ import numpy as np
 from sqlglot import exp
 
 from deltic.circuit.expressions import column, is_literal, operands_of
-from deltic.circuit.types import Type, ValueType
 from deltic.engine.local.kernels import memo as kernel
 from deltic.engine.local.kernels.types import Ints, Table
 from deltic.engine.local.plan.arithmetic import is_arithmetic
 from deltic.engine.local.storage.layout import Domain, Raw
+from deltic.values.types import Type, ValueType
 
 _FIRST, _MOST = 1 << 8, 1 << 16
 

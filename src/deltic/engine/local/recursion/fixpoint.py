@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from deltic.circuit.iterations import circle_error, limit_error
+from deltic.circuit.iterations import Deadline, circle_error, limit_error
 from deltic.engine.local.kernels.settle import NEVER, known, settle, upcoming
 from deltic.engine.local.operators.query import Environment, Evaluation
 from deltic.engine.local.operators.search import Derived, Past
@@ -38,10 +38,11 @@ from deltic.engine.local.storage.batch import Batch
 from deltic.engine.local.storage.kinds import Kind
 from deltic.engine.local.storage.run import Run, Weights, Words, add_runs, consolidate, merge_runs, narrow, plain
 from deltic.engine.local.storage.state import Snapshot, State
+from deltic.errors import CountOverflowError
 
 Values = np.ndarray[Any, np.dtype[Any]]
-# The iterations after which a recursion of bags that grows deeper is searched for circles, and the greatest weight.
-_DEEP, _MOST = 64, 1 << 40
+# The iterations after which a recursion of bags that grows deeper is searched for circles.
+_DEEP = 64
 # Called again and again with the iteration that is reached, 0 while the changes below are pushed; may raise to end it.
 Check = Callable[[int], None]
 
@@ -162,6 +163,7 @@ class _Epoch:
         self.found: dict[str, tuple[Run, ...]] = dict.fromkeys(component.states, ())
         self.started = Snapshot.of(component.states.values()).runs()
         self.patience = 0
+        self.deadline = Deadline(self.environment.recursion_timeout)
         runs = [run for state in component.states.values() for run in state.contents.runs]
         self.horizon = max(_DEEP, 2 * max((run.max_time for run in runs), default=0))
 
@@ -175,7 +177,12 @@ class _Epoch:
                 self._run_compiled()
             if (now := self.first()) is not None:
                 self._check_end(now)
-                self.iterate(now)
+                try:
+                    self.iterate(now)
+                except CountOverflowError:
+                    if self._is_circle(now):
+                        raise circle_error(sorted(self.component.states)) from None
+                    raise
 
     def _is_compiled(self, now: int) -> bool:
         """Whether so little waits that compiled code should go on."""
@@ -203,6 +210,8 @@ class _Epoch:
         limit = self.environment.iteration_limit
         if now > limit + 1 and self.component.computing:
             raise limit_error(sorted(self.component.states), self.component.computing, limit)
+        if self.deadline.is_past(now) and self.component.computing:
+            raise limit_error(sorted(self.component.states), self.component.computing, now, self.deadline.timeout)
 
     def derive(
         self,
@@ -288,13 +297,14 @@ class _Epoch:
 
         That is so when a derivation is longer than there are rows: one comes twice in it.
         """
-        is_endless = np.abs(change).max(initial=0) > _MOST
         if now >= self.horizon and (change > 0).any():
             self.horizon = 2 * now
-            runs = [state.contents.runs for state in self.component.states.values() if state.contents.runs]
-            is_endless = is_endless or now - 1 > sum(len(present(of_one)[1]) for of_one in runs)
-        if is_endless:
-            raise circle_error(sorted(self.component.states))
+            if self._is_circle(now):
+                raise circle_error(sorted(self.component.states))
+
+    def _is_circle(self, now: int) -> bool:
+        runs = [state.contents.runs for state in self.component.states.values() if state.contents.runs]
+        return now - 1 > sum(len(present(of_one)[1]) for of_one in runs)
 
     def _settled(self, state: State, words: Words, change: Weights, now: int) -> Settled:
         """What becomes of the candidates of an iteration."""

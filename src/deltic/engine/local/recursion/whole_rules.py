@@ -9,9 +9,9 @@ from dataclasses import replace
 from sqlglot import exp
 
 from deltic.circuit.expressions import is_literal
-from deltic.circuit.types import ValueType
 from deltic.engine.local.storage.layout import Domain
 from deltic.program.queries import Atom, Query, Rule, Term, When
+from deltic.values.types import ValueType
 
 # The domain of each variable of a rule.
 Variables = dict[int, Domain]

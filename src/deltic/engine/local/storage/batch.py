@@ -47,8 +47,13 @@ class Batch:
         self._keep(Run(words, weights=plain(weights)))
 
     def _keep(self, run: Run) -> None:
-        """Runs of similar size are added up at once: what is in both needs its memory but once."""
-        self._large = list(add_runs(tuple(self._large), run))
+        """Runs of similar size are added up at once: what is in both needs its memory but once.
+
+        Merging does not see what overflows: heavy runs are for `consolidate`.
+        """
+        runs = add_runs(tuple(self._large), run)
+        self._large = [run for run in runs if not run.is_heavy]
+        self._small += [(run.words, run.weights) for run in runs if run.is_heavy]
 
     def parts(self) -> Iterator[tuple[Words, Weights]]:
         """All that was added and not yet summed up, with weights (empty: all one)."""
@@ -63,6 +68,8 @@ class Batch:
             runs.append(Run(words, weights=weights))
         if not runs:
             return None
+        if any(run.is_heavy for run in runs):
+            return consolidate(*_concatenate([(run.words, run.all_weights()) for run in runs]))
         while len(runs) > 1:
             runs.sort(key=len, reverse=True)
             runs.append(merge_runs(runs.pop(), runs.pop()))

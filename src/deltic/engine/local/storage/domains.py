@@ -8,11 +8,11 @@ from typing import Any
 
 from sqlglot import exp
 
-from deltic.circuit.types import Type, ValueType
 from deltic.engine.local.storage.interner import Interner, is_interned
 from deltic.engine.local.storage.layout import Domain
 from deltic.program.program import Program
 from deltic.program.queries import Atom, Rule, Term, When
+from deltic.values.types import Type, ValueType
 
 # What stands for a column, (relation, index), or a variable, (rule, variable).
 Item = tuple[Any, int]

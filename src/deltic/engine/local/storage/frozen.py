@@ -12,13 +12,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from deltic.circuit.types import Schema, Type
 from deltic.engine.between import Between
 from deltic.engine.local.storage.arrangement import Sorted, parts, present
 from deltic.engine.local.storage.codec import decode_rows, encode_known, encode_scalar
 from deltic.engine.local.storage.interner import Interner, is_labelled
 from deltic.engine.local.storage.layout import GREATEST, LEAST, Column, Layout
 from deltic.engine.local.storage.run import Run, Weights, Words
+from deltic.values.types import Schema, Type
 
 
 @dataclass(frozen=True)

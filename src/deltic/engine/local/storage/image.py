@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple
 
 from deltic.circuit.reading.parser import parse_value_type
-from deltic.circuit.types import Type
 from deltic.engine.image import Growing, Image, Json, Kept, Piece, Saved
 from deltic.engine.local.storage.arrangement import Arrangement
 from deltic.engine.local.storage.domains import Domains
@@ -24,6 +23,7 @@ from deltic.engine.local.storage.state import Name, State
 from deltic.engine.local.storage.store import Store
 from deltic.engine.local.storage.value_order import Labels
 from deltic.program.program import Program, Relation
+from deltic.values.types import Type
 
 # What is written of a domain beside its type.
 _FIELDS = ("base", "bits", "empty", "growth", "numbering", "nullable", "is_turned")
@@ -143,6 +143,7 @@ def _piece(run: Run, name: Name) -> Piece:
         "net": run.net,
         "bytes": run.nbytes,
         "max_time": run.max_time,
+        **({"heavy": True} if run.is_heavy else {}),
     }
     return Piece(about, run, run.arrays)
 

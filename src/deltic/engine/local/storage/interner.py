@@ -9,6 +9,7 @@ import math
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
+from itertools import repeat
 from typing import Any
 from uuid import uuid4
 
@@ -17,11 +18,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltic.circuit.types import Kind, Type
 from deltic.engine.image import Growing, Kept
 from deltic.engine.local.storage.layout import Values
 from deltic.engine.local.storage.value_order import LARGE, DecimalOrder, ValueOrder
 from deltic.engine.local.storage.words import of_words, words_of
+from deltic.values.types import Kind, Type
 
 UNKNOWN = -(1 << 63)
 """What stands for a value that has no id, where one is looked for."""
@@ -292,15 +293,16 @@ class _Numbering(dict[Any, int]):
 
     def numbers(self, keys: Sequence[Any]) -> Values:
         """The numbers of different keys that stand for themselves."""
-        if new := [key for key in keys if key not in self]:
-            first = len(self.named)
-            self.named += new
-            self.update(zip(new, range(first, len(self.named)), strict=True))
-        return np.fromiter(map(self.__getitem__, keys), np.int64, len(keys))
+        found, first = self.known(keys), len(self.named)
+        places = np.flatnonzero(found == UNKNOWN)
+        self.named += (new := [keys[place] for place in places.tolist()])
+        self.update(zip(new, range(first, len(self.named)), strict=True))
+        found[places] = np.arange(first, len(self.named))
+        return found
 
     def known(self, keys: Sequence[Any]) -> Values:
         """The numbers of keys, UNKNOWN for those that have none."""
-        return np.fromiter((self.get(key, UNKNOWN) for key in keys), np.int64, len(keys))
+        return np.fromiter(map(self.get, keys, repeat(UNKNOWN)), np.int64, len(keys))
 
     def number(self, key: Any, value: Any) -> int:
         """The number of a key that stands for `value`."""
@@ -360,7 +362,7 @@ def _key(value: Any, type_: Type) -> Any:
         case Kind.STRUCT:
             return tuple(_key(value[c.name], c.type) for c in type_.fields)
         case Kind.MAP:
-            return frozenset((_key(k, type_.key), _key(v, type_.value.type)) for k, v in value)
+            return tuple((_key(k, type_.key), _key(v, type_.value.type)) for k, v in value)
         case Kind.FLOAT32 | Kind.FLOAT64:
             return "NaN" if math.isnan(value) else value
         case _:
@@ -379,6 +381,6 @@ def _sort_key(value: Any, type_: Type) -> Any:
         case Kind.FLOAT32 | Kind.FLOAT64:
             return (1, math.isnan(value), 0.0 if math.isnan(value) else value)
         case Kind.MAP:
-            return (1, *sorted((_sort_key(k, type_.key), _sort_key(v, type_.value.type)) for k, v in value))
+            return (1, *((_sort_key(k, type_.key), _sort_key(v, type_.value.type)) for k, v in value))
         case _:
             return (1, value)

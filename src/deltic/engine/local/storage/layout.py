@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from deltic.circuit.types import Type
 from deltic.engine.local.storage.run import Words
+from deltic.values.types import Type
 
 Values = npt.NDArray[np.int64]
 Raw = npt.NDArray[np.uint64]

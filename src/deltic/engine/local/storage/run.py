@@ -16,8 +16,10 @@ from deltic.engine.local.kernels import merge as kernels
 from deltic.engine.local.kernels.memory import address_of
 from deltic.engine.local.kernels.narrow import TIME_CODES, WEIGHT_CODES
 from deltic.engine.local.kernels.search import describe
+from deltic.engine.local.kernels.weights import OVERFLOWED
 from deltic.engine.local.parallel import run_all, threads
 from deltic.engine.local.storage import spilling as space
+from deltic.errors import CountOverflowError
 
 # Held by the thread that reads what was written: several may look into one run, and a descriptor has addresses.
 _reading = threading.RLock()
@@ -39,10 +41,14 @@ _SHARED = 1 << 20
 _MANY = 1 << 12
 # Rows that tell at once of most batches that they are not in order.
 _FEW = 64
+# The sum of as many lesser weights as there are ever runs fits into 64 bits.
+_HEAVY = 1 << 56
 # Rows from one fence to the next: of each such part of a run that was written the first word is beside it.
 _FENCE = 1 << 13
 # So many parts a run has at least that is read in parts.
 _FAR = 4
+# The bytes of a weight that any may have.
+_WIDEST = 8
 # What a narrow array may hold, the narrowest first.
 _NARROW = tuple((np.dtype(t), np.iinfo(t).min, np.iinfo(t).max) for t in (np.int8, np.int16, np.int32))
 
@@ -51,11 +57,12 @@ class Run:
     """Rows in ascending order of (row, time), no key twice, no weight zero; never changed once made.
 
     `words` uint64[W, n], contiguous; `times` int[n], empty when the rows carry none; `weights` int[n],
-    empty when all are one; both of any width. `max_time` is the greatest time, 0 without times; `descriptor` is what
-    kernels take, see `kernels.search`.
+    empty when all are one; both of any width. `max_time` is the greatest time, 0 without times; it `is_heavy` where
+    sums of its weights with those of other runs may not fit into 64 bits; `descriptor` is what kernels take, see
+    `kernels.search`.
     """
 
-    __slots__ = ("descriptor", "kept", "max_time", "times", "weights", "words")
+    __slots__ = ("descriptor", "is_heavy", "kept", "max_time", "times", "weights", "words")
 
     is_far = False
     """Whether it stands elsewhere, so that parts of it take less time to have than all."""
@@ -69,9 +76,11 @@ class Run:
             self.times, self.weights = times.astype(np.int32, copy=False), weights.astype(np.int64, copy=False)
             described = describe(self.words, self.times, self.weights)
             self.descriptor, self.max_time = described[:4], int(described[4])
+            self.is_heavy = int(described[5]) >= _HEAVY
         else:
             self.times, self.weights = narrow(times), narrow(weights)
             self.max_time = int(self.times.max(initial=0))
+            self.is_heavy = _are_heavy(self.weights)
             self.descriptor = describe_output(self.words, self.times, self.weights)
 
     def __len__(self) -> int:
@@ -93,6 +102,8 @@ class Run:
     @property
     def net(self) -> int:
         """The sum of the weights."""
+        if self.is_heavy:
+            return sum(self.weights.tolist())
         return int(self.weights.sum()) if self.weights.size else len(self)
 
     def arrays(self) -> Arrays:
@@ -114,6 +125,7 @@ class KeptRun(Run):
     def __init__(self, source: Kept, is_bare: bool = False) -> None:
         self.source, self.is_bare, self._is_read = source, is_bare, False
         self.kept, self.max_time = source, int(source.about["max_time"])
+        self.is_heavy = not is_bare and "heavy" in source.about
 
     def __getattr__(self, name: str) -> Any:
         if name not in ("descriptor", "times", "weights", "words"):
@@ -169,6 +181,10 @@ def near(runs: Sequence[Run], low: Words1, high: Words1) -> tuple[Run, ...]:
     What is not read is elsewhere; runs that are here stay as they are.
     """
     return tuple(run.near(low, high) if isinstance(run, KeptRun) and run.is_far else run for run in runs)
+
+
+def _are_heavy(weights: Weights) -> bool:
+    return weights.itemsize == _WIDEST and weights.size > 0 and bool(max(weights.max(), -weights.min()) >= _HEAVY)
 
 
 def narrow(values: Integers) -> Integers:
@@ -268,12 +284,20 @@ def consolidate(words: Words, weights: Weights = NO_WEIGHTS, keep_zeros: bool = 
     if words.shape[1] >= _MANY and _ascend(words[0, :_FEW]) and _ascend(words[0]):
         all_weights = weights.astype(np.int64) if weights.size else np.ones(words.shape[1], np.int64)
         there = slice(None) if keep_zeros or all_weights.all() else all_weights != 0
-        return words[:, there].copy(), all_weights[there]
+        return words[:, there].copy(), counted(all_weights[there])
     if len(words) == 1 and (weights == 1).all():
         rows, sums = count_in_place(words.copy())
         return (rows, sums) if rows.shape == words.shape else (rows.copy(), sums.copy())
     out, sums, n = kernels.sum_ordered(words, weights.astype(np.int64, copy=False), sort_order(words), keep_zeros)
+    counted(sums[:n])
     return (out, sums) if n == sums.size else (out[:, :n].copy(), sums[:n].copy())
+
+
+def counted(sums: Weights) -> Weights:
+    """These sums of weights; raises CountOverflowError where one did not fit."""
+    if sums.itemsize == _WIDEST and sums.min(initial=0) == OVERFLOWED:
+        raise CountOverflowError
+    return sums
 
 
 def _ascend(values: Words1) -> bool:

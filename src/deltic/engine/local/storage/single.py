@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from deltic.circuit.types import Kind, Type
-from deltic.circuit.values import from_arrow, to_python
 from deltic.engine.local.storage.codec import decode, encode_scalar
 from deltic.engine.local.storage.interner import Interner
+from deltic.values import from_arrow, to_python
+from deltic.values.types import Kind, Type
 
 _TOP = 1 << 63
 _DOUBLE, _LONG = struct.Struct("<d"), struct.Struct("<q")

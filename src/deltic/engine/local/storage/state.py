@@ -12,11 +12,12 @@ import numpy as np
 
 from deltic.engine.local.kernels.settle import crossings
 from deltic.engine.local.parallel import run_all
-from deltic.engine.local.storage.arrangement import Arrangement
+from deltic.engine.local.storage.arrangement import Arrangement, present
 from deltic.engine.local.storage.frozen import Frozen
 from deltic.engine.local.storage.kinds import Kind
 from deltic.engine.local.storage.layout import Domain, Layout
 from deltic.engine.local.storage.run import Run, Weights, Words, add_runs, merge_runs, plain
+from deltic.errors import CountOverflowError
 from deltic.program.program import Relation
 
 # Rows of a change from which on its orders are made by several threads.
@@ -274,7 +275,8 @@ class State:
         return bool(stale)
 
     def append(self, run: Run) -> None:
-        """Add a change of the contents to every store; `compact` ends it."""
+        """Add a change of the contents to every store; `compact` ends it. Raises CountOverflowError."""
+        self._check_counts(self.contents, run)
         self._appended = run
         others = [store for order, store in self.by_order.items() if store.is_built and order != self.canonical]
         tasks = [partial(store.arrange, self.layout, run) for store in others]
@@ -308,9 +310,20 @@ class State:
         )
 
     def count(self, run: Run) -> None:
-        """Add a change of the derivation counts."""
+        """Add a change of the derivation counts. Raises CountOverflowError."""
         assert self.counts is not None
+        self._check_counts(self.counts, run)
         self.counts.add(run)
+
+    def _check_counts(self, arrangement: Arrangement, change: Run) -> None:
+        """Raises CountOverflowError where a row is there more often than 64 bits can count after a change."""
+        if not (change.is_heavy or any(run.is_heavy for run in arrangement.runs)) or not len(change):
+            return
+        words, weights = present([change])
+        before, added = arrangement.weights_of(words), weights.astype(np.int64)
+        after = before + added
+        if (((before ^ after) & (added ^ after)) < 0).any():
+            raise CountOverflowError(relations=(self.relation.name,))
 
     def trust(self, words: Words, change: Weights) -> Weights:
         """What changes of a table's rows mean for its rows when nobody checks them.

@@ -18,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from deltic.circuit.types import Type
 from deltic.engine.image import Growing, Kept
 from deltic.engine.local.storage.layout import Domain, DomainOverflow, Place, Raw, Values
+from deltic.values.types import Type
 
 if TYPE_CHECKING:
     from deltic.engine.local.storage.interner import Dictionary

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from deltic.circuit.types import Type
 from deltic.engine.local.storage.layout import Values
+from deltic.values.types import Type
 
 
 def words_of(column: pa.Array) -> tuple[Values, Values]:

@@ -9,7 +9,6 @@ from functools import partial, reduce
 from sqlglot import exp
 
 from deltic.circuit.expressions import Mapped, bound, higher_order
-from deltic.circuit.types import Kind, Type
 from deltic.sql.scalars import operators
 from deltic.sql.scalars.coercion import VOID, coerced, open_type, type_in_common
 from deltic.sql.scalars.folding import folded
@@ -17,6 +16,7 @@ from deltic.sql.scalars.functions.rules import apply, attempt, literal_of, must,
 from deltic.sql.scalars.functions.texts import pattern_of
 from deltic.sql.scalars.operators import Mismatch, case
 from deltic.sql.scalars.typed import NULL, Typed, constant, of_node
+from deltic.values.types import Kind, Type
 
 TEXT, INT, BOOL = Type.STRING, Type.INT32, Type.BOOLEAN
 
@@ -94,7 +94,15 @@ rule("array_append")(lambda values, value: _longer("array_append", values, value
 rule("array_prepend")(lambda values, value: _longer("array_prepend", values, value))
 
 
-@rule("size", "cardinality", "array_size")
+@rule("array_size")
+def array_size(values: Typed) -> Typed:
+    """How many elements there are."""
+    if not values.is_null:
+        _array(values)
+    return size(values)
+
+
+@rule("size", "cardinality")
 def size(value: Typed) -> Typed:
     """How many elements or entries there are."""
     if value.is_null:
@@ -124,6 +132,14 @@ def item(values: Typed, index: Typed) -> Typed:
     return _there("get", inside, values, place)
 
 
+@rule("elt")
+def elt(number: Typed, *texts: Typed) -> Typed:
+    """One of the texts, or of the bytes, by its number; it must be there."""
+    are_bytes = all(text.type.type is Type.BINARY for text in texts)
+    values = array(*(to(text, Type.BINARY if are_bytes else TEXT) for text in texts))
+    return item(values, operators.arithmetic(exp.Sub, to(number, INT), constant(1, INT)))
+
+
 @rule("element_at")
 def element_at(values: Typed, index: Typed) -> Typed:
     """The element at a place from 1 on, or from −1 at the end on, which must be there; or the value of a key."""
@@ -146,7 +162,9 @@ def try_element_at(values: Typed, index: Typed) -> Typed:
     if values.type.type.kind is Kind.MAP:
         return _value_at(values, index)
     _array(values)
-    return attempt("at", values, to(index, INT))
+    place = to(index, INT)
+    is_place = operators.comparison(exp.NEQ, place, constant(0, INT))
+    return folded(case([(is_place, attempt("at", values, place))], must("at", values, place)))
 
 
 def _there(name: str, inside: Typed, values: Typed, place: Typed) -> Typed:
@@ -199,9 +217,11 @@ def flatten(values: Typed) -> Typed:
 @rule("array_repeat")
 def array_repeat(value: Typed, count: Typed) -> Typed:
     """The value so many times."""
-    if value.is_null:
-        raise Mismatch("NULL has no type; cast it to one")
-    return attempt("array_repeat", value, to(count, INT))
+    own, times = coerced(value, BOOL) if value.is_null else value, to(count, INT)
+    made = apply("array_repeat", own, times)
+    if not times.type.nullable:
+        return made
+    return case([(operators.logic(exp.Not, [_is_null(times)]), made)], None)
 
 
 @rule("sequence")
@@ -287,13 +307,15 @@ def map_(*parts: Typed) -> Typed:
     """The map of keys and values, which stand in turn."""
     if len(parts) % 2:
         raise Mismatch("map takes keys and values in turn")
-    return apply("map_from_arrays", array(*parts[::2]), array(*parts[1::2]))
+    return map_from_arrays(array(*parts[::2]), array(*parts[1::2]))
 
 
 @rule("map_from_arrays")
 def map_from_arrays(keys: Typed, values: Typed) -> Typed:
     """The map of keys and their values."""
-    _array(keys), _array(values)
+    if not _array(keys).is_ordered:
+        raise Mismatch("the keys of a map have no maps in them")
+    _array(values)
     return apply("map_from_arrays", keys, values)
 
 
@@ -310,6 +332,8 @@ for _name in ("map_keys", "map_values", "map_entries"):
 @rule("map_concat")
 def map_concat(*maps: Typed) -> Typed:
     """The entries of all maps; no key twice."""
+    if not maps:
+        return coerced(map_(), Type.map(TEXT, TEXT.or_null))
     for value in maps:
         _map(value)
     type_ = same_type(maps)

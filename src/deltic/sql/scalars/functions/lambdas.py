@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from deltic.circuit.expressions import Fold, HigherOrder, Mapped, bound, higher_order
-from deltic.circuit.types import Kind, Type
 from deltic.sql.scalars import conditions, operators
 from deltic.sql.scalars.coercion import coerced
 from deltic.sql.scalars.functions.rules import RULES, Rule, apply, attempt, rule
 from deltic.sql.scalars.operators import Mismatch, case
 from deltic.sql.scalars.typed import Typed, constant, of_node
 from deltic.sql.types import written
+from deltic.values.types import Kind, Type
 
 TAKERS: set[str] = set()
 """The functions that take functions."""
@@ -187,5 +187,7 @@ def transform_keys(value: Typed, function: Lambda | Typed) -> Typed:
 def map_zip_with(first: Typed, second: Typed, function: Lambda | Typed) -> Typed:
     """The keys of two maps with what the function makes of each and its two values, NULL where one has none."""
     keys = RULES["array_union"](_entries(first)[0], _entries(second)[0])
-    values = [attempt("values_at", value, keys) for value in (first, second)]
+    key = keys.type.type.element.type
+    maps = [coerced(value, Type.map(key, value.type.type.value)) for value in (first, second)]
+    values = [attempt("values_at", value, keys) for value in maps]
     return apply("map_from_arrays", keys, _function(function).over(keys, *values))

@@ -6,16 +6,13 @@ import inspect
 from collections.abc import Sequence
 from typing import Any
 
-from deltic.circuit.spark import FUNCTIONS
 from deltic.errors import count_of, did_you_mean
+from deltic.functions import names_in_sql
 from deltic.sql.scalars.functions import python
 from deltic.sql.scalars.functions.refused import OF_THE_CLOCK, REFUSED
 from deltic.sql.scalars.functions.rules import RULES, plain
 from deltic.sql.scalars.operators import Mismatch
 from deltic.sql.scalars.typed import Typed
-
-_INTERNAL = {"byte_length", "hex_text", "seconds", "interval_of_months", "interval_of_microseconds"}
-"""Functions that others are made of."""
 
 
 class Unknown(Exception):
@@ -38,8 +35,8 @@ def called(name: str, arguments: Sequence[Any]) -> Typed:
         except TypeError:
             raise Mismatch(f"{found} does not take {count_of(len(arguments), 'argument')}") from None
         return rule(*arguments)
-    if found in known():
-        return plain(found, arguments)
+    if (entry := names_in_sql().get(found)) is not None:
+        return plain(entry, arguments)
     if found in OF_THE_CLOCK and not arguments:
         raise Unknown(f"{found} cannot stand here", "compute it in SELECT or WHERE of a subquery")
     if found in REFUSED:
@@ -52,5 +49,4 @@ def called(name: str, arguments: Sequence[Any]) -> Typed:
 
 def known() -> list[str]:
     """The names of all functions."""
-    plain_ones = (name for name, function in FUNCTIONS.items() if function.takes and name not in _INTERNAL)
-    return sorted({*RULES, *plain_ones} - {"decode_bytes"})
+    return sorted({*RULES, *names_in_sql()} - {"decode_bytes", "array_concat"})

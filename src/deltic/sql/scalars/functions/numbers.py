@@ -7,29 +7,25 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP
 
 from sqlglot import exp
 
-from deltic.circuit.spark.number_formats import number_format
-from deltic.circuit.types import Kind, Type
+from deltic.functions.number_formats import number_format
 from deltic.sql.scalars import operators
 from deltic.sql.scalars.coercion import as_decimal, as_signed, bounded_decimal, coerced
 from deltic.sql.scalars.folding import folded
 from deltic.sql.scalars.functions.rules import apply, attempt, literal_of, plain, rule, to
 from deltic.sql.scalars.operators import Mismatch, case
 from deltic.sql.scalars.typed import Typed, applied, constant
+from deltic.values.types import Kind, Type
 
 DOUBLE, INT, LONG = Type.FLOAT64, Type.INT32, Type.INT64
 
-rule("pow")(lambda base, exponent: plain("power", [base, exponent]))
-rule("ceiling")(lambda *arguments: _toward("ceil", *arguments))
-rule("ceil")(lambda *arguments: _toward("ceil", *arguments))
-rule("floor")(lambda *arguments: _toward("floor", *arguments))
+rule("ceil", "ceiling")(lambda value, places=None: _toward("ceil", value, places))
+rule("floor")(lambda value, places=None: _toward("floor", value, places))
 rule("positive")(lambda value: applied(exp.Paren, _number(value)))
 rule("negative")(operators.negated)
 rule("mod")(lambda a, b: operators.arithmetic(exp.Mod, a, b))
 rule("div")(lambda a, b: operators.arithmetic(exp.IntDiv, a, b))
 rule("pi")(lambda: constant(math.pi, DOUBLE))
 rule("e")(lambda: constant(math.e, DOUBLE))
-rule("sign")(lambda value: plain("signum", [value]))
-rule("bit_get")(lambda value, place: plain("getbit", [value, place]))
 rule("shiftleft")(lambda value, count: operators.bitwise(exp.BitwiseLeftShift, value, count))
 rule("shiftright")(lambda value, count: operators.bitwise(exp.BitwiseRightShift, value, count))
 
@@ -57,7 +53,7 @@ def absolute(value: Typed) -> Typed:
     return case([(operators.comparison(exp.LT, number, zero), operators.negated(number))], number)
 
 
-def _toward(name: str, value: Typed, places: Typed | None = None) -> Typed:
+def _toward(name: str, value: Typed, places: Typed | None) -> Typed:
     """The next integer up or down: a BIGINT, or a decimal without digits behind the point."""
     number = _number(value)
     type_ = number.type.type
@@ -130,6 +126,14 @@ def _nearest(name: str, number: Typed, places: int) -> Typed:
 _WAYS = {"round": ROUND_HALF_UP, "bround": ROUND_HALF_EVEN, "ceil": ROUND_CEILING, "floor": ROUND_FLOOR}
 
 
+@rule("getbit", "bit_get")
+def getbit(value: Typed, place: Typed) -> Typed:
+    """The bit at a place of an integer, which must have so many."""
+    type_ = as_signed(value.type.type)
+    width = 8 * type_.arrow.byte_width if type_.is_integer and not value.is_null else 64
+    return apply("getbit", to(value, LONG), to(place, INT), constant(width - 1, INT))
+
+
 @rule("shiftrightunsigned")
 def shift_right_unsigned(value: Typed, places: Typed) -> Typed:
     """The bits of an INT or BIGINT moved to the right, with zeros behind them."""
@@ -142,7 +146,7 @@ def shift_right_unsigned(value: Typed, places: Typed) -> Typed:
 def conv(number: Typed, base: Typed, other: Typed) -> Typed:
     """A whole number, written in one base, as it is written in another; one of more than 64 bits is an error."""
     text, one, two = to(number, Type.STRING), to(base, INT), to(other, INT)
-    return folded(case([(apply("is_narrow", text, one), attempt("conv", text, one, two))], None))
+    return folded(case([(apply("is_narrow", text, one, two), attempt("conv", text, one, two))], None))
 
 
 @rule("format_number")

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from sqlglot import exp
+from sqlglot import exp, parse_one
 from sqlglot.errors import ParseError
 
-from deltic.circuit.expressions.casts import type_name
-from deltic.circuit.spark.records import schema_of
-from deltic.circuit.types import Kind, Type
 from deltic.errors import ProgramError
+from deltic.functions.records import schema_of
 from deltic.sql.scalars.functions.rules import attempt, literal_of, rule, to
 from deltic.sql.scalars.operators import Mismatch
 from deltic.sql.scalars.typed import Typed, constant
 from deltic.sql.text import SourceText
 from deltic.sql.types import type_of
+from deltic.values.types import Kind, Type
+from deltic.values.types.names import type_name
 
 TEXT = Type.STRING
 _ROOTS = (Kind.STRUCT, Kind.ARRAY, Kind.MAP)
@@ -63,7 +63,7 @@ def _schema(written: str) -> Type:
     """The type that a text names: columns with their types, or one type."""
     for text in (f"STRUCT<{written}>", written):
         try:
-            return type_of(exp.DataType.build(text, dialect="spark"), SourceText(text))
+            return type_of(parse_one(text, into=exp.DataType, dialect="spark"), SourceText(text))
         except (ParseError, ProgramError, ValueError):
             continue
     raise Mismatch(f"{written!r} is no schema; write 'a INT, b ARRAY<STRING>' or another type")

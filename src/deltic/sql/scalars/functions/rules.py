@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from deltic.circuit.expressions import is_literal
-from deltic.circuit.oracle.evaluate import evaluate
-from deltic.circuit.spark import FUNCTIONS, call
-from deltic.circuit.types import Type
+from deltic.circuit.expressions.meaning import evaluate
 from deltic.errors import count_of
+from deltic.functions import FUNCTIONS, call
 from deltic.sql.scalars.coercion import can_coerce, coerced, type_in_common
 from deltic.sql.scalars.folding import folded
 from deltic.sql.scalars.operators import Mismatch
 from deltic.sql.scalars.typed import Typed, constant, defined, of_node
 from deltic.sql.types import written
+from deltic.values.types import Type
 
 Rule = Callable[..., Typed]
 

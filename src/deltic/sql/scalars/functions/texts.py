@@ -7,29 +7,23 @@ from functools import partial
 
 from sqlglot import exp
 
-from deltic.circuit.spark.formats import HOLE
-from deltic.circuit.spark.json import steps_of
-from deltic.circuit.types import Kind, Type
+from deltic.circuit.expressions import is_literal
+from deltic.circuit.expressions.duckdb import takes_pattern
+from deltic.functions.formats import HOLE
+from deltic.functions.json import steps_of
 from deltic.sql.scalars import conditions, operators
 from deltic.sql.scalars.coercion import coerced
 from deltic.sql.scalars.folding import folded
 from deltic.sql.scalars.functions.rules import RULES, apply, attempt, literal_of, must, plain, rule, to
 from deltic.sql.scalars.operators import Mismatch, case
 from deltic.sql.scalars.typed import NULL, Typed, constant
+from deltic.values.types import Kind, Type
 
 TEXT, INT, LONG, BYTES = Type.STRING, Type.INT32, Type.INT64, Type.BINARY
 _TEXTS = Type.array(TEXT.or_null)
 _ELSEWHERE = re.compile(r"\(\?<?[=!]|\(\?>|\\[1-9kGZzRXhH]|[*+?}]\+|\(\?[a-z]*[xud]|&&|\\[Qp]|\[\[")
 """What Java's regular expressions have and RE2's do not, or see differently."""
-
-for _alias, _name in {
-    "ucase": "upper",
-    "lcase": "lower",
-    "substr": "substring",
-    "sha": "sha1",
-    "char": "chr",
-}.items():
-    rule(_alias)(lambda *arguments, name=_name: plain(name, arguments))
+_NAMED_GROUP = re.compile(r"\(\?<(?=[A-Za-z])")
 
 
 @rule("length", "char_length", "character_length", "len")
@@ -42,6 +36,18 @@ def length(value: Typed) -> Typed:
 def octet_length(value: Typed) -> Typed:
     """How many bytes there are."""
     return plain("byte_length" if value.type.type is BYTES else "octet_length", [value])
+
+
+@rule("bit_length")
+def bit_length(value: Typed) -> Typed:
+    """How many bits there are."""
+    return operators.arithmetic(exp.Mul, octet_length(value), constant(8, INT))
+
+
+@rule("substring", "substr")
+def substring(value: Typed, *places: Typed) -> Typed:
+    """Some letters or bytes from a place on, which counts from 1, or from the end if it is negative."""
+    return plain("substring_bytes" if value.type.type is BYTES else "substring", [value, *places])
 
 
 @rule("trim")
@@ -80,18 +86,23 @@ def concat_ws(separator: Typed, *parts: Typed) -> Typed:
 @rule("locate", "position")
 def locate(part: Typed, text: Typed, *start: Typed) -> Typed:
     """Where one text stands in another."""
-    return plain("locate", [part, text, *start]) if start else plain("instr", [text, part])
+    if not start:
+        return plain("instr", [text, part])
+    found = plain("locate", [part, text, *start])
+    return case([(conditions.is_null(start[0]), constant(0, INT))], found) if start[0].type.nullable else found
 
 
 def pattern_of(argument: Typed, name: str) -> Typed:
     """A regular expression that Java and DuckDB see alike."""
-    text = literal_of(argument, f"the pattern of {name}")
+    text = _NAMED_GROUP.sub("(?P<", literal_of(argument, f"the pattern of {name}"))
     if _ELSEWHERE.search(text):
         raise Mismatch("the pattern has look-around, back references or classes that DuckDB's engine RE2 does not have")
     try:
         re.compile(text)
     except re.error as error:
         raise Mismatch(f"the pattern is no regular expression: {error}") from None
+    if not takes_pattern(text):
+        raise Mismatch("the pattern is larger than DuckDB's engine RE2 takes; repeat less")
     return constant(text, TEXT)
 
 
@@ -131,10 +142,10 @@ def regexp_count(text: Typed, pattern: Typed) -> Typed:
 
 @rule("regexp_substr")
 def regexp_substr(text: Typed, pattern: Typed) -> Typed:
-    """What the pattern matches first; NULL where it does not."""
+    """What the pattern matches first; NULL where it does not, or matches the empty text."""
     known = pattern_of(pattern, "regexp_substr")
     found = apply("regexp_extract", to(text, TEXT), known, constant(0, INT))
-    return conditions.chosen([apply("rlike", to(text, TEXT), known)], [found], None)
+    return conditions.null_if(found, constant("", TEXT))
 
 
 @rule("regexp_instr")
@@ -153,13 +164,28 @@ def _none_of(text: Typed) -> Typed:
 
 
 @rule("regexp_replace")
-def regexp_replace(text: Typed, pattern: Typed, replacement: Typed) -> Typed:
-    """Every match replaced; $1 in the replacement is what the first group holds."""
+def regexp_replace(text: Typed, pattern: Typed, replacement: Typed, position: Typed | None = None) -> Typed:
+    """Every match, from a position on, replaced; $1 in the replacement is what the first group holds."""
+    if position is not None:
+        return _replaced_from(text, pattern, replacement, int(literal_of(position, "the position", INT)))
     written = literal_of(replacement, "the replacement of regexp_replace")
     if "\\" in written:
         raise Mismatch("the replacement of regexp_replace must have no backslash")
     own = constant(re.sub(r"\$([0-9])", r"\\\1", written), TEXT)
     return apply("regexp_replace", to(text, TEXT), pattern_of(pattern, "regexp_replace"), own)
+
+
+def _replaced_from(text: Typed, pattern: Typed, replacement: Typed, position: int) -> Typed:
+    """The text with the matches from a position on replaced; where it has no such position, as it is."""
+    if position < 1:
+        raise Mismatch("the position counts from 1")
+    if position == 1:
+        return regexp_replace(text, pattern, replacement)
+    place = constant(position, INT)
+    rest = regexp_replace(plain("substring", [text, place]), pattern, replacement)
+    whole = operators.joined([plain("left", [text, constant(position - 1, INT)]), rest])
+    is_there = operators.comparison(exp.GTE, plain("length", [text]), place)
+    return folded(case([(is_there, whole)], to(text, TEXT)))
 
 
 @rule("get_json_object")
@@ -230,7 +256,9 @@ def like(name: str, text: Typed, pattern: Typed, escape: str = "\\") -> Typed:
         plain_text = pattern.expression.name.replace(escape * 2, "")
         if re.search(re.escape(escape) + r"(?![%_])", plain_text):
             raise Mismatch(f"in the pattern of LIKE %, _ or {escape} stand behind {escape}")
-    return apply(name, to(text, TEXT), to(pattern, TEXT), constant(escape, TEXT))
+    own, sign = to(pattern, TEXT), constant(escape, TEXT)
+    found = apply(name, to(text, TEXT), own, sign)
+    return found if is_literal(own.expression) else folded(case([(apply("is_pattern", own, sign), found)], None))
 
 
 def _like_function(name: str, text: Typed, pattern: Typed, escape: Typed | None = None) -> Typed:
@@ -264,7 +292,7 @@ def _to_binary(safe: bool, text: Typed, kind: Typed | None = None) -> Typed:
     if name not in ("hex", "base64"):
         raise Mismatch("the formats of to_binary are 'hex', 'utf-8' and 'base64'")
     call = attempt if safe else must
-    return call({"hex": "unhex", "base64": "unbase64"}[name], to(text, TEXT))
+    return call({"hex": "unhex", "base64": "of_base64"}[name], to(text, TEXT))
 
 
 rule("to_binary")(partial(_to_binary, False))
@@ -274,14 +302,8 @@ rule("try_to_binary")(partial(_to_binary, True))
 @rule("hex")
 def hex_(value: Typed) -> Typed:
     """The hexadecimal digits of a number, or of the bytes of a text."""
-    return plain("hex" if value.type.type.is_numeric else "hex_text", [value])
-
-
-@rule("elt")
-def elt(number: Typed, *texts: Typed) -> Typed:
-    """One of the texts by its number; it must be there."""
-    array = RULES["array"](*(to(text, TEXT) for text in texts))
-    return RULES["element_at"](array, number)
+    type_ = value.type.type
+    return plain("hex" if type_.is_numeric else "hex_bytes" if type_ is BYTES else "hex_text", [value])
 
 
 @rule("format_string", "printf")

@@ -7,16 +7,17 @@ from functools import partial
 
 from sqlglot import exp
 
-from deltic.circuit.spark.patterns import READABLE, WRITABLE, parts_of
-from deltic.circuit.spark.times import UNITS
-from deltic.circuit.types import Kind, Type
+from deltic.functions.patterns import READABLE, WRITABLE, open_brackets, parts_of
+from deltic.functions.times import UNITS
 from deltic.sql.scalars import operators
-from deltic.sql.scalars.coercion import coerced, converted
+from deltic.sql.scalars.coercion import coerced, converted, of_finite
+from deltic.sql.scalars.folding import folded
 from deltic.sql.scalars.functions.collections import field
 from deltic.sql.scalars.functions.numbers import number_written
 from deltic.sql.scalars.functions.rules import RULES, apply, attempt, brought, literal_of, plain, rule, to
 from deltic.sql.scalars.operators import Mismatch
 from deltic.sql.scalars.typed import Typed, attempted, constant
+from deltic.values.types import Kind, Type
 
 TEXT, INT, LONG = Type.STRING, Type.INT32, Type.INT64
 DATE, TIMESTAMP, NTZ = Type.DATE, Type.TIMESTAMP, Type.TIMESTAMP_NTZ
@@ -48,7 +49,6 @@ _OF_INTERVALS = {
     Type.DAY_TIME_INTERVAL: ("day", "hour", "minute", "seconds"),
 }
 
-rule("dayofmonth")(lambda value: plain("day", [value]))
 rule("date_part", "datepart")(lambda field, value: extract(literal_of(field, "the field"), value))
 rule("to_unix_timestamp")(lambda *arguments: RULES["unix_timestamp"](*arguments))
 
@@ -71,7 +71,7 @@ def of_unit(name: str, unit: str, first: Typed, second: Typed) -> Typed:
         raise Mismatch(f"the units are {', '.join(UNITS)}")
     own = constant(unit.upper(), TEXT)
     if name in ("dateadd", "date_add", "timestampadd"):
-        return apply("shifted", own, to(first, INT), to(second, TIMESTAMP))
+        return apply("shifted", own, to(first, LONG), to(second, TIMESTAMP))
     return apply("units_between", own, to(first, TIMESTAMP), to(second, TIMESTAMP))
 
 
@@ -133,8 +133,8 @@ def _pattern(argument: Typed, known: frozenset[str]) -> Typed:
     """The pattern of a time, of letters that are known."""
     text = literal_of(argument, "the pattern of a time")
     unknown = [part for part, letters in parts_of(text) if letters and part not in known]
-    if unknown or text.count("'") % 2:
-        what = f"{unknown[0]!r} is none" if unknown else "a quotation has no end"
+    if unknown or text.count("'") % 2 or open_brackets(text) is None:
+        what = f"{unknown[0]!r} is none" if unknown else "a quotation has no end, or a bracket no begin"
         raise Mismatch(f"{what}; the letters of such a pattern are {', '.join(sorted(known))}")
     return constant(text, TEXT)
 
@@ -160,9 +160,12 @@ rule("to_timestamp_ntz")(partial(_to_time, NTZ, False))
 
 
 def _make_timestamp(target: Type, safe: bool, *parts: Typed) -> Typed:
-    """The time of a year, month, day, hour, minute and second, which may have a fraction."""
-    found = (attempt if safe else apply)("make_timestamp", *brought("make_timestamp", parts))
-    return coerced(found, target)
+    """The time of a year, month, day, hour, minute and second, maybe with a fraction, by the clock of a zone."""
+    own, zone = parts[:6], parts[6:]
+    if zone and (zone[1:] or target is NTZ):
+        raise Mismatch("a year, month, day, hour, minute and second are taken, and a zone for a TIMESTAMP")
+    found = (attempt if safe else apply)("make_timestamp", *brought("make_timestamp", own))
+    return apply("to_utc_timestamp", found, to(zone[0], TEXT)) if zone else coerced(found, target)
 
 
 for _name, _target in {"": TIMESTAMP, "_ltz": TIMESTAMP, "_ntz": NTZ}.items():
@@ -213,7 +216,8 @@ def unix_timestamp(time: Typed, pattern: Typed | None = None) -> Typed:
     """The seconds since 1970; a text is read by the pattern, as yyyy-MM-dd HH:mm:ss without one."""
     if time.type.type is TEXT:
         time = _read(time, pattern or constant(_ISO, TEXT), safe=False)
-    return coerced(to(time, TIMESTAMP), LONG)
+    million = constant(1_000_000, LONG)
+    return operators.arithmetic(exp.IntDiv, plain("unix_micros", [time]), million)
 
 
 @rule("from_unixtime")
@@ -231,6 +235,9 @@ def unix_seconds(time: Typed) -> Typed:
 @rule("timestamp_seconds")
 def timestamp_seconds(seconds: Typed) -> Typed:
     """The instant some seconds after 1970 began."""
-    if not seconds.type.type.is_numeric:
+    if not (seconds.is_null or seconds.type.type.is_numeric):
         raise Mismatch("a number of seconds is taken here")
-    return coerced(seconds, TIMESTAMP)
+    if seconds.type.type.kind is Kind.DECIMAL:
+        return apply("timestamp_seconds", seconds)
+    found = coerced(seconds, TIMESTAMP)
+    return folded(of_finite(seconds, found)) if seconds.type.type.is_float else found

@@ -6,14 +6,14 @@ from functools import partial, reduce
 
 from sqlglot import exp
 
-from deltic.circuit.expressions.casts import type_name as type_name_of
-from deltic.circuit.types import Type
 from deltic.sql.scalars import conditions, operators
 from deltic.sql.scalars.coercion import as_signed, can_coerce, coerced, unified
 from deltic.sql.scalars.functions.rules import RULES, attempt, rule
 from deltic.sql.scalars.operators import Mismatch, case
 from deltic.sql.scalars.typed import Typed, applied, attempted, constant, of_node
 from deltic.sql.types import written
+from deltic.values.types import Type
+from deltic.values.types.names import type_name as type_name_of
 
 rule("coalesce")(lambda first, *others: conditions.coalesced([first, *others]))
 rule("nvl", "ifnull")(lambda first, second: conditions.coalesced([first, second]))

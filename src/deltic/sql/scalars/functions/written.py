@@ -9,10 +9,10 @@ from functools import cached_property
 
 from sqlglot import exp
 
-from deltic.circuit.types import Column, Type
 from deltic.sql.names import names_read
 from deltic.sql.scalars.operators import Mismatch
 from deltic.sql.text import SourceText
+from deltic.values.types import Column, Type
 
 
 @dataclass(frozen=True)

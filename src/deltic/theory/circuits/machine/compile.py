@@ -9,11 +9,11 @@ from typing import Any
 
 from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
+from deltic.circuit.edges import EdgeType, ZSetType
 from deltic.circuit.graph import Circuit, Node
 from deltic.circuit.iterations import ITERATION_LIMIT
 from deltic.circuit.oracle.pointwise import POINTWISE
 from deltic.circuit.oracle.windows import latest, recent
-from deltic.circuit.types import EdgeType, ZSetType
 from deltic.errors import UnsupportedError
 from deltic.theory.circuits.machine.events import Queue
 from deltic.theory.circuits.machine.loops import Bundle, Entry, Exit, WatchingExit

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deltic.circuit.types import Kind
 from deltic.engine.local.kernels.admission import DOUBLES, LEAST, SINGLES, admissions
 from deltic.engine.local.operators.search import Derived
 from deltic.engine.local.storage.state import State
 from deltic.program.histories import Admission, History
+from deltic.values.types import Kind
 
 
 @dataclass

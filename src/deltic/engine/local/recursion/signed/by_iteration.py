@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from deltic.circuit.types import Type
 from deltic.engine.local.kernels.histories import ranges
 from deltic.engine.local.kernels.running import next_iterations
 from deltic.engine.local.recursion.signed.reading import Entries, entries_at
@@ -15,6 +14,7 @@ from deltic.engine.local.storage.arrangement import Arrangement, descriptors
 from deltic.engine.local.storage.layout import Domain, Layout, Place, Raw
 from deltic.engine.local.storage.run import Run, Words, add_runs, sort_order
 from deltic.engine.local.storage.state import State
+from deltic.values.types import Type
 
 Words1 = npt.NDArray[np.uint64]
 Ints = npt.NDArray[np.int64]

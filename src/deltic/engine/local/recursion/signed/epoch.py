@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from deltic.circuit.iterations import circle_error, limit_error
+from deltic.circuit.iterations import Deadline, limit_error
 from deltic.engine.local.operators.query import Evaluation
 from deltic.engine.local.operators.search import Derived
 from deltic.engine.local.recursion.pending import Agenda
@@ -23,15 +23,13 @@ from deltic.engine.local.recursion.signed.oscillation import Part, Watch, rest_o
 from deltic.engine.local.recursion.signed.whole import Whole
 from deltic.engine.local.storage.arrangement import Arrangement, time_array
 from deltic.engine.local.storage.batch import Batch
-from deltic.engine.local.storage.run import Run, Weights, Words, merge_runs, plain
+from deltic.engine.local.storage.run import Run, Words, merge_runs, plain
 from deltic.engine.local.storage.state import Snapshot, State
 from deltic.program.histories import BY_ITERATION
 
 if TYPE_CHECKING:
     from deltic.engine.local.recursion.signed.component import Signed
 
-# The greatest weight that a row may have.
-_MOST = 1 << 40
 # Called again and again with the iteration that is reached, 0 while the changes below are pushed; may raise to end it.
 Check = Callable[[int], None]
 
@@ -85,6 +83,7 @@ class _Epoch:
         self.agendas = {name: Agenda(large) for name in component.states}
         self.changes = {name: Batch(large) for name, delay in component.delays.items() if delay}
         self.patience = 0
+        self.deadline = Deadline(self.environment.recursion_timeout)
         self.admissions = component.admissions
         self.depth = Depth(jumps=bool(self.admissions))
         delayed = {_shown(name): component.states[name] for name, delay in component.delays.items() if delay}
@@ -151,6 +150,7 @@ class _Epoch:
         thresholds = self.environment.thresholds
 
         def check(now: int) -> None:
+            self._check_time(now)
             self.check(now)
             self.environment.check()
 
@@ -212,6 +212,12 @@ class _Epoch:
         if len(found.times):
             self.agendas[name].reconsider(found.again, found.times)
 
+    def _check_time(self, now: int) -> None:
+        """Raise IterationLimitError where a recursion that computes values has gone on for too long."""
+        if self.deadline.is_past(now) and self.component.computing:
+            shown = sorted(_shown(name) for name, delay in self.component.delays.items() if delay)
+            raise limit_error(shown, self.component.computing, now, self.deadline.timeout)
+
     @property
     def _watched(self) -> int:
         """The depth from which on it is asked whether there is an end; values that improve do not go round."""
@@ -223,6 +229,7 @@ class _Epoch:
 
         And where all recursive relations are as they were in an earlier iteration; that is looked for now and then.
         """
+        self._check_time(now)
         limit, delays = self.environment.iteration_limit, self.component.delays
         shown = sorted(_shown(name) for name, delay in delays.items() if delay)
         if delays[name] and self.depth.reach(now) > self._watched:
@@ -230,14 +237,8 @@ class _Epoch:
                 self.watch.look(now, [self.closing])
             if self.depth.depth > limit:
                 raise limit_error(shown, self.component.computing, limit)
-        if _greatest(change.weights) > _MOST:
-            raise circle_error(shown)
 
 
 def _shown(name: str) -> str:
     """What a recursive relation is called, of which this is the history."""
     return name.removesuffix(BY_ITERATION)
-
-
-def _greatest(weights: Weights) -> int:
-    return int(np.abs(weights).max(initial=0))

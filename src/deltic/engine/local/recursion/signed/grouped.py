@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from deltic.circuit.accumulators import ACCUMULATORS
-from deltic.circuit.types import Kind
 from deltic.engine.local.accumulators.checked_sum import HALVES as HALF_SUMS
 from deltic.engine.local.accumulators.slots import ROWS, Linear
 from deltic.engine.local.accumulators.sum import WRAPPED
@@ -19,6 +18,7 @@ from deltic.engine.local.recursion.signed.by_iteration import ByIteration
 from deltic.engine.local.recursion.signed.running import RunningGroups
 from deltic.engine.local.storage.layout import Domain, Layout, Place
 from deltic.program.operators.aggregate import Call
+from deltic.values.types import Kind
 
 _NO_PLACE = (0, 0, 0)
 # What a result reads, from which slot, and which slot must be above zero for one.

@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from deltic.circuit.accumulators import ACCUMULATORS
-from deltic.circuit.types import Type
 from deltic.engine.local.accumulators.slots import ROWS, NoResult, Totals
 from deltic.engine.local.kernels.groups import read_totals
 from deltic.engine.local.kernels.running import last_records
@@ -32,6 +31,7 @@ from deltic.engine.local.storage.run import Run, Words, add_runs, consolidate, p
 from deltic.engine.local.storage.state import State
 from deltic.program.histories import Examined
 from deltic.program.operators.aggregate import Call, Grouped
+from deltic.values.types import Type
 
 
 class RunningGroups(Examination):
@@ -98,8 +98,7 @@ class RunningGroups(Examination):
         starts = np.flatnonzero(np.diff(groups, prepend=-1))
         rows = GroupedRows(columns, entries.weights[order], starts, groups[starts])
         change = np.zeros_like(totals)
-        change[rows.groups, ROWS] = rows.sum(rows.weights)
-        self.groups.add_linear(rows, change)
+        self.groups.add_linear(rows, totals, change)
         new = totals + change
         for values in self.values:
             self.environment.visits.rows += values.change(keys, self.groups.defined(values.columns, rows), new, now)

@@ -1,0 +1,36 @@
+"""The types of edges: Z-sets of rows of a schema, and bundles of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from deltic.values.types.schema import Schema
+from deltic.values.words import word
+
+
+@dataclass(frozen=True)
+class ZSetType:
+    """An edge that carries Z-sets of rows of `schema`, streamed to nesting `depth`.
+
+    `is_set` says that every weight is 0 or 1 at all times, by construction of the circuit.
+    """
+
+    schema: Schema
+    is_set: bool = False
+    depth: int = 0
+
+    def __str__(self) -> str:
+        return ("set" if self.is_set else "zset") + str(self.schema) + (f"^{self.depth}" if self.depth else "")
+
+
+@dataclass(frozen=True)
+class BundleType:
+    """An edge that carries several named Z-sets at once, as the outputs of a fixpoint do [DBSP §9]."""
+
+    entries: tuple[tuple[str, ZSetType], ...]
+
+    def __str__(self) -> str:
+        return "<" + ", ".join(f"{word(name)}: {type_}" for name, type_ in self.entries) + ">"
+
+
+EdgeType = ZSetType | BundleType

@@ -1,0 +1,123 @@
+"""The functions outside of the closed core, evaluated by DuckDB over Arrow columns.
+
+Those of texts have a definition for single values too, in `everyday`: the same, and quicker for few rows.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from deltic.circuit.expressions.casts import cast, cast_type
+from deltic.circuit.expressions.everyday import FLOAT_TEXT, integer_text
+from deltic.circuit.expressions.inference import type_of
+from deltic.circuit.expressions.literals import is_literal
+from deltic.circuit.expressions.text import show
+from deltic.circuit.expressions.trees import column, is_function, operands_of
+from deltic.duck import in_memory
+from deltic.functions import function_of, is_call
+from deltic.values.types import Kind, Type
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+
+_local = threading.local()
+
+
+def _connection() -> duckdb.DuckDBPyConnection:
+    """A private in-memory database for this thread."""
+    if not hasattr(_local, "connection"):
+        _local.connection = in_memory(threads=1)
+    connection: duckdb.DuckDBPyConnection = _local.connection
+    return connection
+
+
+def over_columns(node: exp.Expression) -> exp.Expression:
+    """The node over columns a0, a1, … in place of its operands; literals of calls stay where they are."""
+    node = node.copy()
+    for i, operand in enumerate(operands_of(node)):
+        if not (is_call(node) and is_literal(operand)):
+            operand.replace(column(f"a{i}"))
+    return node
+
+
+@lru_cache(maxsize=1024)
+def takes_pattern(text: str) -> bool:
+    """Whether DuckDB takes a regular expression."""
+    import duckdb
+
+    try:
+        _connection().execute("SELECT regexp_matches('', ?)", [text]).fetchall()
+    except duckdb.Error:
+        return False
+    return True
+
+
+def computed(
+    node: exp.Expression, operands: Sequence[pa.ChunkedArray | pa.Array], types: Sequence[Type], result: Type
+) -> pa.Array:
+    """The values of functions within one another, NULL where they are undefined.
+
+    They read the operands, of these types, as the columns a0, a1, …; calls may read NULL there.
+    """
+    import pyarrow as pa
+
+    names = [f"a{i}" for i in range(len(operands))]
+    sql, _ = _sql(node, dict(zip(names, types, strict=True)))
+    rows = len(operands[0]) if operands else 1
+    found = _queried(sql, pa.table({**dict(zip(names, operands, strict=True)), "row": pa.array(range(rows))}))
+    return found.cast(result.arrow)
+
+
+def _sql(node: exp.Expression, types: Mapping[str, Type]) -> tuple[str, Type]:
+    """DuckDB's SQL of functions, and the type of their value; NULL where DuckDB would fail."""
+    if not is_call(node) and (is_literal(node) or not is_function(node)):
+        type_ = type_of(node, types)
+        return show(cast(node.copy(), type_) if type_.is_integer else node), type_
+    if isinstance(node, exp.TryCast):
+        text, source = _sql(node.this, types)
+        return _cast(text, source, cast_type(node), node.to.sql("duckdb")), cast_type(node)
+    if not is_call(node):
+        text, type_ = node.sql(dialect="duckdb"), type_of(node, types)
+        return f"TRY({f'CAST({text} AS BIGINT)' if type_ is Type.INT64 else text})", type_
+    operands = [_sql(operand, types) for operand in operands_of(node)]
+    function = function_of(node)
+    of = [type_ for _, type_ in operands]
+    return f"({function.sql([text for text, _ in operands], of)})", function.type(node, of)
+
+
+def _queried(sql: str, table: pa.Table) -> pa.Array:
+    """The values of an expression over the columns of a table."""
+    import pyarrow as pa
+
+    connection = _connection()
+    connection.register("operands", table)
+    try:
+        found: pa.Table = connection.sql(f"SELECT {sql} AS r FROM operands").to_arrow_table()
+    finally:
+        connection.unregister("operands")
+    column = found.column("r")
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def _cast(text: str, source: Type, target: Type, name: str) -> str:
+    """The cast of a value to the type of that name.
+
+    A text is a number only when it is written as one, and then exactly; a time only when it is of the years 1 to 9999.
+    """
+    if (source, target) == (Type.STRING, Type.BINARY):
+        return f"encode({text})"
+    if (source, target) == (Type.BINARY, Type.STRING):
+        return f"TRY(decode({text}))"
+    cast = f"TRY_CAST({text} AS {name})"
+    if source is Type.STRING and target.is_numeric:
+        pattern = integer_text(target) if target.is_integer else FLOAT_TEXT
+        return f"CASE WHEN regexp_full_match({text}, '{pattern}') THEN {cast} END"
+    if source is Type.STRING and target.kind in (Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ):
+        return f"CASE WHEN {cast} >= '0001-01-01'::{name} AND {cast} < '9999-12-31'::DATE + 1 THEN {cast} END"
+    return cast

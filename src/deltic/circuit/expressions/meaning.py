@@ -1,0 +1,208 @@
+"""The meaning of expressions, one row at a time: what every engine must agree with.
+
+A meaning is a function from rows to values, made once of an expression.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from typing import Any
+
+from sqlglot import exp
+
+from deltic.circuit.expressions import (
+    Bound,
+    Checked,
+    Fold,
+    Let,
+    Mapped,
+    key_of,
+    operands_of,
+    read_of,
+    type_of,
+)
+from deltic.circuit.expressions.checks import undefined
+from deltic.circuit.expressions.operations import by_duckdb, operation
+from deltic.depth import deep
+from deltic.functions import function_of
+from deltic.values import in_order
+from deltic.values.types import Type
+
+Row = Mapping[str, Any]
+Meaning = Callable[[Row], Any]
+# From a node and the meanings of its operands over columns of some types to its own.
+Form = Callable[[Any, Mapping[str, Type], list[Meaning]], Meaning]
+
+
+@deep
+def evaluate(expression: exp.Expression, row: Row, types: Mapping[str, Type]) -> Any:
+    """The value of an expression on one row, None for NULL."""
+    return meaning(expression, types)(row)
+
+
+def meaning(expression: exp.Expression, types: Mapping[str, Type]) -> Meaning:
+    """What an expression over columns of these types is on any row, None for NULL."""
+    if isinstance(expression, exp.Column | Bound):
+        return operator.itemgetter(key_of(expression))
+    if type(expression) in _CONSTANTS:
+        constant = _CONSTANTS[type(expression)](expression)
+        return lambda row: constant
+    operands = operands_of(expression)
+    parts = [meaning(operand, types) for operand in operands]
+    if type(expression) in _FORMS:
+        return _FORMS[type(expression)](expression, types, parts)
+    if not operands:
+        return lambda row: None
+    of = [type_of(operand, types) for operand in operands]
+    return _strict(operation(expression, of, type_of(expression, types)), parts)
+
+
+def _applied(operation: Callable[..., Any], parts: list[Meaning]) -> Meaning:
+    return lambda row: operation(*[part(row) for part in parts])
+
+
+def _strict(operation: Callable[..., Any], parts: list[Meaning]) -> Meaning:
+    """NULL where an operand is."""
+
+    def apply(row: Row) -> Any:
+        values = [part(row) for part in parts]
+        return None if any(value is None for value in values) else operation(*values)
+
+    return apply
+
+
+def _with_nulls(operation: Callable[..., Any]) -> Form:
+    return lambda node, types, parts: _applied(operation, parts)
+
+
+def _call(node: exp.Expression, types: Mapping[str, Type], parts: list[Meaning]) -> Meaning:
+    """A function of Spark by its definition, or by DuckDB where it has none."""
+    function = function_of(node)
+    if function.python is not None:
+        return (_strict if function.strict else _applied)(function.python, parts)
+    of = [type_of(operand, types) for operand in operands_of(node)]
+    return _applied(by_duckdb(node, of, type_of(node, types)), parts)
+
+
+def _mapped(node: Mapped, types: Mapping[str, Type], parts: list[Meaning]) -> Meaning:
+    """The body's values for the elements at each place."""
+    keys, (*arrays, body) = node.keys, parts
+
+    def compute(row: Row) -> Any:
+        values = [array(row) for array in arrays]
+        if None in values:
+            return None
+        return tuple(body({**row, **dict(zip(keys, elements, strict=True))}) for elements in zip(*values, strict=True))
+
+    return compute
+
+
+def _fold(node: Fold, types: Mapping[str, Type], parts: list[Meaning]) -> Meaning:
+    """What the body makes of the last value and each element in turn."""
+    start, array, body = parts
+    last, element = node.keys
+
+    def compute(row: Row) -> Any:
+        values = array(row)
+        found = None if values is None else start(row)
+        for value in values or ():
+            found = body({**row, last: found, element: value})
+        return found
+
+    return compute
+
+
+def _let(node: Let, types: Mapping[str, Type], parts: list[Meaning]) -> Meaning:
+    """The body's value for a value that is computed once."""
+    (key,), (value, body) = node.keys, parts
+    return lambda row: body({**row, key: value(row)})
+
+
+def _in(node: exp.In, types: Mapping[str, Type], parts: list[Meaning]) -> Meaning:
+    """Whether a value is one of the constants."""
+    return _strict(frozenset(meaning(one, {})({}) for one in node.expressions).__contains__, parts)
+
+
+def _logic(node: exp.Expression, types: Mapping[str, Type], parts: list[Meaning]) -> Meaning:
+    """Kleene's three-valued AND and OR; what follows the deciding operand is not computed."""
+    decisive = isinstance(node, exp.Or)
+
+    def decide(row: Row) -> bool | None:
+        found: bool | None = not decisive
+        for part in parts:
+            value = part(row)
+            if value is None:
+                found = None
+            elif bool(value) is decisive:
+                return decisive
+        return found
+
+    return decide
+
+
+def _coalesce(node: exp.Expression, types: Mapping[str, Type], parts: list[Meaning]) -> Meaning:
+    """The first value that is not NULL; those behind it are not computed."""
+    return lambda row: next((value for part in parts if (value := part(row)) is not None), None)
+
+
+def _checked(node: Checked, types: Mapping[str, Type], parts: list[Meaning]) -> Meaning:
+    """The value of an operation, which must have one where its operands are not NULL."""
+    (operation,) = parts
+
+    def check(row: Row) -> Any:
+        value = operation(row)
+        if value is None and all(meaning(operand, types)(row) is not None for operand in operands_of(node.this)):
+            raise undefined(node, read_of(node, row))
+        return value
+
+    return check
+
+
+def _case(node: exp.Case, types: Mapping[str, Type], parts: list[Meaning]) -> Meaning:
+    """The value of the first branch whose condition is true, neither false nor NULL."""
+    branches = 2 * len(node.args["ifs"])
+
+    def choose(row: Row) -> Any:
+        for condition, value in zip(parts[:branches:2], parts[1:branches:2], strict=True):
+            if condition(row) is True:
+                return value(row)
+        return parts[branches](row) if len(parts) > branches else None
+
+    return choose
+
+
+def _interval(expression: exp.Interval) -> int | timedelta:
+    """Months as a number, microseconds as a span of time."""
+    number = int(expression.this.this)
+    return number if expression.text("unit") == "MONTH" else timedelta(microseconds=number)
+
+
+def _literal(expression: exp.Literal) -> Any:
+    if expression.is_string:
+        return expression.this
+    return int(expression.this) if expression.is_int else float(expression.this)
+
+
+_CONSTANTS: dict[type[exp.Expression], Callable[[Any], Any]] = {
+    exp.Literal: _literal,
+    exp.Boolean: lambda node: bool(node.this),
+    exp.Interval: _interval,
+}
+# Nodes that look at NULLs themselves, or compute operands where these are needed alone.
+_FORMS: dict[type[exp.Expression], Form] = {
+    exp.And: _logic,
+    exp.Or: _logic,
+    exp.Coalesce: _coalesce,
+    exp.Case: _case,
+    exp.Is: _with_nulls(lambda value: value is None),
+    exp.NullSafeEQ: _with_nulls(lambda a, b: in_order(a) == in_order(b)),
+    exp.NullSafeNEQ: _with_nulls(lambda a, b: in_order(a) != in_order(b)),
+    exp.Anonymous: _call,
+    Checked: _checked,
+    Mapped: _mapped,
+    Fold: _fold,
+    Let: _let,
+    exp.In: _in,
+}

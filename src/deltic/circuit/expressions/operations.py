@@ -1,0 +1,97 @@
+"""What nodes make of single values, none of which is NULL, by their kinds; None where a node is undefined.
+
+Numbers and times are in `arithmetic`, texts and their casts in `everyday`, Spark's casts in `functions.conversions`.
+What none of them has DuckDB computes, and the value is kept, because a query costs a millisecond.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
+from typing import Any
+
+from sqlglot import exp
+
+from deltic.circuit.expressions.arithmetic import arithmetic, fitting, negate
+from deltic.circuit.expressions.duckdb import computed, over_columns
+from deltic.circuit.expressions.everyday import everyday
+from deltic.circuit.expressions.trees import FUNCTIONS
+from deltic.functions.conversions import converter
+from deltic.values import from_arrow, in_order, to_arrow
+from deltic.values.numbers import convert_number, wrap
+from deltic.values.types import Type
+
+Operation = Callable[..., Any]
+# From a node, the types of its operands and that of its value.
+Make = Callable[[Any, Sequence[Type], Type], Operation]
+
+
+def operation(node: exp.Expression, types: Sequence[Type], result: Type) -> Operation:
+    """What a node makes of values of these types."""
+    return _OPERATIONS.get(type(node), _arithmetic)(node, types, result)
+
+
+def by_duckdb(node: exp.Expression, types: Sequence[Type], result: Type) -> Operation:
+    """What DuckDB makes of them; some may be NULL where the node is a call."""
+    return partial(_computed, over_columns(node), tuple(types), result)
+
+
+@lru_cache(maxsize=1 << 16)
+def _computed(node: exp.Expression, types: tuple[Type, ...], result: Type, *values: Any) -> Any:
+    arrays = [to_arrow([value], type_) for value, type_ in zip(values, types, strict=True)]
+    return from_arrow(computed(node, arrays, types, result), result)[0]
+
+
+def _compared(compare: Callable[[Any, Any], bool]) -> Make:
+    return lambda node, types, result: lambda a, b: compare(in_order(a), in_order(b))
+
+
+def _arithmetic(node: exp.Expression, types: Sequence[Type], result: Type) -> Operation:
+    return arithmetic(type(node), types, result)
+
+
+def _cast(node: exp.TryCast, types: Sequence[Type], result: Type) -> Operation:
+    (source,) = types
+    if source is result:
+        return _itself
+    if source.is_numeric and result.is_numeric:
+        return lambda value: convert_number(value, source, result)
+    return _function(node, types, result)
+
+
+def _function(node: exp.Expression, types: Sequence[Type], result: Type) -> Operation:
+    """A function by its definition, by DuckDB where it has none."""
+    defined, otherwise = everyday(node, types, result), by_duckdb(node, types, result)
+    if defined is None:
+        return otherwise
+
+    def apply(*values: Any) -> Any:
+        value = defined(*values)
+        return otherwise(*values) if value is NotImplemented else value
+
+    return apply
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+_OPERATIONS: dict[type[exp.Expression], Make] = {
+    exp.EQ: _compared(operator.eq),
+    exp.NEQ: _compared(operator.ne),
+    exp.LT: _compared(operator.lt),
+    exp.LTE: _compared(operator.le),
+    exp.GT: _compared(operator.gt),
+    exp.GTE: _compared(operator.ge),
+    exp.Least: lambda node, types, result: lambda *values: min(values, key=in_order),
+    exp.Greatest: lambda node, types, result: lambda *values: max(values, key=in_order),
+    exp.Paren: lambda node, types, result: _itself,
+    exp.Not: lambda node, types, result: operator.not_,
+    exp.Neg: lambda node, types, result: lambda value: negate(value, result),
+    exp.SafeNegate: lambda node, types, result: lambda value: fitting(-value, result),
+    exp.BitwiseNot: lambda node, types, result: lambda value: wrap(~value, result),
+    exp.Cast: lambda node, types, result: converter(types[0], result),
+    exp.TryCast: _cast,
+    **dict.fromkeys(FUNCTIONS, _function),
+}

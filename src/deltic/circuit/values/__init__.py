@@ -1,7 +1,0 @@
-"""Values in Python: the hashable form that rows have in the reference interpreter, and their order."""
-
-from deltic.circuit.values.arrow import from_arrow, to_arrow
-from deltic.circuit.values.order import in_order
-from deltic.circuit.values.python import LONGEST, of_python, to_python
-
-__all__ = ["LONGEST", "from_arrow", "in_order", "of_python", "to_arrow", "to_python"]

@@ -1,0 +1,56 @@
+"""Numbers from texts and texts from numbers as Soufflé has them, that is C++."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+
+from deltic.circuit.expressions.everyday import FLOAT_TEXT
+from deltic.functions.function import Function, provide
+from deltic.values.numbers import round_float
+from deltic.values.types import Type
+
+_WHOLE = re.compile(r"([+-]?)0*([0-9]{1,40})|(-?)(?:0x0*([0-9A-Fa-f]{1,40})|0b0*([01]{1,140}))")
+_FLOAT = re.compile(rf"{FLOAT_TEXT}|[+-]?(?:inf|infinity|nan)", re.IGNORECASE)
+_HEXADECIMAL = re.compile(r"[+-]?0[xX](?:[0-9A-Fa-f]+\.?[0-9A-Fa-f]*|\.[0-9A-Fa-f]+)(?:[pP][+-]?[0-9]{1,9})?")
+
+
+def _whole(type_: Type, text: str) -> int | None:
+    """The whole number that a text is, decimal, hexadecimal (0x) or binary (0b); None where it is none of the type."""
+    found = _WHOLE.fullmatch(text)
+    if found is None or ("-" in (found[1], found[3]) and not type_.signed):
+        return None
+    digits, base = (found[2], 10) if found[2] else (found[4], 16) if found[4] else (found[5], 2)
+    value = int(digits, base) * (-1 if "-" in (found[1], found[3]) else 1)
+    least, greatest = type_.range
+    return value if least <= value <= greatest else None
+
+
+def _float(type_: Type, text: str) -> float | None:
+    """The float that a text is, also inf, nan and a hexadecimal one; None where it is none."""
+    if _FLOAT.fullmatch(text):
+        return round_float(float(text), type_)
+    if not _HEXADECIMAL.fullmatch(text):
+        return None
+    try:
+        return round_float(float.fromhex(text), type_)
+    except OverflowError:
+        return None
+
+
+def _six_places(value: float) -> str:
+    """The text of a float as C++ prints it."""
+    return f"{value:f}"
+
+
+provide(
+    {
+        f"{type_.kind.value}_of_text": Function(type_, python=partial(convert, type_), tolerant=True)
+        for convert, types in (
+            (_whole, (Type.INT64, Type.UINT64, Type.INT32, Type.UINT32)),
+            (_float, (Type.FLOAT64, Type.FLOAT32)),
+        )
+        for type_ in types
+    }
+    | {"six_places": Function(Type.STRING, python=_six_places)}
+)

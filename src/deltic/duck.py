@@ -1,0 +1,39 @@
+"""Connections to DuckDB: all are made here.
+
+DuckDB computes over rows that Deltic hands it. It reads and writes no file, opens no connection and loads no extension,
+whatever the text of a question says, except where the user allows it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import duckdb
+
+_Settings = dict[str, str | bool | int | float | list[str]]
+_CLOSED: _Settings = {
+    "enable_external_access": False,
+    "autoload_known_extensions": False,
+    "autoinstall_known_extensions": False,
+    "allow_community_extensions": False,
+}
+
+
+def in_memory(external_access: bool = False, threads: int | None = None) -> duckdb.DuckDBPyConnection:
+    """A connection to a new database in memory, whose settings no statement changes; times are in UTC."""
+    import duckdb
+
+    settings: _Settings = {"python_enable_replacements": False}
+    settings |= {} if external_access else _CLOSED
+    settings |= {} if threads is None else {"threads": threads}
+    connection = duckdb.connect(":memory:", config=settings)
+    connection.execute("SET TimeZone = 'UTC'; SET enable_progress_bar = false; SET lock_configuration = true")
+    return connection
+
+
+def in_file(path: str, writes: bool, external_access: bool) -> duckdb.DuckDBPyConnection:
+    """A connection to the database of a file."""
+    import duckdb
+
+    return duckdb.connect(path, read_only=not writes, config={} if external_access else _CLOSED)

@@ -1,0 +1,307 @@
+"""Functions of arrays, structs and maps. Inside them NULL equals NULL, and elements compare as `in_order` says."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Iterable, Sequence
+from functools import cmp_to_key
+from typing import Any
+
+from sqlglot import exp
+
+from deltic.functions.function import FUNCTIONS, Function, by_rows
+from deltic.functions.limits import MOST_ELEMENTS, no_sequence, too_long
+from deltic.values.order import in_order
+from deltic.values.types import Column, Kind, Type
+
+INT, LONG, BOOL = Type.INT32, Type.INT64, Type.BOOLEAN
+Values = tuple[Any, ...]
+
+
+def _key(value: Any) -> Any:
+    """What tells values apart, NULL below all others."""
+    return value is not None, in_order(value)
+
+
+def _distinct(values: Iterable[Any]) -> Values:
+    """Each value where it first stands."""
+    return tuple({_key(value): value for value in reversed([*values])}[key] for key in dict.fromkeys(map(_key, values)))
+
+
+def _without(values: Values, others: Values) -> Values:
+    gone = {*map(_key, others)}
+    return tuple(value for value in _distinct(values) if _key(value) not in gone)
+
+
+def _common(values: Values, others: Values) -> Values:
+    wanted = {*map(_key, others)}
+    return tuple(value for value in _distinct(values) if _key(value) in wanted)
+
+
+def _overlap(values: Values, others: Values) -> bool | None:
+    """NULL where only a NULL may be common."""
+    if {_key(v) for v in values if v is not None} & {_key(v) for v in others if v is not None}:
+        return True
+    return None if values and others and None in (*values, *others) else False
+
+
+def _contains(values: Values, wanted: Any) -> bool | None:
+    if any(_key(value) == _key(wanted) for value in values):
+        return True
+    return None if None in values else False
+
+
+def _position(values: Values, wanted: Any) -> int:
+    return next((i for i, value in enumerate(values, 1) if _key(value) == _key(wanted)), 0)
+
+
+def _sorted(values: Values, ascending: bool) -> Values:
+    return tuple(sorted(values, key=_key, reverse=not ascending))
+
+
+def _nulls_last(values: Values) -> Values:
+    return tuple(sorted(values, key=lambda value: (value is None, in_order(value))))
+
+
+def _sorted_by(values: Values, signs: Values) -> Values | None:
+    """The elements by a sign for each pair of places: below zero where the first comes first."""
+    width = len(values)
+    if None in signs[1:] and any(sign is None for i, sign in enumerate(signs) if i % (width + 1)):
+        return None
+
+    def sign(first: int, second: int) -> int:
+        found: int = signs[first * width + second]
+        return found
+
+    places = sorted(range(width), key=cmp_to_key(sign))
+    return tuple(values[place] for place in places)
+
+
+def _extreme(pick: Callable[..., Any]) -> Callable[[Values], Any]:
+    return lambda values: pick((v for v in values if v is not None), key=in_order, default=None)
+
+
+def _slice(values: Values, start: int, length: int) -> Values | None:
+    if start == 0 or length < 0:
+        return None
+    first = start - 1 if start > 0 else len(values) + start
+    return values[first : first + length] if 0 <= first < len(values) else ()
+
+
+def _sequence(start: int, stop: int, step: int) -> Values | None:
+    if start == stop:
+        return (start,)
+    if (stop - start) * step <= 0 or abs(stop - start) >= abs(step) * MOST_ELEMENTS:
+        return None
+    return tuple(range(start, stop + (1 if step > 0 else -1), step))
+
+
+def _repeated(value: Any, count: int | None) -> Values | None:
+    return None if count is None or count > MOST_ELEMENTS else (value,) * count
+
+
+def _of_entries(entries: Values) -> Values | None:
+    return _map(*zip(*entries, strict=True)) if entries else ()
+
+
+def _of_entries_type(node: exp.Expression, types: Sequence[Type]) -> Type:
+    key, value = types[0].element.type.fields
+    return Type.map(key.type, value.type.or_null)
+
+
+def _zipped(*arrays: Values) -> Values:
+    """The elements at each place together; NULL stands where an array has ended."""
+    return tuple(itertools.zip_longest(*arrays))
+
+
+def _zipped_type(node: exp.Expression, types: Sequence[Type]) -> Type:
+    names = (name.this for name in node.expressions[: len(types) // 2])
+    pairs = zip(names, types[len(types) // 2 :], strict=True)
+    return Type.array(Type.struct(Column(name, type_.element.type, True) for name, type_ in pairs).or_null)
+
+
+def _inserted(values: Values | None, place: int | None, value: Any) -> Values | None:
+    """The array with a value at a place from 1 on, or from -1 at the end on, filled up with NULLs as far as needed."""
+    if values is None or not place:
+        return None
+    if place > 0:
+        return (*values[: place - 1], *(None,) * (place - 1 - len(values)), value, *values[place - 1 :])
+    end = len(values) + place + 1
+    return (*values[:end], value, *values[end:]) if end >= 0 else (value, *(None,) * -end, *values)
+
+
+def _texts_map(text: str, between: str, within: str) -> Values | None:
+    """The map of the pairs that a text has."""
+    pairs = [re.split(within, pair, maxsplit=1, flags=re.ASCII) for pair in re.split(between, text, flags=re.ASCII)]
+    return _map(tuple(pair[0] for pair in pairs), tuple(pair[1] if len(pair) > 1 else None for pair in pairs))
+
+
+def _map(keys: Values, values: Values) -> Values | None:
+    """Pairs of keys and values; none for keys that are NULL or not distinct."""
+    distinct = len({_key(key) for key in keys}) == len(keys) == len(values)
+    return tuple(zip(keys, values, strict=True)) if distinct and None not in keys else None
+
+
+def _joined(values: Values, separator: str, instead: str | None = None) -> str:
+    found = (instead if value is None else value for value in values)
+    return separator.join(value for value in found if value is not None)
+
+
+def _value_at(pairs: Values, wanted: Any) -> Any:
+    return next((value for key, value in pairs if _key(key) == _key(wanted)), None)
+
+
+def _any(values: Values) -> bool | None:
+    return True if True in values else None if None in values else False
+
+
+def _all(values: Values) -> bool | None:
+    return False if False in values else None if None in values else True
+
+
+def _padded(values: Values, other: Values) -> Values:
+    return values + (None,) * (len(other) - len(values))
+
+
+def _element(node: exp.Expression, types: Sequence[Type]) -> Type:
+    return types[0].element.type
+
+
+def _same(node: exp.Expression, types: Sequence[Type]) -> Type:
+    return types[0]
+
+
+def _struct(node: exp.Expression, types: Sequence[Type]) -> Type:
+    names = (name.this for name in node.expressions[::2])
+    return Type.struct(Column(name, type_, True) for name, type_ in zip(names, types[1::2], strict=True))
+
+
+def _field(node: exp.Expression, types: Sequence[Type]) -> Type:
+    return next(c.type for c in types[0].fields if c.name == node.expressions[1].this)
+
+
+def _entries(node: exp.Expression, types: Sequence[Type]) -> Type:
+    value = types[0].value
+    return Type.array(Type.struct((Column("key", types[0].key), Column("value", value.type, value.nullable))).or_null)
+
+
+def _sized(operands: Sequence[str], types: Sequence[Type]) -> str:
+    name = "cardinality" if types[0].kind is Kind.MAP else "len"
+    return f"CAST({name}({operands[0]}) AS INTEGER)"
+
+
+def _field_sql(operands: Sequence[str], types: Sequence[Type]) -> str:
+    return f"struct_extract({operands[0]}, {operands[1]})"
+
+
+def _set(python: Callable[..., Any], strict: bool = True, partial: bool = False) -> Function:
+    """A function from arrays to an array like the first."""
+    return Function(_same, python=python, strict=strict, partial=partial)
+
+
+FUNCTIONS |= by_rows(
+    "elements compare as NULL, NaN and nested values do in Spark, for which Arrow has no kernel",
+    {
+        "array": Function(
+            lambda node, types: Type.array((types[0] if types else BOOL).or_null),
+            python=lambda *values: values,
+            strict=False,
+            nullable=False,
+        ),
+        "size": Function(INT, _sized),
+        "get": Function(_element, "CASE WHEN {1} >= 0 THEN {0}[{1} + 1] END", tolerant=True),
+        "at": Function(_element, "{0}[{1}]", tolerant=True),
+        "value_at": Function(lambda node, types: types[0].value.type, python=_value_at, tolerant=True),
+        "array_contains": Function(BOOL, python=_contains, tolerant=True),
+        "array_position": Function(LONG, python=_position),
+        "array_distinct": _set(_distinct),
+        "array_remove": _set(lambda values, gone: tuple(v for v in values if v is None or _key(v) != _key(gone))),
+        "array_append": _set(lambda values, value: None if values is None else (*values, value), strict=False),
+        "array_prepend": _set(lambda values, value: None if values is None else (value, *values), strict=False),
+        "array_compact": _set(lambda values: tuple(v for v in values if v is not None)),
+        "array_concat": _set(lambda *arrays: tuple(v for values in arrays for v in values)),
+        "array_union": _set(lambda a, b: _distinct((*a, *b))),
+        "array_intersect": _set(_common),
+        "array_except": _set(_without),
+        "arrays_overlap": Function(BOOL, python=_overlap, tolerant=True),
+        "array_max": Function(_element, python=_extreme(max), tolerant=True),
+        "array_min": Function(_element, python=_extreme(min), tolerant=True),
+        "array_join": Function(Type.STRING, python=_joined),
+        "array_reverse": _set(lambda values: values[::-1]),
+        "sort_array": _set(_sorted),
+        "array_sort": _set(_nulls_last),
+        "firsts_of_pairs": _set(lambda values: tuple(first for first in values for _ in values)),
+        "seconds_of_pairs": _set(lambda values: values * len(values)),
+        "sorted_by": Function(
+            _same,
+            python=_sorted_by,
+            partial=True,
+            failure=lambda _: "the function of array_sort is NULL for two elements",
+        ),
+        "slice": _set(_slice, partial=True),
+        "flatten": Function(
+            _element,
+            python=lambda arrays: None if None in arrays else tuple(v for values in arrays for v in values),
+            tolerant=True,
+        ),
+        "array_repeat": Function(
+            lambda node, types: Type.array(types[0].or_null),
+            python=_repeated,
+            strict=False,
+            partial=True,
+            failure=too_long,
+        ),
+        "sequence": Function(
+            lambda node, types: Type.array(types[0].or_null), python=_sequence, partial=True, failure=no_sequence
+        ),
+        "map_from_arrays": Function(
+            lambda node, types: Type.map(types[0].element.type, types[1].element), python=_map, partial=True
+        ),
+        "map_from_entries": Function(
+            _of_entries_type,
+            python=_of_entries,
+            partial=True,
+        ),
+        "arrays_zip": Function(_zipped_type, python=lambda *parts: _zipped(*parts[len(parts) // 2 :]), nullable=True),
+        "array_insert": Function(_same, python=_inserted, strict=False, partial=True),
+        "str_to_map": Function(Type.map(Type.STRING, Type.STRING.or_null), python=_texts_map, partial=True),
+        "map_keys": Function(
+            lambda node, types: Type.array(types[0].key.or_null),
+            python=lambda m: tuple(k for k, _ in m),
+            columns=lambda columns, count: _part_of_maps(columns[0], "keys"),
+        ),
+        "map_values": Function(
+            lambda node, types: Type.array(types[0].value.type.or_null),
+            python=lambda m: tuple(v for _, v in m),
+            columns=lambda columns, count: _part_of_maps(columns[0], "items"),
+        ),
+        "map_entries": Function(_entries, python=lambda pairs: pairs),
+        "map_concat": _set(lambda *maps: _map(*_unzipped(maps)), partial=True),
+        "map_contains_key": Function(BOOL, python=lambda pairs, key: any(_key(k) == _key(key) for k, _ in pairs)),
+        "indices": Function(Type.array(INT.or_null), python=lambda values: tuple(range(len(values)))),
+        "chosen": _set(lambda values, mask: tuple(v for v, wanted in zip(values, mask, strict=True) if wanted)),
+        "any_of": Function(BOOL, python=_any, tolerant=True),
+        "all_of": Function(BOOL, python=_all, tolerant=True),
+        "padded": _set(_padded),
+        "values_at": Function(
+            lambda node, types: Type.array(types[0].value.type.or_null),
+            python=lambda pairs, keys: tuple(_value_at(pairs, key) for key in keys),
+        ),
+        "named_struct": Function(_struct, python=lambda *parts: parts[1::2], strict=False, nullable=False),
+        "field": Function(_field, _field_sql, tolerant=True),
+    },
+)
+
+
+def _part_of_maps(maps: Any, part: str) -> Any:
+    """The keys or the items of maps, without NULL, as lists."""
+    import pyarrow as pa
+
+    own = pa.concat_arrays(maps.chunks) if isinstance(maps, pa.ChunkedArray) else maps
+    return pa.ListArray.from_arrays(own.offsets, getattr(own, part))
+
+
+def _unzipped(maps: Iterable[Values]) -> tuple[Values, Values]:
+    pairs = [pair for found in maps for pair in found]
+    return tuple(k for k, _ in pairs), tuple(v for _, v in pairs)

@@ -1,0 +1,125 @@
+"""What a function of Spark is in circuits, and the table of them all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlglot import exp
+
+from deltic.values.types import Type
+
+PREFIX = "SPARK_"
+
+Vector = Callable[..., tuple[Any, Any]]
+"""Of arrays of numbers and times, without NULL: the values, and where they are undefined."""
+
+Template = str | Callable[[Sequence[str], Sequence[Type]], str]
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function: the types that it takes, that of its result, and how it is computed.
+
+    `takes` are the parameters of plain functions, of which SQL may leave out those at the end that have `defaults`;
+    `names` are those in SQL, where it has others than its own, or none. Others have a rule of their own in SQL.
+    `result` may depend on the operands' types. `duckdb` is DuckDB's SQL with {0}, {1}, … for the operands; `python` the
+    definition for single values as they stand in rows, for functions that DuckDB does not have or sees differently;
+    `vector` computes whole columns of numbers and times as an engine has them, for strict functions: the values, and
+    where they are undefined; `columns` Arrow columns of n rows, without NULL where it is strict, or gives None where
+    single rows are to be computed; `failure` says why a row has no value; `reason` why a function is computed by Python
+    row by row, the last of the tiers.
+
+    A `strict` function is NULL where an operand is. A `partial` one may be undefined, which is an error in SQL; a
+    `tolerant` one is NULL there for Spark too. Others that are not strict are NULL only if they are `nullable`.
+    """
+
+    result: Type | Callable[[exp.Expression, Sequence[Type]], Type]
+    duckdb: Template = ""
+    takes: tuple[Type, ...] = ()
+    defaults: tuple[Any, ...] = ()
+    python: Callable[..., Any] | None = None
+    vector: Vector | None = None
+    columns: Callable[[Sequence[Any], int], Any] | None = None
+    failure: Callable[[Sequence[Any] | None], str] | None = None
+    strict: bool = True
+    partial: bool = False
+    tolerant: bool = False
+    nullable: bool = True
+    names: tuple[str, ...] | None = None
+    reason: str = ""
+
+    @property
+    def tier(self) -> str:
+        """What computes whole columns: numpy, kernels over Arrow, DuckDB, or Python row by row."""
+        if self.vector is not None:
+            return "numpy"
+        if self.columns is not None:
+            return "Arrow"
+        return "DuckDB" if self.python is None else "Python"
+
+    def type(self, node: exp.Expression, operands: Sequence[Type]) -> Type:
+        """The type of the result of a call."""
+        return self.result if isinstance(self.result, Type) else self.result(node, operands)
+
+    @property
+    def reads_once(self) -> bool:
+        """Whether each operand stands once in the SQL, so that calls within calls do not multiply."""
+        return isinstance(self.duckdb, str) and max(self.duckdb.count(f"{{{i}}}") for i in range(9)) <= 1
+
+    def may_be_null(self, operands: Sequence[bool]) -> bool:
+        """Whether the result may be NULL, where this is known of the operands."""
+        if self.partial or self.tolerant:
+            return True
+        return any(operands) if self.strict else self.nullable
+
+    def sql(self, operands: Sequence[str], types: Sequence[Type]) -> str:
+        """DuckDB's SQL over operands in SQL, NULL where DuckDB would fail."""
+        text = self.duckdb.format(*operands) if isinstance(self.duckdb, str) else self.duckdb(operands, types)
+        return f"TRY({text})" if self.partial or self.tolerant else text
+
+
+FUNCTIONS: dict[str, Function] = {}
+"""The functions by their names in circuits: those of Spark by their names there, and what others provide."""
+
+PROVIDED: dict[str, Function] = {}
+"""Those that front ends and users provide. A plan that leaves the process takes along those that it calls."""
+
+
+def provide(functions: Mapping[str, Function]) -> None:
+    """Enter functions of a front end or a user, in each process that calls them; a name has one meaning for good.
+
+    They are pickled with plans: those of a module by its name, others with their code.
+    """
+    for name, function in functions.items():
+        FUNCTIONS[name] = PROVIDED[name] = PROVIDED.get(name, function)
+
+
+def by_rows(reason: str, functions: Mapping[str, Function]) -> dict[str, Function]:
+    """The functions; those that are computed row by row, and say no reason of their own, are so for this reason."""
+    return {
+        name: function if function.reason or function.tier != "Python" else replace(function, reason=reason)
+        for name, function in functions.items()
+    }
+
+
+def names_in_sql() -> dict[str, str]:
+    """The functions that SQL calls by their types alone: names in SQL with names in the table."""
+    entries = ((name, function.names) for name, function in FUNCTIONS.items() if function.takes)
+    return {own: name for name, names in entries for own in ((name,) if names is None else names)}
+
+
+def call(name: str, *operands: exp.Expression) -> exp.Expression:
+    """A call of a function."""
+    return exp.Anonymous(this=PREFIX + name.upper(), expressions=[operand.copy() for operand in operands])
+
+
+def is_call(expression: exp.Expression) -> bool:
+    """Whether the node calls a function of the table."""
+    return isinstance(expression, exp.Anonymous) and expression.name.startswith(PREFIX)
+
+
+def function_of(expression: exp.Expression) -> Function:
+    """The function that a call calls; KeyError where there is none."""
+    return FUNCTIONS[expression.name.removeprefix(PREFIX).lower()]

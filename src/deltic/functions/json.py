@@ -1,0 +1,156 @@
+"""Functions of JSON texts, of which the first value counts; a text that does not begin with one is no JSON.
+
+An object is the list of its names and values in order, for a name may stand twice.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from deltic.functions.conversions import converter
+from deltic.functions.function import FUNCTIONS, Function, by_rows
+from deltic.values.types import Type
+
+TEXT, INT = Type.STRING, Type.INT32
+Step = str | int | None
+"""A field by its name, an element by its index, or None for all elements."""
+
+_STEP = re.compile(r"\.([^.\[*\s][^.\[*]*)|\['([^'?*\s][^'?*]*)'\]|\[(0|[1-9][0-9]{0,8})\]|(\[\*\])")
+_QUOTED = re.compile(r""""(?:[^"\\]|\\.)*"|'((?:[^'\\]|\\.)*)'""", re.DOTALL)
+_SHORT = {"\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
+_ESCAPED = str.maketrans({**{chr(code): f"\\u{code:04X}" for code in range(32)}, **_SHORT})
+_of_double = converter(Type.FLOAT64, TEXT)
+
+
+class _Object(list[tuple[str, Any]]):
+    """The names and values of an object."""
+
+
+def _refuse(constant: str) -> Any:
+    raise ValueError(f"{constant} is no JSON")
+
+
+_DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_Object, parse_constant=_refuse)
+
+
+def _read(text: str) -> Any:
+    """The first value of a text; ValueError if there is none."""
+    own = requoted(text.lstrip(" \t\r\n"))
+    try:
+        value, end = _DECODER.raw_decode(own)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    if not isinstance(value, list) and own[end:].strip():
+        raise ValueError("something stands behind a number or a text")
+    return value
+
+
+def requoted(text: str) -> str:
+    """JSON in which texts stand in double quotes, as Spark takes them in single ones too."""
+    return _QUOTED.sub(_requoted, text) if "'" in text else text
+
+
+def _requoted(found: re.Match[str]) -> str:
+    inner = found[1]
+    if inner is None:
+        return found[0]
+    doubled = re.sub(r"""\\.|\"""", lambda part: part[0] if len(part[0]) > 1 else '\\"', inner, flags=re.DOTALL)
+    return f'"{doubled}"'
+
+
+def _write(value: Any) -> str:
+    """A value as JSON; numbers with a point as a DOUBLE is written."""
+    if isinstance(value, _Object):
+        return "{" + ",".join(f"{_write(name)}:{_write(part)}" for name, part in value) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(_write, value)) + "]"
+    if isinstance(value, str):
+        return quoted(value)
+    return str(_of_double(value)) if isinstance(value, float) else json.dumps(value)
+
+
+def quoted(text: str) -> str:
+    """A text as JSON."""
+    return f'"{text.translate(_ESCAPED)}"'
+
+
+def steps_of(path: str) -> list[Step] | None:
+    """The steps of a path such as `$.a['b'][0][*].c`; None where it is no such path."""
+    found = list(_STEP.finditer(path, 1))
+    if path[:1] != "$" or "".join(step[0] for step in found) != path[1:]:
+        return None
+    return [_step(*step.groups()) for step in found]
+
+
+def _step(name: str | None, in_quotes: str | None, index: str | None, every: str | None) -> Step:
+    if every is not None or index is not None:
+        return None if index is None else int(index)
+    return in_quotes if name is None else name
+
+
+def _found(value: Any, way: Sequence[Step]) -> list[Any]:
+    """What stands at the end of the way; a name that stands twice counts where it first leads there."""
+    if not way:
+        return [value]
+    step, rest = way[0], way[1:]
+    if isinstance(step, str):
+        parts = value if isinstance(value, _Object) else ()
+        ways = (_found(part, rest) for name, part in parts if name == step and part is not None)
+        return next(filter(None, ways), [])
+    if not isinstance(value, list) or isinstance(value, _Object):
+        return []
+    chosen = value if step is None else value[step : step + 1]
+    return [end for part in chosen for end in _found(part, rest)]
+
+
+def _get(text: str, path: str) -> str | None:
+    """What stands at a path, a text without quotes; of all elements several in an array, and one as JSON."""
+    way = steps_of(path) or []
+    try:
+        found = _found(_read(text), way)
+        return _encodable(_shown(found, None in way)) if found else None
+    except ValueError:
+        return None
+
+
+def _shown(found: list[Any], are_elements: bool) -> str:
+    if are_elements:
+        return _write(found if len(found) > 1 else found[0])
+    return found[0] if isinstance(found[0], str) else _write(found[0])
+
+
+def _encodable(text: str) -> str:
+    """The text; ValueError for half of a pair of surrogates, which has no form in UTF-8."""
+    text.encode()
+    return text
+
+
+def _length(text: str) -> int | None:
+    """How many elements an array has."""
+    try:
+        value = _read(text)
+    except ValueError:
+        return None
+    return len(value) if isinstance(value, list) and not isinstance(value, _Object) else None
+
+
+def _names(text: str) -> tuple[str, ...] | None:
+    """The names of an object, in order."""
+    try:
+        value = _read(text)
+        return tuple(_encodable(name) for name, _ in value) if isinstance(value, _Object) else None
+    except ValueError:
+        return None
+
+
+FUNCTIONS |= by_rows(
+    "Spark takes JSON in single quotes and reads the first value alone; no library does",
+    {
+        "get_json_object": Function(TEXT, python=_get, tolerant=True),
+        "json_array_length": Function(INT, takes=(TEXT,), python=_length, tolerant=True),
+        "json_object_keys": Function(Type.array(TEXT.or_null), takes=(TEXT,), python=_names, tolerant=True),
+    },
+)

@@ -1,0 +1,134 @@
+"""Decimals as texts and texts as decimals, by formats as `S$99,999.00`: see `to_char` and `to_number` of Spark."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cache, cached_property
+
+from sqlglot import exp
+
+from deltic.functions.function import FUNCTIONS, Function, by_rows
+from deltic.values.types import Type
+
+_FORMAT = re.compile(
+    r"(?P<before>S|MI)?(?P<dollar>\$)?(?P<whole>[09](?:[,G]?[09])*)?(?P<point>[.D])?(?P<fraction>[09]*)(?P<behind>S|MI|PR)?"
+)
+
+
+@dataclass(frozen=True)
+class NumberFormat:
+    """A sign before or behind, a dollar, digits of which 9 may be left out, groups between commas, and a fraction."""
+
+    before: str
+    dollar: str
+    whole: str
+    point: str
+    fraction: str
+    behind: str
+
+    @cached_property
+    def type(self) -> Type:
+        """The decimals that have so many digits."""
+        digits = len(self.whole.replace(",", ""))
+        return Type.decimal(digits + len(self.fraction), len(self.fraction))
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """What texts look like that are read."""
+        first, *others = (
+            rf"\d{{{len(group)}}}" if group.startswith("0") else rf"\d{{0,{len(group)}}}"
+            for group in self.whole.split(",")
+        )
+        whole = first
+        for group in others:
+            whole = f"(?:{whole},)?{group}" if whole.startswith((r"\d{0", "(?:")) else f"{whole},{group}"
+        fraction = rf"(?:\.(?P<fraction>\d{{0,{len(self.fraction)}}}))?" if self.point else ""
+        sign = {"": "", "S": "[+-]?", "MI": "-?"}
+        number = rf"{re.escape(self.dollar)}(?P<whole>{whole}){fraction}"
+        if self.behind == "PR":
+            return re.compile(rf"(?P<sign><)?{number}(?(sign)>)", re.ASCII)
+        return re.compile(f"(?P<sign>{sign[self.before]}){number}(?P<behind>{sign[self.behind]})", re.ASCII)
+
+
+@cache
+def number_format(text: str) -> NumberFormat | None:
+    """The format that a text says; None where it is none."""
+    found = _FORMAT.fullmatch(text.upper())
+    if found is None or not (found["whole"] or found["fraction"]) or (found["before"] and found["behind"]):
+        return None
+    if found["fraction"] and not found["point"]:
+        return None
+    parts = {name: value or "" for name, value in found.groupdict().items()}
+    made = NumberFormat(**{**parts, "whole": parts["whole"].replace("G", ",")})
+    return made if len(made.whole.replace(",", "")) + len(made.fraction) <= 38 else None
+
+
+def _read(text: str, written: str) -> Decimal | None:
+    """The number that a text says; blanks in it are passed over."""
+    form = number_format(written)
+    assert form is not None
+    found = form.pattern.fullmatch("".join(text.split()))
+    if found is None:
+        return None
+    parts = found.groupdict()
+    whole, fraction = parts["whole"].replace(",", ""), parts.get("fraction") or ""
+    if not whole + fraction:
+        return None
+    minus = any(parts.get(name) in ("-", "<") for name in ("sign", "behind"))
+    return Decimal(f"{'-' if minus else ''}{whole or 0}.{fraction.ljust(len(form.fraction), '0')}")
+
+
+def _written(number: Decimal, written: str) -> str:
+    """A number in a format; number signs where it has more digits than there are places."""
+    form = number_format(written)
+    assert form is not None
+    whole, _, fraction = f"{abs(number):f}".partition(".")
+    whole, fraction = whole.lstrip("0"), fraction.rstrip("0")
+    places, decimals = len(form.whole.replace(",", "")), len(form.fraction)
+    if len(whole) > places or len(fraction) > decimals:
+        whole, fraction = "#" * places, "#" * decimals
+    is_below = number < 0
+    sign = {"": "", "PR": "", "S": "-" if is_below else "+", "MI": "-" if is_below else " "}
+    shown = _whole_written(sign[form.before] + form.dollar, form.whole, iter(whole.rjust(places)))
+    if form.point:
+        shown = (f"{shown[:-1]}0" if shown.endswith(" ") else shown) + "." + fraction.ljust(decimals, "0")
+    if form.behind != "PR":
+        return shown + sign[form.behind]
+    bare = shown.lstrip(" ")
+    return f"{shown[: len(shown) - len(bare)]}<{bare}>" if is_below else f"{shown}  "
+
+
+def _whole_written(shown: str, places: str, digits: Iterator[str]) -> str:
+    """The digits before the point behind what is shown; a sign stands directly before them."""
+    begun = False
+    for place in places:
+        letter = "," if place == "," else next(digits)
+        begun |= place == "0" or letter not in ", "
+        if begun and (place != "," or shown[-1:].isdigit()):
+            shown += "0" if letter == " " else letter
+        else:
+            shown = f"{shown[:-1]} {shown[-1]}" if shown[-1:] in ("+", "-") else f"{shown} "
+    return shown
+
+
+def _type(node: exp.Expression, types: Sequence[Type]) -> Type:
+    form = number_format(node.expressions[1].this)
+    assert form is not None
+    return form.type
+
+
+FUNCTIONS |= by_rows(
+    "formats with signs and groups are Spark's own",
+    {
+        "read_number": Function(
+            _type,
+            python=_read,
+            partial=True,
+            failure=lambda given: f"it is not written as {given[1]}" if given else "it is not written so",
+        ),
+        "written_number": Function(Type.STRING, python=_written),
+    },
+)

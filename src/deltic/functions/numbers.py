@@ -1,0 +1,282 @@
+"""Functions of numbers. Of the transcendental ones the last bit may be another than Java's."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
+from functools import partial, reduce
+from operator import add, mul
+from typing import Any
+
+from sqlglot import exp
+
+from deltic.functions.function import FUNCTIONS, Function, Vector, by_rows
+from deltic.values.types import Type
+
+DOUBLE, INT, LONG = Type.FLOAT64, Type.INT32, Type.INT64
+_NAN = "CAST('nan' AS DOUBLE)"
+_WIDE = Context(prec=700)
+
+
+def _rounded(value: float, places: int, how: str) -> float:
+    """A float rounded as the decimal that it is written as."""
+    if not math.isfinite(value):
+        return value
+    return float(Decimal(repr(value)).quantize(Decimal(1).scaleb(-places), how, _WIDE))
+
+
+def _round(value: float, places: int) -> float:
+    return _rounded(value, places, ROUND_HALF_UP)
+
+
+def _bround(value: float, places: int) -> float:
+    return _rounded(value, places, ROUND_HALF_EVEN)
+
+
+# Kernels over arrays of numbers; a single value is an array of one, so that both are equal to the last bit.
+
+
+def _vectorised(result: Type, takes: tuple[Type, ...], vector: Vector, **options: Any) -> Function:
+    return Function(result, takes=takes, python=partial(_single, vector), vector=vector, **options)
+
+
+def _single(vector: Vector, *values: Any) -> Any:
+    import numpy as np
+
+    found, undefined = vector(*(np.array([value]) for value in values))
+    return None if undefined is not None and undefined[0] else found[0].item()
+
+
+def _by_arrow(name: str, *columns: Any) -> Any:
+    """A function of pyarrow.compute, which calls the same library of C as Java's interpreter does."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return getattr(pc, name)(*map(pa.array, columns)).to_numpy(zero_copy_only=False)
+
+
+def _of_arrow(name: str) -> Vector:
+    return lambda column: (_by_arrow(name, column), None)
+
+
+def _of_numpy(name: str) -> Vector:
+    def compute(*columns: Any) -> tuple[Any, None]:
+        import numpy as np
+
+        with np.errstate(all="ignore"):
+            return getattr(np, name)(*columns), None
+
+    return compute
+
+
+def _log1p(values: Any) -> tuple[Any, Any]:
+    import numpy as np
+
+    undefined = values <= -1
+    return _by_arrow("log1p", np.where(undefined, 0.0, values)), undefined
+
+
+def _power(bases: Any, exponents: Any) -> tuple[Any, None]:
+    """As Java's `pow`, which unlike IEEE 754's is no number where only one operand is, or for 1 and an infinite one."""
+    import numpy as np
+
+    unknown = np.isnan(exponents) | (np.isinf(exponents) & (np.abs(bases) == 1))
+    return np.where(unknown, np.nan, _by_arrow("power", bases, exponents)), None
+
+
+def _factorial(numbers: Any) -> tuple[Any, Any]:
+    import numpy as np
+
+    known = np.array([math.factorial(number) for number in range(21)])
+    return known[np.clip(numbers, 0, 20)], (numbers < 0) | (numbers > 20)
+
+
+def _width_bucket(values: Any, low: Any, high: Any, counts: Any) -> tuple[Any, Any]:
+    """The number of the interval, of so many of one width between two bounds, in which a value lies."""
+    import numpy as np
+
+    bounds_are_apart = np.isfinite(low) & np.isfinite(high) & (low != high)
+    known = (counts > 0) & (counts < 2**63 - 1) & ~np.isnan(values) & bounds_are_apart
+    is_before = np.where(low < high, values < low, values > low)
+    is_behind = np.where(low < high, values >= high, values <= high)
+    inside = known & ~is_before & ~is_behind
+    with np.errstate(all="ignore"):
+        places = counts * (values - low) / (high - low)
+    found = np.where(inside, places, 0).astype(np.int64) + 1
+    return np.where(is_before, 0, np.where(is_behind, counts + 1, found)), ~known
+
+
+def _shifted_unsigned(values: Any, places: Any, width: Any) -> tuple[Any, None]:
+    """The bits moved to the right, with zeros behind them."""
+    import numpy as np
+
+    mask = np.where(width == 64, -1, (1 << 32) - 1).astype(np.int64)
+    bits = (values.astype(np.int64) & mask).view(np.uint64)
+    found = (bits >> (places % width).astype(np.uint64)).view(np.int64)
+    return found.astype(np.int32).astype(values.dtype) if width[0] == 32 else found, None
+
+
+def _folded(step: Callable[[float, float], float], *values: float) -> float:
+    return reduce(step, values)
+
+
+def _columns_folded(step: Callable[[Any, Any], Any], *columns: Any) -> tuple[Any, None]:
+    return reduce(step, columns), None
+
+
+_DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_WORD = 1 << 64
+
+
+def _conv(text: str, base: int, other: int) -> str | None:
+    """A whole number written in another base, up to 64 bits of it; `-1` says that there are more."""
+    own = text.strip(" ").upper()
+    if not own or not 2 <= base <= 36 or not 2 <= abs(other) <= 36:
+        return None
+    return _rebased(own, base, other) if _leading(own.removeprefix("-"), base) < _WORD else None
+
+
+def _is_narrow(text: str, base: int, other: int) -> bool | None:
+    """True for a number of at most 64 bits, NULL for others."""
+    is_unknown = not 2 <= base <= 36 or not 2 <= abs(other) <= 36
+    return True if is_unknown or _leading(text.strip(" ").upper().removeprefix("-"), base) < _WORD else None
+
+
+def _leading(digits: str, base: int) -> int:
+    """The number that digits of a base at the beginning of a text are."""
+    found = 0
+    for digit in digits:
+        if (value := _DIGITS.find(digit)) not in range(base):
+            break
+        found = found * base + value
+    return found
+
+
+def _rebased(own: str, base: int, other: int) -> str:
+    number = _leading(own.removeprefix("-"), base)
+    if own.startswith("-"):
+        number = _WORD - 1 if other > 0 and number >= _WORD // 2 else -number % _WORD
+    is_negative = other < 0 and number >= _WORD // 2
+    left, written = _WORD - number if is_negative else number, ""
+    while left or not written:
+        left, digit = divmod(left, abs(other))
+        written = _DIGITS[digit] + written
+    return "-" * is_negative + written
+
+
+def _integer(literal: exp.Expression) -> int:
+    """The value of an integer literal."""
+    if isinstance(literal, exp.Literal):
+        return int(literal.this)
+    return -_integer(literal.this) if isinstance(literal, exp.Neg) else _integer(literal.this)
+
+
+def _rounded_type(node: exp.Expression, types: Sequence[Type]) -> Type:
+    """The type of a decimal rounded to places, of which those before the point are negative."""
+    decimal, places = types[0], _integer(node.expressions[1])
+    whole = decimal.precision - decimal.scale + 1
+    if places < 0:
+        return Type.decimal(min(max(whole, 1 - places), 38))
+    scale = min(places, decimal.scale)
+    return Type.decimal(min(whole + scale, 38), scale)
+
+
+def _decimal_rounded(value: Decimal, places: int, how: str) -> Decimal:
+    """A decimal of so many places; of those before the point the digits behind are zero."""
+    rounded = value.quantize(Decimal(1).scaleb(-places), how, _WIDE)
+    return _WIDE.plus(rounded.quantize(Decimal(1), context=_WIDE) if places < 0 else rounded)  # -0 as 0
+
+
+def _format_number(value: Decimal | float | int, places: int) -> str | None:
+    """With commas between thousands and so many places, the even one of two that are equally near."""
+    if places < 0:
+        return None
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "-∞" if value < 0 else "∞"
+    return f"{Decimal(value).quantize(Decimal(1).scaleb(-places), ROUND_HALF_EVEN, _WIDE):,f}"
+
+
+def _plain(name: str) -> Function:
+    return Function(DOUBLE, f"{name}({{0}})", (DOUBLE,))
+
+
+def _within(name: str, condition: str) -> Function:
+    """A function that is no number where the condition does not hold."""
+    return Function(
+        DOUBLE, f"CASE WHEN isnan({{0}}) OR NOT ({condition}) THEN {_NAN} ELSE {name}({{0}}) END", (DOUBLE,)
+    )
+
+
+def _positive(name: str, least: str = "0") -> Function:
+    """A logarithm, NULL from a bound down."""
+    return Function(DOUBLE, f"CASE WHEN {{0}} > {least} THEN {name} END", (DOUBLE,), tolerant=True)
+
+
+FUNCTIONS |= by_rows(
+    "decimals and floats are rounded as they are written, digit by digit",
+    {
+        "ceil": _plain("ceil"),
+        "floor": _plain("floor"),
+        "round": Function(DOUBLE, "", (DOUBLE, INT), python=_round),
+        "bround": Function(DOUBLE, "", (DOUBLE, INT), python=_bround),
+        "rint": _vectorised(DOUBLE, (DOUBLE,), _of_numpy("rint")),
+        "signum": Function(DOUBLE, "CAST(sign({0}) AS DOUBLE)", (DOUBLE,), names=("signum", "sign")),
+        "sqrt": _within("sqrt", "{0} >= 0"),
+        "cbrt": _vectorised(DOUBLE, (DOUBLE,), _of_numpy("cbrt")),
+        "exp": _vectorised(DOUBLE, (DOUBLE,), _of_arrow("exp")),
+        "expm1": _vectorised(DOUBLE, (DOUBLE,), _of_arrow("expm1")),
+        "ln": _positive("ln({0})"),
+        "log10": _positive("log10({0})"),
+        "log2": _positive("log2({0})"),
+        "log1p": _vectorised(DOUBLE, (DOUBLE,), _log1p, tolerant=True),
+        "log": Function(
+            DOUBLE, "CASE WHEN {0} > 0 AND {1} > 0 THEN ln({1}) / ln({0}) END", (DOUBLE, DOUBLE), tolerant=True
+        ),
+        "power": _vectorised(DOUBLE, (DOUBLE, DOUBLE), _power, names=("power", "pow")),
+        "sin": _within("sin", "isfinite({0})"),
+        "cos": _within("cos", "isfinite({0})"),
+        "tan": _within("tan", "isfinite({0})"),
+        "cot": Function(DOUBLE, "1 / tan({0})", (DOUBLE,)),
+        "sec": Function(DOUBLE, "1 / cos({0})", (DOUBLE,)),
+        "csc": Function(DOUBLE, "1 / sin({0})", (DOUBLE,)),
+        "asin": _within("asin", "abs({0}) <= 1"),
+        "acos": _within("acos", "abs({0}) <= 1"),
+        "atan": _plain("atan"),
+        "atan2": Function(DOUBLE, "atan2({0}, {1})", (DOUBLE, DOUBLE)),
+        "sinh": _plain("sinh"),
+        "cosh": _plain("cosh"),
+        "tanh": _plain("tanh"),
+        "asinh": _plain("asinh"),
+        "acosh": _within("acosh", "{0} >= 1"),
+        "atanh": _within("atanh", "abs({0}) < 1"),
+        "degrees": _plain("degrees"),
+        "radians": _plain("radians"),
+        "hypot": _vectorised(DOUBLE, (DOUBLE, DOUBLE), _of_numpy("hypot")),
+        "factorial": _vectorised(LONG, (INT,), _factorial, tolerant=True),
+        # Whether a scalar subquery, of this text and with so many rows, has one at most: then TRUE, else an error.
+        "scalar_subquery": Function(Type.BOOLEAN, "CASE WHEN {1} <= 1 THEN TRUE END", partial=True),
+        "width_bucket": _vectorised(LONG, (DOUBLE, DOUBLE, DOUBLE, LONG), _width_bucket, tolerant=True),
+        "conv": Function(Type.STRING, python=_conv, tolerant=True),
+        "is_narrow": Function(
+            Type.BOOLEAN, python=_is_narrow, partial=True, failure=lambda _: "the number has more than 64 bits"
+        ),
+        "round_decimal": Function(_rounded_type, python=_decimal_rounded, partial=True),
+        # Many floats, rounded after each step: Datalog's long sums and products.
+        **{
+            f"{name}_in_order": Function(DOUBLE, python=partial(_folded, step), vector=partial(_columns_folded, step))
+            for name, step in (("sum", add), ("product", mul))
+        },
+        "format_number": Function(Type.STRING, python=_format_number, tolerant=True),
+        "shift_unsigned": Function(
+            lambda _, operands: operands[0], python=partial(_single, _shifted_unsigned), vector=_shifted_unsigned
+        ),
+        "bit_count": Function(INT, "CAST(bit_count({0}) AS INTEGER)", (LONG,)),
+        "getbit": Function(
+            Type.INT8,
+            "CASE WHEN {1} BETWEEN 0 AND {2} THEN CAST(({0} >> {1}) & 1 AS TINYINT) END",
+            (LONG, INT, INT),
+            partial=True,
+        ),
+    },
+)

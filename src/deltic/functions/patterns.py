@@ -1,0 +1,286 @@
+"""Times as texts and texts as times, by the letters of patterns of Java's `DateTimeFormatter`. The zone is UTC."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, timezone
+from functools import cache, cached_property, partial
+from typing import Any
+
+from deltic.functions.function import FUNCTIONS, Function, by_rows
+from deltic.values.types import Type
+
+DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+MONTHS = ("January", "February", "March", "April", "May", "June", "July")
+MONTHS += ("August", "September", "October", "November", "December")  # type: ignore[assignment]
+
+_PATTERN = re.compile(r"'((?:[^']|'')*)'|(([A-Za-z])\3*|[\[\]])|([^A-Za-z'\[\]]+)")
+"""The parts of a pattern of a time: quoted texts, letters that are alike or brackets, other characters."""
+_ORDINALS = ("1st", "2nd", "3rd", "4th")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_SECOND, _DAY = 1_000_000, 86_400_000_000
+
+Write = Callable[[datetime], str]
+
+
+def _number(letter: str, value: Callable[[datetime], int], most: int = 2) -> dict[str, Write]:
+    """A number, with so many digits at least as there are letters."""
+    return {digits * letter: partial(_padded, value, digits) for digits in range(1, most + 1)}
+
+
+def _padded(value: Callable[[datetime], int], digits: int, time: datetime) -> str:
+    return f"{value(time):0{digits}}"
+
+
+def _quarter(time: datetime) -> int:
+    return (time.month + 2) // 3
+
+
+def _fraction(start: int, end: int, time: datetime) -> str:
+    return f"{time.microsecond:06}000"[start:end]
+
+
+def _nothing(time: datetime) -> str:
+    return ""
+
+
+_OF_DAYS: dict[str, Write] = {
+    **dict.fromkeys(("G", "GG", "GGG"), lambda t: "AD"),
+    "GGGG": lambda t: "Anno Domini",
+    "y": lambda t: str(t.year),
+    "yy": lambda t: f"{t.year % 100:02}",
+    "yyy": lambda t: f"{t.year:03}",
+    "yyyy": lambda t: f"{t.year:04}",
+    **_number("M", lambda t: t.month),
+    "MMM": lambda t: MONTHS[t.month - 1][:3],
+    "MMMM": lambda t: MONTHS[t.month - 1],
+    **_number("L", lambda t: t.month),
+    "LLL": lambda t: MONTHS[t.month - 1][:3],
+    "LLLL": lambda t: MONTHS[t.month - 1],
+    **_number("d", lambda t: t.day),
+    **_number("D", lambda t: t.timetuple().tm_yday, 3),
+    **dict.fromkeys(("E", "EE", "EEE"), lambda t: DAYS[t.weekday()][:3]),
+    "EEEE": lambda t: DAYS[t.weekday()],
+    **{
+        length * letter: write
+        for letter in "Qq"
+        for length, write in enumerate(
+            (
+                lambda t: str(_quarter(t)),
+                lambda t: f"0{_quarter(t)}",
+                lambda t: f"Q{_quarter(t)}",
+                lambda t: f"{_ORDINALS[_quarter(t) - 1]} quarter",
+            ),
+            1,
+        )
+    },
+}
+_OF_SECONDS: dict[str, Write] = {
+    **_number("H", lambda t: t.hour),
+    **_number("k", lambda t: t.hour or 24),
+    **_number("h", lambda t: t.hour % 12 or 12),
+    **_number("K", lambda t: t.hour % 12),
+    **_number("m", lambda t: t.minute),
+    **_number("s", lambda t: t.second),
+    "a": lambda t: "AM" if t.hour < 12 else "PM",
+}
+_OF_FRACTIONS: dict[str, Write] = {digits * "S": partial(_fraction, 0, digits) for digits in range(1, 10)}
+_OF_ZONES: dict[str, Write] = {
+    **dict.fromkeys(("X", "XX", "XXX"), lambda t: "Z"),
+    "x": lambda t: "+00",
+    **dict.fromkeys(("xx", "Z", "ZZ", "ZZZ"), lambda t: "+0000"),
+    "xxx": lambda t: "+00:00",
+    "ZZZZZ": lambda t: "Z",
+    **dict.fromkeys(("O", "OOOO", "ZZZZ"), lambda t: "GMT"),
+    "zzzz": lambda t: "Coordinated Universal Time",
+    **dict.fromkeys(("z", "VV"), lambda t: "UTC"),
+}
+_WRITTEN = {**_OF_DAYS, **_OF_SECONDS, **_OF_FRACTIONS, **_OF_ZONES, "[": _nothing, "]": _nothing}
+_FIELDS = {"d": "day", "H": "hour", "h": "clock", "K": "since_noon", "m": "minute", "s": "second"}
+_READ = {
+    "yyyy": r"(?P<year>\d{4})",
+    "y": r"(?P<year>\d+)",
+    "yy": r"(?P<short>\d{2})",
+    **{2 * letter: r"(?P<month>\d{2})" for letter in "ML"},
+    **dict.fromkeys("ML", r"(?P<month>\d{1,2})"),
+    "MMM": f"(?P<name>{'|'.join(month[:3] for month in MONTHS)})",
+    "MMMM": f"(?P<name>{'|'.join(MONTHS)})",
+    "a": r"(?P<half>AM|PM)",
+    **{letter: rf"(?P<{name}>\d{{1,2}})" for letter, name in _FIELDS.items()},
+    **{2 * letter: rf"(?P<{name}>\d{{2}})" for letter, name in _FIELDS.items()},
+    **{digits * "S": rf"(?P<fraction>\d{{1,{digits}}})" for digits in range(1, 10)},
+    "X": r"(?P<zone>Z|[+-]\d{2}(?:\d{2})?)",
+    "XX": r"(?P<zone>Z|[+-]\d{4})",
+    "XXX": r"(?P<zone>Z|[+-]\d{2}:\d{2})",
+    "x": r"(?P<zone>[+-]\d{2}(?:\d{2})?)",
+    **dict.fromkeys(("xx", "Z", "ZZ", "ZZZ"), r"(?P<zone>[+-]\d{4})"),
+    "xxx": r"(?P<zone>[+-]\d{2}:\d{2})",
+    "[": "(?:",
+    "]": ")?",
+}
+READABLE, WRITABLE = frozenset(_READ), frozenset(_WRITTEN)
+"""The letters of patterns by which times are read, and those by which they are written; brackets are round options."""
+
+
+@cache
+def parts_of(pattern: str) -> tuple[tuple[str, bool], ...]:
+    """The parts of a pattern of a time, and whether they are letters."""
+    found = _PATTERN.finditer(pattern)
+    return tuple(
+        (m[2], True) if m[2] else ((m[1] or "'").replace("''", "'") if m[4] is None else m[4], False) for m in found
+    )
+
+
+def _written(time: datetime, pattern: str) -> str:
+    return "".join(_WRITTEN[part](time) if letters else part for part, letters in parts_of(pattern))
+
+
+def _columns_written(columns: Sequence[Any], count: int) -> Any:
+    """The texts of many times, put together of those of their days and of the fields of their clocks."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    times, patterns = columns
+    if not count:
+        return pa.array([], pa.string())
+    days, clock = np.divmod(times.cast(pa.int64()).to_numpy(zero_copy_only=False), _DAY)
+    pieces = []
+    for piece in _pieces(patterns[0].as_py()):
+        if piece.size == _DAY:
+            distinct, which = np.unique(days, return_inverse=True)
+            pieces.append(piece.texts(distinct.tolist()).take(pa.array(which)))
+        else:
+            pieces.append(piece.all.take(pa.array(clock // piece.size % piece.count)))
+    return pc.binary_join_element_wise(*pieces, pa.scalar("")) if pieces else pa.array([""] * count)
+
+
+@dataclass
+class _Piece:
+    """A part of a pattern that one field decides: how many microseconds it counts, and how many values it has."""
+
+    size: int
+    count: int
+    writers: list[Write]
+
+    def texts(self, numbers: Iterable[int]) -> Any:
+        """The texts for values of the field."""
+        import pyarrow as pa
+
+        moments = (_EPOCH + timedelta(microseconds=number * self.size) for number in numbers)
+        return pa.array(["".join(write(moment) for write in self.writers) for moment in moments], pa.string())
+
+    @cached_property
+    def all(self) -> Any:
+        """The texts for all values."""
+        return self.texts(range(self.count))
+
+
+_SIZES = {
+    **dict.fromkeys(_OF_DAYS, (_DAY, 0)),
+    **{part: (60 * _SECOND, 60) if part[0] == "m" else (_SECOND, 60) for part in _OF_SECONDS if part[0] in "ms"},
+    **{part: (3600 * _SECOND, 24) for part in _OF_SECONDS if part[0] not in "ms"},
+}
+_MILLISECOND, _MICROSECOND = (1000, 1000), (1, 1000)
+
+
+@cache
+def _pieces(pattern: str) -> list[_Piece]:
+    """The pieces of a pattern; what no field decides stands behind the piece before it."""
+    found: list[_Piece] = []
+    for field, write in _fields(pattern):
+        if found and field in ((found[-1].size, found[-1].count), None):
+            found[-1].writers.append(write)
+        else:
+            found.append(_Piece(*(field or (3600 * _SECOND, 24)), [write]))
+    return found
+
+
+def _fields(pattern: str) -> Iterator[tuple[tuple[int, int] | None, Write]]:
+    """The parts of a pattern with the fields that decide them; of fractions the milliseconds and the rest."""
+    for part, letters in parts_of(pattern):
+        if not letters:
+            yield None, partial(_constant, part)
+        elif part in _OF_FRACTIONS:
+            yield _MILLISECOND, partial(_fraction, 0, min(len(part), 3))
+            if len(part) > 3:
+                yield _MICROSECOND, partial(_fraction, 3, len(part))
+        else:
+            yield _SIZES.get(part), _WRITTEN[part]
+
+
+def _constant(text: str, time: datetime) -> str:
+    return text
+
+
+def open_brackets(pattern: str) -> int | None:
+    """How many brackets of options are not closed, which the end of the pattern does; None for one too many closed."""
+    depth = 0
+    for part, letters in parts_of(pattern):
+        depth += (part == "[") - (part == "]") if letters else 0
+        if depth < 0:
+            return None
+    return depth
+
+
+@cache
+def _reader(pattern: str) -> re.Pattern[str]:
+    """What reads a pattern; a field's groups have numbers behind its name, for options may have it again."""
+    pieces = [_READ[part] if letters else re.escape(part) for part, letters in parts_of(pattern)]
+    text = "".join(piece.replace("(?P<", f"(?P<n{i}_") for i, piece in enumerate(pieces))
+    return re.compile(text + ")?" * (open_brackets(pattern) or 0), re.ASCII | re.IGNORECASE)
+
+
+def _read(text: str, pattern: str) -> datetime | None:
+    """The instant that a text says, whose fields the pattern names; 1970-01-01 where it names none."""
+    found = _reader(pattern).fullmatch(text)
+    if found is None:
+        return None
+    groups = ((name.partition("_")[2], value) for name, value in found.groupdict().items())
+    fields = {name: value for name, value in groups if value is not None}
+    try:
+        day = datetime(_year(fields), _month(fields), int(fields.get("day", 1)))
+        clock = {name: int(fields.get(name, 0)) for name in ("minute", "second")}
+        fraction = int(fields.get("fraction", "")[:6].ljust(6, "0"))
+        return day.replace(hour=_hour(fields), **clock, microsecond=fraction, tzinfo=_zone(fields)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _year(fields: Mapping[str, str]) -> int:
+    return 2000 + int(fields["short"]) if "short" in fields else int(fields.get("year", 1970))
+
+
+def _month(fields: Mapping[str, str]) -> int:
+    if "name" in fields:
+        return next(i for i, name in enumerate(MONTHS, 1) if name.lower().startswith(fields["name"].lower()))
+    return int(fields.get("month", 1))
+
+
+def _hour(fields: Mapping[str, str]) -> int:
+    """The hour of the day; of an hour from 1 to 12 without AM or PM one in the morning."""
+    if "hour" in fields:
+        return int(fields["hour"])
+    hour = int(fields.get("since_noon", 0)) if "clock" not in fields else int(fields["clock"]) % 12
+    if hour > 11 or not 1 <= int(fields.get("clock", 1)) <= 12:
+        raise ValueError("an hour of half a day")
+    return hour + 12 * (fields.get("half", "").upper() == "PM")
+
+
+def _zone(fields: Mapping[str, str]) -> timezone:
+    zone = fields.get("zone", "Z").replace(":", "")
+    if zone.upper() == "Z":
+        return UTC
+    offset = timedelta(hours=int(zone[1:3]), minutes=int(zone[3:] or 0))
+    return timezone(-offset if zone[0] == "-" else offset)
+
+
+FUNCTIONS |= by_rows(
+    "patterns of Java's DateTimeFormatter; strptime of Arrow and DuckDB takes other texts",
+    {
+        "date_format": Function(Type.STRING, "", python=_written, columns=_columns_written),
+        "read_time": Function(Type.TIMESTAMP, "", python=_read, partial=True),
+    },
+)

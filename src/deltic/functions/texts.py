@@ -1,0 +1,317 @@
+"""Functions of texts."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+import unicodedata
+import zlib
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from deltic.functions.function import FUNCTIONS, Function, by_rows
+from deltic.functions.limits import MOST_LETTERS, too_long
+from deltic.values.types import Type
+
+TEXT, INT, LONG, BOOL, BYTES = Type.STRING, Type.INT32, Type.INT64, Type.BOOLEAN, Type.BINARY
+TEXTS = Type.array(Type.STRING.or_null)
+_WIDEST = 2147483647
+
+
+def _initcap(text: str) -> str:
+    return " ".join(word[:1].title() + word.lower()[len(word[:1].lower()) :] for word in text.split(" "))
+
+
+def _substring_index(text: str, delimiter: str, count: int) -> str:
+    if not delimiter or not count:
+        return ""
+    parts = text.split(delimiter)
+    return delimiter.join(parts[:count] if count > 0 else parts[count:])
+
+
+def _find_in_set(text: str, texts: str) -> int:
+    parts = texts.split(",")
+    return 0 if "," in text or text not in parts else parts.index(text) + 1
+
+
+def _locate(part: str, text: str, start: int) -> int:
+    return 0 if start < 1 else text.find(part, start - 1) + 1
+
+
+def _sha2(value: bytes, bits: int) -> str | None:
+    names = {0: "sha256", 224: "sha224", 256: "sha256", 384: "sha384", 512: "sha512"}
+    return hashlib.new(names[bits], value).hexdigest() if bits in names else None
+
+
+def _overlay(text: str, other: str, start: int, length: int) -> str:
+    size = len(other) if length < 0 else length
+    return text[: max(start - 1, 0)] + other + text[_index(text, start + size) :]
+
+
+def _index(text: Any, place: int) -> int:
+    """The index of a place of a text or of bytes, which counts from 1, or from -1 at the end backward."""
+    return max(place - 1 if place > 0 else len(text) + place if place else 0, 0)
+
+
+def _bytes_from(value: bytes, place: int, length: int) -> bytes:
+    """Some bytes from a place on; those before the first count, too."""
+    start = place - 1 if place > 0 else len(value) + place if place else 0
+    return value[max(start, 0) : max(start + length, 0)]
+
+
+def _bounded(text: str, limit: int, fixed: bool) -> str | None:
+    """A text of so many letters at most; only blanks at its end are cut off, and all of them where it is `fixed`."""
+    bare = text.rstrip(" ")
+    if len(bare) > limit:
+        return None
+    return bare if fixed else text[: max(limit, len(bare))]
+
+
+_SOUNDS = dict(zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "01230127022455012623017202", strict=True))
+
+
+def _soundex(text: str) -> str:
+    """A letter and three digits for how an English word sounds; a text that begins with no letter as it is."""
+    letters = text.encode().upper().decode()  # of which ASCII's alone become capitals
+    if letters[:1] not in _SOUNDS:
+        return text
+    found, last = letters[0], _SOUNDS[letters[0]]
+    for letter in letters[1:]:
+        sound = _SOUNDS.get(letter)
+        if sound is None:
+            last = "0"
+        elif sound != "7":
+            found += sound if sound not in ("0", last) else ""
+            last = sound
+    return found[:4].ljust(4, "0")
+
+
+def _split(text: str, pattern: str, limit: int) -> tuple[str, ...]:
+    """The parts between the matches of a pattern, at most so many where the limit is above zero."""
+    parts: list[str] = []
+    begin = 0
+    for found in re.finditer(pattern, text, re.ASCII):
+        if len(parts) + 1 == limit:
+            break
+        parts.append(text[begin : found.start()])
+        begin = found.end()
+    return (*parts, text[begin:])
+
+
+def _letters(text: str, limit: int) -> tuple[str, ...]:
+    """The letters of a text, of which the last part has the rest where there is a limit; an empty text is one part."""
+    return tuple(text) or ("",) if not 0 < limit < len(text) else (*text[: limit - 1], text[limit - 1 :])
+
+
+def _distance(first: str, second: str) -> int:
+    """The distance of Levenshtein, a column of its matrix at a time as the bits of two numbers: Myers' algorithm."""
+    places: dict[str, int] = {}
+    for i, letter in enumerate(first):
+        places[letter] = places.get(letter, 0) | 1 << i
+    all_, last = (1 << len(first)) - 1, 1 << len(first) >> 1
+    more, less, distance = all_, 0, len(first)
+    for letter in second:
+        equal = places.get(letter, 0)
+        down, across = equal | less, ((equal & more) + more ^ more) | equal
+        up, back = less | all_ & ~(across | more), more & across
+        distance += bool(up & last) - bool(back & last) if first else 1
+        up, back = (up << 1 | 1) & all_, back << 1 & all_
+        more, less = back | all_ & ~(down | up), up & down
+    return distance
+
+
+def _bounded_distance(first: str, second: str, most: int) -> int:
+    """The distance of Levenshtein, -1 where it is more than that."""
+    found = _distance(first, second)
+    return found if found <= most else -1
+
+
+def _masked(text: str | None, upper: str | None, lower: str | None, digit: str | None, other: str | None) -> str | None:
+    """The text with other letters in the place of its own; where one is NULL the letters of its kind stay."""
+    if text is None:
+        return None
+
+    def shown(letter: str) -> str:
+        kind = unicodedata.category(letter)
+        found = {"Lu": upper, "Ll": lower, "Nd": digit}.get(kind, other)
+        return letter if found is None else found
+
+    return "".join(map(shown, text))
+
+
+def _passes_luhn(text: str) -> bool:
+    """Whether digits end with the one that checks the others."""
+    digits = [int(digit) for digit in reversed(text)] if text.isascii() and text.isdigit() else [1]
+    return sum(digits[::2]) % 10 == -sum(sum(divmod(2 * digit, 10)) for digit in digits[1::2]) % 10
+
+
+def _concat_ws(separator: str | None, *parts: Any) -> str | None:
+    """The texts among the parts, and in those that are arrays, that are not NULL."""
+    texts = (text for part in parts for text in (part if isinstance(part, tuple) else (part,)))
+    return None if separator is None else separator.join(text for text in texts if text is not None)
+
+
+def _by_arrow(kernel: str, columns: Sequence[Any], count: int) -> Any:
+    import pyarrow.compute as pc
+
+    return getattr(pc, kernel)(columns[0])
+
+
+def _with_part(kernel: str, columns: Sequence[Any], count: int) -> Any:
+    """Whether texts have a part that is one for all; None where there are several."""
+    import pyarrow.compute as pc
+
+    texts, parts = columns
+    sought = pc.unique(parts)
+    return getattr(pc, kernel)(texts, sought[0].as_py()) if len(sought) == 1 else None
+
+
+_NO_DIGIT, _DIGIT = re.compile("[^A-Za-z0-9+/]+"), re.compile("[A-Za-z0-9+/]")
+_BASE64 = re.compile(r"\s*(?:[A-Za-z0-9+/]\s*)*(?:=\s*){0,2}")
+
+
+def _unbase64(text: str) -> bytes | None:
+    """What Java's decoder of MIME reads: it passes over what is no digit, and the padding may be left out."""
+    digits, mark, rest = text.partition("=")
+    digits = _NO_DIGIT.sub("", digits)
+    unit = len(digits) % 4
+    is_padded = not mark or unit == 3 or (unit == 2 and rest.startswith("="))
+    if unit == 1 or not is_padded or _DIGIT.search(rest):
+        return None
+    return base64.b64decode(digits + "=" * (-unit % 4))
+
+
+def _of_base64(text: str) -> bytes | None:
+    """What a text writes in base64, with whitespace between the digits, and the padding whole or left out."""
+    digits = len("".join(text.split()))
+    is_whole = "=" not in text or not digits % 4
+    return _unbase64(text) if is_whole and _BASE64.fullmatch(text) else None
+
+
+def _natural(sql: str) -> str:
+    """A number, or 0 for one below."""
+    return f"CASE WHEN {sql} < 0 THEN 0 ELSE {sql} END"
+
+
+_FIRST = "CASE WHEN {1} > 0 THEN CAST({1} AS BIGINT) - 1 WHEN {1} < 0 THEN length({0}) + {1} ELSE {1} END"
+_START = _natural(f"({_FIRST})")
+_LENGTH = _natural(f"(({_FIRST}) + {{2}} - ({_START}))")
+_SUBSTRING = f"substring({{0}}, {_START} + 1, {_LENGTH})"
+
+
+def _repeated(text: str, count: str) -> Function:
+    """A text so many times. The bound is on the argument: DuckDB computes what stands behind a condition, too."""
+    bounded = f"CASE WHEN CAST(length({text}) AS BIGINT) * {count} <= {MOST_LETTERS} THEN {_natural(count)} END"
+    takes = (TEXT, INT) if text == "{0}" else (INT,)
+    return Function(TEXT, f"repeat({text}, {bounded})", takes, partial=True, failure=too_long)
+
+
+def _padded(name: str) -> Function:
+    """A text of so many letters, cut off or filled up with those of another."""
+    cut = f"substring({{0}}, 1, {_natural('{1}')})"
+    filled = f"{name}({{0}}, CASE WHEN {{1}} <= {MOST_LETTERS} THEN {{1}} END, {{2}})"
+    found = f"CASE WHEN {{1}} <= length({{0}}) OR {{2}} = '' THEN {cut} ELSE {filled} END"
+    sql = f"CASE WHEN {{2}} IS NOT NULL THEN {found} END"
+    return Function(TEXT, sql, (TEXT, INT, TEXT), (" ",), partial=True, failure=too_long)
+
+
+FUNCTIONS |= by_rows(
+    "no library sees letters as Java does: Unicode's case, places from the end, empty texts",
+    {
+        "upper": Function(TEXT, takes=(TEXT,), names=("upper", "ucase"), python=str.upper),
+        "lower": Function(TEXT, takes=(TEXT,), names=("lower", "lcase"), python=str.lower),
+        "length": Function(INT, takes=(TEXT,), python=len, columns=partial(_by_arrow, "utf8_length")),
+        "octet_length": Function(
+            INT, takes=(TEXT,), python=lambda text: len(text.encode()), columns=partial(_by_arrow, "binary_length")
+        ),
+        "byte_length": Function(INT, takes=(BYTES,), python=len, columns=partial(_by_arrow, "binary_length"), names=()),
+        "substring": Function(TEXT, _SUBSTRING, (TEXT, INT, INT), (_WIDEST,)),
+        "left": Function(TEXT, f"substring({{0}}, 1, {_natural('{1}')})", (TEXT, INT)),
+        "right": Function(TEXT, "CASE WHEN {1} <= 0 THEN left({0}, 0) ELSE right({0}, {1}) END", (TEXT, INT)),
+        "btrim": Function(TEXT, "trim({0}, {1})", (TEXT, TEXT), (" ",)),
+        "ltrim": Function(TEXT, "ltrim({0}, {1})", (TEXT, TEXT)),
+        "rtrim": Function(TEXT, "rtrim({0}, {1})", (TEXT, TEXT)),
+        "concat_ws": Function(TEXT, python=_concat_ws, strict=False),
+        "replace": Function(TEXT, "replace({0}, {1}, {2})", (TEXT, TEXT, TEXT), ("",)),
+        "split": Function(TEXTS, "string_split_regex({0}, {1})"),
+        "split_part": Function(
+            TEXT,
+            "CASE WHEN {2} = 0 OR {2} IS NULL THEN NULL "
+            "WHEN {1} = '' THEN CASE WHEN abs({2}) = 1 THEN {0} ELSE left({0}, 0) END "
+            "ELSE split_part({0}, {1}, {2}) END",
+            (TEXT, TEXT, INT),
+            partial=True,
+        ),
+        "instr": Function(INT, "CAST(instr({0}, {1}) AS INTEGER)", (TEXT, TEXT)),
+        "locate": Function(INT, "", (TEXT, TEXT, INT), (1,), python=_locate),
+        "lpad": _padded("lpad"),
+        "rpad": _padded("rpad"),
+        "repeat": _repeated("{0}", "{1}"),
+        "reverse": Function(
+            TEXT, takes=(TEXT,), python=lambda text: text[::-1], columns=partial(_by_arrow, "utf8_reverse")
+        ),
+        "initcap": Function(TEXT, takes=(TEXT,), python=_initcap),
+        "ascii": Function(INT, "CASE WHEN {0} = '' THEN 0 ELSE ascii({0}) END", (TEXT,)),
+        "chr": Function(
+            TEXT, "CASE WHEN {0} < 0 THEN '' ELSE chr(CAST({0} & 255 AS INTEGER)) END", (LONG,), names=("chr", "char")
+        ),
+        "space": _repeated("' '", "{0}"),
+        "regexp_extract": Function(TEXT, "regexp_extract({0}, {1}, {2})"),
+        "regexp_extract_all": Function(
+            TEXTS, "list_transform(regexp_extract_all({0}, {1}, {2}), lambda x: coalesce(x, ''))"
+        ),
+        "regexp_replace": Function(TEXT, "regexp_replace({0}, {1}, {2}, 'g')"),
+        "rlike": Function(BOOL, "regexp_matches({0}, {1})"),
+        "regexp_count": Function(INT, "CAST(len(regexp_extract_all({0}, {1})) AS INTEGER)"),
+        "like": Function(BOOL, "{0} LIKE {1} ESCAPE {2}", (TEXT, TEXT, TEXT)),
+        "ilike": Function(BOOL, "lower({0}) LIKE lower({1}) ESCAPE {2}", (TEXT, TEXT, TEXT)),
+        "is_pattern": Function(
+            BOOL,
+            "CASE WHEN NOT regexp_matches(replace({0}, {1} || {1}, ''), regexp_escape({1}) || '([^%_]|$)') "
+            "THEN TRUE END",
+            (TEXT, TEXT),
+            partial=True,
+            names=(),
+            failure=lambda _: "the escape of a pattern of LIKE stands before %, _ or itself",
+        ),
+        "startswith": Function(
+            BOOL, takes=(TEXT, TEXT), python=str.startswith, columns=partial(_with_part, "starts_with")
+        ),
+        "endswith": Function(BOOL, takes=(TEXT, TEXT), python=str.endswith, columns=partial(_with_part, "ends_with")),
+        "contains": Function(
+            BOOL, takes=(TEXT, TEXT), python=str.__contains__, columns=partial(_with_part, "match_substring")
+        ),
+        "md5": Function(TEXT, "md5({0})", (BYTES,)),
+        "sha1": Function(TEXT, "sha1({0})", (BYTES,), names=("sha1", "sha")),
+        "sha2": Function(TEXT, "", (BYTES, INT), python=_sha2, tolerant=True),
+        "crc32": Function(LONG, "", (BYTES,), python=zlib.crc32),
+        "hex": Function(TEXT, "hex({0})", (LONG,)),
+        "hex_text": Function(TEXT, "hex({0})", (TEXT,), names=()),
+        "hex_bytes": Function(TEXT, "hex({0})", (BYTES,), names=()),
+        "substring_bytes": Function(BYTES, takes=(BYTES, INT, INT), defaults=(_WIDEST,), names=(), python=_bytes_from),
+        "unhex": Function(BYTES, "unhex({0})", (TEXT,), tolerant=True),
+        "base64": Function(TEXT, "to_base64({0})", (BYTES,)),
+        "unbase64": Function(BYTES, "", (TEXT,), python=_unbase64, partial=True),
+        "of_base64": Function(BYTES, python=_of_base64, partial=True),
+        "bin": Function(
+            TEXT, "CASE WHEN {0} = 0 THEN '0' ELSE ltrim(CAST(CAST({0} AS BIT) AS VARCHAR), '0') END", (LONG,)
+        ),
+        "translate": Function(TEXT, "translate({0}, {1}, {2})", (TEXT, TEXT, TEXT)),
+        "overlay": Function(TEXT, "", (TEXT, TEXT, INT, INT), (-1,), python=_overlay),
+        "levenshtein": Function(INT, takes=(TEXT, TEXT), python=_distance),
+        "substring_index": Function(TEXT, "", (TEXT, TEXT, INT), python=_substring_index),
+        "luhn_check": Function(BOOL, takes=(TEXT,), python=_passes_luhn),
+        "soundex": Function(TEXT, takes=(TEXT,), python=_soundex),
+        "split_up_to": Function(TEXTS, python=_split),
+        "letters": Function(TEXTS, python=_letters),
+        "levenshtein_up_to": Function(INT, python=_bounded_distance),
+        "bounded_text": Function(
+            TEXT, python=_bounded, partial=True, failure=lambda _: "it has more letters than its column takes"
+        ),
+        "masked": Function(TEXT, python=_masked, strict=False),
+        "quote": Function(TEXT, takes=(TEXT,), python=lambda text: "'" + text.replace("'", "\\'") + "'"),
+        "find_in_set": Function(INT, "", (TEXT, TEXT), python=_find_in_set),
+    },
+)

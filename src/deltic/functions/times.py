@@ -1,0 +1,369 @@
+"""Functions of dates and times, in UTC."""
+
+from __future__ import annotations
+
+import math
+from calendar import monthrange
+from collections.abc import Callable, Sequence
+from datetime import UTC, date, datetime, timedelta
+from decimal import ROUND_HALF_UP, Decimal
+from functools import partial
+from operator import attrgetter
+from typing import Any
+
+from deltic.functions.function import FUNCTIONS, Function, by_rows
+from deltic.functions.limits import MOST_ELEMENTS, no_sequence
+from deltic.functions.patterns import DAYS
+from deltic.values.types import Type
+
+TEXT, INT, LONG, DOUBLE = Type.STRING, Type.INT32, Type.INT64, Type.FLOAT64
+DATE, TIMESTAMP = Type.DATE, Type.TIMESTAMP
+SPANS = {
+    "WEEK": timedelta(weeks=1),
+    "DAY": timedelta(days=1),
+    "HOUR": timedelta(hours=1),
+    "MINUTE": timedelta(minutes=1),
+    "SECOND": timedelta(seconds=1),
+    "MILLISECOND": timedelta(milliseconds=1),
+    "MICROSECOND": timedelta(microseconds=1),
+}
+"""What is of one length whatever the date."""
+_IN_MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
+UNITS = (*_IN_MONTHS, *SPANS)
+"""The units by which times are moved, and in which they are apart."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_SHORT_DAYS = {day[:n].upper(): i for i, day in enumerate(DAYS) for n in (2, 3, len(day))}
+
+
+def _months_between(later: datetime, earlier: datetime, rounded: bool) -> float:
+    """Whole months between the same days of months, or their last ones; else by months of 31 days."""
+    months = (later.year - earlier.year) * 12 + later.month - earlier.month
+    if later.day == earlier.day or (_is_last(later) and _is_last(earlier)):
+        return float(months)
+    seconds = (later.day - earlier.day) * 86400 + _clock(later) - _clock(earlier)
+    found = months + seconds / (31 * 86400)
+    return float(Decimal(found).quantize(Decimal("1e-8"), ROUND_HALF_UP)) if rounded else found
+
+
+def _is_last(time: datetime) -> bool:
+    return time.day == monthrange(time.year, time.month)[1]
+
+
+def _clock(time: datetime) -> int:
+    return time.hour * 3600 + time.minute * 60 + time.second
+
+
+def _next_day(day: date, name: str) -> date | None:
+    wanted = _SHORT_DAYS.get(name.upper())
+    return None if wanted is None else _later(day, (wanted - day.weekday() - 1) % 7 + 1)
+
+
+def _later(day: date, days: int) -> date | None:
+    try:
+        return day + timedelta(days=days)
+    except OverflowError:
+        return None
+
+
+def _instant(microseconds: int) -> datetime | None:
+    try:
+        return _EPOCH + timedelta(microseconds=microseconds)
+    except OverflowError:
+        return None
+
+
+def _instant_of_seconds(seconds: Decimal) -> datetime | None:
+    """The instant so many seconds after 1970 began; none for parts of a microsecond."""
+    microseconds = seconds.scaleb(6)
+    return _instant(int(microseconds)) if microseconds == int(microseconds) else None
+
+
+def _instants(microseconds: Any) -> tuple[Any, Any]:
+    return microseconds, (microseconds < _FIRST) | (microseconds > _LAST)
+
+
+def _instants_of_milliseconds(milliseconds: Any) -> tuple[Any, Any]:
+    undefined = (milliseconds < -(-_FIRST // 1000)) | (milliseconds > _LAST // 1000)
+    return milliseconds * ~undefined * 1000, undefined
+
+
+def _make_dates(years: Any, months: Any, days: Any) -> tuple[Any, Any]:
+    import numpy as np
+
+    known = (years >= 1) & (years <= 9999) & (months >= 1) & (months <= 12)
+    begun = np.where(known, 12 * (years.astype(np.int64) - 1970) + months - 1, 0).astype("datetime64[M]")
+    first = begun.astype("datetime64[D]")
+    known &= (days >= 1) & (days <= ((begun + 1).astype("datetime64[D]") - first).astype(np.int64))
+    return first.astype(np.int64) + np.where(known, days - 1, 0), ~known
+
+
+def _make_date(year: int, month: int, day: int) -> date | None:
+    try:
+        return date(year, month, day)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _make_timestamp(year: int, month: int, day: int, hour: int, minute: int, second: Decimal) -> datetime | None:
+    """Second 60 without a fraction is the next minute's first."""
+    try:
+        whole = 0 if second == 60 else second
+        time = datetime(year, month, day, hour, minute, int(whole), int(whole % 1 * 1_000_000), UTC)
+        return time + timedelta(minutes=second == 60)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _shifted(unit: str, count: int, time: datetime) -> datetime | None:
+    """The time some units later."""
+    try:
+        if unit in SPANS:
+            return time + count * SPANS[unit]
+        year, month = divmod(12 * time.year + time.month - 1 + count * _IN_MONTHS[unit], 12)
+        return time.replace(year=year, month=month + 1, day=min(time.day, monthrange(year, month + 1)[1]))
+    except (ValueError, OverflowError):
+        return None
+
+
+def _times(start: Any, stop: Any, step: int | timedelta) -> tuple[Any, ...] | None:
+    """The times from one to another by a number of months or a span of time; None for a step that leads away."""
+    is_ahead = step > 0 if isinstance(step, int) else step > timedelta()
+    is_of_days = isinstance(step, int) or isinstance(start, datetime) or not step % timedelta(days=1)
+    if not step or not is_of_days or (stop != start and is_ahead != (stop > start)):
+        return None
+    if not isinstance(step, int) and abs(stop - start) >= abs(step) * MOST_ELEMENTS:
+        return None
+    found, count = [], 0
+    while (time := _moved(start, step, count)) is not None and (time <= stop if is_ahead else time >= stop):
+        found.append(time)
+        count += 1
+    return tuple(found)
+
+
+def _moved(start: Any, step: int | timedelta, count: int) -> Any:
+    """A date or time so many steps later."""
+    try:
+        if isinstance(step, int):
+            return _shifted("MONTH", step * count, start)
+        if isinstance(start, datetime):
+            return start + step * count
+        return start + count * step
+    except OverflowError:
+        return None
+
+
+def _scaled(span: int | timedelta, number: Decimal | float) -> int | timedelta | None:
+    """An interval so many times, rounded to whole months or microseconds."""
+    units = _units(span)
+    try:
+        exact = Decimal(units * number if isinstance(number, float) else units) * (
+            1 if isinstance(number, float) else number
+        )
+        whole = int(exact.quantize(Decimal(1), ROUND_HALF_UP))
+    except (ArithmeticError, ValueError):
+        return None
+    return _interval(span, whole)
+
+
+def _span(days: int, hours: int, minutes: int, seconds: Decimal) -> timedelta | None:
+    """The interval of days, hours, minutes and seconds."""
+    whole = ((days * 24 + hours) * 60 + minutes) * 60_000_000 + int(seconds.scaleb(6))
+    found = _interval(timedelta(), whole)
+    return found if isinstance(found, timedelta) else None
+
+
+def _months(years: int, months: int) -> int | None:
+    """The interval of years and months."""
+    found = _interval(0, 12 * years + months)
+    return found if isinstance(found, int) else None
+
+
+def _divided(span: int | timedelta, number: Decimal | float) -> int | timedelta | None:
+    """A part of an interval, rounded to whole months or microseconds."""
+    units = _units(span)
+    if not number:
+        return None
+    try:
+        whole = int((Decimal(units) / Decimal(number)).quantize(Decimal(1), ROUND_HALF_UP))
+    except (ArithmeticError, ValueError):
+        return None
+    return _interval(span, whole)
+
+
+def _units(span: int | timedelta) -> int:
+    """The months or microseconds of an interval."""
+    return span if isinstance(span, int) else span // timedelta(microseconds=1)
+
+
+def _interval(like: int | timedelta, units: int) -> int | timedelta | None:
+    """An interval of the same kind of so many months or microseconds."""
+    if isinstance(like, int):
+        return units if -(2**31) <= units < 2**31 else None
+    return timedelta(microseconds=units) if -(2**63) <= units < 2**63 else None
+
+
+_PARTS: dict[str, Callable[[Any], Any]] = {
+    "year": lambda months: int(months / 12),
+    "month": lambda months: int(math.fmod(months, 12)),
+    "day": lambda span: _toward_zero(span, 86_400_000_000),
+    "hour": lambda span: _toward_zero(span, 3_600_000_000, 24),
+    "minute": lambda span: _toward_zero(span, 60_000_000, 60),
+}
+"""The fields of intervals but seconds."""
+
+
+def _toward_zero(span: timedelta, unit: int, wrap: int | None = None) -> int:
+    """How many whole units a span has, those of the next greater unit left out."""
+    units = _units(span)
+    whole = abs(units) // unit
+    return (-1 if units < 0 else 1) * (whole % wrap if wrap else whole)
+
+
+def _seconds(span: timedelta) -> Decimal:
+    units = _units(span)
+    rest = Decimal(abs(units) % 60_000_000).scaleb(-6)
+    return (-rest if units < 0 else rest).quantize(Decimal("0.000001"))
+
+
+def _units_between(unit: str, start: datetime, end: datetime) -> int:
+    """How many whole units lead from one time to another."""
+    if unit in SPANS:
+        count = abs(end - start) // SPANS[unit]
+        return count if end >= start else -count
+    if end < start:
+        return -_units_between(unit, end, start)
+    months = 12 * (end.year - start.year) + end.month - start.month
+    rest = (end.day, end.timetz()) < (start.day, start.timetz())
+    return (months - rest) // _IN_MONTHS[unit]
+
+
+def _window_start(time: datetime, step: int, origin: int, back: int) -> datetime | None:
+    """The last start of a window that is not after the time, and so many before it; starts are `step` µs apart."""
+    zone = time.tzinfo
+    since = (time - _EPOCH.replace(tzinfo=zone)) // timedelta(microseconds=1)
+    found = _instant(since - (since - origin) % step - back * step)
+    return None if found is None else found.replace(tzinfo=zone)
+
+
+def _window_starts(times: Any, step: Any, origin: Any, back: Any) -> tuple[Any, Any]:
+    found = times - (times - origin) % step - back * step
+    return found, found < _FIRST
+
+
+_FIRST, _LAST = (
+    (time.replace(tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1) for time in (datetime.min, datetime.max)
+)
+
+
+def _part(name: str, names: tuple[str, ...] | None = None) -> Function:
+    return Function(INT, f"CAST({name}({{0}}) AS INTEGER)", (DATE,), names=names)
+
+
+def _field(kernel: str, read: Callable[[Any], int], takes: Type = DATE, **options: Any) -> Function:
+    """A field of a time, by the kernel of Arrow of this name."""
+    return Function(INT, takes=(takes,), python=read, columns=partial(_by_arrow, kernel), **options)
+
+
+def _by_arrow(kernel: str, columns: Sequence[Any], count: int) -> Any:
+    import pyarrow.compute as pc
+
+    return getattr(pc, kernel)(columns[0])
+
+
+def _months_added(days: Any, months: Any) -> tuple[Any, Any]:
+    """The same days of other months, or the last ones of these."""
+    import numpy as np
+
+    begun = days.astype("datetime64[D]").astype("datetime64[M]")
+    first = (begun + months).astype("datetime64[D]")
+    length = (begun + months + 1).astype("datetime64[D]") - first
+    found = (first + np.minimum(days.astype("datetime64[D]") - begun, length - 1)).astype(np.int64)
+    return found, (found < _FIRST_DAY) | (found > _LAST_DAY)
+
+
+_FIRST_DAY, _LAST_DAY = (day.toordinal() - date(1970, 1, 1).toordinal() for day in (date.min, date.max))
+
+_INTERVAL_FIELDS = {"year": INT, "month": Type.INT8, "day": INT, "hour": Type.INT8, "minute": Type.INT8}
+_WALL = "CAST({0} AS TIMESTAMP)"
+
+FUNCTIONS |= by_rows(
+    "intervals, spans of months and errors beyond the years 1 to 9999 are Spark's own",
+    {
+        "year": _field("year", attrgetter("year")),
+        "month": _field("month", attrgetter("month")),
+        "day": _field("day", attrgetter("day"), names=("day", "dayofmonth")),
+        "quarter": _field("quarter", lambda day: (day.month + 2) // 3),
+        "weekofyear": _field("iso_week", lambda day: int(day.isocalendar().week)),
+        "yearofweek": _part("isoyear", names=()),
+        "dayofyear": _field("day_of_year", lambda day: int(day.timetuple().tm_yday)),
+        "dayofweek": Function(INT, "CAST(dayofweek({0}) + 1 AS INTEGER)", (DATE,)),
+        "dayofweek_iso": _part("isodow", names=()),
+        "weekday": _field("day_of_week", lambda day: int(day.weekday())),
+        "dayname": Function(TEXT, "left(dayname({0}), 3)", (DATE,)),
+        "monthname": Function(TEXT, "left(monthname({0}), 3)", (DATE,)),
+        "hour": _field("hour", attrgetter("hour"), TIMESTAMP),
+        "minute": _field("minute", attrgetter("minute"), TIMESTAMP),
+        "second": _field("second", attrgetter("second"), TIMESTAMP),
+        "seconds": Function(
+            Type.decimal(8, 6), f"CAST((microsecond({_WALL})) / 1000000.0 AS DECIMAL(8, 6))", (TIMESTAMP,), names=()
+        ),
+        "date_trunc": Function(TIMESTAMP, "CAST(date_trunc({0}, CAST({1} AS TIMESTAMP)) AS TIMESTAMPTZ)"),
+        "trunc": Function(DATE, "CAST(date_trunc({1}, {0}) AS DATE)"),
+        "last_day": Function(DATE, "last_day({0})", (DATE,)),
+        "add_months": Function(
+            DATE,
+            takes=(DATE, INT),
+            python=lambda day, months: _shifted("MONTH", months, day),
+            vector=_months_added,
+            partial=True,
+        ),
+        "next_day": Function(DATE, "", (DATE, TEXT), python=_next_day, partial=True),
+        "months_between": Function(DOUBLE, "", (TIMESTAMP, TIMESTAMP, Type.BOOLEAN), (True,), python=_months_between),
+        "window_start": Function(
+            lambda _, operands: operands[0], python=_window_start, vector=_window_starts, partial=True
+        ),
+        "shifted": Function(TIMESTAMP, python=_shifted, partial=True),
+        "sequence_of_times": Function(
+            lambda _, operands: Type.array(operands[0].or_null), python=_times, partial=True, failure=no_sequence
+        ),
+        "make_dt_interval": Function(
+            Type.DAY_TIME_INTERVAL, "", (INT, INT, INT, Type.decimal(16, 6)), (0, 0, 0, Decimal(0)), _span, partial=True
+        ),
+        "make_ym_interval": Function(Type.YEAR_MONTH_INTERVAL, "", (INT, INT), (0, 0), _months, partial=True),
+        "times": Function(lambda _, operands: operands[0], python=_scaled, partial=True),
+        "part_of": Function(lambda _, operands: operands[0], python=_divided, partial=True),
+        **{f"{name}_of_interval": Function(_INTERVAL_FIELDS[name], python=read) for name, read in _PARTS.items()},
+        "second_of_interval": Function(Type.decimal(8, 6), python=_seconds),
+        "units_of_interval": Function(LONG, python=_units, vector=lambda units: (units.astype("int64"), None)),
+        "interval_of_months": Function(
+            Type.YEAR_MONTH_INTERVAL, takes=(LONG,), names=(), python=partial(_interval, 0), partial=True
+        ),
+        "interval_of_microseconds": Function(
+            Type.DAY_TIME_INTERVAL, takes=(LONG,), names=(), python=partial(_interval, timedelta()), partial=True
+        ),
+        "units_between": Function(LONG, python=_units_between),
+        "unix_micros": Function(LONG, "epoch_us({0})", (TIMESTAMP,)),
+        "unix_millis": Function(
+            LONG, "epoch_us({0}) // 1000 - CAST(epoch_us({0}) % 1000 < 0 AS INTEGER)", (TIMESTAMP,)
+        ),
+        "timestamp_micros": Function(TIMESTAMP, takes=(LONG,), python=_instant, vector=_instants, partial=True),
+        "timestamp_seconds": Function(
+            TIMESTAMP,
+            python=_instant_of_seconds,
+            partial=True,
+            failure=lambda _: "it has parts of a microsecond, or no year up to 9999; cast it to DECIMAL(18, 6)",
+        ),
+        "timestamp_millis": Function(
+            TIMESTAMP,
+            takes=(LONG,),
+            python=lambda n: _instant(1000 * n),
+            vector=_instants_of_milliseconds,
+            partial=True,
+        ),
+        "make_date": Function(DATE, takes=(INT, INT, INT), python=_make_date, vector=_make_dates, partial=True),
+        "make_timestamp": Function(
+            TIMESTAMP, "", (INT, INT, INT, INT, INT, Type.decimal(16, 6)), python=_make_timestamp, partial=True
+        ),
+    },
+)

@@ -1,0 +1,84 @@
+"""Functions of URLs, as Java's URI takes them apart."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from urllib.parse import quote_plus, unquote_to_bytes
+
+from deltic.functions.function import FUNCTIONS, Function, by_rows
+from deltic.values.types import Type
+
+TEXT = Type.STRING
+_URI = re.compile(r"(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?://([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?", re.DOTALL)
+_AUTHORITY = re.compile(r"(?:([^@]*)@)?(\[[0-9A-Fa-f:.]+\]|[^:\[\]]*)(?::[0-9]*)?")
+_HOST = re.compile(
+    r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?\.)*[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?\.?|[0-9.]+|\[.*\]"
+)
+_ILLEGAL = re.compile(r'[\x00-\x20"<>\\^`{|}\x7f-\xa0]|%(?![0-9A-Fa-f]{2})')
+_BROKEN = re.compile(r"%(?![0-9A-Fa-f]{2})")
+
+
+def _parsed(url: str) -> dict[str, str | None] | None:
+    """The parts of a URL by their names in Spark; None for a text that is none."""
+    found = _URI.fullmatch(url)
+    if found is None or _ILLEGAL.search(url):
+        return None
+    scheme, authority, path, query, fragment = found.groups()
+    if scheme and authority is None and not path.startswith("/"):
+        return {"PROTOCOL": scheme, "REF": fragment} if path else None
+    user, host = _server(authority)
+    return {
+        "PROTOCOL": scheme,
+        "AUTHORITY": authority or None,
+        "USERINFO": user,
+        "HOST": host,
+        "PATH": path,
+        "QUERY": query,
+        "REF": fragment,
+        "FILE": path if query is None else f"{path}?{query}",
+    }
+
+
+def _server(authority: str | None) -> tuple[str | None, str | None]:
+    """The user and the host that an authority names, if it names a host."""
+    found = _AUTHORITY.fullmatch(authority or "")
+    return (found[1], found[2]) if found and _HOST.fullmatch(found[2]) else (None, None)
+
+
+def _part(missing: Callable[[], str | None]) -> Callable[..., str | None]:
+    def part(url: str, name: str, key: str | None = None) -> str | None:
+        parts = _parsed(url)
+        if parts is None:
+            return missing()
+        found = parts.get(name)
+        if key is None or found is None:
+            return found
+        value = re.search(rf"(?:^|&){re.escape(key)}=([^&]*)", found) if name == "QUERY" else None
+        return value and value[1]
+
+    return part
+
+
+def _is_url(url: str) -> bool | None:
+    """True for a URL, NULL for what is none."""
+    return True if _parsed(url) is not None else None
+
+
+def _decoded(text: str) -> str | None:
+    if _BROKEN.search(text):
+        return None
+    return unquote_to_bytes(text.replace("+", " ")).decode("utf-8", "replace")
+
+
+FUNCTIONS |= by_rows(
+    "Java's URI takes other texts apart than any library of Arrow's",
+    {
+        "url_part": Function(TEXT, python=_part(lambda: None), tolerant=True),
+        "is_url": Function(
+            Type.BOOLEAN, python=_is_url, partial=True, failure=lambda _: "it is no URL; try_parse_url gives NULL"
+        ),
+        "url_encode": Function(TEXT, takes=(TEXT,), python=lambda text: quote_plus(text, safe="*").replace("~", "%7E")),
+        "url_decode": Function(TEXT, takes=(TEXT,), python=_decoded, partial=True),
+    },
+)

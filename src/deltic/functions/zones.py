@@ -1,0 +1,95 @@
+"""Functions of time zones: the clock of one zone shown as that of another."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from functools import cache
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from deltic.functions.function import FUNCTIONS, Function, by_rows
+from deltic.values.types import Type
+
+_OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d{2}))?(?::?(\d{2}))?")
+_SHORT = {
+    "EST": "-05:00",
+    "MST": "-07:00",
+    "HST": "-10:00",
+    "ACT": "Australia/Darwin",
+    "AET": "Australia/Sydney",
+    "AGT": "America/Argentina/Buenos_Aires",
+    "ART": "Africa/Cairo",
+    "AST": "America/Anchorage",
+    "BET": "America/Sao_Paulo",
+    "BST": "Asia/Dhaka",
+    "CAT": "Africa/Harare",
+    "CNT": "America/St_Johns",
+    "CST": "America/Chicago",
+    "CTT": "Asia/Shanghai",
+    "EAT": "Africa/Addis_Ababa",
+    "ECT": "Europe/Paris",
+    "IET": "America/Indiana/Indianapolis",
+    "IST": "Asia/Kolkata",
+    "JST": "Asia/Tokyo",
+    "MIT": "Pacific/Apia",
+    "NET": "Asia/Yerevan",
+    "NST": "Pacific/Auckland",
+    "PLT": "Asia/Karachi",
+    "PNT": "America/Phoenix",
+    "PRT": "America/Puerto_Rico",
+    "PST": "America/Los_Angeles",
+    "SST": "Pacific/Guadalcanal",
+    "VST": "Asia/Ho_Chi_Minh",
+}
+"""Java's short names of zones."""
+
+
+@cache
+def zone_of(name: str) -> tzinfo | None:
+    """The zone of a name of the IANA, a short one or an offset; None where there is none."""
+    name = _SHORT.get(name, name)
+    if name in ("Z", "UTC", "GMT", "UT"):
+        return UTC
+    if found := _OFFSET.fullmatch(name):
+        hours, minutes, seconds = (int(part or 0) for part in found.groups()[1:])
+        span = timedelta(hours=hours, minutes=minutes, seconds=seconds)
+        is_one = span <= timedelta(hours=18) and max(minutes, seconds) < 60
+        return timezone(-span if found[1] == "-" else span) if is_one else None
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return None
+
+
+def _shown(time: datetime, source: str, target: str) -> datetime | None:
+    """What a clock of one zone shows when that of another shows a time, whatever zone the time is said to be in.
+
+    Of a time that the source's clock shows twice the first is meant; one that it skips is as much later.
+    """
+    zones = zone_of(source), zone_of(target)
+    if None in zones:
+        return None
+    try:
+        return time.replace(tzinfo=zones[0]).astimezone(UTC).astimezone(zones[1]).replace(tzinfo=time.tzinfo)
+    except (OverflowError, ValueError):
+        return None
+
+
+def _from_utc(time: datetime, zone: str) -> datetime | None:
+    return _shown(time, "UTC", zone)
+
+
+def _to_utc(time: datetime, zone: str) -> datetime | None:
+    return _shown(time, zone, "UTC")
+
+
+TEXT, TIMESTAMP, NTZ = Type.STRING, Type.TIMESTAMP, Type.TIMESTAMP_NTZ
+
+FUNCTIONS |= by_rows(
+    "Java's short names and gaps of clocks are no kernel's",
+    {
+        "from_utc_timestamp": Function(TIMESTAMP, "", (TIMESTAMP, TEXT), python=_from_utc, partial=True),
+        "to_utc_timestamp": Function(TIMESTAMP, "", (TIMESTAMP, TEXT), python=_to_utc, partial=True),
+        "converted_time": Function(NTZ, python=_shown, partial=True),
+    },
+)

@@ -1,0 +1,151 @@
+"""Recursions by level, as Spark has them with UNION ALL: a level is made of the rows of the one before alone.
+
+A row has its level in a column of its own: 0 in what the recursion begins with, one more in what is made of it. What
+groups, orders or compares rows of the recursion does so level by level. With UNION a row has the first of its levels.
+A LIMIT above stops it: rows are made of those of a level as long as there are fewer than wanted up to that level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sqlglot import exp
+
+from deltic.circuit import operators as ops
+from deltic.circuit.expressions import column, literal
+from deltic.circuit.graph import Circuit, CircuitBuilder
+from deltic.sql.queries.nodes import Nodes
+from deltic.values.types import Column, Schema, Type
+
+_SAME = (ops.Filter, ops.FlatMap, ops.Negate, ops.Distinct, ops.Join)
+_BY_KEYS = (ops.Aggregate, ops.Top, ops.Over)
+
+
+def by_level(body: Circuit, level: str, stop: str = "", most: int = 0) -> Circuit | None:
+    """The body of a recursion whose rows have their `level`; None where it cannot be computed by levels.
+
+    With `most` it stops once there are so many rows; `stop` is the name of a column for that.
+    """
+    return _Levelled(body, level, stop, most).circuit()
+
+
+def stopped(nodes: Nodes, node: int, most: int) -> tuple[int, str] | None:
+    """The rows of a recursion, computed until there are so many, with the name of the column that has their level.
+
+    None where the node has anything but columns of one recursion.
+    """
+    above = []
+    while isinstance((found := nodes.builder.node(node)).operator, ops.Map):
+        above.append(found.operator)
+        (node,) = found.inputs
+    fixpoint = nodes.builder.node(found.inputs[0]) if isinstance(found.operator, ops.Component) else None
+    if fixpoint is None or not isinstance(fixpoint.operator, ops.Fixpoint) or len(fixpoint.operator.body.sinks) > 1:
+        return None
+    level, stop = nodes.fresh("level"), nodes.fresh("stop")
+    body = by_level(fixpoint.operator.body, level, stop, max(most, 1))
+    if body is None:
+        return None
+    bundle = nodes.builder.add(replace(fixpoint.operator, body=body), *fixpoint.inputs)
+    made = nodes.builder.add(found.operator, bundle)
+    for operator in reversed(above):
+        made = nodes.builder.add(_with_level(operator, level), made)
+    return made, level
+
+
+def _with_level(operator: ops.Map, level: str) -> ops.Map:
+    columns = (*operator.columns, Column(level, Type.INT64))
+    return replace(operator, columns=columns, expressions=(*operator.expressions, column(level)))
+
+
+class _Levelled:
+    """Makes the body again, node by node; `recursive` are those of its nodes that depend on the recursion."""
+
+    def __init__(self, body: Circuit, level: str, stop: str, most: int) -> None:
+        self._body, self._level, self._stop, self._most = body, level, stop, most
+        self._builder = CircuitBuilder(body.depth)
+        self._made: list[int] = []
+        self._rows = 0
+        self._recursive: set[int] = set()
+        self._is_set = all(body.type_of(node).is_set for node in body.sinks.values())
+
+    def circuit(self) -> Circuit | None:
+        """The body; None where an operator cannot be computed by levels."""
+        for number, node in enumerate(self._body.nodes):
+            if isinstance(node.operator, ops.Feedback) or not self._recursive.isdisjoint(node.inputs):
+                self._recursive.add(number)
+                made = self._dependent(node.operator, node.inputs)
+            else:
+                made = self._builder.add(node.operator, *(self._made[i] for i in node.inputs))
+            if made is None:
+                return None
+            self._made.append(made)
+        return self._builder.build()
+
+    def _dependent(self, operator: ops.Operator, inputs: Sequence[int]) -> int | None:
+        given = [self._made[i] for i in inputs]
+        match operator:
+            case ops.Feedback(schema=schema):
+                more = Schema((*schema.columns, Column(self._level, Type.INT64)))
+                self._rows = self._open(self._builder.add(replace(operator, schema=more), *given))
+                return self._rows
+            case ops.Map():
+                return self._builder.add(_with_level(operator, self._level), *given)
+            case ops.Plus():
+                return self._builder.add(operator, *(self._at_least(i) for i in inputs))
+            case ops.Sink():
+                after = exp.Add(this=column(self._level), expression=literal(1, Type.INT64))
+                made = self._levels(given[0], after)
+                return self._builder.add(operator, self._first_levels(made) if self._is_set else made)
+            case ops.Antijoin():
+                return self._builder.add(operator, self._at_each(inputs[0]), given[1])
+        if isinstance(operator, _SAME):
+            return self._builder.add(operator, *given)
+        if isinstance(operator, _BY_KEYS):
+            return self._builder.add(replace(operator, keys=(*operator.keys, self._level)), *given)
+        return None
+
+    def _at_least(self, number: int) -> int:
+        """A term of a sum with a level: what does not depend on the recursion is before its first one.
+
+        What is taken away is taken from each level.
+        """
+        if any(isinstance(self._body.nodes[n].operator, ops.Negate) for n in self._body.ancestors([number])):
+            return self._at_each(number)
+        made = self._made[number]
+        return made if number in self._recursive else self._levels(made, literal(-1, Type.INT64))
+
+    def _at_each(self, number: int) -> int:
+        """A node of the body with a level: what does not depend on the recursion is there at each that has rows."""
+        made = self._made[number]
+        return made if number in self._recursive else self._builder.add(ops.Join(), made, self._levels_of(self._rows))
+
+    def _levels_of(self, rows: int) -> int:
+        """The levels that rows have."""
+        level = Column(self._level, Type.INT64)
+        return self._builder.add(ops.Distinct(), self._builder.add(ops.Map((level,), (column(level.name),)), rows))
+
+    def _levels(self, node: int, value: exp.Expression) -> int:
+        """The rows of a node at another level."""
+        columns = tuple(c for c in self._builder.type_of(node).schema if c.name != self._level)
+        values = (*(column(c.name) for c in columns), value)
+        return self._builder.add(ops.Map((*columns, Column(self._level, Type.INT64)), values), node)
+
+    def _first_levels(self, rows: int) -> int:
+        """Each row once, with its first level."""
+        schema = self._builder.type_of(rows).schema
+        first = ops.AggregateCall("min", self._level, self._stop)
+        found = self._builder.add(ops.Aggregate(tuple(n for n in schema.names if n != self._level), (first,)), rows)
+        values = [column(self._stop if name == self._level else name) for name in schema.names]
+        return self._builder.add(ops.Map(schema.columns, tuple(values)), found)
+
+    def _open(self, rows: int) -> int:
+        """The rows of which others are made: of levels before that in which there are as many as wanted."""
+        if not self._most:
+            return rows
+        add, level, stop = self._builder.add, column(self._level), Column(self._stop, Type.INT64)
+        last = add(ops.Top((), (ops.Order(self._level),), 1, self._most - 1), rows)
+        end = add(ops.Distinct(), add(ops.Map((stop,), (level,)), last))
+        is_past = exp.LTE(this=column(self._stop), expression=level)
+        past = add(ops.Filter(is_past), add(ops.Join(), self._levels_of(rows), end))
+        return add(ops.Antijoin(), rows, self._levels_of(past))

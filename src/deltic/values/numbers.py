@@ -1,0 +1,53 @@
+"""Numbers as values of numeric types."""
+
+from __future__ import annotations
+
+import math
+import struct
+from decimal import ROUND_HALF_UP, Context, Decimal
+from typing import Any
+
+from deltic.values.types import Kind, Type
+
+EXACT = Context(prec=80, rounding=ROUND_HALF_UP)
+"""Decimals with room for the exact product of any two; where a result is rounded, half away from zero."""
+
+
+def wrap(value: int, type_: Type) -> int:
+    """An integer reduced to the bits of an integer type."""
+    value &= (1 << type_.bits) - 1
+    return value - (1 << type_.bits) if type_.signed and value >> type_.bits - 1 else value
+
+
+def convert_number(value: Any, source: Type, target: Type) -> Any:
+    """A number as another numeric type: integers keep their low bits, other numbers lose their fraction."""
+    if target.is_float:
+        return round_float(float(value), target)
+    if target.kind is Kind.DECIMAL:
+        return to_decimal(Decimal(repr(value)) if source.is_float else value, target)
+    if source.is_integer:
+        return wrap(value, target)
+    least, greatest = target.range
+    return int(value) if least <= value < greatest + 1 else None
+
+
+def to_decimal(value: Decimal | int, type_: Type) -> Decimal | None:
+    """The nearest decimal of the type, the one further from zero of two; None where it has too many digits."""
+    exact = Decimal(value)
+    if not exact.is_finite() or exact.adjusted() > 2 * type_.precision:
+        return None
+    rounded = EXACT.add(EXACT.quantize(exact, Decimal(1).scaleb(-type_.scale)), Decimal(0))
+    return rounded if rounded.adjusted() < type_.precision - type_.scale or not rounded else None
+
+
+def round_float(value: float, type_: Type) -> float:
+    """The nearest float of the type, infinite beyond its range; one object for every NaN."""
+    if math.isnan(value):
+        return math.nan
+    if type_ is Type.FLOAT64:
+        return value
+    try:
+        single: float = struct.unpack("f", struct.pack("f", value))[0]
+        return single
+    except OverflowError:
+        return math.copysign(math.inf, value)

@@ -1,0 +1,71 @@
+"""Between Python's usual values and the form that rows have in the reference interpreter.
+
+In rows every value is hashable: an array is a tuple of its elements, a struct one of its fields' values in order, a map
+one of (key, value); an instant is a datetime in UTC, a year-month interval a number of months, and
+there is one NaN. Usual are those of Arrow: lists, dicts by field name, lists of pairs or dicts for maps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, timedelta
+from decimal import Decimal
+from typing import Any
+
+from deltic.values.numbers import round_float
+from deltic.values.order import in_order
+from deltic.values.types import Kind, Type
+
+LONGEST = timedelta(days=106_751_990)
+"""The longest interval of days and times, the whole days less one that 64 bits of microseconds hold."""
+
+
+def of_python(value: Any, type_: Type) -> Any:
+    """The form in rows of a value of the type as Python usually has it; None stays None."""
+    convert = None if value is None else _OF.get(type_.kind)
+    return convert(value, type_) if convert else value
+
+
+def to_python(value: Any, type_: Type) -> Any:
+    """The inverse of `of_python`: a value from rows as Arrow would give it."""
+    convert = None if value is None else _TO.get(type_.kind)
+    return convert(value, type_) if convert else value
+
+
+def _map(value: Any, type_: Type) -> tuple[Any, ...]:
+    """Pairs as they stand; those of a dict, which is equal to one in another order, in the order of keys."""
+    items = value.items() if isinstance(value, Mapping) else value
+    pairs = [(of_python(k, type_.key), of_python(v, type_.value.type)) for k, v in items]
+    return tuple(sorted(pairs, key=lambda pair: in_order(pair[0])) if isinstance(value, Mapping) else pairs)
+
+
+def _struct(value: Any, type_: Type) -> tuple[Any, ...]:
+    items = (value[c.name] for c in type_.fields) if isinstance(value, Mapping) else value
+    return tuple(of_python(item, c.type) for item, c in zip(items, type_.fields, strict=True))
+
+
+def _interval(months: int) -> Any:
+    import pyarrow as pa
+
+    return pa.MonthDayNano([months, 0, 0])
+
+
+Convert = Callable[[Any, Type], Any]
+_OF: dict[Kind, Convert] = {
+    Kind.FLOAT32: lambda value, type_: round_float(float(value), type_),
+    Kind.FLOAT64: lambda value, type_: round_float(float(value), type_),
+    Kind.TIMESTAMP: lambda value, type_: value.astimezone(UTC),
+    Kind.YEAR_MONTH_INTERVAL: lambda value, type_: value.months if hasattr(value, "months") else int(value),
+    Kind.DECIMAL: lambda value, type_: value if isinstance(value, Decimal) else Decimal(int(value)),
+    Kind.ARRAY: lambda value, type_: tuple(of_python(item, type_.element.type) for item in value),
+    Kind.STRUCT: _struct,
+    Kind.MAP: _map,
+}
+_TO: dict[Kind, Convert] = {
+    Kind.YEAR_MONTH_INTERVAL: lambda value, type_: _interval(value),
+    Kind.ARRAY: lambda value, type_: [to_python(item, type_.element.type) for item in value],
+    Kind.STRUCT: lambda value, type_: {
+        c.name: to_python(item, c.type) for item, c in zip(value, type_.fields, strict=True)
+    },
+    Kind.MAP: lambda value, type_: [(to_python(k, type_.key), to_python(v, type_.value.type)) for k, v in value],
+}

@@ -1,0 +1,55 @@
+"""Values of rows as Python's literals, which is how the text of a circuit writes constants.
+
+Numbers, texts, bytes and truth values are literals themselves, dates, times and decimals their texts, intervals of days
+the number of their microseconds; arrays, structs and maps are tuples of what they hold.
+"""
+
+from __future__ import annotations
+
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from deltic.values.python import of_python
+from deltic.values.types import Column, Kind, Type
+
+_MICROSECOND = timedelta(microseconds=1)
+_TIMES = {Kind.DATE: date, Kind.TIMESTAMP: datetime, Kind.TIMESTAMP_NTZ: datetime}
+
+
+def to_literal(value: Any, type_: Type) -> Any:
+    """A value from a row as a literal."""
+    if value is None or not isinstance(value, date | timedelta | Decimal | tuple):
+        return value
+    if isinstance(value, tuple):
+        return tuple(to_literal(part, of) for part, of in zip(value, _parts(type_, len(value)), strict=True))
+    if isinstance(value, timedelta):
+        return value // _MICROSECOND
+    return value.isoformat() if isinstance(value, date) else str(value)
+
+
+def of_literal(literal: Any, type_: Type) -> Any:
+    """The inverse of `to_literal`; ValueError for a text that is no date or time."""
+    if literal is None:
+        return None
+    if isinstance(literal, tuple):
+        return tuple(of_literal(part, of) for part, of in zip(literal, _parts(type_, len(literal)), strict=True))
+    if type_.kind in _TIMES and isinstance(literal, str):
+        return of_python(_TIMES[type_.kind].fromisoformat(literal), type_)
+    if type_ is Type.DAY_TIME_INTERVAL:
+        return literal * _MICROSECOND
+    return Decimal(literal) if type_.kind is Kind.DECIMAL else literal
+
+
+def _parts(type_: Type, count: int) -> list[Type]:
+    """The types of the parts of a composite value that has so many."""
+    if type_.kind is Kind.STRUCT:
+        return [column.type for column in type_.fields]
+    if type_.kind is Kind.ARRAY:
+        return [type_.element.type] * count
+    return [Type.struct(_entry(type_))] * count
+
+
+def _entry(type_: Type) -> list[Column]:
+    """The two fields of a map's entries."""
+    return [Column("key", type_.key), Column("value", type_.value.type, type_.value.nullable)]

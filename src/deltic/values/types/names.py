@@ -1,0 +1,91 @@
+"""What types are called in DuckDB's SQL, in which expressions are printed and computed."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from sqlglot import exp
+
+from deltic.errors import UnsupportedError
+from deltic.values.types import Column, Kind, Type
+
+_NAMES = {
+    Type.BOOLEAN: "BOOLEAN",
+    Type.INT8: "TINYINT",
+    Type.INT16: "SMALLINT",
+    Type.INT32: "INT",
+    Type.INT64: "BIGINT",
+    Type.UINT8: "UTINYINT",
+    Type.UINT16: "USMALLINT",
+    Type.UINT32: "UINTEGER",
+    Type.UINT64: "UBIGINT",
+    Type.FLOAT32: "REAL",
+    Type.FLOAT64: "DOUBLE",
+    Type.STRING: "TEXT",
+    Type.BINARY: "BLOB",
+    Type.DATE: "DATE",
+    Type.TIMESTAMP: "TIMESTAMPTZ",
+    Type.TIMESTAMP_NTZ: "TIMESTAMP",
+    Type.YEAR_MONTH_INTERVAL: "INTERVAL YEAR TO MONTH",
+    Type.DAY_TIME_INTERVAL: "INTERVAL DAY TO SECOND",
+}
+
+
+_INTERVALS = (Kind.YEAR_MONTH_INTERVAL, Kind.DAY_TIME_INTERVAL)
+
+
+def type_name(type_: Type) -> str:
+    """The name of a type in DuckDB's SQL."""
+    return _name(type_)
+
+
+def type_named(name: str) -> Type:
+    """The type of that name in DuckDB's SQL; what it holds may be NULL."""
+    return of_sql(exp.DataType.build(name, dialect="duckdb"))
+
+
+@cache
+def sql_type(type_: Type) -> exp.DataType:
+    """The name of a type as a tree; copy it before it is put into another."""
+    return exp.DataType.build(_name(type_), dialect="duckdb")
+
+
+def _name(type_: Type) -> str:
+    match type_.kind:
+        case Kind.DECIMAL:
+            return f"DECIMAL({type_.precision}, {type_.scale})"
+        case Kind.ARRAY:
+            return f"{_name(type_.element.type)}[]"
+        case Kind.STRUCT:
+            return f"STRUCT({', '.join(f'{_quoted(c.name)} {_name(c.type)}' for c in type_.fields)})"
+        case Kind.MAP:
+            return f"MAP({_name(type_.key)}, {_name(type_.value.type)})"
+        case _:
+            return _NAMES[type_]
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def of_sql(sql: exp.DataType) -> Type:
+    """The type that a name in SQL stands for; what it holds may be NULL."""
+    if isinstance(sql.this, exp.Interval):
+        return Type.YEAR_MONTH_INTERVAL if sql == sql_type(Type.YEAR_MONTH_INTERVAL) else Type.DAY_TIME_INTERVAL
+    if sql.this in _OF_NAMES:
+        return _OF_NAMES[sql.this]
+    parts = sql.expressions
+    if sql.this is exp.DataType.Type.DECIMAL:
+        return Type.decimal(*(int(part.this.this) for part in parts))
+    if sql.this is exp.DataType.Type.ARRAY:
+        return Type.array(of_sql(parts[0]).or_null)
+    if sql.this is exp.DataType.Type.STRUCT:
+        return Type.struct(Column(part.name, of_sql(part.args["kind"]), nullable=True) for part in parts)
+    if sql.this is exp.DataType.Type.MAP:
+        return Type.map(of_sql(parts[0]), of_sql(parts[1]).or_null)
+    raise UnsupportedError(f"the type {sql.sql(dialect='duckdb')} is not supported in a cast")
+
+
+_OF_NAMES = {sql_type(type_).this: type_ for type_ in _NAMES if type_.kind not in _INTERVALS} | {
+    exp.DataType.Type.VARCHAR: Type.STRING
+}

@@ -1,0 +1,97 @@
+"""Columns and schemas: the types of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from deltic.values.types.value import Type, ValueType
+from deltic.values.words import word
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class Column:
+    """A named, typed column of a schema, or field of a struct."""
+
+    name: str
+    type: Type
+    nullable: bool = False
+
+    @property
+    def value_type(self) -> ValueType:
+        """The type of its values, NULL or not."""
+        return ValueType(self.type, self.nullable)
+
+    def __str__(self) -> str:
+        return f"{word(self.name)}: {self.value_type}"
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns of a row, in order, with distinct names; none is allowed (the nullary relation)."""
+
+    columns: tuple[Column, ...]
+
+    def __post_init__(self) -> None:
+        if len(set(self.names)) != len(self.columns):
+            raise ValueError(f"a schema's column names must be distinct, found {', '.join(self.names)}")
+
+    @classmethod
+    def of(cls, **types: Type | ValueType) -> Schema:
+        """A schema from keywords, in their order: ``Schema.of(x=Type.INT64, y=Type.STRING.or_null)``."""
+        return cls(tuple(_column(name, type_) for name, type_ in types.items()))
+
+    @classmethod
+    def of_arrow(cls, schema: pa.Schema) -> Schema:
+        """The schema of an Arrow table's rows; UnsupportedError for a type that Deltic does not have."""
+        return cls(tuple(Column(field.name, Type.of_arrow(field.type), field.nullable) for field in schema))
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns, in order."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def types(self) -> dict[str, Type]:
+        """The type of each column by its name, in order."""
+        return {column.name: column.type for column in self.columns}
+
+    @property
+    def value_types(self) -> dict[str, ValueType]:
+        """The type and nullability of each column by its name, in order."""
+        return {column.name: column.value_type for column in self.columns}
+
+    def index(self, name: str) -> int:
+        """The position of the column called `name`; KeyError when there is none."""
+        try:
+            return self.names.index(name)
+        except ValueError:
+            raise KeyError(name) from None
+
+    def to_arrow(self) -> pa.Schema:
+        """The Arrow schema of a table of such rows."""
+        return self._arrow
+
+    @cached_property
+    def _arrow(self) -> pa.Schema:
+        import pyarrow as pa
+
+        return pa.schema([pa.field(c.name, c.type.arrow, nullable=c.nullable) for c in self.columns])
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def __iter__(self) -> Iterator[Column]:
+        return iter(self.columns)
+
+    def __str__(self) -> str:
+        return "{" + ", ".join(map(str, self.columns)) + "}"
+
+
+def _column(name: str, type_: Type | ValueType) -> Column:
+    return Column(name, type_) if isinstance(type_, Type) else Column(name, type_.type, type_.nullable)

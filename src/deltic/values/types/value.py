@@ -1,0 +1,269 @@
+"""The types of values: a kind and its parameters, and with NULL or without."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql.types import DataType
+
+    from deltic.values.types.schema import Column
+
+MAX_PRECISION = 38
+"""The most digits of a decimal, as in Spark and in Arrow's 128 bits."""
+
+
+class Kind(enum.Enum):
+    """The family of a type; those with parameters stand last."""
+
+    BOOLEAN = "boolean"
+    INT8 = "int8"
+    INT16 = "int16"
+    INT32 = "int32"
+    INT64 = "int64"
+    UINT8 = "uint8"
+    UINT16 = "uint16"
+    UINT32 = "uint32"
+    UINT64 = "uint64"
+    FLOAT32 = "float32"
+    FLOAT64 = "float64"
+    STRING = "string"
+    BINARY = "binary"
+    DATE = "date"
+    TIMESTAMP = "timestamp"
+    TIMESTAMP_NTZ = "timestamp_ntz"
+    YEAR_MONTH_INTERVAL = "year_month_interval"
+    DAY_TIME_INTERVAL = "day_time_interval"
+    DECIMAL = "decimal"
+    ARRAY = "array"
+    STRUCT = "struct"
+    MAP = "map"
+
+
+_SIGNED = {Kind.INT8: 8, Kind.INT16: 16, Kind.INT32: 32, Kind.INT64: 64}
+_UNSIGNED = {Kind.UINT8: 8, Kind.UINT16: 16, Kind.UINT32: 32, Kind.UINT64: 64}
+_INTEGERS = _SIGNED | _UNSIGNED
+_FLOATS = {Kind.FLOAT32: 32, Kind.FLOAT64: 64}
+_COMPOSITE = (Kind.ARRAY, Kind.STRUCT, Kind.MAP)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Type:
+    """The type of a value that is not NULL. There is one object for each type, so types compare by `is`.
+
+    A TIMESTAMP is an instant and a TIMESTAMP_NTZ what a clock on the wall shows, both in microseconds, as in Spark. A
+    YEAR_MONTH_INTERVAL is a number of months, a DAY_TIME_INTERVAL one of microseconds. `parameters` are precision and
+    scale of a decimal, the element's ValueType of an array, the Columns of a struct, and the key's Type and the
+    value's ValueType of a map.
+
+    Examples
+    --------
+    >>> print(Type.decimal(10, 2), Type.array(Type.STRING.or_null), Type.map(Type.STRING, Type.DATE))
+    decimal(10, 2) array(string?) map(string, date)
+    """
+
+    kind: Kind
+    parameters: tuple[Any, ...] = ()
+
+    _made: ClassVar[dict[tuple[Kind, tuple[Any, ...]], Type]] = {}
+
+    BOOLEAN: ClassVar[Type]
+    INT8: ClassVar[Type]
+    INT16: ClassVar[Type]
+    INT32: ClassVar[Type]
+    INT64: ClassVar[Type]
+    UINT8: ClassVar[Type]
+    UINT16: ClassVar[Type]
+    UINT32: ClassVar[Type]
+    UINT64: ClassVar[Type]
+    FLOAT32: ClassVar[Type]
+    FLOAT64: ClassVar[Type]
+    STRING: ClassVar[Type]
+    BINARY: ClassVar[Type]
+    DATE: ClassVar[Type]
+    TIMESTAMP: ClassVar[Type]
+    TIMESTAMP_NTZ: ClassVar[Type]
+    YEAR_MONTH_INTERVAL: ClassVar[Type]
+    DAY_TIME_INTERVAL: ClassVar[Type]
+
+    @classmethod
+    def _of(cls, kind: Kind, parameters: tuple[Any, ...] = ()) -> Type:
+        """The one object of this kind and these parameters."""
+        return cls._made.setdefault((kind, parameters), cls(kind, parameters))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Type._of, (self.kind, self.parameters)
+
+    @classmethod
+    def simple(cls) -> tuple[Type, ...]:
+        """The types without parameters."""
+        return tuple(type_ for type_ in cls._made.values() if not type_.parameters and type_.kind is not Kind.STRUCT)
+
+    @classmethod
+    def decimal(cls, precision: int, scale: int = 0) -> Type:
+        """Decimals of `precision` digits, `scale` of them after the point; ValueError beyond 38 digits."""
+        if not 0 <= scale <= precision or not 1 <= precision <= MAX_PRECISION:
+            raise ValueError(
+                f"decimal({precision}, {scale}) has 1 to {MAX_PRECISION} digits, none to all of them after the point"
+            )
+        return cls._of(Kind.DECIMAL, (precision, scale))
+
+    @classmethod
+    def array(cls, element: Type | ValueType) -> Type:
+        """Lists of elements."""
+        return cls._of(Kind.ARRAY, (_value_type(element),))
+
+    @classmethod
+    def struct(cls, fields: Iterable[Column]) -> Type:
+        """Rows of fields; ValueError when two have one name."""
+        columns = tuple(fields)
+        if len({column.name for column in columns}) != len(columns):
+            raise ValueError(f"a struct's fields have distinct names, found {', '.join(c.name for c in columns)}")
+        return cls._of(Kind.STRUCT, columns)
+
+    @classmethod
+    def map(cls, key: Type, value: Type | ValueType) -> Type:
+        """Finite maps, with at most one value for each key."""
+        return cls._of(Kind.MAP, (key, _value_type(value)))
+
+    @classmethod
+    def of_arrow(cls, arrow: pa.DataType) -> Type:
+        """The type whose values an Arrow type holds; UnsupportedError when there is none."""
+        from deltic.values.types.arrow import of_arrow
+
+        return of_arrow(arrow)
+
+    @property
+    def arrow(self) -> pa.DataType:
+        """The Arrow type of a column of this type."""
+        from deltic.values.types.arrow import to_arrow
+
+        return to_arrow(self)
+
+    @classmethod
+    def of_spark(cls, spark: DataType) -> Type:
+        """The type whose values a Spark type holds; UnsupportedError when there is none."""
+        from deltic.values.types.spark import of_spark
+
+        return of_spark(spark)
+
+    @property
+    def spark(self) -> DataType:
+        """The Spark type of a column of this type; unsigned integers take the next wider type."""
+        from deltic.values.types.spark import to_spark
+
+        return to_spark(self)
+
+    @property
+    def or_null(self) -> ValueType:
+        """The values of this type and NULL."""
+        return ValueType(self, nullable=True)
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether the values are integers, signed or not."""
+        return self.kind in _INTEGERS
+
+    @property
+    def is_float(self) -> bool:
+        """Whether the values are binary floating-point numbers."""
+        return self.kind in _FLOATS
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether arithmetic is defined on this type."""
+        return self.is_integer or self.is_float or self.kind is Kind.DECIMAL
+
+    @property
+    def is_composite(self) -> bool:
+        """Whether the values are arrays, structs or maps."""
+        return self.kind in _COMPOSITE
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether the values have an order: maps, and what contains them, have none."""
+        if self.kind is Kind.STRUCT:
+            return all(column.type.is_ordered for column in self.parameters)
+        return self.element.type.is_ordered if self.kind is Kind.ARRAY else self.kind is not Kind.MAP
+
+    @property
+    def signed(self) -> bool:
+        """Whether the integers of this type may be negative."""
+        return self.kind in _SIGNED
+
+    @property
+    def bits(self) -> int:
+        """The width of an integer or a float; KeyError for other types."""
+        return (_INTEGERS | _FLOATS)[self.kind]
+
+    @property
+    def range(self) -> tuple[int, int]:
+        """The least and the greatest integer of an integer type; KeyError for other types."""
+        bits = _INTEGERS[self.kind]
+        return (-(1 << bits - 1), (1 << bits - 1) - 1) if self.signed else (0, (1 << bits) - 1)
+
+    @property
+    def precision(self) -> int:
+        """The digits of a decimal."""
+        return int(self.parameters[0])
+
+    @property
+    def scale(self) -> int:
+        """The digits of a decimal after the point."""
+        return int(self.parameters[1])
+
+    @property
+    def element(self) -> ValueType:
+        """The elements of an array."""
+        element: ValueType = self.parameters[0]
+        return element
+
+    @property
+    def fields(self) -> tuple[Column, ...]:
+        """The fields of a struct."""
+        return self.parameters
+
+    @property
+    def key(self) -> Type:
+        """The keys of a map."""
+        key: Type = self.parameters[0]
+        return key
+
+    @property
+    def value(self) -> ValueType:
+        """The values of a map."""
+        value: ValueType = self.parameters[1]
+        return value
+
+    def __str__(self) -> str:
+        if self.kind is Kind.STRUCT:
+            return "struct{" + ", ".join(map(str, self.parameters)) + "}"
+        parameters = f"({', '.join(map(str, self.parameters))})" if self.parameters else ""
+        return f"{self.kind.value}{parameters}"
+
+    def __repr__(self) -> str:
+        return f"<Type {self}>"
+
+
+@dataclass(frozen=True)
+class ValueType:
+    """The type of a value that may be NULL when `nullable`; `int64?` as text."""
+
+    type: Type
+    nullable: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.type}{'?' if self.nullable else ''}"
+
+
+def _value_type(type_: Type | ValueType) -> ValueType:
+    return type_ if isinstance(type_, ValueType) else ValueType(type_)
+
+
+for _kind in Kind:
+    if _kind is not Kind.DECIMAL and _kind not in _COMPOSITE:
+        setattr(Type, _kind.name, Type._of(_kind))

@@ -1,0 +1,53 @@
+-- Forms of queries, one a line, of which against_spark records Spark's answers; the tables are FORMS_OF.
+SELECT count(*) AS n, sum(a) AS s FROM t WHERE false GROUP BY ALL
+SELECT count(*) AS n, sum(a) AS s FROM t GROUP BY ALL
+SELECT count(*) AS n, sum(a) AS s FROM t GROUP BY GROUPING SETS (())
+SELECT count(*) AS n, max(b) AS m FROM t GROUP BY GROUPING SETS ((), ())
+SELECT a, count(*) AS n FROM t GROUP BY GROUPING SETS ((a), ())
+SELECT count(*) AS n FROM t GROUP BY ROLLUP (a)
+SELECT count(*) AS n FROM t GROUP BY GROUPING SETS (()) HAVING count(*) > 3
+SELECT a + b AS p, count(*) AS n FROM t GROUP BY GROUPING SETS ((a + b), (b + a), (b))
+SELECT a + b AS p, b + a AS q, b, count(*) AS n FROM t GROUP BY GROUPING SETS ((a + b), (b + a), (b))
+SELECT b + a AS q, count(*) AS n FROM t GROUP BY a + b
+SELECT (b + 1) * a AS q, count(*) AS n FROM t GROUP BY a * (1 + b)
+SELECT a > b AS q, b > 1 AND a > 1 AS p, count(*) AS n FROM t GROUP BY b < a, a > 1 AND b > 1
+SELECT a + b + 1 AS q, count(*) AS n FROM t GROUP BY 1 + a + b
+FROM t |> AGGREGATE sum(b) AS s GROUP BY a, 2
+FROM t |> AGGREGATE sum(b) AS s GROUP BY 1, 3
+FROM t |> AGGREGATE sum(b) AS s, count(*) AS n GROUP BY 1 AS k
+FROM t |> JOIN u ON a = k |> AGGREGATE count(*) AS n GROUP BY 4
+SELECT r.s.v FROM r, s
+SELECT r.s.v AS p, r.s AS q FROM r WHERE r.s.w = 'a'
+SELECT r.s.v, count(*) AS n FROM r GROUP BY r.s
+SELECT all FROM (SELECT a AS all FROM t)
+SELECT all, count(*) AS n FROM (SELECT a AS all FROM t) GROUP BY all
+SELECT max(b) AS m FROM (SELECT a AS all, b FROM t) GROUP BY all
+SELECT * FROM VALUES 0, 1, 2 AS v(id)
+VALUES (1, 'a'), (2, 'b') AS v(id, n)
+SELECT * FROM (VALUES (1), (2) AS v(i) JOIN u ON v.i = u.k)
+SELECT * FROM ((VALUES (1), (2)) AS v(i) LEFT JOIN u ON v.i = u.k)
+SELECT a FROM t WHERE EXISTS (WITH w AS (SELECT x FROM u WHERE u.k = t.a) SELECT * FROM w)
+SELECT a, (WITH w AS (SELECT x FROM u WHERE u.k = t.a) SELECT sum(x) FROM w) AS s FROM t
+SELECT a, y FROM t, LATERAL (WITH w AS (SELECT t.a + 1 AS y) SELECT y FROM w)
+SELECT a, (WITH w AS (SELECT k FROM u), z AS (SELECT k FROM w WHERE k = t.a) SELECT count(*) FROM z) AS n FROM t
+SELECT t.a, q.* FROM t, LATERAL (WITH w AS (SELECT k, x FROM u WHERE k <= t.a) SELECT count(*) AS n, max(x) AS m FROM w) q
+SELECT a FROM t WHERE EXISTS (SELECT 1 FROM (WITH w AS (SELECT k FROM u WHERE k = t.a) SELECT * FROM w))
+SELECT a, sum(b) AS s FROM t GROUP BY a HAVING EXISTS (SELECT 1 FROM u WHERE u.k = sum(t.b))
+SELECT a, sum(b) AS s FROM t GROUP BY a HAVING EXISTS (SELECT 1 FROM u WHERE u.x > max(t.b) AND u.k = t.a)
+SELECT a FROM t GROUP BY a HAVING max(b) IN (SELECT k FROM u WHERE u.x = max(t.b))
+SELECT (SELECT max(x) FROM u) AS m, count(*) AS n FROM t GROUP BY (SELECT max(x) FROM u)
+SELECT a IN (SELECT k FROM u WHERE k IS NOT NULL) AS m, count(*) AS n FROM t WHERE a IS NOT NULL GROUP BY a IN (SELECT k FROM u WHERE k IS NOT NULL)
+SELECT a, percentile_cont(0.5) WITHIN GROUP (ORDER BY b) OVER (PARTITION BY a) AS p FROM t
+SELECT a, mode() WITHIN GROUP (ORDER BY b) OVER (PARTITION BY a) AS p FROM t
+SELECT coalesce(*) AS p FROM (SELECT a, b FROM t)
+SELECT count(*, a) AS p, count(DISTINCT *) AS q FROM t
+SELECT struct(*) AS p, struct(t.*, 1 AS z).z AS q FROM t
+SELECT count(*) AS n FROM t JOIN t
+SELECT count(*) AS n FROM t LEFT JOIN t USING (a, b)
+SELECT a FROM t NATURAL JOIN t
+SELECT a, row_number() OVER (ORDER BY a, b, c ROWS UNBOUNDED PRECEDING) AS n FROM t
+SELECT a, cume_dist() OVER (ORDER BY a RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS n FROM t
+SELECT a, count(*) AS n FROM t GROUP BY a HAVING NULL
+SELECT t.a FROM t UNION SELECT k FROM u ORDER BY t.a LIMIT 2
+SELECT t.a, b FROM t UNION ALL SELECT k, x FROM u ORDER BY t.a + b, t.b DESC, t.a LIMIT 3
+SELECT DISTINCT t.a FROM t ORDER BY t.a + 1 LIMIT 2

@@ -1,0 +1,60 @@
+"""Statements at the edges: a right answer or an error with a place, never an exception of a library.
+
+Catches what a library raises on no rows, on values past what memory or a type holds, and on text that is none.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from deltic import Pipeline
+from deltic.errors import DelticError
+
+ANSWERED = {
+    "SELECT a FROM t ORDER BY a": [],
+    "SELECT a FROM t WHERE a > 3 ORDER BY a DESC LIMIT 3": [],
+    "SELECT CAST(x AS STRING) AS x FROM VALUES (INTERVAL 1 MONTH), (INTERVAL '1-2' YEAR TO MONTH) v (x)": [
+        ("INTERVAL '0-1' YEAR TO MONTH",),
+        ("INTERVAL '1-2' YEAR TO MONTH",),
+    ],
+    "SELECT map_keys(map_concat(map(1, 'a'), map(2L, 'b'))) AS k": [([1, 2],)],
+    "SELECT CAST(TRY_CAST(x AS DECIMAL(38, 20)) AS BIGINT) AS x FROM VALUES (5), (-7) v (x)": [(-7,), (5,)],
+}
+REFUSED = {
+    "SELECT map_concat(map(1, 'a'), map('x', 'b'))": "the value is no MAP<BIGINT, STRING>",
+    "SELECT json_tuple()": "json_tuple takes a text and the names of fields",
+    "SELECT ceil(2.5, 0, 0)": "ceil does not take 3 arguments",
+    "SELECT '\ud800'": ":1:9: half of a character, which no text in UTF-8 has",
+    f"SELECT {'1' * 5000}": "has more than 38 digits",
+    f"SELECT 1.{'1' * 5000}": "has more than 38 digits",
+    f"SELECT {'1' * 5000}L": "is no BIGINT",
+    f"SELECT 1e{'1' * 5000}": "is beyond the range of a DOUBLE",
+    "SELECT s RLIKE '(a{1000}){1000}' FROM t": "the pattern is larger than DuckDB's engine RE2 takes; repeat less",
+    "SELECT size(sequence(1, 100000000000))": "in at most 10,000,000 elements",
+    "SELECT size(sequence(DATE '2020-01-01', TIMESTAMP '9020-01-01', INTERVAL 1 SECOND))": "in at most 10,000,000",
+    "SELECT size(array_repeat(1, 2147483647))": "it makes at most 10,000,000 elements",
+    "SELECT length(repeat('abc', 2147483647))": "it makes at most 10,000,000 elements, and 100,000,000 letters",
+    "SELECT length(space(2147483647))": "100,000,000 letters",
+    "SELECT length(lpad('a', 2147483647, 'b'))": "100,000,000 letters",
+    "SELECT * FROM range(0, 5, 0)": ":1:15: the step of range is not 0",
+    "CREATE TABLE x (u DATETIME)": ":1:19: there is no type DATETIME",
+}
+
+
+@pytest.fixture(scope="module")
+def pipeline() -> Pipeline:
+    made = Pipeline()
+    made.sql("CREATE TABLE t (a INT, s STRING)")
+    return made
+
+
+@pytest.mark.parametrize("query", ANSWERED)
+def test_a_query_at_an_edge_has_its_answer(pipeline: Pipeline, query: str) -> None:
+    assert sorted(tuple(row) for row in pipeline.sql(query)) == ANSWERED[query]
+
+
+@pytest.mark.parametrize("statement", REFUSED)
+def test_what_has_no_answer_is_refused_with_a_reason(pipeline: Pipeline, statement: str) -> None:
+    with pytest.raises(DelticError) as refused:
+        pipeline.sql(statement)
+    assert REFUSED[statement] in str(refused.value)

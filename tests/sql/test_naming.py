@@ -1,0 +1,35 @@
+"""Columns without an alias are called as Spark calls them; names.jsonl has Spark's names of expressions, by FROM.
+
+Catches a name in another dialect's words, by which nobody who comes from Spark finds the column of a view.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import deltic
+
+TABLES = """
+CREATE TABLE t (a INT, b INT, c STRING);
+CREATE TABLE u (k INT, x INT);
+CREATE TABLE emp (id INT, name STRING, dept STRING, salary DECIMAL(10, 2), boss INT, hired DATE);
+CREATE TABLE arr (id INT, xs ARRAY<INT>, m MAP<STRING, INT>, s STRUCT<v: INT, w: STRING>);
+"""
+NAMES = [json.loads(line) for line in (Path(__file__).parent / "names.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize(("source", "names"), NAMES)
+def test_a_column_without_an_alias_is_called_as_in_spark(source, names):
+    pipeline = deltic.Pipeline()
+    pipeline.sql(TABLES)
+    answer = pipeline.sql(f"SELECT {', '.join(names)} {source}").to_arrow()
+    assert answer.column_names == list(names.values())
+
+
+def test_a_view_has_the_name_of_a_column_that_is_cast():
+    pipeline = deltic.Pipeline()
+    pipeline.sql("CREATE TABLE t (a BIGINT); CREATE VIEW v AS SELECT CAST(a AS INT), count(*) FROM t GROUP BY a")
+    assert pipeline["v"].to_arrow().column_names == ["a", "count(1)"]
