@@ -4,7 +4,8 @@ memory (Table 2).
 `python benchmarks/elastic.py` deletes random sets of input rows and puts them back, under each strategy; then runs the
 workloads of 13 epochs under each policy. Each strategy and each policy has a fresh process. The options restrict it,
 and the results say to what. `--sizes 10,100,1000,10000,40000:2,70000:2,100000:2` has larger sets, too, two of each.
-The points-to analysis is of generated programs of `--methods` methods, in the place of Doop's of Java.
+The points-to analysis is of generated programs of `--methods` methods, in the place of Doop's of Java. `rediscovery.py`
+has the ablation of [ELA §4.2].
 """
 
 from __future__ import annotations
