@@ -59,12 +59,15 @@ class Prepared:
 
 
 def unfailing(action: Callable[[], None], what: str) -> None:
-    """Do what has no way back; raises BrokenError where it fails, after which the engine is not to be used."""
+    """Do what has no way back; raises BrokenError where it fails, after which the engine is not to be used.
+
+    An interrupt passes as it is: a critical section holds it back until the state is whole.
+    """
     try:
         action()
     except BrokenError:
         raise
-    except BaseException as error:
+    except Exception as error:
         raise BrokenError(
             f"it failed {what} ({type(error).__name__}: {error}), so that tables and views in memory may be wrong; "
             "nothing is done with them any more. Open the pipeline again: its state has all that was committed; "

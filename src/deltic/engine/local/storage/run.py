@@ -184,7 +184,7 @@ def near(runs: Sequence[Run], low: Words1, high: Words1) -> tuple[Run, ...]:
 
 
 def _are_heavy(weights: Weights) -> bool:
-    return weights.itemsize == _WIDEST and weights.size > 0 and bool(max(weights.max(), -weights.min()) >= _HEAVY)
+    return weights.itemsize == _WIDEST and weights.size > 0 and bool(weights.max() >= _HEAVY or weights.min() <= -_HEAVY)
 
 
 def narrow(values: Integers) -> Integers:
