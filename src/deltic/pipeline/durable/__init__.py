@@ -1,1 +1,1 @@
-"""State that outlives the process: files of runs, manifests that name them, and a log of what came since."""
+"""State that outlives the process: files of runs, manifests that name them, and a log of the epochs since."""

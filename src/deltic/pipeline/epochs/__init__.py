@@ -1,1 +1,1 @@
-"""Epochs: transactions, what they amount to as changes of tables, and what is told of them."""
+"""Epochs: transactions, their sum as changes of tables, and their reports."""
