@@ -184,7 +184,9 @@ def near(runs: Sequence[Run], low: Words1, high: Words1) -> tuple[Run, ...]:
 
 
 def _are_heavy(weights: Weights) -> bool:
-    return weights.itemsize == _WIDEST and weights.size > 0 and bool(weights.max() >= _HEAVY or weights.min() <= -_HEAVY)
+    if weights.itemsize < _WIDEST or not weights.size:
+        return False
+    return bool(weights.max() >= _HEAVY or weights.min() <= -_HEAVY)
 
 
 def narrow(values: Integers) -> Integers:
