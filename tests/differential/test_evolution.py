@@ -20,7 +20,6 @@ from deltic.calculus.planning import planned
 from deltic.circuit import operators as ops
 from deltic.circuit.edges import ZSetType
 from deltic.circuit.graph import Circuit, Node
-from deltic.circuit.text import to_text
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.recursion.refresh import Policy, Refresh
 from deltic.engine.local.recursion.strategy import Strategy
@@ -90,7 +89,7 @@ def check(
         if rng.random() < 0.4:
             pool = pool if rng.random() < 0.8 else draw()
             circuit = variant(rng, pool)
-            note(to_text(circuit))
+            note(str(circuit))
             results = [driver.engine.extend(circuit) for driver in (local, reference)]
             local, reference = Driver(local.engine, circuit), Driver(reference.engine, circuit)
         else:

@@ -108,9 +108,20 @@ class Circuit:
         return Circuit((*nodes, replace(end, inputs=(numbers[feeding],))), self.depth)
 
     def __str__(self) -> str:
-        from deltic.circuit.text import to_text
+        """The circuit as text: ``%number = operator arguments (inputs) : type``, bodies indented."""
+        return "\n".join(self._lines(""))
 
-        return to_text(self)
+    def _lines(self, indent: str) -> Iterator[str]:
+        for number, node in enumerate(self.nodes):
+            arguments = node.operator.arguments()
+            inputs = ", ".join(f"%{i}" for i in node.inputs)
+            head = f"{indent}%{number} = {node.operator.keyword}"
+            head += (f" {arguments}" if arguments else "") + (f" ({inputs})" if inputs else "")
+            yield f"{head} : {node.type}"
+            for label, body in node.operator.bodies():
+                yield f"{indent}  {label} {{"
+                yield from body._lines(indent + "    ")
+                yield f"{indent}  }}"
 
 
 @dataclass

@@ -15,10 +15,17 @@ from rich.text import Text
 from deltic.pipeline.definitions.evolution import Evolution
 from deltic.pipeline.epochs.transaction import Transaction
 from deltic.pipeline.reading.rows import Rows
+from deltic.pipeline.session import Pipeline
 from deltic.pipeline.sql.answers import Told
 
 _SHOWN = 1000
 _WIDE = 10_000
+
+
+def run_text(pipeline: Pipeline, text: str, file: str) -> None:
+    """Do what a text says, and print what each statement gives. Raises DelticError."""
+    for result in pipeline.sql_results(text, file):
+        print_answer(result)
 
 
 def print_answer(result: Evolution | Transaction | Rows) -> None:

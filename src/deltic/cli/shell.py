@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from deltic import __version__, caches
+from deltic.cli.answer import run_text
 from deltic.cli.report import print_error
-from deltic.cli.sql import run_text
 from deltic.errors import DelticError
 from deltic.passwords import redacted
 from deltic.pipeline.session import Pipeline

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from deltic.cli.answer import print_answer
+from deltic.cli.answer import run_text
 from deltic.cli.report import print_error
 from deltic.errors import DataError, DelticError, Diagnostic
 from deltic.pipeline.session import Pipeline
@@ -35,12 +35,6 @@ def sql_command(files: Sequence[Path], state: str | None = None, functions: Path
         print_error(error)
         return 1
     return 0
-
-
-def run_text(pipeline: Pipeline, text: str, file: str) -> None:
-    """Do what a text says, and print what each statement gives. Raises DelticError."""
-    for result in pipeline.sql_results(text, file):
-        print_answer(result)
 
 
 def _text(file: Path) -> str:

@@ -110,7 +110,7 @@ class Shards:
 
     def files(self) -> Files:
         """The files in the directory; in a temporary one, which goes with this process, where none was named."""
-        from deltic.engine.files.files import files_at
+        from deltic.engine.files.address import files_at
 
         if self.directory is not None:
             return files_at(_address(self.directory))

@@ -10,7 +10,8 @@ import random
 import pytest
 
 from deltic.engine.files import remote
-from deltic.engine.files.files import LocalFiles, files_at
+from deltic.engine.files.address import files_at
+from deltic.engine.files.files import LocalFiles
 from deltic.engine.files.remote import RemoteFiles
 from deltic.errors import StateError
 from tests.objects import Objects

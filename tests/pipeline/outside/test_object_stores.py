@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import deltic
-from deltic.engine.files.files import files_at
+from deltic.engine.files.address import files_at
 from deltic.errors import DataError, DelticError, StateError
 
 pytestmark = pytest.mark.slow

@@ -141,22 +141,6 @@ class Files(Protocol):
         """Let other writers in."""
 
 
-def files_at(place: str | Path) -> Files:
-    """The files of a directory of this machine, or of a file system of fsspec: `s3://bucket/folder`.
-
-    Raises StateError.
-    """
-    address = str(place)
-    if "://" in address and not address.startswith(_HERE):
-        from deltic.engine.files.remote import RemoteFiles
-
-        return RemoteFiles.at(address)
-    return LocalFiles(Path(address.removeprefix(_HERE)))
-
-
-_HERE = "file://"
-
-
 def make_private(folder: Path) -> None:
     """Make a folder that is not there, which its owner alone can enter; one that is there stays as it is."""
     folder.parent.mkdir(parents=True, exist_ok=True)

@@ -14,8 +14,8 @@ from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 
+from deltic.engine.files.address import files_at
 from deltic.engine.files.contents import contents_of
-from deltic.engine.files.files import files_at
 from deltic.engine.image import Json
 from deltic.engine.shards.letters import DRIVER, Letter
 from deltic.engine.shards.options import Options

@@ -9,7 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from deltic.engine.files.files import Files, files_at
+from deltic.engine.files.address import files_at
+from deltic.engine.files.files import Files
 from deltic.engine.local.version import LocalVersion
 from deltic.engine.shards.letters import Letter
 from deltic.engine.shards.options import Options

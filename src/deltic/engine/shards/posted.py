@@ -19,7 +19,8 @@ import numpy as np
 import pyarrow as pa
 
 from deltic.engine.conflicts import joined
-from deltic.engine.files.files import Files, files_at
+from deltic.engine.files.address import files_at
+from deltic.engine.files.files import Files
 from deltic.engine.keyed import MOST, ORDER
 from deltic.engine.protocol import WEIGHT
 from deltic.engine.shards.exchange import parcels

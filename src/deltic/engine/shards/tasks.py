@@ -18,7 +18,8 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 
 from deltic.engine.changes import count
-from deltic.engine.files.files import Files, files_at
+from deltic.engine.files.address import files_at
+from deltic.engine.files.files import Files
 from deltic.engine.image import Json
 from deltic.engine.local.storage.codec import decode_rows
 from deltic.engine.local.storage.image import image_of, restored, restored_as

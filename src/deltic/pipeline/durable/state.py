@@ -10,7 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from deltic.engine.files.files import Files, LocalFiles, files_at, make_private
+from deltic.engine.files.address import files_at
+from deltic.engine.files.files import Files, LocalFiles, make_private
 from deltic.engine.files.pieces import REPAIR
 from deltic.engine.image import Json, Saved
 from deltic.engine.resources import bytes_of

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from deltic.catalog import External
-from deltic.engine.files.files import files_at
+from deltic.engine.files.address import files_at
 from deltic.errors import DelticError, UnsupportedError
 from deltic.pipeline.outside.buckets import Listing, Part, Plan, planned
 from deltic.pipeline.outside.delta import deltalake, errors, options_of

@@ -22,10 +22,11 @@ from numba.core.registry import cpu_target
 
 from deltic import caches
 from deltic.engine.local import kernels
-from deltic.engine.local.kernels.declaring import Access, Kernel, MachineCode, Part
+from deltic.engine.local.kernels.declaring import Access, Kernel, Part
 from deltic.engine.local.kernels.heap import Heap
 from deltic.engine.local.kernels.intrinsics import accesses, inner, is_contiguous, outer
 from deltic.engine.local.kernels.loading import file_of
+from deltic.engine.local.kernels.machine_code import MachineCode
 from deltic.engine.local.kernels.thresholds import Thresholds
 
 

@@ -57,16 +57,6 @@ class Access:
     element: str
 
 
-@dataclass(frozen=True)
-class MachineCode:
-    """Object code, the names of numba's wrapper and of its environment in it, and what that environment holds."""
-
-    code: bytes
-    wrapper: str
-    environment: str
-    constants: tuple[Any, ...]
-
-
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Declare a function that Python calls, and other compiled code may."""
     return cast(Callable[P, R], Kernel(function))

@@ -29,7 +29,7 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from deltic import caches
-from deltic.engine.local.kernels.declaring import MachineCode
+from deltic.engine.local.kernels.machine_code import MachineCode
 
 _LOG = logging.getLogger("deltic")
 _SOURCES = Path(__file__).parent

@@ -11,8 +11,8 @@ whose neighbour is its predecessor in time is put close to it, and the rest of t
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +21,6 @@ import pyarrow as pa
 from deltic.engine.image import Growing, Kept
 from deltic.engine.local.storage.layout import Domain, DomainOverflow, Place, Raw, Values
 from deltic.values.types import Type
-
-if TYPE_CHECKING:
-    from deltic.engine.local.storage.interner import Dictionary
 
 BITS = 62
 LARGE = 1 << 60
@@ -38,12 +35,32 @@ Positions = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
 
+class Sortable(Protocol):
+    """Values by dense ids, which can be sorted: a dictionary."""
+
+    origin: str
+
+    @property
+    def values(self) -> Sequence[Any]: ...
+
+    def __len__(self) -> int: ...
+
+    def take(self, ids: Values) -> pa.Array: ...
+
+    def sort_indices(self, column: pa.Array) -> Positions: ...
+
+    def sort_keys(self, column: pa.Array) -> Sequence[Any]: ...
+
+    @property
+    def sort_key_of(self) -> Callable[[int], Any]: ...
+
+
 class ValueOrder:
     """The labels of a dictionary's values, given when they are asked for; `domain` is that of columns of labels."""
 
     _end = _END
 
-    def __init__(self, dictionary: Dictionary) -> None:
+    def __init__(self, dictionary: Sortable) -> None:
         self._dictionary = dictionary
         self._labels: Values = np.zeros(1024, np.int64)
         self._known = 0
