@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 import deltic
-from deltic.engine.protocol import ComponentReport
+from deltic.engine.result import ComponentReport
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,11 @@ import pyarrow as pa
 import pyarrow.csv as csv
 from harness import DATA
 
+from deltic.circuit.tables import WEIGHT
 from deltic.datalog import check, lower, parse
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.recursion.refresh import Policy, Refresh
 from deltic.engine.local.recursion.strategy import Strategy
-from deltic.engine.protocol import WEIGHT
 from deltic.engine.resources import Resources
 
 Tables = Mapping[str, pa.Table]

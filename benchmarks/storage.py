@@ -22,9 +22,9 @@ from harness import report
 from isolated import isolated, peak
 from memory import Limit
 
+from deltic.circuit.tables import WEIGHT
 from deltic.engine.files.address import files_at
 from deltic.engine.files.files import Files
-from deltic.engine.protocol import WEIGHT
 from deltic.engine.shards.files import RUNS
 from deltic.engine.shards.letters import DRIVER, Letter
 from deltic.engine.shards.tasks import Task

@@ -19,10 +19,10 @@ from harness import report
 from deltic.circuit import Circuit, CircuitBuilder, Schema, Type
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column
+from deltic.circuit.tables import WEIGHT
 from deltic.datalog import check, lower, parse
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.recursion.refresh import Policy, Refresh
-from deltic.engine.protocol import WEIGHT
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 CHANGES = (1, 100)

@@ -15,13 +15,16 @@ import pyarrow as pa
 from deltic.algebra.zset import ZSet
 from deltic.circuit.graph import Circuit
 from deltic.circuit.oracle.pointwise import Rows
+from deltic.circuit.tables import WEIGHT
 from deltic.datalog import check, lower, parse
+from deltic.engine.conflicts import Conflicts
 from deltic.engine.files.files import LocalFiles
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.recursion.refresh import Policy, Refresh
 from deltic.engine.local.recursion.strategy import Strategy
-from deltic.engine.protocol import WEIGHT, Conflicts, Engine, EpochResult
+from deltic.engine.protocol import Engine
 from deltic.engine.reference import ReferenceEngine, from_arrow
+from deltic.engine.result import EpochResult
 from deltic.engine.shards.engine import ShardedEngine
 from deltic.engine.spark.engine import SparkEngine
 from deltic.engine.spark.placement import Executor

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from deltic.engine.protocol import WEIGHT
+from deltic.circuit.tables import WEIGHT
 from deltic.errors import ChangeError
 from tests.conformance.engines import as_set
 from tests.conformance.programs import BOTH, FOLLOWS, NULLARY, TYPES

@@ -6,7 +6,7 @@ import pytest
 
 from deltic.algebra.zset import ZSet
 from deltic.circuit.reading import parse_circuit
-from deltic.engine.protocol import WEIGHT
+from deltic.circuit.tables import WEIGHT
 from deltic.engine.reference import from_arrow
 from deltic.errors import ChangeError
 from tests.conformance.engines import Driver, as_zset

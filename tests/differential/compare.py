@@ -17,9 +17,12 @@ import pyarrow as pa
 from deltic.algebra.zset import ZSet
 from deltic.circuit.graph import Circuit
 from deltic.circuit.oracle.pointwise import Row, Rows
+from deltic.circuit.tables import WEIGHT
+from deltic.engine.conflicts import Conflicts
 from deltic.engine.local.engine import LocalEngine
-from deltic.engine.protocol import WEIGHT, Conflicts, Engine, EpochResult
+from deltic.engine.protocol import Engine
 from deltic.engine.reference import ReferenceEngine, from_arrow, to_arrow
+from deltic.engine.result import EpochResult
 from deltic.errors import ChangeError, EvaluationError
 from tests.differential.circuits import sources_of
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 from deltic.circuit.graph import Circuit
+from deltic.circuit.tables import WEIGHT
 from deltic.engine.local import boundary
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.kernels.thresholds import DEFAULTS, Thresholds
@@ -22,7 +23,6 @@ from deltic.engine.local.operators import query as evaluate
 from deltic.engine.local.recursion import fixpoint as recursion
 from deltic.engine.local.storage import arrangement as store
 from deltic.engine.local.storage import state as relation
-from deltic.engine.protocol import WEIGHT
 from deltic.engine.reference import ReferenceEngine, from_arrow
 from deltic.errors import ChangeError
 from tests.conformance.engines import Driver

@@ -17,13 +17,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deltic.calculus.planning import COSTS
+from deltic.circuit.tables import WEIGHT
 from deltic.datalog import check as check_program
 from deltic.datalog import lower, parse
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.plans import Plans
 from deltic.engine.local.recursion.refresh import Policy, Refresh
 from deltic.engine.local.recursion.strategy import Strategy
-from deltic.engine.protocol import WEIGHT
 from deltic.errors import CircuitError
 from tests.conformance.programs import CLOSURE
 from tests.differential.cases import Case

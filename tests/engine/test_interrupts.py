@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from deltic.circuit.tables import WEIGHT
 from deltic.datalog import check, lower, parse
 from deltic.engine.critical_section import CriticalSection
 from deltic.engine.interrupts import postponed
@@ -25,7 +26,6 @@ from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.kernels.thresholds import Thresholds
 from deltic.engine.local.operators import search
 from deltic.engine.local.recursion.compiled_loop import CompiledLoop
-from deltic.engine.protocol import WEIGHT
 from deltic.errors import BusyError, DelticError
 from deltic.pipeline.session import Pipeline
 from tests.conformance.engines import Driver

@@ -11,11 +11,11 @@ import pyarrow as pa
 import pytest
 
 from deltic.calculus.planning import Rewrites
+from deltic.circuit.tables import WEIGHT
 from deltic.datalog import check, lower, parse
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.plans import Plans
 from deltic.engine.local.storage.state import State
-from deltic.engine.protocol import WEIGHT
 from deltic.errors import ChangeError
 
 EXISTENTIAL = """

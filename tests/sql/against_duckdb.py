@@ -16,8 +16,8 @@ import sqlglot
 
 from deltic.circuit.edges import ZSetType
 from deltic.circuit.graph import Circuit
+from deltic.circuit.tables import WEIGHT
 from deltic.engine.local.engine import LocalEngine
-from deltic.engine.protocol import WEIGHT
 from deltic.sql.dialect import Deltic
 from deltic.sql.queries import view_circuit
 from deltic.sql.text import SourceText

@@ -17,8 +17,8 @@ import sqlglot
 
 import deltic
 from deltic.circuit.edges import ZSetType
+from deltic.circuit.tables import WEIGHT
 from deltic.engine.local.engine import LocalEngine
-from deltic.engine.protocol import WEIGHT
 from deltic.engine.reference import ReferenceEngine
 from deltic.errors import EvaluationError, ProgramError
 from deltic.sql.queries import view_circuit

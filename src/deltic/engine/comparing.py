@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from deltic.circuit.tables import WEIGHT
 from deltic.engine.batches import with_weights
 from deltic.engine.between import Between
 from deltic.engine.keyed import Keyed, are_by_key, in_order, weighted
 from deltic.engine.numbering import row_numbers
-from deltic.engine.protocol import WEIGHT
 from deltic.engine.version import Version
 
 

@@ -15,9 +15,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 from deltic.errors import ChangeError, DelticError
+
+Conflicts = Literal["error", "normalize", "trust"]
+"""What is done with a change that does not fit the table."""
 
 SHOWN = 10
 """How many rows an error lists."""

@@ -17,10 +17,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from deltic.circuit.tables import WEIGHT
 from deltic.engine.batches import Batch, Changed, TableBatch, with_weights
-from deltic.engine.conflicts import SHOWN, AbsentKeys, SharedKeys, UnorderedKeys
+from deltic.engine.conflicts import SHOWN, AbsentKeys, Conflicts, SharedKeys, UnorderedKeys
 from deltic.engine.numbering import Numbers, last_of_each, row_numbers
-from deltic.engine.protocol import WEIGHT, Conflicts
 from deltic.engine.version import Version
 
 MOST = 2**31 - 1

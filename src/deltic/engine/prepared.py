@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from deltic.errors import BrokenError, DelticError
 
 if TYPE_CHECKING:
-    from deltic.engine.protocol import EpochResult
+    from deltic.engine.result import EpochResult
     from deltic.engine.version import Version
 
 

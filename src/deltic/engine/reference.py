@@ -24,9 +24,10 @@ from deltic.circuit.tables import WEIGHT, from_arrow, to_arrow
 from deltic.engine.batches import Changed, arrow_of
 from deltic.engine.between import Between
 from deltic.engine.changes import Changes, ViewChange
-from deltic.engine.conflicts import Conflict, ConflictError
+from deltic.engine.conflicts import Conflict, ConflictError, Conflicts
 from deltic.engine.prepared import Prepared, refuse_second
-from deltic.engine.protocol import NOTHING, Conflicts, Engine, EpochResult, Extension
+from deltic.engine.protocol import NOTHING, Engine
+from deltic.engine.result import EpochResult, Extension
 from deltic.engine.version import Version
 from deltic.values import in_order
 from deltic.values.types import Schema

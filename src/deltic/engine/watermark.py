@@ -11,9 +11,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from deltic.circuit.tables import WEIGHT
 from deltic.engine.batches import Batch
 from deltic.engine.numbering import row_numbers
-from deltic.engine.protocol import WEIGHT
 
 Mask = npt.NDArray[np.bool_]
 

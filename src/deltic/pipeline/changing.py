@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, get_args
 
+from deltic.engine.conflicts import Conflicts
 from deltic.engine.lateness import LatePolicy
-from deltic.engine.protocol import Conflicts
 from deltic.pipeline.epochs.clock import Time
 from deltic.pipeline.epochs.transaction import Terms, Transaction
 from deltic.pipeline.names import check_choice

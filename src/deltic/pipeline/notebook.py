@@ -9,7 +9,7 @@ from numbers import Number
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from deltic.engine.protocol import ComponentReport
+    from deltic.engine.result import ComponentReport
     from deltic.pipeline.epochs.report import EpochReport
     from deltic.pipeline.reading.rows import Rows
 

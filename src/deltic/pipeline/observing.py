@@ -15,7 +15,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from deltic.engine.protocol import EpochResult, Size
+from deltic.engine.result import EpochResult
+from deltic.engine.size import Size
 from deltic.errors import DelticError
 from deltic.pipeline.epochs.report import report_of
 

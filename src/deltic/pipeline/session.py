@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from deltic.calculus.planning import ALL, Rewrites
 from deltic.circuit.iterations import ITERATION_LIMIT, RECURSION_TIMEOUT
+from deltic.engine.conflicts import Conflicts
 from deltic.engine.lateness import LatePolicy
-from deltic.engine.protocol import Conflicts
 from deltic.engine.resources import Resources, available
 from deltic.errors import DelticError
 from deltic.pipeline.changing import Changing

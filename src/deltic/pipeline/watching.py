@@ -8,7 +8,7 @@ from typing import Any
 
 from deltic.circuit.graph import Circuit
 from deltic.engine.batches import TableBatch
-from deltic.engine.protocol import Size
+from deltic.engine.size import Size
 from deltic.pipeline.epochs.history import Subscription
 from deltic.pipeline.epochs.lateness import watermarks
 from deltic.pipeline.explaining import explained

@@ -16,9 +16,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from deltic.circuit.tables import WEIGHT
 from deltic.datalog import check, lower, parse
 from deltic.engine.files.files import LocalFiles
-from deltic.engine.protocol import WEIGHT
 from deltic.engine.shards import tasks
 from deltic.engine.shards.exchange import Parcel
 from deltic.engine.shards.files import LETTERS, RUNS

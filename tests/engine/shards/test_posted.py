@@ -15,10 +15,10 @@ from functools import partial
 import pyarrow as pa
 import pytest
 
+from deltic.circuit.tables import WEIGHT
 from deltic.datalog import check, lower, parse
 from deltic.engine.batches import Several, TableBatch, with_weights
 from deltic.engine.files.files import LocalFiles
-from deltic.engine.protocol import WEIGHT
 from deltic.engine.shards import posted
 from deltic.engine.shards.files import LETTERS
 from deltic.engine.shards.posted import Posted

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pytest
 
 import deltic
+from deltic.circuit.tables import WEIGHT
 from deltic.datalog import check, lower, parse
 from deltic.engine.files import remote
 from deltic.engine.files.files import LocalFiles, System
@@ -25,7 +26,6 @@ from deltic.engine.files.pieces import Mapped, read_piece
 from deltic.engine.files.remote import RemoteFiles
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.storage import run
-from deltic.engine.protocol import WEIGHT
 from deltic.engine.shards import tasks
 from deltic.engine.shards.files import DESCRIPTIONS, RUNS, files_of, read_description
 from deltic.engine.spark.engine import SparkEngine

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 import deltic
+from deltic.circuit.tables import WEIGHT
 from deltic.datalog import check, lower, parse
 from deltic.engine.files.files import LocalFiles
-from deltic.engine.protocol import WEIGHT
 from deltic.engine.shards.compaction import _arrangements
 from deltic.engine.shards.files import DESCRIPTIONS, RUNS, files_of, read_description
 from deltic.engine.shards.letters import DIRECT

@@ -14,9 +14,9 @@ import pytest
 
 from deltic.circuit.graph import Circuit
 from deltic.circuit.reading import parse_circuit
+from deltic.circuit.tables import WEIGHT
 from deltic.datalog import check, lower, parse
 from deltic.engine.placed import Expected, Placed
-from deltic.engine.protocol import WEIGHT
 from deltic.engine.spark.placement import Placement, home_of
 from deltic.errors import DelticError
 from tests.conformance.engines import Driver

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from deltic.engine.protocol import WEIGHT
+from deltic.circuit.tables import WEIGHT
 from deltic.values.types import Schema
 from tests.pipeline.fuzzing.values import Wrong, meaning, odd_value
 

@@ -7,7 +7,7 @@ from collections import Counter
 from typing import Any, Literal
 
 from deltic import ChangeError, DataError, DelticError, Pipeline
-from deltic.engine.protocol import WEIGHT
+from deltic.circuit.tables import WEIGHT
 from deltic.pipeline.spark.spark import quoted
 from deltic.values.types import Schema
 from tests.pipeline.fuzzing.forms import Batch, Own, Rows, batch_of, meant

@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from deltic.engine.protocol import WEIGHT
+from deltic.circuit.tables import WEIGHT
 from deltic.pipeline.io.directives import Output
 from deltic.pipeline.io.locate import Input, files_at
 from deltic.pipeline.io.parsed import rows_to_table

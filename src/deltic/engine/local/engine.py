@@ -15,6 +15,7 @@ from deltic.circuit.graph import Circuit
 from deltic.circuit.iterations import ITERATION_LIMIT, RECURSION_TIMEOUT
 from deltic.engine.batches import Changed
 from deltic.engine.changes import Changes
+from deltic.engine.conflicts import Conflicts
 from deltic.engine.critical_section import CriticalSection, exclusive
 from deltic.engine.image import Image, Json, Saved
 from deltic.engine.keyed import plain
@@ -44,8 +45,10 @@ from deltic.engine.local.strata import Strata
 from deltic.engine.local.version import LocalVersion
 from deltic.engine.phases import Phases
 from deltic.engine.prepared import Prepared, prepared_by, refuse_second
-from deltic.engine.protocol import NOTHING, ComponentReport, Conflicts, Engine, EpochResult, Extension, Size
+from deltic.engine.protocol import NOTHING, Engine
 from deltic.engine.resources import Resources
+from deltic.engine.result import ComponentReport, EpochResult, Extension
+from deltic.engine.size import Size
 from deltic.errors import UnsupportedError
 from deltic.program.compiling import Compiler
 from deltic.program.program import Program

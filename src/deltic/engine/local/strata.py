@@ -23,7 +23,7 @@ from deltic.engine.local.storage.kinds import Kind
 from deltic.engine.local.storage.layout import DomainOverflow, placed
 from deltic.engine.local.storage.run import NO_WEIGHTS, Run, plain
 from deltic.engine.local.storage.state import Snapshot, State
-from deltic.engine.protocol import ComponentReport
+from deltic.engine.result import ComponentReport
 from deltic.errors import CountOverflowError
 from deltic.program.definitions import Constant, Definition, Derived
 from deltic.program.program import Program

@@ -9,7 +9,7 @@ from deltic.engine.batches import Changed
 from deltic.engine.changes import Changes, ViewChange
 from deltic.engine.image import Json
 from deltic.engine.local.storage.store import Store
-from deltic.engine.protocol import EpochResult
+from deltic.engine.result import EpochResult
 from deltic.engine.shards.evolution import Evolution, Former, Rows, evolution
 from deltic.engine.shards.extension import consolidated
 from deltic.engine.shards.group import ShardGroup

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from deltic.circuit.graph import Circuit
 from deltic.engine.batches import Changed, TableBatch, rows_of
+from deltic.engine.conflicts import Conflicts
 from deltic.engine.critical_section import CriticalSection, exclusive
 from deltic.engine.image import Image, Json, Saved
 from deltic.engine.keyed import plain
@@ -19,7 +20,8 @@ from deltic.engine.local.recursion.refresh import AUTO, Refresh
 from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.local.storage.store import Store
 from deltic.engine.prepared import Prepared, prepared_by, refuse_second
-from deltic.engine.protocol import Conflicts, Engine, EpochResult, Extension, Size
+from deltic.engine.protocol import Engine
+from deltic.engine.result import EpochResult, Extension
 from deltic.engine.shards.building import NOTHING, Built, after, build, evolved, former, is_due, rows_in
 from deltic.engine.shards.copies import Survey
 from deltic.engine.shards.evolution import Evolution, Former, completion
@@ -33,6 +35,7 @@ from deltic.engine.shards.plan import ShardPlan
 from deltic.engine.shards.room import Outgrown
 from deltic.engine.shards.setting import Definition, Setting
 from deltic.engine.shards.version import ShardsVersion
+from deltic.engine.size import Size
 from deltic.errors import CountOverflowError, IterationLimitError
 from deltic.program.memory import remembered
 from deltic.program.program import Program

@@ -16,7 +16,7 @@ from functools import partial
 from deltic.engine.batches import Changed
 from deltic.engine.local.evolution import Same, kept_relations
 from deltic.engine.local.storage.kinds import Kind, kind_of
-from deltic.engine.protocol import Extension
+from deltic.engine.result import Extension
 from deltic.engine.shards.lay_out import lay_out
 from deltic.engine.shards.plan import Define, Key, Move, Present, Recur, Search, Send, ShardPlan, Step, Take
 from deltic.engine.shards.recursion import Maintained

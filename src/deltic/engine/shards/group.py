@@ -9,13 +9,13 @@ from dataclasses import replace
 from typing import Any
 
 from deltic.engine.changes import Changes, ViewChange
-from deltic.engine.conflicts import TableError, joined
+from deltic.engine.conflicts import Conflicts, TableError, joined
 from deltic.engine.interrupts import postponed
 from deltic.engine.local.storage.arrow import view_change
 from deltic.engine.local.storage.store import Store
 from deltic.engine.local.version import LocalVersion
 from deltic.engine.prepared import unfailing
-from deltic.engine.protocol import ComponentReport, Conflicts, EpochResult
+from deltic.engine.result import ComponentReport, EpochResult
 from deltic.engine.shards.ends import End
 from deltic.engine.shards.exchange import Mail, Parcel, mail_of
 from deltic.engine.shards.laid import Laid

@@ -8,11 +8,11 @@ from types import MappingProxyType
 
 import pyarrow as pa
 
+from deltic.circuit.tables import WEIGHT
 from deltic.engine.batches import Changed, arrow_of
 from deltic.engine.local.operators.faults import Faults
 from deltic.engine.local.storage.store import Store
 from deltic.engine.local.version import LocalVersion
-from deltic.engine.protocol import WEIGHT
 from deltic.engine.shards.evolution import Evolution
 from deltic.engine.shards.exchange import Parcel, parcels
 from deltic.engine.shards.lay_out import lay_out

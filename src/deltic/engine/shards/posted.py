@@ -18,11 +18,11 @@ from weakref import finalize
 import numpy as np
 import pyarrow as pa
 
+from deltic.circuit.tables import WEIGHT
 from deltic.engine.conflicts import joined
 from deltic.engine.files.address import files_at
 from deltic.engine.files.files import Files
 from deltic.engine.keyed import MOST, ORDER
-from deltic.engine.protocol import WEIGHT
 from deltic.engine.shards.exchange import parcels
 from deltic.engine.shards.files import LETTERS, writing
 from deltic.engine.shards.letters import DRIVER, LOST, Letter, Mailbox, sent

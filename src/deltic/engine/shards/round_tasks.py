@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from deltic.engine.files.files import Files
 from deltic.engine.local.storage.store import Store
-from deltic.engine.protocol import ComponentReport
+from deltic.engine.result import ComponentReport
 from deltic.engine.shards.exchange import Inbox, Parcel, waiting_in
 from deltic.engine.shards.letters import Letter, sent
 from deltic.engine.shards.plan import FIRST, Iterate, Step, Turn

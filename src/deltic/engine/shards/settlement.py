@@ -15,10 +15,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from deltic.engine.conflicts import AbsentKeys, UnorderedKeys
+from deltic.engine.conflicts import AbsentKeys, Conflicts, UnorderedKeys
 from deltic.engine.files.files import Files
 from deltic.engine.keyed import Keyed, LookUp, RowChange, amount
-from deltic.engine.protocol import Conflicts
 from deltic.engine.shards.exchange import Parcel
 from deltic.engine.shards.inquiry import Inquiry
 from deltic.engine.shards.letters import DIRECT, Letter, sent

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from deltic.engine.conflicts import Conflicts
 from deltic.engine.local.growth import Growth
 from deltic.engine.local.storage.layout import DomainOverflow
 from deltic.engine.local.storage.store import Store
-from deltic.engine.protocol import Conflicts
 from deltic.engine.shards.exchange import Inbox, Parcel
 from deltic.engine.shards.options import Options
 from deltic.engine.shards.plan import Iterate, Present, ShardPlan, Step, Turn

@@ -9,6 +9,7 @@ from functools import partial
 import pyarrow as pa
 from sqlglot import exp
 
+from deltic.engine.conflicts import Conflicts
 from deltic.engine.image import Json
 from deltic.engine.keyed import ORDER, Keyed, are_by_key, in_order, shared_keys, weighted
 from deltic.engine.local.operators.binding import value_of
@@ -27,7 +28,7 @@ from deltic.engine.local.storage.run import NO_TIMES, Run, Times, Weights, Words
 from deltic.engine.local.storage.state import Snapshot, State
 from deltic.engine.local.storage.store import Store
 from deltic.engine.local.version import LocalVersion
-from deltic.engine.protocol import ComponentReport, Conflicts
+from deltic.engine.result import ComponentReport
 from deltic.engine.shards.exchange import ITERATION, Inbox, Parcel, Received, joined, parcels
 from deltic.engine.shards.options import Options
 from deltic.engine.shards.plan import Define, Iterate, Move, Present, Recur, Search, Send, ShardPlan, Step, Take

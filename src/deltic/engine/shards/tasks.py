@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 
 from deltic.engine.changes import count
+from deltic.engine.conflicts import Conflicts
 from deltic.engine.files.address import files_at
 from deltic.engine.files.files import Files
 from deltic.engine.image import Json
@@ -28,7 +29,7 @@ from deltic.engine.local.storage.run import Run
 from deltic.engine.local.storage.spilling import Space
 from deltic.engine.local.storage.state import State
 from deltic.engine.local.storage.store import Store
-from deltic.engine.protocol import ComponentReport, Conflicts
+from deltic.engine.result import ComponentReport
 from deltic.engine.shards.exchange import Inbox, Parcel
 from deltic.engine.shards.files import read_description, read_state, write_state
 from deltic.engine.shards.letters import DIRECT, DRIVER, Letter, Mailbox, letters_of, sent, slices, together_few

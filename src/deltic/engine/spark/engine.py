@@ -12,7 +12,7 @@ from deltic.circuit.graph import Circuit
 from deltic.engine.batches import Batch, Changed, Several, apart
 from deltic.engine.changes import Changes, ViewChange
 from deltic.engine.comparing import Beside
-from deltic.engine.conflicts import joined
+from deltic.engine.conflicts import Conflicts, joined
 from deltic.engine.critical_section import exclusive
 from deltic.engine.files.files import Files
 from deltic.engine.image import Json
@@ -20,7 +20,7 @@ from deltic.engine.keyed import Keyed, KeyedChange, RowChange, with_order
 from deltic.engine.local.storage.run import KeptRun
 from deltic.engine.local.storage.store import Store
 from deltic.engine.prepared import refuse_second
-from deltic.engine.protocol import Conflicts, EpochResult
+from deltic.engine.result import EpochResult
 from deltic.engine.shards.building import Built, building
 from deltic.engine.shards.compaction import FROZEN, Compaction
 from deltic.engine.shards.comparison import Comparison

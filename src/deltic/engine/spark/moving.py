@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.storage.store import Store
-from deltic.engine.protocol import EpochResult
+from deltic.engine.result import EpochResult
 from deltic.engine.shards.engine import ShardedEngine
 from deltic.engine.shards.extension import weights_of
 from deltic.errors import DelticError, UnsupportedError

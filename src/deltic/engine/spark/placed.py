@@ -10,14 +10,17 @@ from dataclasses import replace
 from deltic.circuit.graph import Circuit
 from deltic.engine.batches import Batch, Changed, apart, rows_of
 from deltic.engine.comparing import Beside
+from deltic.engine.conflicts import Conflicts
 from deltic.engine.critical_section import CriticalSection, exclusive
 from deltic.engine.image import Image, Saved
 from deltic.engine.keyed import KeyedChange, RowChange
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.placed import Placed
 from deltic.engine.prepared import Prepared, prepared_by, refuse_second
-from deltic.engine.protocol import NOTHING, Conflicts, Engine, EpochResult, Size
+from deltic.engine.protocol import NOTHING, Engine
+from deltic.engine.result import EpochResult
 from deltic.engine.shards.posted import Posted, Site
+from deltic.engine.size import Size
 from deltic.engine.spark.engine import SparkEngine
 from deltic.engine.spark.moving import Movable, move
 from deltic.engine.spark.placement import Executor, Held, Home, Placement, home_of, kind_of

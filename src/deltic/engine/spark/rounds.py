@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from deltic.engine.conflicts import Conflicts
 from deltic.engine.files.files import Files
-from deltic.engine.protocol import Conflicts
 from deltic.engine.shards.ends import End
 from deltic.engine.shards.exchange import Mail, Parcel, mail_of
 from deltic.engine.shards.group import first_of, take_round

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from deltic.catalog import Difference
 from deltic.engine.batches import TableBatch
-from deltic.engine.protocol import EpochResult
+from deltic.engine.result import EpochResult
 from deltic.pipeline.epochs.report import EpochReport, report_of
 from deltic.pipeline.io.parsed import arrow_schema
 from deltic.pipeline.names import find

@@ -14,7 +14,7 @@ from deltic.catalog import Catalog, Difference
 from deltic.catalog.clock import CLOCK
 from deltic.catalog.definitions import Former
 from deltic.engine.image import Saved
-from deltic.engine.protocol import EpochResult
+from deltic.engine.result import EpochResult
 from deltic.errors import CatalogError
 from deltic.pipeline.definitions.definitions import Definitions, Macros
 from deltic.pipeline.definitions.evolution import Evolution

@@ -22,10 +22,10 @@ import pyarrow as pa
 
 from deltic.engine.arrow_stream import of_stream, to_stream
 from deltic.engine.batches import Batch, Changed, Several, TableBatch, apart
+from deltic.engine.conflicts import Conflicts
 from deltic.engine.files.files import Appender, Files
 from deltic.engine.files.pieces import REPAIR
 from deltic.engine.image import Json
-from deltic.engine.protocol import Conflicts
 from deltic.errors import StateError
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from deltic.engine.protocol import EpochResult
+from deltic.engine.result import EpochResult
 from deltic.errors import DelticError, ProgramError, StateError, UnsupportedError
 from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.definitions.evolution import Evolution

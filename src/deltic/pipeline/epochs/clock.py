@@ -10,10 +10,11 @@ from deltic.catalog import Catalog
 from deltic.catalog.clock import CLOCK
 from deltic.circuit.graph import Circuit
 from deltic.circuit.operators import Source
+from deltic.circuit.tables import WEIGHT
 from deltic.duck import in_memory
 from deltic.engine.batches import TableBatch
 from deltic.engine.changes import Changes, ViewChange
-from deltic.engine.protocol import WEIGHT, Engine
+from deltic.engine.protocol import Engine
 from deltic.errors import DelticError
 from deltic.pipeline.io.parsed import arrow_schema
 

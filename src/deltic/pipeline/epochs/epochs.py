@@ -14,12 +14,14 @@ import numpy as np
 
 from deltic.circuit.graph import Circuit
 from deltic.engine.batches import Batch
+from deltic.engine.conflicts import Conflicts
 from deltic.engine.critical_section import CriticalSection
 from deltic.engine.interrupts import postponed
 from deltic.engine.lateness import LatePolicy
 from deltic.engine.phases import Phases
 from deltic.engine.prepared import Prepared, unfailing
-from deltic.engine.protocol import Conflicts, Engine, EpochResult, Extension
+from deltic.engine.protocol import Engine
+from deltic.engine.result import EpochResult, Extension
 from deltic.errors import BrokenError, DelticError
 from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.epochs.clock import Clock

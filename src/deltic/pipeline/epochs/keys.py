@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltic.catalog import Table
+from deltic.circuit.tables import WEIGHT
 from deltic.engine.batches import Batch
 from deltic.engine.keyed import Keyed, shared_keys
-from deltic.engine.protocol import WEIGHT
 from deltic.engine.version import Version
 from deltic.values.hashing import xxhash64
 

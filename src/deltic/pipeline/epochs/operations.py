@@ -15,9 +15,9 @@ import pyarrow as pa
 
 from deltic.catalog import Table
 from deltic.engine.batches import Batch, Several, TableBatch
+from deltic.engine.conflicts import Conflicts
 from deltic.engine.keyed import Keyed, KeyedChange, Mask, RowChange, amount
 from deltic.engine.prepared import Prepared
-from deltic.engine.protocol import Conflicts
 from deltic.engine.version import Version
 from deltic.engine.watermark import Sifted
 from deltic.sql.statements.effect import Effect

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from deltic.engine.lateness import LateRows
 from deltic.engine.placed import Placed
-from deltic.engine.protocol import ComponentReport, EpochResult, Extension
+from deltic.engine.result import ComponentReport, EpochResult, Extension
 
 
 @dataclass(frozen=True)

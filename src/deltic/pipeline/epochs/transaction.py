@@ -15,10 +15,12 @@ import pyarrow as pa
 from deltic.catalog import Table
 from deltic.circuit.graph import Circuit
 from deltic.engine.batches import Changed, TableBatch, with_weights
+from deltic.engine.conflicts import Conflicts
 from deltic.engine.keyed import BY_KEY, UPSERT, KeyedChange, RowChange
 from deltic.engine.lateness import LatePolicy
 from deltic.engine.prepared import Prepared
-from deltic.engine.protocol import Conflicts, Engine, EpochResult
+from deltic.engine.protocol import Engine
+from deltic.engine.result import EpochResult
 from deltic.engine.version import Version
 from deltic.errors import ChangeError, DataError, DefinitionsMovedError, DelticError
 from deltic.pipeline.epochs.epochs import Batches, Epochs, Logged

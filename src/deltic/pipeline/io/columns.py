@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from deltic.circuit.tables import WEIGHT
 from deltic.engine.keyed import BY_KEY, MOST
-from deltic.engine.protocol import WEIGHT
 from deltic.pipeline.io.in_python import have_parts_out_of_reach, in_reach, listed
 from deltic.pipeline.io.layout import Layout, phrase
 from deltic.pipeline.io.malformed import Malformed

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
-from deltic.engine.protocol import WEIGHT
+from deltic.circuit.tables import WEIGHT
 from deltic.errors import DataError, DelticError, Diagnostic
 from deltic.pipeline.io.directives import Output
 from deltic.pipeline.io.loader import Loader

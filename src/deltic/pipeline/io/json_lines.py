@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as pj
 
-from deltic.engine.protocol import WEIGHT
+from deltic.circuit.tables import WEIGHT
 from deltic.pipeline.io.columns import conform
 from deltic.pipeline.io.layout import Layout
 from deltic.pipeline.io.signs import weight_columns

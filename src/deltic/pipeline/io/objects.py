@@ -9,8 +9,8 @@ from contextlib import suppress
 from decimal import Decimal
 from typing import Any
 
+from deltic.circuit.tables import WEIGHT
 from deltic.engine.keyed import BY_KEY, MOST
-from deltic.engine.protocol import WEIGHT
 from deltic.errors import nearest
 from deltic.pipeline.io.envelopes import Signed, is_envelope, opened
 from deltic.pipeline.io.json_values import of_json

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from deltic.engine.protocol import WEIGHT
+from deltic.circuit.tables import WEIGHT
 from deltic.errors import Diagnostic
 from deltic.values.types import Schema
 

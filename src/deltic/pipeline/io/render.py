@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltic.engine.protocol import WEIGHT
+from deltic.circuit.tables import WEIGHT
 from deltic.errors import UnsupportedError
 from deltic.pipeline.io.signs import OP
 from deltic.values.types import Kind, Type

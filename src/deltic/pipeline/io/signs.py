@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from deltic.circuit.tables import WEIGHT
 from deltic.engine.keyed import BY_KEY, UPSERT
-from deltic.engine.protocol import WEIGHT
 from deltic.pipeline.io.layout import Layout
 from deltic.values.types import Column
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from deltic.engine.protocol import WEIGHT
+from deltic.circuit.tables import WEIGHT
 from deltic.engine.spark.described import described
 from deltic.engine.spark.watched import watched
 from deltic.errors import DelticError

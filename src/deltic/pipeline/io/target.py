@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 
 import pyarrow as pa
 
-from deltic.engine.protocol import WEIGHT
+from deltic.circuit.tables import WEIGHT
 from deltic.pipeline.io.directives import Output
 from deltic.pipeline.io.printed import printed
 from deltic.pipeline.io.render import header_line, json_lines, text_lines, unit_weights

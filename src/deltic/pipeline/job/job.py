@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from deltic.engine.protocol import Conflicts
+from deltic.engine.conflicts import Conflicts
 from deltic.errors import ChangeError, DataError, DelticError, count_of
 from deltic.pipeline.epochs.transaction import Transaction
 from deltic.pipeline.io.changes import Epoch, epochs

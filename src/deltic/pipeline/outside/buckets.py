@@ -16,9 +16,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from deltic.catalog import External
+from deltic.circuit.tables import WEIGHT
 from deltic.engine.batches import with_weights
 from deltic.engine.comparing import netted
-from deltic.engine.protocol import WEIGHT
 from deltic.errors import CatalogError
 from deltic.pipeline.names import find
 from deltic.pipeline.outside.hashes import digest, row_hashes

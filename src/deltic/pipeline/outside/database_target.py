@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltic.catalog import External
+from deltic.circuit.tables import WEIGHT
 from deltic.engine.comparing import difference
-from deltic.engine.protocol import WEIGHT
 from deltic.errors import CatalogError, DelticError, UnsupportedError
 from deltic.pipeline.names import find
 from deltic.pipeline.outside.connections import Database, connected, quoted, without_jdbc

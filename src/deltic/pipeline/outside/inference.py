@@ -7,7 +7,7 @@ from typing import Any
 
 from deltic.catalog import External, Table
 from deltic.errors import DelticError
-from deltic.pipeline.outside.source import source_of
+from deltic.pipeline.outside.kinds import source_of
 from deltic.sql.names import spelt
 from deltic.sql.statements.statements import CreateTable
 from deltic.sql.text import span_of

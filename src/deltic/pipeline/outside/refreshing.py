@@ -23,8 +23,9 @@ from deltic.pipeline.io.parsed import arrow_schema
 from deltic.pipeline.names import find
 from deltic.pipeline.outside.copies import FOLDER, Copies
 from deltic.pipeline.outside.declared import Publication
-from deltic.pipeline.outside.source import Found, Held, Source, keyed, of_path, source_of
-from deltic.pipeline.outside.target import Mark, Shown, Target, Written, target_of
+from deltic.pipeline.outside.kinds import source_of, target_of
+from deltic.pipeline.outside.source import Found, Held, Source, keyed, of_path
+from deltic.pipeline.outside.target import Mark, Shown, Target, Written
 from deltic.pipeline.outside.tasks import Tasks
 from deltic.pipeline.spark.spark import is_dataframe
 from deltic.values.types import Schema

@@ -6,16 +6,16 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from deltic.catalog import External, Table
+from deltic.circuit.tables import WEIGHT
 from deltic.engine.image import Json
 from deltic.engine.keyed import MOST
 from deltic.engine.numbering import Numbers
-from deltic.engine.protocol import WEIGHT
 from deltic.errors import CatalogError
 from deltic.passwords import revealed
 from deltic.pipeline.io.locate import extension
@@ -26,7 +26,6 @@ from deltic.values.types import Schema
 if TYPE_CHECKING:
     from deltic.engine.shards.posted import Posted
     from deltic.engine.version import Version
-    from deltic.pipeline.outside.tasks import Tasks
 
 _ENDINGS = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "json", ".arrow": "arrow"}
 
@@ -156,31 +155,3 @@ def of_path(address: str) -> External:
             f"{address}: nothing there tells of what kind it is; say it, as in External('parquet', path={address!r})"
         )
     return External(kind, path=address)
-
-
-def source_of(place: External, given: Any, spark: Any, pieces: Any, tasks: Tasks | None) -> Source:
-    """The source that a table was given: `given` is its DataFrame, `pieces` are where files are kept.
-
-    Much of it `tasks` may read.
-    """
-    match place.kind:
-        case "delta":
-            from deltic.pipeline.outside.delta import DeltaSource
-
-            return DeltaSource(filled(place["path"]), tasks)
-        case "iceberg":
-            from deltic.pipeline.outside.iceberg import IcebergSource
-
-            return IcebergSource(place, tasks)
-        case "database":
-            from deltic.pipeline.outside.database import database_source
-
-            return database_source(place, spark, tasks)
-        case "spark" | "dataframe":
-            from deltic.pipeline.outside.frames import frame_source
-
-            return frame_source(place, given, spark, tasks)
-        case _:
-            from deltic.pipeline.outside.folder import FolderSource
-
-            return FolderSource(place, pieces, tasks)

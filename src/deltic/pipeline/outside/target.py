@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import pyarrow as pa
 
-from deltic.pipeline.outside.declared import Publication
-from deltic.pipeline.outside.source import filled
 from deltic.values.types import Schema
 
 
@@ -66,25 +64,3 @@ class Target(Protocol):
 
     def publish(self, shown: Shown, delta: pa.Table | None) -> Written:
         """Let it have the rows of a view, of which `delta` is the change since its mark; None where that is unknown."""
-
-
-def target_of(publication: Publication, spark: Any) -> Target:
-    """The target of a publication."""
-    place = publication.to
-    match place.kind:
-        case "parquet":
-            from deltic.pipeline.outside.parquet_target import ParquetTarget
-
-            return ParquetTarget(place)
-        case "delta":
-            from deltic.pipeline.outside.delta_target import DeltaTarget
-
-            return DeltaTarget(place)
-        case "database":
-            from deltic.pipeline.outside.database_target import DatabaseTarget
-
-            return DatabaseTarget(place, publication.id)
-        case _:
-            from deltic.pipeline.outside.spark_target import SparkTarget
-
-            return SparkTarget(filled(place["table"]), spark)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from deltic.circuit.tables import WEIGHT
 from deltic.engine.changes import count
-from deltic.engine.protocol import WEIGHT
 from deltic.pipeline.reading.rows import Rows
 
 

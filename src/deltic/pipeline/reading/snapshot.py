@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from deltic.circuit.graph import Circuit
 from deltic.engine.batches import TableBatch
-from deltic.engine.protocol import Engine, EpochResult
+from deltic.engine.protocol import Engine
+from deltic.engine.result import EpochResult
 from deltic.engine.version import Version
 from deltic.errors import DelticError
 from deltic.pipeline.definitions.definitions import Definitions

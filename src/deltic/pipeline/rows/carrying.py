@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 from deltic.catalog import Catalog, Table
 from deltic.catalog.altering import origin
 from deltic.catalog.definitions import Fixed, Former
+from deltic.circuit.tables import WEIGHT
 from deltic.engine.batches import TableBatch
 from deltic.engine.numbering import row_numbers
-from deltic.engine.protocol import WEIGHT
 from deltic.engine.version import Version
 from deltic.errors import CatalogError
 from deltic.values import to_arrow

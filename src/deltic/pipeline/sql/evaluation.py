@@ -13,8 +13,9 @@ from deltic.catalog import Catalog, Definition, Part, Table
 from deltic.catalog.clock import CLOCK
 from deltic.circuit.graph import Circuit
 from deltic.circuit.operators import Source
+from deltic.circuit.tables import WEIGHT
 from deltic.engine.batches import TableBatch
-from deltic.engine.protocol import WEIGHT, Engine
+from deltic.engine.protocol import Engine
 from deltic.engine.version import Version
 from deltic.errors import ChangeError, DataError, Diagnostic
 from deltic.pipeline.io.parsed import arrow_schema

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from deltic.engine.protocol import WEIGHT
+from deltic.circuit.tables import WEIGHT
 from deltic.errors import StreamError
 from deltic.pipeline.names import find
 from deltic.pipeline.spark.spark import active_session, quoted, spark_errors

@@ -10,7 +10,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from deltic.engine.batches import Changed
-from deltic.engine.protocol import Conflicts
+from deltic.engine.conflicts import Conflicts
 from deltic.engine.spark.described import described, is_connect
 from deltic.errors import DelticError, StreamError
 from deltic.pipeline.names import find

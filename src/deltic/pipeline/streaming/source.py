@@ -17,8 +17,8 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
+from deltic.circuit.tables import WEIGHT
 from deltic.engine.arrow_stream import of_stream, to_stream
-from deltic.engine.protocol import WEIGHT
 from deltic.errors import DelticError, StreamError, UnsupportedError
 from deltic.pipeline.durable.following import Followed, definitions_of
 from deltic.pipeline.io.signs import FEED

@@ -17,7 +17,7 @@ from deltic.engine.local.recursion.fixpoint import Check, Component
 from deltic.engine.local.recursion.signed.component import Signed
 from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.local.storage.state import Snapshot, State
-from deltic.engine.protocol import ComponentReport
+from deltic.engine.result import ComponentReport
 from deltic.program.program import Stratum
 
 # How much of an old estimate is left after a new observation, and after an epoch that could not make one; how the cost

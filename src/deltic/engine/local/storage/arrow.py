@@ -8,9 +8,10 @@ from itertools import product
 import numpy as np
 import pyarrow as pa
 
+from deltic.circuit.tables import WEIGHT
 from deltic.engine.batches import Changed, arrow_of
 from deltic.engine.changes import ViewChange, count
-from deltic.engine.conflicts import SHOWN, Conflict, ConflictError
+from deltic.engine.conflicts import SHOWN, Conflict, ConflictError, Conflicts
 from deltic.engine.interrupts import postponed
 from deltic.engine.local.storage.batch import Batch
 from deltic.engine.local.storage.codec import decode_rows, encode
@@ -19,7 +20,6 @@ from deltic.engine.local.storage.layout import Column
 from deltic.engine.local.storage.run import Run, Weights, Words, consolidate, plain
 from deltic.engine.local.storage.spilling import kept, pieces
 from deltic.engine.local.storage.state import State
-from deltic.engine.protocol import WEIGHT, Conflicts
 from deltic.errors import ChangeError
 
 # The columns of a batch as int64 values with their NULLs, and its weights.

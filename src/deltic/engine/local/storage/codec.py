@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from deltic.circuit.tables import WEIGHT
 from deltic.engine.local.storage.interner import UNKNOWN, Interner, is_labelled
 from deltic.engine.local.storage.layout import Column, Layout, Nulls, Values
 from deltic.engine.local.storage.run import Weights, Words
 from deltic.engine.local.storage.words import of_words, words_of
-from deltic.engine.protocol import WEIGHT
 from deltic.values.types import Kind, Schema, Type
 
 Known = npt.NDArray[np.bool_]

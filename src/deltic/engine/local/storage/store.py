@@ -27,7 +27,7 @@ from deltic.engine.local.storage.kinds import Kind, kind_of
 from deltic.engine.local.storage.layout import Domain, DomainOverflow
 from deltic.engine.local.storage.spilling import Space
 from deltic.engine.local.storage.state import Name, Snapshot, State
-from deltic.engine.protocol import Size
+from deltic.engine.size import Size
 
 if TYPE_CHECKING:
     from sqlglot import exp
