@@ -9,6 +9,8 @@ from sqlglot import exp
 
 from deltic.errors import Diagnostic, ProgramError
 
+BUILT_IN = "<built in>"
+"""The file of what defines functions of SQL itself, where no message points to."""
 _CALLED = re.compile(r"\w+\s*\(\s*$")
 _CLOSING = re.compile(r"\s*\)")
 

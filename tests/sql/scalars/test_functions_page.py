@@ -9,10 +9,16 @@ import re
 from collections import Counter
 from pathlib import Path
 
+import pytest
+from sqlglot import exp
+
+from deltic.errors import ProgramError
 from deltic.functions import FUNCTIONS, PROVIDED, names_in_sql
+from deltic.sql.scalars.functions.definitions import DEFINED
 from deltic.sql.scalars.functions.lookup import known
 from deltic.sql.scalars.functions.refused import REFUSED
 from deltic.sql.scalars.functions.rules import RULES
+from tests.sql.scalars.replayed import translated
 
 PAGE = (Path(__file__).parents[3] / "docs" / "sql-functions.md").read_text()
 
@@ -42,3 +48,27 @@ def test_every_name_has_one_entry():
     )
     assert [name for name, count in names.items() if count > 1] == []
     assert [alias for alias, name in names_in_sql().items() if alias in RULES and alias != name] == []
+
+
+def test_every_definition_is_an_expression_of_its_parameters_and_of_functions_that_there_are():
+    """One that is never called would be found by nobody else."""
+    for definitions in DEFINED.values():
+        for definition in definitions:
+            node, _ = definition.parsed
+            names = {parameter.name for parameter in definition.parameters}
+            assert {column.name for column in node.find_all(exp.Column)} <= names, definition
+            for call in node.find_all(exp.Anonymous):
+                own = call.name.rpartition("spark_")[2]
+                assert own in (FUNCTIONS if "spark_" in call.name else known()), call.name
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        *("array_distinct(xs, s)", "array_sort(2, s)", "arrays_zip(xs, xs)", "to_unix_timestamp()", "decode(s, t)"),
+        *("round(d, 'a')", "isnan(x)", "shiftleft(s, x)", "try_add(s, INTERVAL 1 DAY)", "ltrim(s, t, u)"),
+    ],
+)
+def test_arguments_that_a_function_does_not_take_are_told_with_their_place(call):
+    with pytest.raises(ProgramError, match="<sql>:1:8"):
+        translated(call)

@@ -8,7 +8,7 @@ from functools import partial, reduce
 
 from sqlglot import exp
 
-from deltic.errors import ProgramError
+from deltic.errors import ProgramError, UnsupportedError
 from deltic.sql.scalars import conditions, functions, literals, operators
 from deltic.sql.scalars.coercion import as_signed, can_coerce, coerced, converted
 from deltic.sql.scalars.folding import folded
@@ -16,7 +16,7 @@ from deltic.sql.scalars.functions.lookup import Unknown
 from deltic.sql.scalars.operators import Mismatch
 from deltic.sql.scalars.parts import Parts
 from deltic.sql.scalars.typed import NULL, Typed, applied, attempted, constant
-from deltic.sql.text import SourceText
+from deltic.sql.text import BUILT_IN, SourceText
 from deltic.sql.types import type_of, written
 from deltic.values.types import Kind, Type
 
@@ -55,6 +55,15 @@ def arguments(function: functions.written.SqlFunction, given: Mapping[str, Typed
             raise Mismatch(told)
         found[parameter.name.lower()] = coerced(value, parameter.type)
     return found
+
+
+def built_in(node: exp.Expression, source: SourceText, values: Mapping[str, Typed]) -> Typed:
+    """The value of what defines a function of SQL itself for these values of the parameters; Mismatch where none is."""
+    return _Translation(_only_parameters, source, values).whole(node)
+
+
+def _only_parameters(reference: exp.Column) -> Typed:
+    raise LookupError(f"{reference.name} is no parameter")
 
 
 def result(function: functions.written.SqlFunction, values: Mapping[str, Typed]) -> Typed:
@@ -105,11 +114,14 @@ class _Translation:
             raise self.unsupported(node)
         try:
             return rule(self, node)
+        except (Mismatch, UnsupportedError) as mismatch:
+            hint = mismatch.hint if isinstance(mismatch, Mismatch) else ""
+            if self.source.file == BUILT_IN:
+                raise Mismatch(hint) from None
+            parts = [self.of(operand) for operand in _operands(node)]
+            raise self.mismatch(node, parts, hint) from None
         except Unknown as unknown:
             raise self.source.error(node, unknown.message, unknown.hint) from None
-        except Mismatch as mismatch:
-            parts = [self.of(operand) for operand in _operands(node)]
-            raise self.mismatch(node, parts, mismatch.hint) from None
 
     def all(self, nodes: Sequence[exp.Expression]) -> list[Typed]:
         """The values of several nodes."""
@@ -176,6 +188,8 @@ class _Translation:
         if (own := functions.written.function_called(node.name)) is not None:
             return self._written(own, node)
         name, arguments = node.name.lower(), self._in_order(node.name.lower(), node)
+        if self.source.file == BUILT_IN and "spark_" in name:
+            return functions.rules.primitive(name, self.all(arguments))
         if name == "arrays_zip":
             names = [part.name if isinstance(part, exp.Column) else str(i) for i, part in enumerate(arguments)]
             return functions.collections.arrays_zip(names, self.all(arguments))
@@ -388,13 +402,6 @@ class _Translation:
     def coalesce(self, node: exp.Expression) -> Typed:
         return conditions.coalesced(self.all(_operands(node)))
 
-    def null_if(self, node: exp.Expression) -> Typed:
-        return conditions.null_if(self.of(node.this), self.of(node.expression))
-
-    def nvl2(self, node: exp.Expression) -> Typed:
-        known = operators.logic(exp.Not, [conditions.is_null(self.of(node.this))])
-        return conditions.chosen([known], [self.of(node.args["true"])], self.of(node.args["false"]))
-
     def among(self, node: exp.Expression) -> Typed:
         if not node.expressions:
             raise self.source.error(node, "IN has a list of values or a query, and here it is empty", "write FALSE")
@@ -465,8 +472,6 @@ _RULES: dict[type[exp.Expression], Callable[[_Translation, exp.Expression], Type
     exp.Case: _Translation.case,
     exp.If: _Translation.if_,
     exp.Coalesce: _Translation.coalesce,
-    exp.Nullif: _Translation.null_if,
-    exp.Nvl2: _Translation.nvl2,
     exp.In: _Translation.among,
     exp.Between: _Translation.between,
     exp.Is: _Translation.is_,

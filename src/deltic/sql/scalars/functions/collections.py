@@ -12,6 +12,7 @@ from deltic.circuit.expressions import Mapped, bound, higher_order
 from deltic.sql.scalars import operators
 from deltic.sql.scalars.coercion import VOID, coerced, open_type, type_in_common
 from deltic.sql.scalars.folding import folded
+from deltic.sql.scalars.functions.definitions import kind
 from deltic.sql.scalars.functions.rules import apply, attempt, literal_of, must, rule, same_type, to
 from deltic.sql.scalars.functions.texts import pattern_of
 from deltic.sql.scalars.operators import Mismatch, case
@@ -45,6 +46,21 @@ def _element(array: Typed, value: Typed) -> tuple[Typed, Typed]:
     return coerced(array, Type.array(target.or_null)), coerced(value, target)
 
 
+@kind("texts")
+def _texts(values: Typed, _: str) -> Typed:
+    """An array as one of texts."""
+    _array(values)
+    return coerced(values, Type.array(TEXT.or_null))
+
+
+@kind("ordered")
+def _ordered(values: Typed, _: str) -> Typed:
+    """An array whose elements have an order."""
+    if not _array(values).is_ordered:
+        raise Mismatch("the elements have no order")
+    return values
+
+
 @rule("array")
 def array(*values: Typed) -> Typed:
     """The array of these values."""
@@ -62,12 +78,24 @@ def _arrays(*values: Typed) -> list[Typed]:
     return [coerced(value, Type.array(type_.element.type.or_null)) for value in values]
 
 
+def _of_arrays(name: str, first: Typed, second: Typed) -> Typed:
+    return attempt(name, *_arrays(first, second))
+
+
+def _of_one_array(name: str, values: Typed) -> Typed:
+    return attempt(name, *_arrays(values))
+
+
+def _with_element(name: str, values: Typed, value: Typed) -> Typed:
+    return attempt(name, *_element(values, value))
+
+
 for _name in ("array_union", "array_intersect", "array_except", "arrays_overlap"):
-    rule(_name)(lambda a, b, name=_name: attempt(name, *_arrays(a, b)))
+    rule(_name)(partial(_of_arrays, _name))
 for _name in ("array_distinct", "array_compact", "array_max", "array_min"):
-    rule(_name)(lambda a, name=_name: attempt(name, *_arrays(a)))
+    rule(_name)(partial(_of_one_array, _name))
 for _name in ("array_contains", "array_position", "array_remove"):
-    rule(_name)(lambda a, b, name=_name: attempt(name, *_element(a, b)))
+    rule(_name)(partial(_with_element, _name))
 
 
 @rule("array_concat")
@@ -112,13 +140,6 @@ def size(value: Typed) -> Typed:
     return attempt("size", value)
 
 
-@rule("get")
-def get(values: Typed, index: Typed) -> Typed:
-    """The element at an index from 0 on; NULL where there is none."""
-    _array(values)
-    return attempt("get", values, to(index, INT))
-
-
 def item(values: Typed, index: Typed) -> Typed:
     """`values[index]`: the element at an index from 0 on, which must be there; or the value of a key, NULL if none."""
     if values.type.type.kind is Kind.MAP:
@@ -129,7 +150,7 @@ def item(values: Typed, index: Typed) -> Typed:
         exp.And,
         [operators.comparison(exp.GTE, place, constant(0, INT)), operators.comparison(exp.LT, place, size(values))],
     )
-    return _there("get", inside, values, place)
+    return folded(case([(inside, attempt("get", values, place))], must("get", values, place)))
 
 
 @rule("elt")
@@ -140,70 +161,8 @@ def elt(number: Typed, *texts: Typed) -> Typed:
     return item(values, operators.arithmetic(exp.Sub, to(number, INT), constant(1, INT)))
 
 
-@rule("element_at")
-def element_at(values: Typed, index: Typed) -> Typed:
-    """The element at a place from 1 on, or from −1 at the end on, which must be there; or the value of a key."""
-    if values.type.type.kind is Kind.MAP:
-        return _value_at(values, index)
-    _array(values)
-    place, count = to(index, INT), size(values)
-    least, most = operators.negated(count), count
-    bounds = [
-        operators.comparison(exp.NEQ, place, constant(0, INT)),
-        operators.comparison(exp.GTE, place, least),
-        operators.comparison(exp.LTE, place, most),
-    ]
-    return _there("at", operators.logic(exp.And, [operators.logic(exp.And, bounds[:2]), bounds[2]]), values, place)
-
-
-@rule("try_element_at")
-def try_element_at(values: Typed, index: Typed) -> Typed:
-    """The element at a place from 1 on, or from the end; NULL where there is none."""
-    if values.type.type.kind is Kind.MAP:
-        return _value_at(values, index)
-    _array(values)
-    place = to(index, INT)
-    is_place = operators.comparison(exp.NEQ, place, constant(0, INT))
-    return folded(case([(is_place, attempt("at", values, place))], must("at", values, place)))
-
-
-def _there(name: str, inside: Typed, values: Typed, place: Typed) -> Typed:
-    """An element that must be there; it may be NULL itself."""
-    return folded(case([(inside, attempt(name, values, place))], must(name, values, place)))
-
-
 def _value_at(values: Typed, key: Typed) -> Typed:
     return attempt("value_at", values, to(key, _map(values).key))
-
-
-@rule("array_join")
-def array_join(values: Typed, separator: Typed, instead: Typed | None = None) -> Typed:
-    """The elements as texts with a separator between them; those that are NULL are left out, or replaced."""
-    _array(values)
-    own = [coerced(values, Type.array(TEXT.or_null)), to(separator, TEXT)]
-    return attempt("array_join", *own, *([] if instead is None else [to(instead, TEXT)]))
-
-
-@rule("reverse")
-def reverse(value: Typed) -> Typed:
-    """The elements or letters in the opposite order."""
-    is_array = value.type.type.kind is Kind.ARRAY
-    return attempt("array_reverse", value) if is_array else attempt("reverse", to(value, TEXT))
-
-
-@rule("sort_array")
-def sort_array(values: Typed, ascending: Typed | None = None) -> Typed:
-    """The elements in order, NULL below all others."""
-    if not _array(values).is_ordered:
-        raise Mismatch("the elements have no order")
-    return attempt("sort_array", values, ascending or constant(True, BOOL))
-
-
-@rule("slice")
-def slice_(values: Typed, start: Typed, length: Typed) -> Typed:
-    """Some elements from a place on, which counts from 1, or from the end if it is negative."""
-    _array(values)
-    return apply("slice", values, to(start, INT), to(length, INT))
 
 
 @rule("flatten")
@@ -319,16 +278,6 @@ def map_from_arrays(keys: Typed, values: Typed) -> Typed:
     return apply("map_from_arrays", keys, values)
 
 
-def _of_map(name: str, value: Typed) -> Typed:
-    """The keys, the values or the entries of a map as an array."""
-    _map(value)
-    return attempt(name, value)
-
-
-for _name in ("map_keys", "map_values", "map_entries"):
-    rule(_name)(partial(_of_map, _name))
-
-
 @rule("map_concat")
 def map_concat(*maps: Typed) -> Typed:
     """The entries of all maps; no key twice."""
@@ -358,10 +307,7 @@ def struct(names: Sequence[str], values: Sequence[Typed]) -> Typed:
     """The struct of these fields."""
     own = [coerced(value, BOOL) if value.is_null else value for value in values]
     pairs = zip((constant(name, TEXT) for name in names), own, strict=True)
-    try:
-        return attempt("named_struct", *(part for pair in pairs for part in pair))
-    except ValueError as error:
-        raise Mismatch(str(error)) from None
+    return attempt("named_struct", *(part for pair in pairs for part in pair))
 
 
 def field(value: Typed, name: str) -> Typed:

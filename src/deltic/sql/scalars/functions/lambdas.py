@@ -133,8 +133,8 @@ def forall(values: Typed, function: Lambda | Typed) -> Typed:
 @taking("array_sort")
 def array_sort(values: Typed, function: Lambda | Typed | None = None) -> Typed:
     """The elements in order, NULL last; or in that of a function: below, at or above zero for each two of them."""
+    _array(values)
     if function is None:
-        _array(values)
         return attempt("array_sort", coerced(values, values.type.type))
     pairs = [attempt(name, values) for name in ("firsts_of_pairs", "seconds_of_pairs")]
     signs = _function(function).over(*pairs)

@@ -9,8 +9,9 @@ from typing import Any
 from deltic.errors import count_of, did_you_mean
 from deltic.functions import names_in_sql
 from deltic.sql.scalars.functions import python
+from deltic.sql.scalars.functions.definitions import DEFINED, defined
 from deltic.sql.scalars.functions.refused import OF_THE_CLOCK, REFUSED
-from deltic.sql.scalars.functions.rules import RULES, plain
+from deltic.sql.scalars.functions.rules import RULES, counts, plain
 from deltic.sql.scalars.operators import Mismatch
 from deltic.sql.scalars.typed import Typed
 
@@ -28,15 +29,19 @@ def called(name: str, arguments: Sequence[Any]) -> Typed:
     found = name.lower()
     if (own := python.function_called(found)) is not None:
         return python.applied(own, arguments)
-    if found in RULES:
-        rule = RULES[found]
+    if (value := defined(found, arguments)) is not None:
+        return value
+    if (rule := RULES.get(found)) is not None:
         try:
             inspect.signature(rule).bind(*arguments)
         except TypeError:
             raise Mismatch(f"{found} does not take {count_of(len(arguments), 'argument')}") from None
         return rule(*arguments)
-    if (entry := names_in_sql().get(found)) is not None:
+    entry = names_in_sql().get(found)
+    if entry is not None and (found not in DEFINED or len(arguments) in counts(entry)):
         return plain(entry, arguments)
+    if found in DEFINED:
+        raise Mismatch(f"{found} does not take {count_of(len(arguments), 'argument')}")
     if found in OF_THE_CLOCK and not arguments:
         raise Unknown(f"{found} cannot stand here", "compute it in SELECT or WHERE of a subquery")
     if found in REFUSED:
@@ -49,4 +54,4 @@ def called(name: str, arguments: Sequence[Any]) -> Typed:
 
 def known() -> list[str]:
     """The names of all functions."""
-    return sorted({*RULES, *names_in_sql()} - {"decode_bytes", "array_concat"})
+    return sorted({*RULES, *DEFINED, *names_in_sql()} - {"array_concat"})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP
 
 from sqlglot import exp
@@ -10,47 +9,27 @@ from sqlglot import exp
 from deltic.functions.number_formats import number_format
 from deltic.sql.scalars import operators
 from deltic.sql.scalars.coercion import as_decimal, as_signed, bounded_decimal, coerced
-from deltic.sql.scalars.folding import folded
-from deltic.sql.scalars.functions.rules import apply, attempt, literal_of, plain, rule, to
+from deltic.sql.scalars.functions.definitions import kind
+from deltic.sql.scalars.functions.rules import apply, attempt, literal_of, rule, to
 from deltic.sql.scalars.operators import Mismatch, case
-from deltic.sql.scalars.typed import Typed, applied, constant
+from deltic.sql.scalars.typed import Typed, constant
 from deltic.values.types import Kind, Type
 
 DOUBLE, INT, LONG = Type.FLOAT64, Type.INT32, Type.INT64
 
 rule("ceil", "ceiling")(lambda value, places=None: _toward("ceil", value, places))
 rule("floor")(lambda value, places=None: _toward("floor", value, places))
-rule("positive")(lambda value: applied(exp.Paren, _number(value)))
-rule("negative")(operators.negated)
-rule("mod")(lambda a, b: operators.arithmetic(exp.Mod, a, b))
-rule("div")(lambda a, b: operators.arithmetic(exp.IntDiv, a, b))
-rule("pi")(lambda: constant(math.pi, DOUBLE))
-rule("e")(lambda: constant(math.e, DOUBLE))
-rule("shiftleft")(lambda value, count: operators.bitwise(exp.BitwiseLeftShift, value, count))
-rule("shiftright")(lambda value, count: operators.bitwise(exp.BitwiseRightShift, value, count))
 
 
-def _number(value: Typed) -> Typed:
+@kind("number")
+def _number(value: Typed, function: str = "") -> Typed:
+    """A number."""
     type_ = as_signed(value.type.type)
     if value.is_null:
         return coerced(value, INT)
     if not (type_.is_numeric or type_ is Type.STRING):
         raise Mismatch("a number is taken here")
     return coerced(value, DOUBLE if type_ is Type.STRING else type_)
-
-
-@rule("abs")
-def absolute(value: Typed) -> Typed:
-    """The number or interval without its sign."""
-    if value.type.type in (Type.YEAR_MONTH_INTERVAL, Type.DAY_TIME_INTERVAL):
-        zero = operators.arithmetic(exp.Sub, value, value)
-        return case([(operators.comparison(exp.LT, value, zero), operators.negated(value))], value)
-    number = _number(value)
-    zero = constant(0, INT)
-    if number.type.type.is_float:
-        bare = operators.arithmetic(exp.Sub, coerced(constant(0, INT), number.type.type), number)
-        return case([(operators.comparison(exp.LTE, number, zero), bare)], number)
-    return case([(operators.comparison(exp.LT, number, zero), operators.negated(number))], number)
 
 
 def _toward(name: str, value: Typed, places: Typed | None) -> Typed:
@@ -134,21 +113,6 @@ def getbit(value: Typed, place: Typed) -> Typed:
     return apply("getbit", to(value, LONG), to(place, INT), constant(width - 1, INT))
 
 
-@rule("shiftrightunsigned")
-def shift_right_unsigned(value: Typed, places: Typed) -> Typed:
-    """The bits of an INT or BIGINT moved to the right, with zeros behind them."""
-    type_ = LONG if value.type.type is LONG else INT
-    width = constant(64 if type_ is LONG else 32, INT)
-    return apply("shift_unsigned", to(value, type_), to(places, INT), width)
-
-
-@rule("conv")
-def conv(number: Typed, base: Typed, other: Typed) -> Typed:
-    """A whole number, written in one base, as it is written in another; one of more than 64 bits is an error."""
-    text, one, two = to(number, Type.STRING), to(base, INT), to(other, INT)
-    return folded(case([(apply("is_narrow", text, one, two), attempt("conv", text, one, two))], None))
-
-
 @rule("format_number")
 def format_number(number: Typed, places: Typed) -> Typed:
     """A number with commas between its thousands, and so many places."""
@@ -163,6 +127,7 @@ _DECIMALS = {Type.FLOAT32: Type.decimal(14, 7), DOUBLE: Type.decimal(30, 15), Ty
 """What floats and texts are brought to where a decimal is taken."""
 
 
+@rule("to_char", "to_varchar")
 def number_written(value: Typed, form: Typed) -> Typed:
     """A number as text, by a format as S$99,999.00."""
     type_ = as_signed(value.type.type)
@@ -171,15 +136,13 @@ def number_written(value: Typed, form: Typed) -> Typed:
     return attempt("written_number", coerced(value, _DECIMALS.get(type_) or as_decimal(type_)), _format(form))
 
 
-def _format(form: Typed) -> Typed:
+@kind("form")
+def _format(form: Typed, function: str = "") -> Typed:
+    """The format of a number."""
     text = literal_of(form, "the format of a number")
     if number_format(text) is None:
         raise Mismatch(f"{text!r} is no format: S or MI, $, digits as 0 and 9 with commas, a point, digits, PR")
     return constant(text, Type.STRING)
-
-
-rule("to_number")(lambda text, form: apply("read_number", to(text, Type.STRING), _format(form)))
-rule("try_to_number")(lambda text, form: attempt("read_number", to(text, Type.STRING), _format(form)))
 
 
 def _to_tens(number: Typed, places: int) -> Typed:
@@ -200,17 +163,3 @@ def pmod(value: Typed, divisor: Typed) -> Typed:
     rest = operators.arithmetic(exp.Mod, value, divisor)
     again = operators.arithmetic(exp.Mod, operators.arithmetic(exp.Add, rest, divisor), divisor)
     return case([(operators.comparison(exp.LT, rest, constant(0, INT)), coerced(again, rest.type.type))], rest)
-
-
-@rule("log")
-def log(first: Typed, value: Typed | None = None) -> Typed:
-    """The natural logarithm, or that to a base; NULL where there is none."""
-    return plain("ln", [first]) if value is None else plain("log", [first, value])
-
-
-@rule("bit_count")
-def bit_count(value: Typed) -> Typed:
-    """How many bits are set."""
-    if value.type.type is Type.BOOLEAN:
-        return coerced(value, INT)
-    return plain("bit_count", [value])

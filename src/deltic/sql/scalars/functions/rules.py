@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from deltic.circuit.expressions import is_literal
 from deltic.circuit.expressions.meaning import evaluate
-from deltic.errors import count_of
+from deltic.errors import EvaluationError, count_of
 from deltic.functions import FUNCTIONS, call
 from deltic.sql.scalars.coercion import can_coerce, coerced, type_in_common
 from deltic.sql.scalars.folding import folded
@@ -48,7 +48,10 @@ def must(name: str, *arguments: Typed) -> Typed:
 
 
 def _called(name: str, *arguments: Typed) -> Typed:
-    return of_node(call(name, *(argument.expression for argument in arguments)), *arguments)
+    try:
+        return of_node(call(name, *(argument.expression for argument in arguments)), *arguments)
+    except ValueError as error:  # a struct with two fields of one name
+        raise Mismatch(str(error)) from None
 
 
 def plain(name: str, arguments: Sequence[Typed]) -> Typed:
@@ -56,14 +59,27 @@ def plain(name: str, arguments: Sequence[Typed]) -> Typed:
     return apply(name, *brought(name, arguments))
 
 
+def primitive(name: str, arguments: Sequence[Typed]) -> Typed:
+    """What `spark_f`, `try_spark_f` and `must_spark_f` stand for where SQL defines functions."""
+    way, _, entry = name.partition("spark_")
+    if way:
+        return {"try_": attempt, "must_": must}[way](entry, *arguments)
+    return plain(entry, arguments) if FUNCTIONS[entry].takes else apply(entry, *arguments)
+
+
+def counts(name: str) -> range:
+    """How many arguments a plain function takes."""
+    function = FUNCTIONS[name]
+    return range(len(function.takes) - len(function.defaults), len(function.takes) + 1)
+
+
 def brought(name: str, arguments: Sequence[Typed]) -> list[Typed]:
     """The arguments, and the defaults behind them, brought to the types that a plain function takes."""
     function = FUNCTIONS[name]
     takes, missing = function.takes, len(function.takes) - len(arguments)
-    if not 0 <= missing <= len(function.defaults):
-        least = len(takes) - len(function.defaults)
+    if len(arguments) not in (taken := counts(name)):
         most = count_of(len(takes), "argument")
-        raise Mismatch(f"{name} takes {most if least == len(takes) else f'{least} to {most}'}")
+        raise Mismatch(f"{name} takes {most if taken.start == len(takes) else f'{taken.start} to {most}'}")
     defaults = function.defaults[len(function.defaults) - missing :]
     filled = [constant(value, type_) for value, type_ in zip(defaults, takes[len(arguments) :], strict=True)]
     return [to(argument, type_) for argument, type_ in zip([*arguments, *filled], takes, strict=True)]
@@ -86,7 +102,12 @@ def literal_of(argument: Typed, what: str, target: Type = Type.STRING) -> str:
     """The value of an argument that must be a literal, as text."""
     if argument.is_null or not is_literal(argument.expression):
         raise Mismatch(f"{what} must be a literal")
-    return str(evaluate(coerced(argument, target).expression, {}, {}))
+    if not can_coerce(argument, target):
+        raise Mismatch(f"{what} is {written(target)}")
+    try:
+        return str(evaluate(coerced(argument, target).expression, {}, {}))
+    except EvaluationError:
+        raise Mismatch(f"{what} is {written(target)}") from None
 
 
 def same_type(arguments: Sequence[Typed]) -> Type:

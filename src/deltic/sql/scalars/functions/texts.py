@@ -14,6 +14,7 @@ from deltic.functions.json import steps_of
 from deltic.sql.scalars import conditions, operators
 from deltic.sql.scalars.coercion import coerced
 from deltic.sql.scalars.folding import folded
+from deltic.sql.scalars.functions.definitions import kind
 from deltic.sql.scalars.functions.rules import RULES, apply, attempt, literal_of, must, plain, rule, to
 from deltic.sql.scalars.operators import Mismatch, case
 from deltic.sql.scalars.typed import NULL, Typed, constant
@@ -24,48 +25,6 @@ _TEXTS = Type.array(TEXT.or_null)
 _ELSEWHERE = re.compile(r"\(\?<?[=!]|\(\?>|\\[1-9kGZzRXhH]|[*+?}]\+|\(\?[a-z]*[xud]|&&|\\[Qp]|\[\[")
 """What Java's regular expressions have and RE2's do not, or see differently."""
 _NAMED_GROUP = re.compile(r"\(\?<(?=[A-Za-z])")
-
-
-@rule("length", "char_length", "character_length", "len")
-def length(value: Typed) -> Typed:
-    """How many letters a text has, or how many bytes."""
-    return plain("byte_length" if value.type.type is BYTES else "length", [value])
-
-
-@rule("octet_length")
-def octet_length(value: Typed) -> Typed:
-    """How many bytes there are."""
-    return plain("byte_length" if value.type.type is BYTES else "octet_length", [value])
-
-
-@rule("bit_length")
-def bit_length(value: Typed) -> Typed:
-    """How many bits there are."""
-    return operators.arithmetic(exp.Mul, octet_length(value), constant(8, INT))
-
-
-@rule("substring", "substr")
-def substring(value: Typed, *places: Typed) -> Typed:
-    """Some letters or bytes from a place on, which counts from 1, or from the end if it is negative."""
-    return plain("substring_bytes" if value.type.type is BYTES else "substring", [value, *places])
-
-
-@rule("trim")
-def trim(text: Typed) -> Typed:
-    """Without blanks at both ends."""
-    return plain("btrim", [text])
-
-
-@rule("ltrim")
-def ltrim(first: Typed, *rest: Typed) -> Typed:
-    """Without blanks at the beginning, or without the letters that come first here."""
-    return plain("ltrim", [rest[0], first] if rest else [first, constant(" ", TEXT)])
-
-
-@rule("rtrim")
-def rtrim(first: Typed, *rest: Typed) -> Typed:
-    """Without blanks at the end, or without the letters that come first here."""
-    return plain("rtrim", [rest[0], first] if rest else [first, constant(" ", TEXT)])
 
 
 @rule("concat")
@@ -83,15 +42,7 @@ def concat_ws(separator: Typed, *parts: Typed) -> Typed:
     return attempt("concat_ws", to(separator, TEXT), *own)
 
 
-@rule("locate", "position")
-def locate(part: Typed, text: Typed, *start: Typed) -> Typed:
-    """Where one text stands in another."""
-    if not start:
-        return plain("instr", [text, part])
-    found = plain("locate", [part, text, *start])
-    return case([(conditions.is_null(start[0]), constant(0, INT))], found) if start[0].type.nullable else found
-
-
+@kind("pattern")
 def pattern_of(argument: Typed, name: str) -> Typed:
     """A regular expression that Java and DuckDB see alike."""
     text = _NAMED_GROUP.sub("(?P<", literal_of(argument, f"the pattern of {name}"))
@@ -114,12 +65,6 @@ def _group(pattern: Typed, group: Typed | None) -> Typed:
     return constant(number, INT)
 
 
-@rule("rlike", "regexp", "regexp_like")
-def rlike(text: Typed, pattern: Typed) -> Typed:
-    """Whether the pattern is somewhere in the text."""
-    return apply("rlike", to(text, TEXT), pattern_of(pattern, "rlike"))
-
-
 @rule("regexp_extract")
 def regexp_extract(text: Typed, pattern: Typed, group: Typed | None = None) -> Typed:
     """What a group of the pattern holds where it first matches; an empty text where it does not."""
@@ -132,20 +77,6 @@ def regexp_extract_all(text: Typed, pattern: Typed, group: Typed | None = None) 
     """What a group of the pattern holds wherever it matches."""
     known = pattern_of(pattern, "regexp_extract_all")
     return apply("regexp_extract_all", to(text, TEXT), known, _group(known, group))
-
-
-@rule("regexp_count")
-def regexp_count(text: Typed, pattern: Typed) -> Typed:
-    """How often the pattern matches."""
-    return apply("regexp_count", to(text, TEXT), pattern_of(pattern, "regexp_count"))
-
-
-@rule("regexp_substr")
-def regexp_substr(text: Typed, pattern: Typed) -> Typed:
-    """What the pattern matches first; NULL where it does not, or matches the empty text."""
-    known = pattern_of(pattern, "regexp_substr")
-    found = apply("regexp_extract", to(text, TEXT), known, constant(0, INT))
-    return conditions.null_if(found, constant("", TEXT))
 
 
 @rule("regexp_instr")
@@ -221,33 +152,6 @@ def _split_up_to(text: Typed, pattern: Typed, limit: Typed) -> Typed:
     return attempt("split_up_to", text, pattern, limit)
 
 
-@rule("levenshtein")
-def levenshtein(first: Typed, second: Typed, most: Typed | None = None) -> Typed:
-    """How many letters are changed from one text to another; -1 where it is more than the most."""
-    if most is None:
-        return plain("levenshtein", [first, second])
-    return attempt("levenshtein_up_to", to(first, TEXT), to(second, TEXT), to(most, INT))
-
-
-def _parse_url(safe: bool, url: Typed, part: Typed, key: Typed | None = None) -> Typed:
-    """A part of a URL by its name, of the query also the value of a key."""
-    operands = [to(url, TEXT), to(part, TEXT), *([] if key is None else [to(key, TEXT)])]
-    found = attempt("url_part", *operands)
-    if safe:
-        return found
-    return folded(case([(apply("is_url", operands[0]), found)], None))
-
-
-rule("parse_url")(partial(_parse_url, False))
-rule("try_parse_url")(partial(_parse_url, True))
-
-
-@rule("try_url_decode")
-def try_url_decode(text: Typed) -> Typed:
-    """The text that url_encode was given; NULL for what it does not make."""
-    return attempt("url_decode", to(text, TEXT))
-
-
 def like(name: str, text: Typed, pattern: Typed, escape: str = "\\") -> Typed:
     """Whether the whole text is like a pattern with % for any letters and _ for one."""
     if len(escape) != 1:
@@ -275,15 +179,6 @@ def within_bound(text: Typed, limit: int, fixed: bool) -> Typed:
     return apply("bounded_text", text, constant(limit, INT), constant(fixed, Type.BOOLEAN))
 
 
-@rule("mask")
-def mask(text: Typed, *letters: Typed) -> Typed:
-    """The text with X, x and n in the place of its letters and digits, or with others; see Spark."""
-    if len(letters) > 4:
-        raise Mismatch("mask takes a text and up to four letters")
-    standing = [*letters, *[constant("X", TEXT), constant("x", TEXT), constant("n", TEXT), NULL][len(letters) :]]
-    return attempt("masked", to(text, TEXT), *(coerced(letter, TEXT) for letter in standing))
-
-
 def _to_binary(safe: bool, text: Typed, kind: Typed | None = None) -> Typed:
     """The bytes that a text writes: in hex, the letters themselves, or in base64."""
     name = "hex" if kind is None else literal_of(kind, "the format of to_binary").lower()
@@ -297,13 +192,6 @@ def _to_binary(safe: bool, text: Typed, kind: Typed | None = None) -> Typed:
 
 rule("to_binary")(partial(_to_binary, False))
 rule("try_to_binary")(partial(_to_binary, True))
-
-
-@rule("hex")
-def hex_(value: Typed) -> Typed:
-    """The hexadecimal digits of a number, or of the bytes of a text."""
-    type_ = value.type.type
-    return plain("hex" if type_.is_numeric else "hex_bytes" if type_ is BYTES else "hex_text", [value])
 
 
 @rule("format_string", "printf")
@@ -330,20 +218,9 @@ def _filled(hole: str, value: Typed) -> Typed:
     return attempt("formatted", constant(hole, TEXT), constant(bits, INT), coerced(value, taken))
 
 
-@rule("encode")
-def encode(text: Typed, charset: Typed) -> Typed:
-    """The bytes of a text in UTF-8."""
-    _utf8(charset)
-    return coerced(to(text, TEXT), BYTES)
-
-
-@rule("decode_bytes")
-def decode_bytes(value: Typed, charset: Typed) -> Typed:
-    """The text of bytes in UTF-8."""
-    _utf8(charset)
-    return coerced(value, TEXT)
-
-
-def _utf8(charset: Typed) -> None:
+@kind("charset")
+def _utf8(charset: Typed, _: str) -> Typed:
+    """The name of UTF-8."""
     if literal_of(charset, "the charset").lower().replace("-", "") not in ("utf8", "usascii"):
         raise Mismatch("the charset is 'UTF-8'")
+    return charset

@@ -13,15 +13,14 @@ from deltic.sql.scalars import operators
 from deltic.sql.scalars.coercion import coerced, converted, of_finite
 from deltic.sql.scalars.folding import folded
 from deltic.sql.scalars.functions.collections import field
-from deltic.sql.scalars.functions.numbers import number_written
-from deltic.sql.scalars.functions.rules import RULES, apply, attempt, brought, literal_of, plain, rule, to
+from deltic.sql.scalars.functions.definitions import kind
+from deltic.sql.scalars.functions.rules import apply, attempt, brought, literal_of, plain, rule, to
 from deltic.sql.scalars.operators import Mismatch
 from deltic.sql.scalars.typed import Typed, attempted, constant
 from deltic.values.types import Kind, Type
 
 TEXT, INT, LONG = Type.STRING, Type.INT32, Type.INT64
 DATE, TIMESTAMP, NTZ = Type.DATE, Type.TIMESTAMP, Type.TIMESTAMP_NTZ
-_ISO = "yyyy-MM-dd HH:mm:ss"
 _TRUNCATED = {
     **dict.fromkeys(("year", "yyyy", "yy"), "year"),
     **dict.fromkeys(("month", "mon", "mm"), "month"),
@@ -50,7 +49,6 @@ _OF_INTERVALS = {
 }
 
 rule("date_part", "datepart")(lambda field, value: extract(literal_of(field, "the field"), value))
-rule("to_unix_timestamp")(lambda *arguments: RULES["unix_timestamp"](*arguments))
 
 
 def extract(field: str, value: Typed) -> Typed:
@@ -81,52 +79,10 @@ def timestamp_add(count: Typed, time: Typed) -> Typed:
     raise Mismatch("the first argument is a unit, such as DAY")
 
 
-@rule("date_add", "dateadd")
-def date_add(day: Typed, days: Typed) -> Typed:
-    """The date some days later."""
-    return operators.arithmetic(exp.Add, to(day, DATE), to(days, INT))
-
-
-@rule("date_sub")
-def date_sub(day: Typed, days: Typed) -> Typed:
-    """The date some days earlier."""
-    return operators.arithmetic(exp.Sub, to(day, DATE), to(days, INT))
-
-
 @rule("datediff", "date_diff")
 def datediff(end: Typed, start: Typed) -> Typed:
     """The days from the second date to the first."""
     return attempted(exp.Sub, to(end, DATE), to(start, DATE))
-
-
-@rule("unix_date")
-def unix_date(day: Typed) -> Typed:
-    """The days since 1970-01-01."""
-    return datediff(day, coerced(constant("1970-01-01", TEXT), DATE))
-
-
-@rule("date_from_unix_date")
-def date_from_unix_date(days: Typed) -> Typed:
-    """The date some days after 1970-01-01."""
-    return date_add(coerced(constant("1970-01-01", TEXT), DATE), days)
-
-
-@rule("date_trunc")
-def date_trunc(unit: Typed, time: Typed) -> Typed:
-    """The time with which its year, month, day, … begins."""
-    name = literal_of(unit, "the unit of date_trunc").lower()
-    if name not in _TRUNCATED:
-        raise Mismatch(f"the units of date_trunc are {', '.join(dict.fromkeys(_TRUNCATED.values()))}")
-    return apply("date_trunc", constant(_TRUNCATED[name], TEXT), to(time, TIMESTAMP))
-
-
-@rule("trunc")
-def trunc(day: Typed, unit: Typed) -> Typed:
-    """The date with which its year, quarter, month or week begins."""
-    name = _TRUNCATED.get(literal_of(unit, "the unit of trunc").lower())
-    if name not in _OF_DATES:
-        raise Mismatch(f"the units of trunc are {', '.join(_OF_DATES)}")
-    return apply("trunc", to(day, DATE), constant(name, TEXT))
 
 
 def _pattern(argument: Typed, known: frozenset[str]) -> Typed:
@@ -137,6 +93,28 @@ def _pattern(argument: Typed, known: frozenset[str]) -> Typed:
         what = f"{unknown[0]!r} is none" if unknown else "a quotation has no end, or a bracket no begin"
         raise Mismatch(f"{what}; the letters of such a pattern are {', '.join(sorted(known))}")
     return constant(text, TEXT)
+
+
+kind("readable")(lambda argument, _: _pattern(argument, READABLE))
+kind("writable")(lambda argument, _: _pattern(argument, WRITABLE))
+
+
+@kind("unit")
+def _unit(argument: Typed, function: str) -> Typed:
+    """The unit in which a time is truncated."""
+    name = literal_of(argument, f"the unit of {function}").lower()
+    if name not in _TRUNCATED:
+        raise Mismatch(f"the units of {function} are {', '.join(dict.fromkeys(_TRUNCATED.values()))}")
+    return constant(_TRUNCATED[name], TEXT)
+
+
+@kind("unit_of_dates")
+def _unit_of_dates(argument: Typed, function: str) -> Typed:
+    """The unit in which a date is truncated."""
+    name = _TRUNCATED.get(literal_of(argument, f"the unit of {function}").lower())
+    if name not in _OF_DATES:
+        raise Mismatch(f"the units of {function} are {', '.join(_OF_DATES)}")
+    return constant(name, TEXT)
 
 
 def _read(text: Typed, pattern: Typed, safe: bool) -> Typed:
@@ -185,51 +163,6 @@ def last_time(window: Typed) -> Typed:
         raise Mismatch("window_time takes a window")
     microsecond = constant(timedelta(microseconds=1), Type.DAY_TIME_INTERVAL)
     return operators.arithmetic(exp.Sub, field(window, "end"), microsecond)
-
-
-@rule("convert_timezone")
-def convert_timezone(*arguments: Typed) -> Typed:
-    """What the clock of one zone, UTC if it is not named, shows as the clock of another shows it."""
-    if len(arguments) not in (2, 3):
-        raise Mismatch("convert_timezone takes one or two zones and a time")
-    *zones, time = arguments
-    source = zones[0] if len(zones) == 2 else constant("UTC", TEXT)
-    return apply("converted_time", to(time, NTZ), to(source, TEXT), to(zones[-1], TEXT))
-
-
-@rule("date_format")
-def date_format(time: Typed, pattern: Typed) -> Typed:
-    """A time as text."""
-    return apply("date_format", to(time, TIMESTAMP), _pattern(pattern, WRITABLE))
-
-
-@rule("to_char", "to_varchar")
-def to_char(value: Typed, pattern: Typed) -> Typed:
-    """A time or a number as text."""
-    if value.type.type in (DATE, TIMESTAMP, NTZ):
-        return date_format(value, pattern)
-    return number_written(value, pattern)
-
-
-@rule("unix_timestamp")
-def unix_timestamp(time: Typed, pattern: Typed | None = None) -> Typed:
-    """The seconds since 1970; a text is read by the pattern, as yyyy-MM-dd HH:mm:ss without one."""
-    if time.type.type is TEXT:
-        time = _read(time, pattern or constant(_ISO, TEXT), safe=False)
-    million = constant(1_000_000, LONG)
-    return operators.arithmetic(exp.IntDiv, plain("unix_micros", [time]), million)
-
-
-@rule("from_unixtime")
-def from_unixtime(seconds: Typed, pattern: Typed | None = None) -> Typed:
-    """The text of an instant some seconds after 1970 began."""
-    return date_format(coerced(to(seconds, LONG), TIMESTAMP), pattern or constant(_ISO, TEXT))
-
-
-@rule("unix_seconds")
-def unix_seconds(time: Typed) -> Typed:
-    """The seconds since 1970."""
-    return coerced(to(time, TIMESTAMP), LONG)
 
 
 @rule("timestamp_seconds")

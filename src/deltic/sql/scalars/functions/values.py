@@ -8,33 +8,21 @@ from sqlglot import exp
 
 from deltic.sql.scalars import conditions, operators
 from deltic.sql.scalars.coercion import as_signed, can_coerce, coerced, unified
-from deltic.sql.scalars.functions.rules import RULES, attempt, rule
-from deltic.sql.scalars.operators import Mismatch, case
-from deltic.sql.scalars.typed import Typed, applied, attempted, constant, of_node
+from deltic.sql.scalars.functions.rules import attempt, rule
+from deltic.sql.scalars.operators import Mismatch
+from deltic.sql.scalars.typed import Typed, attempted, constant, of_node
 from deltic.sql.types import written
 from deltic.values.types import Type
 from deltic.values.types.names import type_name as type_name_of
 
 rule("coalesce")(lambda first, *others: conditions.coalesced([first, *others]))
-rule("nvl", "ifnull")(lambda first, second: conditions.coalesced([first, second]))
 rule("nullif")(conditions.null_if)
 rule("isnull")(conditions.is_null)
-rule("isnotnull")(lambda value: operators.logic(exp.Not, [conditions.is_null(value)]))
-rule("equal_null")(lambda first, second: operators.comparison(exp.NullSafeEQ, first, second))
-rule("nullifzero")(lambda value: conditions.null_if(value, constant(0, Type.INT32)))
-rule("zeroifnull")(lambda value: conditions.coalesced([value, constant(0, Type.INT32)]))
 rule("try_add")(lambda a, b: operators.arithmetic(exp.Add, a, b, attempted))
 rule("try_subtract")(lambda a, b: operators.arithmetic(exp.Sub, a, b, attempted))
 rule("try_multiply")(lambda a, b: operators.arithmetic(exp.Mul, a, b, attempted))
 rule("try_divide")(lambda a, b: operators.arithmetic(exp.Div, a, b, attempted))
 rule("try_mod")(lambda a, b: operators.arithmetic(exp.Mod, a, b, attempted))
-
-
-@rule("nvl2")
-def nvl2(value: Typed, present: Typed, absent: Typed) -> Typed:
-    """One of two values: whether the first is NULL decides."""
-    known = operators.logic(exp.Not, [conditions.is_null(value)])
-    return conditions.chosen([known], [present], absent)
 
 
 @rule("if")
@@ -45,9 +33,9 @@ def if_(condition: Typed, value: Typed, other: Typed) -> Typed:
 
 @rule("decode")
 def decode(value: Typed, *rest: Typed) -> Typed:
-    """The result behind the first search that equals the value, both NULL included; or the bytes as text."""
-    if len(rest) == 1 and value.type.type is Type.BINARY:
-        return RULES["decode_bytes"](value, *rest)
+    """The result behind the first search that equals the value, both NULL included."""
+    if len(rest) < 2:
+        raise Mismatch("decode takes a value, searches and results, or bytes and a charset")
     searches, results = rest[: len(rest) // 2 * 2 : 2], rest[1::2]
     tests = [operators.comparison(exp.NullSafeEQ, value, search) for search in searches]
     return conditions.chosen(tests, results, rest[-1] if len(rest) % 2 else None)
@@ -75,21 +63,6 @@ def type_name(value: Typed) -> Typed:
     """The name of the type, as Spark writes it."""
     name = "void" if value.is_null else written(value.type.type).lower().replace(", ", ",").replace(": ", ":")
     return constant(name, Type.STRING)
-
-
-@rule("isnan")
-def is_nan(value: Typed) -> Typed:
-    """Whether a number is none; false for NULL."""
-    number = coerced(value, Type.FLOAT64)
-    nan = coerced(constant("NaN", Type.STRING), Type.FLOAT64)
-    return conditions.is_boolean(applied(exp.EQ, number, nan), True)
-
-
-@rule("nanvl")
-def nanvl(value: Typed, other: Typed) -> Typed:
-    """The value, or the other where it is NaN."""
-    first, second = coerced(value, Type.FLOAT64), coerced(other, Type.FLOAT64)
-    return case([(is_nan(first), second)], first)
 
 
 def _hash(name: str, first: Typed, *others: Typed) -> Typed:

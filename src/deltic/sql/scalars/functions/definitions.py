@@ -1,0 +1,273 @@
+"""Functions that SQL itself defines: what each takes, and the expression that it is.
+
+A key has the names and the parameters, each with what is taken: a type, to which the argument is brought, one of
+`KINDS`, or one of `EXACT` with a `!`, which must be so for the definition to count; the first that fits does. In the
+expression `spark_f(…)` is a function of the table, `try_spark_f(…)` the same with NULL where it is undefined, and
+`must_spark_f(…)` with an error where it is NULL although no argument is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+from sqlglot import exp
+
+from deltic.sql.scalars.folding import folded
+from deltic.sql.scalars.functions.rules import to
+from deltic.sql.scalars.operators import INTERVALS, Mismatch
+from deltic.sql.scalars.typed import Typed
+from deltic.sql.text import BUILT_IN, SourceText
+from deltic.values.types import Kind, Type
+
+_DEFINITIONS: dict[str, str] = {
+    # of any type
+    "nvl, ifnull (value any, other any)": "coalesce(value, other)",
+    "isnotnull (value any)": "value IS NOT NULL",
+    "equal_null (a any, b any)": "a <=> b",
+    "nullifzero (value any)": "nullif(value, 0)",
+    "zeroifnull (value any)": "coalesce(value, 0)",
+    "nvl2 (value any, present any, absent any)": "if(value IS NOT NULL, present, absent)",
+    "isnan (number any)": "(double(number) = double('NaN')) IS TRUE",
+    "nanvl (number any, other any)": "CASE WHEN isnan(number) THEN double(other) ELSE double(number) END",
+    # texts and bytes
+    "length, char_length, character_length, len (value binary!)": "spark_byte_length(value)",
+    "char_length, character_length, len (value any)": "length(value)",
+    "octet_length (value binary!)": "spark_byte_length(value)",
+    "bit_length (value any)": "octet_length(value) * 8",
+    "substring, substr (value binary!, start any)": "spark_substring_bytes(value, start)",
+    "substring, substr (value binary!, start any, count any)": "spark_substring_bytes(value, start, count)",
+    "substr (value any, start any)": "spark_substring(value, start)",
+    "substr (value any, start any, count any)": "spark_substring(value, start, count)",
+    "trim (text any)": "btrim(text)",
+    "ltrim (text any)": "spark_ltrim(text, ' ')",
+    "rtrim (text any)": "spark_rtrim(text, ' ')",
+    "ltrim (letters any, text any)": "spark_ltrim(text, letters)",
+    "rtrim (letters any, text any)": "spark_rtrim(text, letters)",
+    "locate, position (part any, text any)": "instr(text, part)",
+    "locate, position (part any, text any, start any)": "if(start IS NULL, 0, spark_locate(part, text, start))",
+    "rlike, regexp, regexp_like (text STRING, pattern pattern)": "spark_rlike(text, pattern)",
+    "regexp_count (text STRING, pattern pattern)": "spark_regexp_count(text, pattern)",
+    "regexp_substr (text STRING, pattern pattern)": "nullif(spark_regexp_extract(text, pattern, 0), '')",
+    "levenshtein (a STRING, b STRING, most INT)": "try_spark_levenshtein_up_to(a, b, most)",
+    "parse_url (url STRING, part STRING)": "CASE WHEN spark_is_url(url) THEN try_spark_url_part(url, part) END",
+    "parse_url (url STRING, part STRING, key STRING)": (
+        "CASE WHEN spark_is_url(url) THEN try_spark_url_part(url, part, key) END"
+    ),
+    "try_parse_url (url STRING, part STRING)": "try_spark_url_part(url, part)",
+    "try_parse_url (url STRING, part STRING, key STRING)": "try_spark_url_part(url, part, key)",
+    "try_url_decode (text STRING)": "try_spark_url_decode(text)",
+    "mask (str STRING, upperChar any = 'X', lowerChar any = 'x', digitChar any = 'n', otherChar any = NULL)": (
+        "try_spark_masked(str, string(upperChar), string(lowerChar), string(digitChar), string(otherChar))"
+    ),
+    "hex (value binary!)": "spark_hex_bytes(value)",
+    "hex (value numeric!)": "spark_hex(value)",
+    "hex (value any)": "spark_hex_text(value)",
+    "encode (text STRING, charset charset)": "binary(text)",
+    "decode (bytes binary!, charset charset)": "string(bytes)",
+    # numbers
+    "mod (a any, b any)": "a % b",
+    "div (a any, b any)": "a div b",
+    "positive (number number)": "number",
+    "negative (number any)": "-number",
+    "pi ()": "3.141592653589793D",
+    "e ()": "2.718281828459045D",
+    "shiftleft (value any, places any)": "value << places",
+    "shiftright (value any, places any)": "value >> places",
+    "shiftrightunsigned (value bigint!, places INT)": "spark_shift_unsigned(value, places, 64)",
+    "shiftrightunsigned (value INT, places INT)": "spark_shift_unsigned(value, places, 32)",
+    "abs (span interval!)": "CASE WHEN span < span - span THEN -span ELSE span END",
+    "abs (number float!)": "CASE WHEN number <= 0 THEN 0F - number ELSE number END",
+    "abs (number double!)": "CASE WHEN number <= 0 THEN 0D - number ELSE number END",
+    "abs (text string!)": "abs(double(text))",
+    "abs (number number)": "CASE WHEN number < 0 THEN -number ELSE number END",
+    "conv (number STRING, base INT, other INT)": (
+        "CASE WHEN spark_is_narrow(number, base, other) THEN try_spark_conv(number, base, other) END"
+    ),
+    "to_number (text STRING, form form)": "spark_read_number(text, form)",
+    "try_to_number (text STRING, form form)": "try_spark_read_number(text, form)",
+    "log (number any)": "ln(number)",
+    "bit_count (value boolean!)": "int(value)",
+    # dates and times
+    "date_add, dateadd (day DATE, days INT)": "day + days",
+    "date_sub (day DATE, days INT)": "day - days",
+    "unix_date (day any)": "datediff(day, '1970-01-01')",
+    "date_from_unix_date (days any)": "date_add('1970-01-01', days)",
+    "unix_seconds (time TIMESTAMP)": "bigint(time)",
+    "date_format (time TIMESTAMP, pattern writable)": "spark_date_format(time, pattern)",
+    "to_char, to_varchar (time time!, pattern any)": "date_format(time, pattern)",
+    "unix_timestamp, to_unix_timestamp (text string!, pattern readable = 'yyyy-MM-dd HH:mm:ss')": (
+        "unix_micros(spark_read_time(text, pattern)) div 1000000"
+    ),
+    "unix_timestamp, to_unix_timestamp (time any, pattern any = NULL)": "unix_micros(time) div 1000000",
+    "from_unixtime (seconds BIGINT, pattern writable = 'yyyy-MM-dd HH:mm:ss')": (
+        "spark_date_format(timestamp(seconds), pattern)"
+    ),
+    "date_trunc (unit unit, time TIMESTAMP)": "spark_date_trunc(unit, time)",
+    "trunc (day DATE, unit unit_of_dates)": "spark_trunc(day, unit)",
+    "convert_timezone (target STRING, time TIMESTAMP_NTZ)": "spark_converted_time(time, 'UTC', target)",
+    "convert_timezone (source STRING, target STRING, time TIMESTAMP_NTZ)": "spark_converted_time(time, source, target)",
+    # arrays and maps
+    "get (items array, index INT)": "try_spark_get(items, index)",
+    "slice (items array, start INT, length INT)": "spark_slice(items, start, length)",
+    "element_at, try_element_at (value map!, key any)": "value[key]",
+    "element_at (items array, place INT)": (
+        "CASE WHEN place <> 0 AND place >= -size(items) AND place <= size(items)"
+        " THEN try_spark_at(items, place) ELSE must_spark_at(items, place) END"
+    ),
+    "try_element_at (items array, place INT)": (
+        "CASE WHEN place <> 0 THEN try_spark_at(items, place) ELSE must_spark_at(items, place) END"
+    ),
+    "array_join (items texts, separator STRING)": "try_spark_array_join(items, separator)",
+    "array_join (items texts, separator STRING, instead STRING)": "try_spark_array_join(items, separator, instead)",
+    "reverse (items array!)": "try_spark_array_reverse(items)",
+    "sort_array (items ordered, ascending any = TRUE)": "try_spark_sort_array(items, ascending)",
+    "map_keys (value map)": "try_spark_map_keys(value)",
+    "map_values (value map)": "try_spark_map_values(value)",
+    "map_entries (value map)": "try_spark_map_entries(value)",
+}
+
+Taken = TypeVar("Taken", bound=Callable[[Typed, str], Typed])
+
+KINDS: dict[str, Callable[[Typed, str], Typed]] = {"any": lambda argument, _: argument}
+"""What a parameter takes beside types: an argument of the function of that name as the expression has it."""
+
+EXACT: Mapping[str, Callable[[Type], bool]] = {
+    "array": lambda type_: type_.kind is Kind.ARRAY,
+    "bigint": lambda type_: type_ is Type.INT64,
+    "binary": lambda type_: type_ is Type.BINARY,
+    "boolean": lambda type_: type_ is Type.BOOLEAN,
+    "double": lambda type_: type_ is Type.FLOAT64,
+    "float": lambda type_: type_ is Type.FLOAT32,
+    "map": lambda type_: type_.kind is Kind.MAP,
+    "interval": lambda type_: type_ in INTERVALS,
+    "numeric": lambda type_: type_.is_numeric,
+    "string": lambda type_: type_ is Type.STRING,
+    "time": lambda type_: type_ in (Type.DATE, Type.TIMESTAMP, Type.TIMESTAMP_NTZ),
+}
+"""What an argument's type is, for a definition with `!` to count."""
+
+_TYPES = {
+    "BIGINT": Type.INT64,
+    "DATE": Type.DATE,
+    "INT": Type.INT32,
+    "STRING": Type.STRING,
+    "TIMESTAMP": Type.TIMESTAMP,
+    "TIMESTAMP_NTZ": Type.TIMESTAMP_NTZ,
+}
+
+
+def kind(name: str) -> Callable[[Taken], Taken]:
+    """Enter what parameters of a kind take."""
+
+    def enter(brought: Taken) -> Taken:
+        KINDS[name] = brought
+        return brought
+
+    return enter
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter: its name, what it takes, and the literal that stands for an argument that is not given."""
+
+    name: str
+    takes: str
+    default: str
+
+    def counts(self, argument: Typed) -> bool:
+        """Whether the definition counts for an argument."""
+        is_exact = self.takes.endswith("!")
+        return not is_exact or (not argument.is_null and EXACT[self.takes[:-1]](argument.type.type))
+
+    def of(self, argument: Typed, function: str) -> Typed:
+        """The argument as the expression has it."""
+        if self.takes.endswith("!"):
+            return argument
+        type_ = _TYPES.get(self.takes)
+        return KINDS[self.takes](argument, function) if type_ is None else to(argument, type_)
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A function, or one of several of its name, that is an expression of its parameters."""
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    body: str
+
+    def fits(self, arguments: Sequence[Typed]) -> bool:
+        """Whether it is of such arguments."""
+        least = sum(not parameter.default for parameter in self.parameters)
+        return least <= len(arguments) <= len(self.parameters) and all(
+            parameter.counts(argument) for parameter, argument in zip(self.parameters, arguments, strict=False)
+        )
+
+    def of(self, arguments: Sequence[Typed]) -> Typed:
+        """Its value."""
+        from deltic.sql.scalars.translate import built_in
+
+        defaults = [built_in(*_parsed(parameter.default), {}) for parameter in self.parameters[len(arguments) :]]
+        pairs = zip(self.parameters, [*arguments, *defaults], strict=True)
+        return folded(built_in(*self.parsed, {p.name.lower(): p.of(argument, self.name) for p, argument in pairs}))
+
+    @cached_property
+    def parsed(self) -> tuple[exp.Expression, SourceText]:
+        """The expression, and the text of which it was parsed."""
+        return _parsed(self.body)
+
+
+def _parsed(text: str) -> tuple[exp.Expression, SourceText]:
+    from deltic.sql.dialect import Deltic
+
+    source = SourceText(f"SELECT {text}", BUILT_IN)
+    select = Deltic().parse(source.text)[0]
+    assert select is not None
+    found: exp.Expression = select.expressions[0]
+    return found, source
+
+
+def _parameter(written: str) -> Parameter:
+    declared, _, default = written.partition(" = ")
+    name, takes = declared.split(" ")
+    return Parameter(name, takes, default)
+
+
+def _defined() -> dict[str, list[Definition]]:
+    found: dict[str, list[Definition]] = {}
+    for key, body in _DEFINITIONS.items():
+        names, _, written = key.removesuffix(")").partition(" (")
+        parameters = tuple(map(_parameter, filter(None, written.split(", "))))
+        for name in names.split(", "):
+            found.setdefault(name, []).append(Definition(names.split(", ")[0], parameters, body))
+    return found
+
+
+DEFINED: Mapping[str, Sequence[Definition]] = _defined()
+"""The definitions of each function."""
+
+
+def defined(name: str, arguments: Sequence[Typed]) -> Typed | None:
+    """The value of a function that is defined for such arguments; None where none is."""
+    for definition in DEFINED.get(name, ()):
+        if definition.fits(arguments):
+            return definition.of(arguments)
+    return None
+
+
+@kind("array")
+def an_array(value: Typed, _: str) -> Typed:
+    """An array."""
+    if value.type.type.kind is not Kind.ARRAY:
+        raise Mismatch("an array is taken here")
+    return value
+
+
+@kind("map")
+def a_map(value: Typed, _: str) -> Typed:
+    """A map."""
+    if value.type.type.kind is not Kind.MAP:
+        raise Mismatch("a map is taken here")
+    return value
