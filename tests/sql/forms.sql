@@ -51,3 +51,8 @@ SELECT a, count(*) AS n FROM t GROUP BY a HAVING NULL
 SELECT t.a FROM t UNION SELECT k FROM u ORDER BY t.a LIMIT 2
 SELECT t.a, b FROM t UNION ALL SELECT k, x FROM u ORDER BY t.a + b, t.b DESC, t.a LIMIT 3
 SELECT DISTINCT t.a FROM t ORDER BY t.a + 1 LIMIT 2
+SELECT CAST(DATE '2024-03-01' - DATE '2024-01-01' AS INT) AS p, CAST(CAST(a AS INTERVAL DAY) AS BIGINT) AS q FROM t
+SELECT avg(timestamp_seconds(a)) AS p, sum(timestamp_seconds(b)) AS q FROM t GROUP BY c
+SELECT a, avg(timestamp_seconds(b)) OVER (PARTITION BY a) AS p FROM t
+SELECT a, from_json(c, 'v INT, bad STRING', map('columnNameOfCorruptRecord', 'bad')) AS p FROM t
+SELECT a, to_json(struct(a, b), map('ignoreNullFields', 'false')) AS p FROM t

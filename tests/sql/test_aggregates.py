@@ -245,7 +245,7 @@ def test_sums_that_may_not_fit():
 @pytest.mark.parametrize(
     ("aggregate", "message", "marked"),
     [
-        ("sum(t)", "sum takes a number or an interval, and t is BOOLEAN", "t"),
+        ("sum(t)", "sum takes a number, an interval or a TIMESTAMP, and t is BOOLEAN", "t"),
         ("bool_and(i)", "bool_and takes a condition, and i is INT", "i"),
         ("bit_and(f)", "bit_and takes an integer, and f is DOUBLE", "f"),
         ("percentile(i, 1.5)", "the percentage of percentile is from 0 to 1, not 1.5", "1.5"),

@@ -133,7 +133,8 @@ def parts_of(pattern: str) -> tuple[tuple[str, bool], ...]:
     )
 
 
-def _written(time: datetime, pattern: str) -> str:
+def written_time(time: datetime, pattern: str) -> str:
+    """A time by a pattern."""
     return "".join(_WRITTEN[part](time) if letters else part for part, letters in parts_of(pattern))
 
 
@@ -233,7 +234,7 @@ def _reader(pattern: str) -> re.Pattern[str]:
     return re.compile(text + ")?" * (open_brackets(pattern) or 0), re.ASCII | re.IGNORECASE)
 
 
-def _read(text: str, pattern: str) -> datetime | None:
+def read_time(text: str, pattern: str) -> datetime | None:
     """The instant that a text says, whose fields the pattern names; 1970-01-01 where it names none."""
     found = _reader(pattern).fullmatch(text)
     if found is None:
@@ -280,7 +281,7 @@ def _zone(fields: Mapping[str, str]) -> timezone:
 FUNCTIONS |= by_rows(
     "patterns of Java's DateTimeFormatter; strptime of Arrow and DuckDB takes other texts",
     {
-        "date_format": Function(Type.STRING, "", python=_written, columns=_columns_written),
-        "read_time": Function(Type.TIMESTAMP, "", python=_read, partial=True),
+        "date_format": Function(Type.STRING, "", python=written_time, columns=_columns_written),
+        "read_time": Function(Type.TIMESTAMP, "", python=read_time, partial=True),
     },
 )

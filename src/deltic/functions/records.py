@@ -6,7 +6,10 @@ import base64
 import json
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from functools import lru_cache, reduce
 from typing import Any
 
@@ -15,6 +18,7 @@ from sqlglot import exp
 from deltic.functions.conversions import converter
 from deltic.functions.function import FUNCTIONS, Function, by_rows
 from deltic.functions.json import quoted, requoted
+from deltic.functions.patterns import read_time, written_time
 from deltic.values.order import in_order
 from deltic.values.types import Kind, Type
 
@@ -35,32 +39,104 @@ def _of_literal(node: exp.Expression, types: Sequence[Type]) -> Type:
     return _type(node.expressions[1].this)
 
 
+# Options
+
+
+@dataclass(frozen=True)
+class Options:
+    """What options of Spark's ask for; a pattern of times that is none stands for the ISO form."""
+
+    date: str | None = None
+    timestamp: str | None = None
+    timestamp_ntz: str | None = None
+    keeps_null: bool = False
+    is_pretty: bool = False
+    fails: bool = False
+    corrupt: str = "_corrupt_record"
+    single_quotes: bool = True
+    bare_names: bool = False
+    leading_zeros: bool = False
+    comments: bool = False
+    numbers_as_text: bool = True
+    all_as_text: bool = False
+    prefers_decimal: bool = False
+
+    def pattern(self, kind: Kind) -> str | None:
+        """The pattern of dates or times, where one is asked for."""
+        return {Kind.DATE: self.date, Kind.TIMESTAMP: self.timestamp}.get(kind, self.timestamp_ntz)
+
+
+OPTIONS = {
+    "dateformat": "date",
+    "timestampformat": "timestamp",
+    "timestampntzformat": "timestamp_ntz",
+    "columnnameofcorruptrecord": "corrupt",
+}
+"""Options whose value is a text, by their names in lower case, with what they are called here."""
+SWITCHES = {
+    "pretty": "is_pretty",
+    "allowsinglequotes": "single_quotes",
+    "allowunquotedfieldnames": "bare_names",
+    "allownumericleadingzeros": "leading_zeros",
+    "allowcomments": "comments",
+    "allownonnumericnumbers": "numbers_as_text",
+    "primitivesasstring": "all_as_text",
+    "prefersdecimal": "prefers_decimal",
+}
+"""Options that are true or false."""
+
+
+@lru_cache(maxsize=1024)
+def _options(text: str) -> Options:
+    return Options(**json.loads(text))
+
+
 # Values as JSON
 
 
-def _to_json(value: Any, type_: str) -> str | None:
-    return _written(value, _type(type_))
+def _to_json(value: Any, type_: str, options: str = "{}") -> str | None:
+    found, how = _type(type_), _options(options)
+    return _pretty(value, found, how) if how.is_pretty else _written(value, found, how)
 
 
-def _written(value: Any, type_: Type) -> str:
-    """A value as JSON; fields that are NULL are left out."""
+def _pretty(value: Any, type_: Type, how: Options, indent: str = "") -> str:
+    """A value as JSON in several lines, as Jackson lays them out: elements of arrays stand in one line."""
+    if value is None or type_.kind not in (Kind.STRUCT, Kind.ARRAY, Kind.MAP):
+        return _written(value, type_, how)
+    if type_.kind is Kind.ARRAY:
+        return f"[ {', '.join(_pretty(part, type_.element.type, how, indent) for part in value)} ]" if value else "[ ]"
+    inner = f"{indent}  "
+    parts = (f"{inner}{quoted(n)} : {_pretty(v, t, how, inner)}" for n, v, t in _entries(value, type_, how))
+    lines = ",\n".join(parts)
+    return f"{{\n{lines}\n{indent}}}" if lines else "{ }"
+
+
+def _entries(value: Any, type_: Type, how: Options) -> list[tuple[str, Any, Type]]:
+    """The names, values and types of the fields of a struct, without those that are NULL, or of a map."""
+    if type_.kind is Kind.MAP:
+        return [(_key(k, type_.key), v, type_.value.type) for k, v in value]
+    fields = zip(type_.fields, value, strict=True)
+    return [(c.name, v, c.type) for c, v in fields if v is not None or how.keeps_null]
+
+
+def _written(value: Any, type_: Type, how: Options) -> str:
+    """A value as JSON; fields that are NULL are left out unless the options keep them."""
     if value is None:
         return "null"
     match type_.kind:
-        case Kind.STRUCT:
-            parts = zip(type_.fields, value, strict=True)
-            return "{" + ",".join(f"{quoted(c.name)}:{_written(v, c.type)}" for c, v in parts if v is not None) + "}"
+        case Kind.STRUCT | Kind.MAP:
+            entries = _entries(value, type_, how)
+            return "{" + ",".join(f"{quoted(name)}:{_written(v, t, how)}" for name, v, t in entries) + "}"
         case Kind.ARRAY:
-            return "[" + ",".join(_written(part, type_.element.type) for part in value) + "]"
-        case Kind.MAP:
-            entries = (f"{quoted(_key(k, type_.key))}:{_written(v, type_.value.type)}" for k, v in value)
-            return "{" + ",".join(entries) + "}"
+            return "[" + ",".join(_written(part, type_.element.type, how) for part in value) + "]"
         case Kind.BOOLEAN:
             return "true" if value else "false"
         case Kind.DECIMAL:
             return str(value)
         case Kind.BINARY:
             return quoted(base64.b64encode(value).decode())
+        case Kind.DATE | Kind.TIMESTAMP | Kind.TIMESTAMP_NTZ if pattern := how.pattern(type_.kind):
+            return quoted(written_time(_as_time(value), pattern))
         case Kind.TIMESTAMP | Kind.TIMESTAMP_NTZ:
             zone = "Z" if type_.kind is Kind.TIMESTAMP else ""
             return quoted(f"{value.replace(tzinfo=None).isoformat(timespec='milliseconds')}{zone}")
@@ -68,6 +144,10 @@ def _written(value: Any, type_: Type) -> str:
             text = str(converter(type_, TEXT)(value))
             return text if value - value == 0 else quoted(text)
     return str(value) if type_.is_integer else quoted(str(value))
+
+
+def _as_time(value: date) -> datetime:
+    return value if isinstance(value, datetime) else datetime.combine(value, time())
 
 
 def _key(value: Any, type_: Type) -> str:
@@ -133,64 +213,110 @@ _DECODER = json.JSONDecoder(
 )
 
 
-def _from_json(text: str, type_: str) -> Any:
-    """The value of a JSON text; of no JSON a struct of NULLs, or NULL."""
-    target = _type(type_)
+def _from_json(text: str, type_: str, options: str = "{}") -> Any:
+    """The value of a JSON text; of no JSON a struct of NULLs, or NULL; NULL with FAILFAST, where that is an error."""
+    target, how = _type(type_), _options(options)
     if not text.strip():
         return None
-    nothing = (None,) * len(target.fields) if target.kind is Kind.STRUCT else None
-    try:
-        value, _ = _DECODER.raw_decode(requoted(text.lstrip()))
-    except (ValueError, RecursionError):
-        return nothing
-    if value is None:
-        return nothing
-    try:
-        return _at_root(value, target)
-    except _Bad:
-        return nothing
-
-
-def _at_root(value: Any, target: Type) -> Any:
-    """A value of the text itself: one object stands for an array of it, and an array of one object for that."""
-    if target.kind is Kind.ARRAY and target.element.type.kind is Kind.STRUCT and isinstance(value, dict):
-        return (_read(value, target.element.type),)
-    if target.kind is Kind.STRUCT and isinstance(value, list):
-        raise _Bad
-    return _read(value, target)
-
-
-def _read(value: Any, target: Type) -> Any:
-    """A value of a type; _Bad where it has none."""
-    if value is None:
+    with suppress(ValueError, RecursionError, _Bad):
+        return _Reading(text, how).at_root(target)
+    if how.fails:
         return None
-    return _READERS[target.kind](value, target)
+    return _with_text(None, target, text, how) if target.kind is Kind.STRUCT else None
 
 
-def _tolerant(value: Any, target: Type) -> Any:
-    """The value of a field, NULL where it has none."""
-    try:
-        return _read(value, target)
-    except _Bad:
-        return None
+def _with_text(values: Any, target: Type, text: str, how: Options) -> tuple[Any, ...]:
+    """A struct, of NULLs if there are no values, with the text in the field for those that do not fit."""
+    given = values or (None,) * len(target.fields)
+    fields = zip(target.fields, given, strict=True)
+    return tuple(text if column.name == how.corrupt else value for column, value in fields)
 
 
-def _struct(value: Any, target: Type) -> Any:
-    if not isinstance(value, dict):
+@dataclass
+class _Reading:
+    """How a text is read, and whether something in it did not fit its type."""
+
+    text: str
+    how: Options
+    is_bad: bool = False
+
+    def at_root(self, target: Type) -> Any:
+        """The value of the text: one object stands for an array of it too."""
+        value, _ = _DECODER.raw_decode(_plain(self.text.lstrip(), self.how))
+        if value is None or (target.kind is Kind.STRUCT and isinstance(value, list)):
+            raise _Bad
+        if target.kind is Kind.ARRAY and target.element.type.kind is Kind.STRUCT and isinstance(value, dict):
+            value = [value]
+        found = self.read(value, target)
+        if self.is_bad and self.how.fails:
+            raise _Bad
+        is_told = self.is_bad and target.kind is Kind.STRUCT
+        return _with_text(found, target, self.text, self.how) if is_told else found
+
+    def read(self, value: Any, target: Type) -> Any:
+        """A value of a type; _Bad where it has none."""
+        if value is None:
+            return None
+        match target.kind:
+            case Kind.STRUCT:
+                return self._struct(value, target)
+            case Kind.ARRAY:
+                if not isinstance(value, list):
+                    raise _Bad
+                return tuple(self.read(part, target.element.type) for part in value)
+            case Kind.MAP:
+                if not isinstance(value, dict):
+                    raise _Bad
+                return tuple((key, self.read(part, target.value.type)) for key, part in value.items())
+            case Kind.DATE | Kind.TIMESTAMP | Kind.TIMESTAMP_NTZ if pattern := self.how.pattern(target.kind):
+                return _by_pattern(value, target, pattern)
+            case Kind.FLOAT32 | Kind.FLOAT64 if not (self.how.numbers_as_text or isinstance(value, _Number)):
+                raise _Bad
+        return _READERS[target.kind](value, target)
+
+    def _struct(self, value: Any, target: Type) -> Any:
+        if not isinstance(value, dict):
+            raise _Bad
+        return tuple(self._field(value.get(column.name), column.type) for column in target.fields)
+
+    def _field(self, value: Any, target: Type) -> Any:
+        """The value of a field, NULL where it has none."""
+        try:
+            return self.read(value, target)
+        except _Bad:
+            self.is_bad = True
+            return None
+
+
+_TOKEN = re.compile(
+    r"""(?P<text>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|(?P<comment>/\*.*?\*/|//[^\n]*)"""
+    r"""|(?P<name>[A-Za-z_$][\w$]*)(?=\s*:)|(?P<number>-?\d[\w.+-]*)""",
+    re.DOTALL,
+)
+
+
+def _plain(text: str, how: Options) -> str:
+    """JSON as the standard has it, of JSON in which the options allow more."""
+    if how.bare_names or how.comments or how.leading_zeros:
+        text = _TOKEN.sub(lambda found: _standard(found, how), text)
+    return requoted(text) if how.single_quotes else text
+
+
+def _standard(found: re.Match[str], how: Options) -> str:
+    match found.lastgroup:
+        case "comment" if how.comments:
+            return " "
+        case "name" if how.bare_names:
+            return quoted(found[0])
+        case "number" if how.leading_zeros:
+            return re.sub(r"^(-?)0+(?=\d)", r"\1", found[0])
+    return found[0]
+
+
+def _by_pattern(value: Any, target: Type, pattern: str) -> Any:
+    if isinstance(value, _Number) or not isinstance(value, str) or (found := read_time(value, pattern)) is None:
         raise _Bad
-    return tuple(_tolerant(value.get(column.name), column.type) for column in target.fields)
-
-
-def _array(value: Any, target: Type) -> Any:
-    if not isinstance(value, list):
-        raise _Bad
-    return tuple(_read(part, target.element.type) for part in value)
-
-
-def _map(value: Any, target: Type) -> Any:
-    if not isinstance(value, dict):
-        raise _Bad
-    return tuple((key, _read(part, target.value.type)) for key, part in value.items())
+    return found if target is Type.TIMESTAMP else converter(Type.TIMESTAMP, target)(found)
 
 
 def _text(value: Any, target: Type) -> Any:
@@ -262,9 +388,6 @@ def _binary(value: Any, target: Type) -> Any:
 
 
 _READERS: dict[Kind, Callable[[Any, Type], Any]] = {
-    Kind.STRUCT: _struct,
-    Kind.ARRAY: _array,
-    Kind.MAP: _map,
     Kind.STRING: _text,
     Kind.BOOLEAN: _boolean,
     Kind.BINARY: _binary,
@@ -277,32 +400,37 @@ _READERS: dict[Kind, Callable[[Any, Type], Any]] = {
 # The schema of JSON
 
 
-def schema_of(text: str) -> str | None:
+def schema_of(text: str, how: Options) -> str | None:
     """The type of a JSON text as SQL writes it; None for what is no JSON."""
     try:
-        value, _ = _DECODER.raw_decode(requoted(text.lstrip()))
+        value, _ = _DECODER.raw_decode(_plain(text.lstrip(), how))
     except (ValueError, RecursionError):
         return None
-    return _schema(_type_of(value))
+    return _schema(_type_of(value, how))
 
 
 _Schema = str | dict[str, Any] | list[Any] | None
 """A simple type by its name, the types of fields, the type of elements alone, or None for that of NULL."""
 
 
-def _type_of(value: Any) -> _Schema:
+def _type_of(value: Any, how: Options) -> _Schema:
     if isinstance(value, dict):
-        return {name: _type_of(value[name]) for name in sorted(value)}
+        return {name: _type_of(value[name], how) for name in sorted(value)}
     if isinstance(value, list):
-        return [reduce(_merged, map(_type_of, value), None)]
+        return [reduce(_merged, (_type_of(part, how) for part in value), None)]
+    if value is None or how.all_as_text:
+        return None if value is None else "STRING"
     if isinstance(value, _Number):
-        return _number_type(value)
-    return None if value is None else "BOOLEAN" if isinstance(value, bool) else "STRING"
+        return _number_type(value, how)
+    return "BOOLEAN" if isinstance(value, bool) else "STRING"
 
 
-def _number_type(text: str) -> str:
+def _number_type(text: str, how: Options) -> str:
     if not _WHOLE.fullmatch(text):
-        return "DOUBLE"
+        number = Decimal(text).as_tuple()
+        scale = max(0, -int(number.exponent))
+        precision = max(len(number.digits) + max(0, int(number.exponent)), scale)
+        return f"DECIMAL({precision},{scale})" if how.prefers_decimal and precision <= 38 else "DOUBLE"
     return "BIGINT" if -(2**63) <= int(text) < 2**63 else f"DECIMAL({len(text.lstrip('-'))},0)"
 
 

@@ -188,10 +188,11 @@ class _Asked:
         return self.one_of(node, "a number", lambda type_: type_.is_numeric, Type.FLOAT64)
 
     def number_or_interval(self, node: exp.Expression) -> Typed:
-        """The value of an argument that is a number, or an interval."""
-        return self.one_of(
-            node, "a number or an interval", lambda type_: type_.is_numeric or type_ in INTERVALS, Type.FLOAT64
+        """The value of an argument that is a number, or an interval; an instant is one in seconds since 1970."""
+        found = self.one_of(
+            node, "a number, an interval or a TIMESTAMP", lambda t: t.is_numeric or t in _ADDED, Type.FLOAT64
         )
+        return coerced(found, Type.FLOAT64) if found.type.type is Type.TIMESTAMP else found
 
     def condition_of(self, node: exp.Expression) -> Typed:
         """The value of an argument that is a condition."""
@@ -208,6 +209,9 @@ class _Asked:
     def _mismatch(self, node: exp.Expression, what: str, found: Typed) -> Exception:
         shown = f"{self.source.written(node)} is {written(found.type.type)}"
         return self.source.error(node, f"{self.name} takes {what}, and {shown}")
+
+
+_ADDED = (*INTERVALS, Type.TIMESTAMP)
 
 
 def _listed(value: object) -> list[exp.Expression]:

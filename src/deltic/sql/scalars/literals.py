@@ -11,6 +11,7 @@ from decimal import Decimal
 from sqlglot import exp
 
 from deltic.circuit.expressions.arithmetic import fitting
+from deltic.functions.intervals import between, pattern_of
 from deltic.functions.times import SPANS
 from deltic.sql.scalars.coercion import coerced
 from deltic.sql.scalars.typed import Typed, constant
@@ -21,8 +22,6 @@ from deltic.values.types.value import MAX_PRECISION
 
 _MONTHS = {"YEAR": 12, "MONTH": 1}
 _MICROSECOND = timedelta(microseconds=1)
-_FIELDS = ("DAY", "HOUR", "MINUTE", "SECOND")
-_SEPARATORS = {"HOUR": r"[ T]", "MINUTE": ":", "SECOND": ":"}
 _STRING = re.compile(r"""\s*('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""", re.DOTALL)
 _PARTS = re.compile(r"\s*([+-]?\s*[0-9]+(?:[.][0-9]+)?)\s*([a-zA-Z]+)")
 
@@ -134,15 +133,10 @@ def _sum(node: exp.Interval, parts: list[tuple[str, str]], source: SourceText) -
 
 def _span(node: exp.Interval, text: str, first: str, last: str, source: SourceText) -> Typed:
     """`'1-2' YEAR TO MONTH`, `'1 2:03:04.5' DAY TO SECOND` and the spans between."""
-    if (first, last) == ("YEAR", "MONTH"):
-        pattern, units = r"([0-9]+)-([0-9]+)", ("YEAR", "MONTH")
-    elif first in _FIELDS and last in _FIELDS and _FIELDS.index(first) < _FIELDS.index(last):
-        units = _FIELDS[_FIELDS.index(first) : _FIELDS.index(last) + 1]  # type: ignore[assignment]
-        numbers = ["([0-9]+(?:[.][0-9]+)?)" if unit == "SECOND" else "([0-9]+)" for unit in units]
-        pattern = numbers[0] + "".join(_SEPARATORS[unit] + n for unit, n in zip(units[1:], numbers[1:], strict=True))
-    else:
+    units = between(first, last) if first != last else ()
+    if not units:
         raise source.error(node, f"there is no INTERVAL {first} TO {last}")
-    found = re.fullmatch(rf"\s*([+-]?){pattern}\s*", text)
+    found = re.fullmatch(pattern_of(first, last), text)
     if found is None:
         raise source.error(node, f"{text!r} is not an INTERVAL {first} TO {last}")
     sign, *amounts = found.groups()

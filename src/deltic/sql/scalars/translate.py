@@ -13,6 +13,7 @@ from deltic.sql.scalars import conditions, functions, literals, operators
 from deltic.sql.scalars.coercion import as_signed, can_coerce, coerced, converted
 from deltic.sql.scalars.folding import folded
 from deltic.sql.scalars.functions.lookup import Unknown
+from deltic.sql.scalars.intervals import interval_cast, is_interval_cast
 from deltic.sql.scalars.operators import Mismatch
 from deltic.sql.scalars.parts import Parts
 from deltic.sql.scalars.typed import NULL, Typed, applied, attempted, constant
@@ -380,11 +381,13 @@ class _Translation:
         if literals.is_number(node):
             return literals.number(node, self.source)
         target, operand = type_of(node.args["to"], self.source), self.of(node.this)
+        is_safe = isinstance(node, exp.TryCast) and bool(node.args.get("safe"))
+        if is_interval_cast(operand, target):
+            return interval_cast(node, operand, target, is_safe, self.of)
         if not can_coerce(operand, target):
             found = written(as_signed(operand.type.type))
             raise self.source.error(node, f"a {found} cannot be cast to {written(target)}")
-        safe = isinstance(node, exp.TryCast) and node.args.get("safe")
-        return replace((converted if safe else coerced)(operand, target), is_number=False)
+        return replace((converted if is_safe else coerced)(operand, target), is_number=False)
 
     # Conditions
 

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Collection, Sequence
+from typing import Any
+
 from sqlglot import exp, parse_one
 from sqlglot.errors import ParseError
 
+from deltic.circuit.expressions.meaning import evaluate
 from deltic.errors import ProgramError
-from deltic.functions.records import schema_of
-from deltic.sql.scalars.functions.rules import attempt, literal_of, rule, to
+from deltic.functions.patterns import READABLE, WRITABLE, parts_of
+from deltic.functions.records import OPTIONS, SWITCHES, Options, schema_of
+from deltic.sql.scalars.conditions import null_if
+from deltic.sql.scalars.functions.rules import attempt, literal_of, must, plain, rule, to
 from deltic.sql.scalars.operators import Mismatch
 from deltic.sql.scalars.typed import Typed, constant
 from deltic.sql.text import SourceText
@@ -21,30 +28,91 @@ _INSIDE = (Kind.YEAR_MONTH_INTERVAL, Kind.DAY_TIME_INTERVAL)
 
 
 @rule("to_json")
-def to_json(value: Typed) -> Typed:
+def to_json(value: Typed, options: Typed | None = None) -> Typed:
     """A struct, an array or a map as JSON."""
     type_ = value.type.type
     if value.is_null or type_.kind not in _ROOTS or _has(type_, _INSIDE):
-        raise Mismatch("to_json takes a struct, an array or a map without intervals, and no options")
-    return attempt("to_json", value, constant(type_name(type_), TEXT))
+        raise Mismatch("to_json takes a struct, an array or a map without intervals")
+    return attempt("to_json", value, constant(type_name(type_), TEXT), *_given(options, WRITABLE, _OF_WRITING))
 
 
 @rule("from_json")
-def from_json(text: Typed, schema: Typed) -> Typed:
+def from_json(text: Typed, schema: Typed, options: Typed | None = None) -> Typed:
     """The value of a JSON text, of a type that is written as in a table's declaration."""
     type_ = _schema(literal_of(schema, "the schema of from_json"))
     if type_.kind not in _ROOTS or _has(type_, _INSIDE) or (type_.kind is Kind.MAP and type_.key is not TEXT):
         raise Mismatch("the schema of from_json is that of a struct, an array, or a map of STRING to something")
-    return attempt("from_json", to(text, TEXT), constant(type_name(type_), TEXT))
+    given = [constant(type_name(type_), TEXT), *_given(options, READABLE, _OF_READING)]
+    if not _chosen(options, READABLE, _OF_READING).get("fails"):
+        return attempt("from_json", to(text, TEXT), *given)
+    there = null_if(plain("btrim", [text]), constant("", TEXT))
+    return must("from_json", there, *given)
 
 
 @rule("schema_of_json")
-def schema_of_json(text: Typed) -> Typed:
+def schema_of_json(text: Typed, options: Typed | None = None) -> Typed:
     """The type of a JSON text, which is written here, as a schema of from_json."""
-    found = schema_of(literal_of(text, "the text of schema_of_json"))
+    how = Options(**_chosen(options, READABLE, _OF_READING))
+    found = schema_of(literal_of(text, "the text of schema_of_json"), how)
     if found is None:
         raise Mismatch("the text is no JSON")
     return constant(found, TEXT)
+
+
+_TIMES = ("dateformat", "timestampformat", "timestampntzformat")
+_OF_WRITING = ("ignorenullfields", "pretty", "timezone", "locale", *_TIMES)
+_OF_READING = ("mode", "timezone", "locale", *OPTIONS, *(name for name in SWITCHES if name != "pretty"))
+"""Options that change what is written and read; others have no meaning for single texts, or are not there."""
+
+
+def _given(options: Typed | None, letters: Collection[str], names: Sequence[str]) -> list[Typed]:
+    """The options as an argument of the function, none where nothing is asked for."""
+    chosen = _chosen(options, letters, names)
+    return [constant(json.dumps(chosen), TEXT)] if chosen else []
+
+
+def _chosen(options: Typed | None, letters: Collection[str], names: Sequence[str]) -> dict[str, Any]:
+    """What a map of options asks for; Mismatch for one that is none of these names, or has no such value."""
+    chosen: dict[str, Any] = {}
+    for name, value in _pairs(options):
+        match name.lower():
+            case own if own not in names:
+                raise Mismatch(f"there is no option {name} here; the options are {', '.join(names)}")
+            case "mode" if value.upper() in ("PERMISSIVE", "FAILFAST"):
+                chosen["fails"] = value.upper() == "FAILFAST"
+            case "timezone" if value.upper() in ("UTC", "Z", "GMT", "+00:00", "ETC/UTC"):
+                pass
+            case "locale" if value.lower() in ("en-us", "en"):
+                pass
+            case "mode" | "timezone" | "locale":
+                raise Mismatch(f"{name} is PERMISSIVE or FAILFAST, UTC, or en-US, and here it is {value}")
+            case "ignorenullfields":
+                chosen["keeps_null"] = not _switch(name, value)
+            case own if own in SWITCHES:
+                chosen[SWITCHES[own]] = _switch(name, value)
+            case own:
+                if own in _TIMES and (unknown := [p for p, is_one in parts_of(value) if is_one and p not in letters]):
+                    raise Mismatch(f"{name} has {unknown[0]}, which no pattern of a time has here")
+                chosen[OPTIONS[own]] = value
+    return chosen
+
+
+def _pairs(options: Typed | None) -> Sequence[tuple[str, str]]:
+    """The names and values of options, which are a map of texts as they are written."""
+    if options is None or options.is_null:
+        return ()
+    type_ = options.type.type
+    is_of_texts = type_.kind is Kind.MAP and type_.key is TEXT and type_.value.type is TEXT
+    if not is_of_texts or options.expression.find(exp.Column):
+        raise Mismatch("options are written as map('name', 'value', …)")
+    found: Sequence[tuple[str, str]] = evaluate(options.expression, {}, {})
+    return found
+
+
+def _switch(name: str, value: str) -> bool:
+    if value.lower() not in ("true", "false"):
+        raise Mismatch(f"the option {name} is true or false, and here it is {value}")
+    return value.lower() == "true"
 
 
 def _has(type_: Type, kinds: tuple[Kind, ...]) -> bool:
