@@ -147,6 +147,19 @@ def sql(
 
 
 @app.command()
+def functions(
+    name: Annotated[
+        str | None,
+        typer.Argument(help="A name in SQL, Soufflé or DDlog; all functions when left out.", show_default=False),
+    ] = None,
+) -> None:
+    """Show functions: their names in SQL, Soufflé and DDlog, and what computes them."""
+    from deltic.cli.functions import functions_command
+
+    raise typer.Exit(functions_command(name))
+
+
+@app.command()
 def refresh(
     file: Annotated[
         Path, typer.Argument(exists=True, dir_okay=False, help="YAML: program, state, sources, outputs, options.")

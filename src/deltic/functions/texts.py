@@ -222,12 +222,18 @@ FUNCTIONS |= by_rows(
     {
         "upper": Function(TEXT, takes=(TEXT,), names=("upper", "ucase"), python=str.upper),
         "lower": Function(TEXT, takes=(TEXT,), names=("lower", "lcase"), python=str.lower),
-        "length": Function(INT, takes=(TEXT,), python=len, columns=partial(_by_arrow, "utf8_length")),
+        "length": Function(
+            INT,
+            takes=(TEXT,),
+            python=len,
+            columns=partial(_by_arrow, "utf8_length"),
+            names=("length", "char_length", "character_length", "len"),
+        ),
         "octet_length": Function(
             INT, takes=(TEXT,), python=lambda text: len(text.encode()), columns=partial(_by_arrow, "binary_length")
         ),
         "byte_length": Function(INT, takes=(BYTES,), python=len, columns=partial(_by_arrow, "binary_length"), names=()),
-        "substring": Function(TEXT, _SUBSTRING, (TEXT, INT, INT), (_WIDEST,)),
+        "substring": Function(TEXT, _SUBSTRING, (TEXT, INT, INT), (_WIDEST,), names=("substring", "substr")),
         "left": Function(TEXT, f"substring({{0}}, 1, {_natural('{1}')})", (TEXT, INT)),
         "right": Function(TEXT, "CASE WHEN {1} <= 0 THEN left({0}, 0) ELSE right({0}, {1}) END", (TEXT, INT)),
         "btrim": Function(TEXT, "trim({0}, {1})", (TEXT, TEXT), (" ",)),

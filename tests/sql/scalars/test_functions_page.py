@@ -1,35 +1,47 @@
-"""docs/sql-functions.md names every function that there is, and every one that is refused with a remedy.
+"""docs/sql-functions.md has every function that there is, and every one that is refused with a remedy.
 
-Catches a function that is added and not told of, and one that is told of and not there.
+Catches a function that is added and not told of, one that is told of and not there, and one that is said to be computed
+by something else than it is.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from collections import Counter
 from pathlib import Path
 
 import pytest
+import sqlglot
 from sqlglot import exp
 
+from deltic.cli.functions import functions_command
+from deltic.datalog.checks.functors import CALLS as CALLS_OF_SOUFFLE
+from deltic.datalog.checks.functors import TESTS
+from deltic.datalog.ddlog.natives import NATIVES
 from deltic.errors import ProgramError
-from deltic.functions import FUNCTIONS, PROVIDED, names_in_sql
+from deltic.functions import FUNCTIONS, PROVIDED, is_call, names_in_sql
+from deltic.functions.function import PREFIX
+from deltic.functions.names import DDLOG, SOUFFLE
+from deltic.pipeline import registry
+from deltic.sql.dialect import Deltic
 from deltic.sql.scalars.functions.definitions import DEFINED
-from deltic.sql.scalars.functions.lookup import known
+from deltic.sql.scalars.functions.lookup import calls, known
 from deltic.sql.scalars.functions.refused import REFUSED
 from deltic.sql.scalars.functions.rules import RULES
+from tests.sql.scalars.calls import CALLS
 from tests.sql.scalars.replayed import translated
 
-PAGE = (Path(__file__).parents[3] / "docs" / "sql-functions.md").read_text()
+ROOT = Path(__file__).parents[3]
+PAGE = (ROOT / "docs" / "sql-functions.md").read_text()
 
 
 def section(title: str) -> str:
     return PAGE.split(f"## {title}\n", 1)[1].split("\n## ", 1)[0]
 
 
-def test_every_function_is_in_the_table():
-    rows = [line.split("|")[2] for line in section("Functions").splitlines() if line.startswith("| ")][1:]
-    assert sorted(re.findall(r"`(\w+)`", " ".join(rows))) == sorted({*known(), "struct"})
+def function_name(node: exp.Expression) -> str:
+    return node.name.removeprefix(PREFIX).lower()
 
 
 def test_every_refused_function_is_named():
@@ -72,3 +84,43 @@ def test_every_definition_is_an_expression_of_its_parameters_and_of_functions_th
 def test_arguments_that_a_function_does_not_take_are_told_with_their_place(call):
     with pytest.raises(ProgramError, match="<sql>:1:8"):
         translated(call)
+
+
+def test_the_table_is_up_to_date():
+    """But for the speeds, which are measured: benchmarks/tiers.py."""
+    spec = importlib.util.spec_from_file_location("function_table", ROOT / "scripts" / "function_table.py")
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    assert script.without_speeds(PAGE) == script.without_speeds(script.page(PAGE, {})), "run scripts/function_table.py"
+    known = script.speeds(script.SPEEDS.read_text())
+    assert sum(bool(known.keys() & set(function.sql)) for function in registry.listed()) > 200
+
+
+def test_a_name_of_each_language_is_found_and_a_wrong_one_told_with_the_nearest(capsys):
+    assert functions_command("substr") == functions_command("string_len") == functions_command("to_unsigned") == 0
+    told = capsys.readouterr().out
+    assert "SQL: substr, substring\nSoufflé: substr\n" in told
+    assert "DDlog: ddlog_std::string_len" in told
+    assert "computed by Python (uint64_of_text)" in told
+    assert functions_command("sbstr") == 1
+    assert "there is no function sbstr; did you mean `substr`?" in capsys.readouterr().err
+
+
+def test_the_names_of_souffle_and_ddlog_are_those_that_there_are():
+    assert set(SOUFFLE) == {*CALLS_OF_SOUFFLE, *TESTS}
+    assert {own for own, _ in SOUFFLE.values() if own} <= set(known())
+    assert {entry for _, entry in SOUFFLE.values() if entry} <= set(FUNCTIONS)
+    listed = {name for function in registry.listed() for name in function.ddlog}
+    assert set(DDLOG) <= listed == set(NATIVES)
+    assert set(DDLOG.values()) <= set(known())
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_call_calls_what_the_registry_says(call):
+    node = sqlglot.parse_one(f"SELECT {call}", dialect=Deltic).expressions[0]
+    if not isinstance(node, exp.Anonymous) or any(isinstance(n, exp.Func) for n in node.walk() if n is not node):
+        pytest.skip("it has others inside")
+    if node.name.lower() in ("dateadd", "datediff") and len(node.expressions) == 3:
+        pytest.skip("with a unit these are timestampadd and timestampdiff")
+    found = {function_name(n) for n in translated(call).expression.find_all(exp.Anonymous) if is_call(n)}
+    assert found <= {*calls(node.name.lower())}

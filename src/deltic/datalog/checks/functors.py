@@ -9,6 +9,7 @@ from typing import Literal
 from deltic.circuit.accumulators import ACCUMULATORS, Accumulator
 from deltic.circuit.accumulators.own import Own
 from deltic.datalog.checks.kinds import ANY, BASE_TYPES, INTEGER, NUMERIC, Base, Types, seen
+from deltic.functions.names import MATHEMATICS
 from deltic.values.types import Type
 
 SAME: Literal["same"] = "same"
@@ -66,13 +67,6 @@ OPERATORS: Mapping[str, Profile] = {
     },
     **{operator: Profile((SAME,), SAME, INTEGER) for operator in ("bnot", "lnot")},
 }
-
-MATHEMATICS: Mapping[str, str] = {
-    **{f: f for f in ("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh")},
-    "exp": "exp",
-    "log": "ln",
-}
-"""Functions of a float, by the names that SQL's functions have."""
 
 CALLS: Mapping[str, Profile] = {
     **{functor: Profile(_BINARY, SAME, ANY, more=True) for functor in ("min", "max")},

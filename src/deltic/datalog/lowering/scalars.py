@@ -13,7 +13,6 @@ from sqlglot import exp
 
 from deltic.circuit.expressions import balanced, cast, column, literal
 from deltic.datalog.checks.checked import Rule
-from deltic.datalog.checks.functors import MATHEMATICS
 from deltic.datalog.souffle.words import CONVERSIONS
 from deltic.datalog.syntax.expressions import (
     NIL,
@@ -30,6 +29,7 @@ from deltic.datalog.syntax.expressions import (
 )
 from deltic.datalog.syntax.formulas import Comparison, Formula, Negation, Test
 from deltic.functions import call
+from deltic.functions.names import MATHEMATICS
 from deltic.values.types import Type
 
 Tree = exp.Expression

@@ -122,7 +122,7 @@ rule("array_append")(lambda values, value: _longer("array_append", values, value
 rule("array_prepend")(lambda values, value: _longer("array_prepend", values, value))
 
 
-@rule("array_size")
+@rule("array_size", of="size")
 def array_size(values: Typed) -> Typed:
     """How many elements there are."""
     if not values.is_null:
@@ -130,7 +130,7 @@ def array_size(values: Typed) -> Typed:
     return size(values)
 
 
-@rule("size", "cardinality")
+@rule("size", "cardinality", of="size")
 def size(value: Typed) -> Typed:
     """How many elements or entries there are."""
     if value.is_null:
@@ -153,12 +153,20 @@ def item(values: Typed, index: Typed) -> Typed:
     return folded(case([(inside, attempt("get", values, place))], must("get", values, place)))
 
 
-@rule("elt")
+@rule("elt", of="array get size")
 def elt(number: Typed, *texts: Typed) -> Typed:
     """One of the texts, or of the bytes, by its number; it must be there."""
     are_bytes = all(text.type.type is Type.BINARY for text in texts)
     values = array(*(to(text, Type.BINARY if are_bytes else TEXT) for text in texts))
     return item(values, operators.arithmetic(exp.Sub, to(number, INT), constant(1, INT)))
+
+
+@rule("element_at", "try_element_at", of="value_at")
+def element_at(value: Typed, key: Typed) -> Typed:
+    """The value of a key; elements of arrays are defined in SQL."""
+    if value.type.type.kind is not Kind.MAP:
+        raise Mismatch("an array or a map is taken here")
+    return _value_at(value, key)
 
 
 def _value_at(values: Typed, key: Typed) -> Typed:
@@ -183,7 +191,7 @@ def array_repeat(value: Typed, count: Typed) -> Typed:
     return case([(operators.logic(exp.Not, [_is_null(times)]), made)], None)
 
 
-@rule("sequence")
+@rule("sequence", of="sequence sequence_of_times")
 def sequence(start: Typed, stop: Typed, step: Typed | None = None) -> Typed:
     """What leads from one integer, date or time to another: by 1, one day, or back, where no step is given."""
     type_ = same_type([start, stop])
@@ -213,7 +221,7 @@ def _times(first: Typed, last: Typed, step: Typed | None) -> Typed:
     return apply("sequence_of_times", first, last, step)
 
 
-@rule("map_from_entries")
+@rule("map_from_entries", of="map_from_entries array_compact size")
 def map_from_entries(entries: Typed) -> Typed:
     """The map of the entries in an array of structs of a key and a value; NULL where one of these is NULL."""
     element = _array(entries).element.type
@@ -261,7 +269,7 @@ def str_to_map(text: Typed, between: Typed | None = None, within: Typed | None =
     return apply("str_to_map", to(text, TEXT), *patterns)
 
 
-@rule("map")
+@rule("map", of="array map_from_arrays")
 def map_(*parts: Typed) -> Typed:
     """The map of keys and values, which stand in turn."""
     if len(parts) % 2:
@@ -278,7 +286,7 @@ def map_from_arrays(keys: Typed, values: Typed) -> Typed:
     return apply("map_from_arrays", keys, values)
 
 
-@rule("map_concat")
+@rule("map_concat", of="map_concat array map_from_arrays")
 def map_concat(*maps: Typed) -> Typed:
     """The entries of all maps; no key twice."""
     if not maps:
@@ -295,7 +303,7 @@ def map_contains_key(value: Typed, key: Typed) -> Typed:
     return attempt("map_contains_key", value, to(key, _map(value).key))
 
 
-@rule("named_struct")
+@rule("named_struct", "struct", of="named_struct")
 def named_struct(*parts: Typed) -> Typed:
     """The struct of names and values, which stand in turn."""
     if not parts or len(parts) % 2:

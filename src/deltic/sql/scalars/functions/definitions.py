@@ -8,7 +8,7 @@ expression `spark_f(…)` is a function of the table, `try_spark_f(…)` the sam
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
@@ -34,13 +34,10 @@ _DEFINITIONS: dict[str, str] = {
     "nanvl (number any, other any)": "CASE WHEN isnan(number) THEN double(other) ELSE double(number) END",
     # texts and bytes
     "length, char_length, character_length, len (value binary!)": "spark_byte_length(value)",
-    "char_length, character_length, len (value any)": "length(value)",
     "octet_length (value binary!)": "spark_byte_length(value)",
     "bit_length (value any)": "octet_length(value) * 8",
     "substring, substr (value binary!, start any)": "spark_substring_bytes(value, start)",
     "substring, substr (value binary!, start any, count any)": "spark_substring_bytes(value, start, count)",
-    "substr (value any, start any)": "spark_substring(value, start)",
-    "substr (value any, start any, count any)": "spark_substring(value, start, count)",
     "trim (text any)": "btrim(text)",
     "ltrim (text any)": "spark_ltrim(text, ' ')",
     "rtrim (text any)": "spark_rtrim(text, ' ')",
@@ -112,12 +109,11 @@ _DEFINITIONS: dict[str, str] = {
     # arrays and maps
     "get (items array, index INT)": "try_spark_get(items, index)",
     "slice (items array, start INT, length INT)": "spark_slice(items, start, length)",
-    "element_at, try_element_at (value map!, key any)": "value[key]",
-    "element_at (items array, place INT)": (
+    "element_at (items array!, place INT)": (
         "CASE WHEN place <> 0 AND place >= -size(items) AND place <= size(items)"
         " THEN try_spark_at(items, place) ELSE must_spark_at(items, place) END"
     ),
-    "try_element_at (items array, place INT)": (
+    "try_element_at (items array!, place INT)": (
         "CASE WHEN place <> 0 THEN try_spark_at(items, place) ELSE must_spark_at(items, place) END"
     ),
     "array_join (items texts, separator STRING)": "try_spark_array_join(items, separator)",
@@ -141,7 +137,6 @@ EXACT: Mapping[str, Callable[[Type], bool]] = {
     "boolean": lambda type_: type_ is Type.BOOLEAN,
     "double": lambda type_: type_ is Type.FLOAT64,
     "float": lambda type_: type_ is Type.FLOAT32,
-    "map": lambda type_: type_.kind is Kind.MAP,
     "interval": lambda type_: type_ in INTERVALS,
     "numeric": lambda type_: type_.is_numeric,
     "string": lambda type_: type_ is Type.STRING,
@@ -212,6 +207,12 @@ class Definition:
         defaults = [built_in(*_parsed(parameter.default), {}) for parameter in self.parameters[len(arguments) :]]
         pairs = zip(self.parameters, [*arguments, *defaults], strict=True)
         return folded(built_in(*self.parsed, {p.name.lower(): p.of(argument, self.name) for p, argument in pairs}))
+
+    def calls(self, of: Callable[[str], Sequence[str]]) -> Iterator[str]:
+        """The functions of the table that the expression calls, itself or by functions of SQL: `of` says by which."""
+        for call in self.parsed[0].find_all(exp.Anonymous):
+            _, is_of_the_table, entry = call.name.lower().rpartition("spark_")
+            yield from [entry] if is_of_the_table else of(entry) if entry != self.name else ()
 
     @cached_property
     def parsed(self) -> tuple[exp.Expression, SourceText]:

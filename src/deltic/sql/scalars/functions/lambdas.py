@@ -67,10 +67,10 @@ def _as_start(made: Typed, start: Type) -> Typed:
     return coerced(made, start)
 
 
-def taking(*names: str) -> Callable[[Rule], Rule]:
+def taking(*names: str, of: str = "") -> Callable[[Rule], Rule]:
     """Enter a rule whose last arguments are functions."""
     TAKERS.update(names)
-    return rule(*names)
+    return rule(*names, of=of)
 
 
 def _function(value: Lambda | Typed) -> Lambda:
@@ -106,31 +106,31 @@ def _of_elements(values: Typed, function: Lambda) -> Typed:
     return function.over(*[values, attempt("indices", values)][: len(function.names)])
 
 
-@taking("transform")
+@taking("transform", of="indices")
 def transform(values: Typed, function: Lambda | Typed) -> Typed:
     """What the function makes of each element."""
     return _of_elements(values, _function(function))
 
 
-@taking("filter")
+@taking("filter", of="chosen indices")
 def filter_(values: Typed, function: Lambda | Typed) -> Typed:
     """The elements for which the function is true."""
     return attempt("chosen", values, _condition(_of_elements(values, _function(function))))
 
 
-@taking("exists")
+@taking("exists", of="any_of")
 def exists(values: Typed, function: Lambda | Typed) -> Typed:
     """Whether the function is true for an element; NULL if it is for none, and NULL for some."""
     return attempt("any_of", _condition(_function(function).over(values)))
 
 
-@taking("forall")
+@taking("forall", of="all_of")
 def forall(values: Typed, function: Lambda | Typed) -> Typed:
     """Whether the function is true for all elements; NULL if it is false for none, and NULL for some."""
     return attempt("all_of", _condition(_function(function).over(values)))
 
 
-@taking("array_sort")
+@taking("array_sort", of="array_sort firsts_of_pairs seconds_of_pairs sorted_by")
 def array_sort(values: Typed, function: Lambda | Typed | None = None) -> Typed:
     """The elements in order, NULL last; or in that of a function: below, at or above zero for each two of them."""
     _array(values)
@@ -143,7 +143,7 @@ def array_sort(values: Typed, function: Lambda | Typed | None = None) -> Typed:
     return apply("sorted_by", values, signs)
 
 
-@taking("aggregate", "reduce")
+@taking("aggregate", "reduce", of="array get")
 def aggregate(values: Typed, start: Typed, merge: Lambda | Typed, finish: Lambda | Typed | None = None) -> Typed:
     """What is made of a value at the start and each element in turn; of the last value something else."""
     if start.is_null:
@@ -156,34 +156,34 @@ def aggregate(values: Typed, start: Typed, merge: Lambda | Typed, finish: Lambda
     return case([(is_there, last)], None)
 
 
-@taking("zip_with")
+@taking("zip_with", of="padded")
 def zip_with(first: Typed, second: Typed, function: Lambda | Typed) -> Typed:
     """What the function makes of the elements at the same place of two arrays; NULL stands where one has ended."""
     _array(first), _array(second)
     return _function(function).over(attempt("padded", first, second), attempt("padded", second, first))
 
 
-@taking("map_filter")
+@taking("map_filter", of="chosen map_keys map_values")
 def map_filter(value: Typed, function: Lambda | Typed) -> Typed:
     """The entries for which the function is true."""
     return attempt("chosen", value, _condition(_function(function).over(*_entries(value))))
 
 
-@taking("transform_values")
+@taking("transform_values", of="map_from_arrays map_keys map_values")
 def transform_values(value: Typed, function: Lambda | Typed) -> Typed:
     """The keys with what the function makes of each key and its value."""
     keys, values = _entries(value)
     return apply("map_from_arrays", keys, _function(function).over(keys, values))
 
 
-@taking("transform_keys")
+@taking("transform_keys", of="map_from_arrays map_keys map_values")
 def transform_keys(value: Typed, function: Lambda | Typed) -> Typed:
     """The values with what the function makes of each key and its value; no key is NULL, or there twice."""
     keys, values = _entries(value)
     return apply("map_from_arrays", _function(function).over(keys, values), values)
 
 
-@taking("map_zip_with")
+@taking("map_zip_with", of="array_union map_from_arrays map_keys map_values values_at")
 def map_zip_with(first: Typed, second: Typed, function: Lambda | Typed) -> Typed:
     """The keys of two maps with what the function makes of each and its two values, NULL where one has none."""
     keys = RULES["array_union"](_entries(first)[0], _entries(second)[0])

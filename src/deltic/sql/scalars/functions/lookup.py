@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from deltic.errors import count_of, did_you_mean
-from deltic.functions import names_in_sql
+from deltic.functions import FUNCTIONS, names_in_sql
 from deltic.sql.scalars.functions import python
 from deltic.sql.scalars.functions.definitions import DEFINED, defined
 from deltic.sql.scalars.functions.refused import OF_THE_CLOCK, REFUSED
-from deltic.sql.scalars.functions.rules import RULES, counts, plain
+from deltic.sql.scalars.functions.rules import OF, RULES, counts, plain
 from deltic.sql.scalars.operators import Mismatch
 from deltic.sql.scalars.typed import Typed
 
@@ -50,6 +50,22 @@ def called(name: str, arguments: Sequence[Any]) -> Typed:
         given = ", ".join("TABLE(…)" for _ in custom.takes)
         raise Unknown(f"{custom.name} is an operator on relations", f"write it in FROM: {custom.name}({given})")
     raise Unknown(f"there is no function {found}", did_you_mean(found, [*python.known(), *known()]))
+
+
+def calls(name: str) -> tuple[str, ...]:
+    """The functions of the table that one of SQL may call; none where the core computes it."""
+    if name in DEFINED:
+        return tuple(
+            dict.fromkeys([*(entry for one in DEFINED[name] for entry in one.calls(calls)), *_own_calls(name)])
+        )
+    return _own_calls(name)
+
+
+def _own_calls(name: str) -> tuple[str, ...]:
+    """Those of a rule, or of a plain function."""
+    if name in RULES:
+        return OF.get(name, (name,) if name in FUNCTIONS else ())
+    return (names_in_sql()[name],) if name in names_in_sql() else ()
 
 
 def known() -> list[str]:

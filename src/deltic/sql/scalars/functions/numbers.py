@@ -17,8 +17,8 @@ from deltic.values.types import Kind, Type
 
 DOUBLE, INT, LONG = Type.FLOAT64, Type.INT32, Type.INT64
 
-rule("ceil", "ceiling")(lambda value, places=None: _toward("ceil", value, places))
-rule("floor")(lambda value, places=None: _toward("floor", value, places))
+rule("ceil", "ceiling", of="ceil round_decimal")(lambda value, places=None: _toward("ceil", value, places))
+rule("floor", of="floor round_decimal")(lambda value, places=None: _toward("floor", value, places))
 
 
 @kind("number")
@@ -69,13 +69,13 @@ def _tenth() -> Typed:
     return coerced(constant("0.1", Type.STRING), Type.decimal(1, 1))
 
 
-@rule("round")
+@rule("round", of="round round_decimal")
 def round_(value: Typed, places: Typed | None = None) -> Typed:
     """The nearest number of so many places, the one further from zero of two."""
     return _rounded("round", value, 0 if places is None else int(literal_of(places, "the places of round", INT)))
 
 
-@rule("bround")
+@rule("bround", of="bround round_decimal")
 def bround(value: Typed, places: Typed | None = None) -> Typed:
     """The nearest number of so many places, the even one of two."""
     return _rounded("bround", value, 0 if places is None else int(literal_of(places, "the places of bround", INT)))
@@ -105,7 +105,7 @@ def _nearest(name: str, number: Typed, places: int) -> Typed:
 _WAYS = {"round": ROUND_HALF_UP, "bround": ROUND_HALF_EVEN, "ceil": ROUND_CEILING, "floor": ROUND_FLOOR}
 
 
-@rule("getbit", "bit_get")
+@rule("getbit", "bit_get", of="getbit")
 def getbit(value: Typed, place: Typed) -> Typed:
     """The bit at a place of an integer, which must have so many."""
     type_ = as_signed(value.type.type)
@@ -127,7 +127,7 @@ _DECIMALS = {Type.FLOAT32: Type.decimal(14, 7), DOUBLE: Type.decimal(30, 15), Ty
 """What floats and texts are brought to where a decimal is taken."""
 
 
-@rule("to_char", "to_varchar")
+@rule("to_char", "to_varchar", of="written_number")
 def number_written(value: Typed, form: Typed) -> Typed:
     """A number as text, by a format as S$99,999.00."""
     type_ = as_signed(value.type.type)

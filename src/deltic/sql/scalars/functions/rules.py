@@ -21,11 +21,18 @@ RULES: dict[str, Rule] = {}
 """Functions of arguments by their names in Spark; a TypeError says that their number is wrong."""
 
 
-def rule(*names: str) -> Callable[[Rule], Rule]:
-    """Enter a rule under the names of its function."""
+OF: dict[str, tuple[str, ...]] = {}
+"""The functions of the table that rules call; `core` among them stands for the core's operations.
+
+Those that are not here call the one of their name, if there is one."""
+
+
+def rule(*names: str, of: str = "") -> Callable[[Rule], Rule]:
+    """Enter a rule under the names of its function; `of` names the functions of the table that it calls."""
 
     def enter(found: Rule) -> Rule:
         RULES.update(dict.fromkeys(names, found))
+        OF.update(dict.fromkeys(names if of else (), tuple(of.split())))
         return found
 
     return enter

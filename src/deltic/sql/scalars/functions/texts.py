@@ -27,7 +27,7 @@ _ELSEWHERE = re.compile(r"\(\?<?[=!]|\(\?>|\\[1-9kGZzRXhH]|[*+?}]\+|\(\?[a-z]*[x
 _NAMED_GROUP = re.compile(r"\(\?<(?=[A-Za-z])")
 
 
-@rule("concat")
+@rule("concat", of="core array_concat")
 def concat(*parts: Typed) -> Typed:
     """Texts or arrays, one after the other."""
     if any(part.type.type.kind is Kind.ARRAY for part in parts):
@@ -79,7 +79,7 @@ def regexp_extract_all(text: Typed, pattern: Typed, group: Typed | None = None) 
     return apply("regexp_extract_all", to(text, TEXT), known, _group(known, group))
 
 
-@rule("regexp_instr")
+@rule("regexp_instr", of="length regexp_extract rlike")
 def regexp_instr(text: Typed, pattern: Typed) -> Typed:
     """Where the pattern first matches, from 1; 0 where it does not."""
     known = pattern_of(pattern, "regexp_instr").expression.name
@@ -132,7 +132,7 @@ def get_json_object(text: Typed, path: Typed) -> Typed:
     return attempt("get_json_object", to(text, TEXT), constant(written, TEXT))
 
 
-@rule("split")
+@rule("split", of="split split_up_to letters")
 def split(text: Typed, pattern: Typed, limit: Typed | None = None) -> Typed:
     """The parts between the matches of a pattern, at most so many where a limit above zero is given."""
     known = pattern_of(pattern, "split")
@@ -190,11 +190,11 @@ def _to_binary(safe: bool, text: Typed, kind: Typed | None = None) -> Typed:
     return call({"hex": "unhex", "base64": "of_base64"}[name], to(text, TEXT))
 
 
-rule("to_binary")(partial(_to_binary, False))
-rule("try_to_binary")(partial(_to_binary, True))
+rule("to_binary", of="unhex of_base64")(partial(_to_binary, False))
+rule("try_to_binary", of="unhex of_base64")(partial(_to_binary, True))
 
 
-@rule("format_string", "printf")
+@rule("format_string", "printf", of="formatted")
 def format_string(pattern: Typed, *values: Typed) -> Typed:
     """A text in which %s, %d, %x, %.2f and their like stand for values, one for each."""
     pieces = HOLE.split(literal_of(pattern, "the pattern of format_string"))

@@ -48,7 +48,9 @@ _OF_INTERVALS = {
     Type.DAY_TIME_INTERVAL: ("day", "hour", "minute", "seconds"),
 }
 
-rule("date_part", "datepart")(lambda field, value: extract(literal_of(field, "the field"), value))
+rule("date_part", "datepart", of="year month day hour minute seconds quarter dayofyear weekofyear")(
+    lambda field, value: extract(literal_of(field, "the field"), value)
+)
 
 
 def extract(field: str, value: Typed) -> Typed:
@@ -73,7 +75,7 @@ def of_unit(name: str, unit: str, first: Typed, second: Typed) -> Typed:
     return apply("units_between", own, to(first, TIMESTAMP), to(second, TIMESTAMP))
 
 
-@rule("timestampadd", "timestampdiff")
+@rule("timestampadd", "timestampdiff", of="shifted units_between")
 def timestamp_add(count: Typed, time: Typed) -> Typed:
     """These have a unit, see `of_unit`."""
     raise Mismatch("the first argument is a unit, such as DAY")
@@ -129,12 +131,12 @@ def _to_time(target: Type, safe: bool, value: Typed, pattern: Typed | None = Non
     return converted(value, target) if safe else checked
 
 
-rule("to_date")(partial(_to_time, DATE, False))
-rule("try_to_date")(partial(_to_time, DATE, True))
-rule("to_timestamp")(partial(_to_time, TIMESTAMP, False))
-rule("try_to_timestamp")(partial(_to_time, TIMESTAMP, True))
-rule("to_timestamp_ltz")(partial(_to_time, TIMESTAMP, False))
-rule("to_timestamp_ntz")(partial(_to_time, NTZ, False))
+rule("to_date", of="read_time")(partial(_to_time, DATE, False))
+rule("try_to_date", of="read_time")(partial(_to_time, DATE, True))
+rule("to_timestamp", of="read_time")(partial(_to_time, TIMESTAMP, False))
+rule("try_to_timestamp", of="read_time")(partial(_to_time, TIMESTAMP, True))
+rule("to_timestamp_ltz", of="read_time")(partial(_to_time, TIMESTAMP, False))
+rule("to_timestamp_ntz", of="read_time")(partial(_to_time, NTZ, False))
 
 
 def _make_timestamp(target: Type, safe: bool, *parts: Typed) -> Typed:
@@ -147,8 +149,8 @@ def _make_timestamp(target: Type, safe: bool, *parts: Typed) -> Typed:
 
 
 for _name, _target in {"": TIMESTAMP, "_ltz": TIMESTAMP, "_ntz": NTZ}.items():
-    rule(f"make_timestamp{_name}")(partial(_make_timestamp, _target, False))
-    rule(f"try_make_timestamp{_name}")(partial(_make_timestamp, _target, True))
+    rule(f"make_timestamp{_name}", of="make_timestamp to_utc_timestamp")(partial(_make_timestamp, _target, False))
+    rule(f"try_make_timestamp{_name}", of="make_timestamp to_utc_timestamp")(partial(_make_timestamp, _target, True))
 
 
 def is_window(type_: Type) -> bool:

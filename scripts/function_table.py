@@ -1,0 +1,83 @@
+"""Write the table of functions into docs/sql-functions.md: their names, what computes them, and how fast.
+
+Names and tiers are those of the registry; speeds those of benchmarks/results/tiers.txt, of which the slowest call of a
+function counts. With `--check` nothing is written, and the exit status says whether names and tiers are up to date.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from deltic.pipeline.registry import Listed, listed
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "sql-functions.md"
+SPEEDS = ROOT / "benchmarks" / "results" / "tiers.txt"
+BEGIN, END = "<!-- by scripts/function_table.py -->\n", "<!-- end -->\n"
+HEADER = "| in SQL | in Soufflé | in DDlog | computed by | rows a second |\n|---|---|---|---|---|\n"
+
+
+def speeds(text: str) -> dict[str, int]:
+    """The rows a second of the slowest call of each function, by its name."""
+    found: dict[str, int] = {}
+    for name, speed in re.findall(r"^ *(\w+)\(.*\)  +\w+  +[\d.]+  +([\d,]+)  ", text, re.MULTILINE):
+        rows = int(speed.replace(",", ""))
+        found[name] = min(rows, found.get(name, rows))
+    return found
+
+
+def row(function: Listed, reasons: list[str], known: dict[str, int]) -> str:
+    """A row of the table."""
+    names = (", ".join(f"`{name}`" for name in own) for own in (function.sql, function.souffle, function.ddlog))
+    notes = ", ".join(str(reasons.index(reason) + 1) for reason in function.reasons)
+    tiers = ", ".join(function.tiers) + (f" [{notes}]" if notes else "")
+    measured = [known[name] for name in function.sql if name in known]
+    return f"| {' | '.join([*names, tiers, f'{min(measured):,}' if measured else ''])} |\n"
+
+
+def table(known: dict[str, int]) -> Iterator[str]:
+    """The table, why Python computes some, and what DDlog alone has."""
+    reasons = list(dict.fromkeys(reason for function in listed() for reason in function.reasons))
+    yield HEADER
+    for function in listed():
+        if function.sql or function.souffle:
+            yield row(function, reasons, known)
+    yield "\nWhy Python computes some:\n\n"
+    yield from (f"{i}. {reason}\n" for i, reason in enumerate(reasons, 1))
+    yield "\nDDlog's libraries have these alone:\n\n| module | functions |\n|---|---|\n"
+    modules: dict[str, list[str]] = {}
+    for function in listed():
+        if not (function.sql or function.souffle):
+            module, _, name = function.ddlog[0].rpartition("::")
+            modules.setdefault(module, []).append(f"`{name}`")
+    yield from (f"| `{module}` | {', '.join(names)} |\n" for module, names in sorted(modules.items()))
+
+
+def page(text: str, known: dict[str, int]) -> str:
+    """The page with its table as it is to be."""
+    before, _, rest = text.partition(BEGIN)
+    return before + BEGIN + "\n" + "".join(table(known)) + "\n" + END + rest.partition(END)[2]
+
+
+def main() -> int:
+    """Writes or checks the page; the exit status is 1 when a check finds it out of date."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if names or tiers are not up to date")
+    text = PAGE.read_text(encoding="utf-8")
+    if parser.parse_args().check:
+        return 0 if without_speeds(text) == without_speeds(page(text, {})) else 1
+    PAGE.write_text(page(text, speeds(SPEEDS.read_text(encoding="utf-8"))), encoding="utf-8")
+    return 0
+
+
+def without_speeds(text: str) -> str:
+    """The page without the figures in its table."""
+    return re.sub(r"\| [\d,]* \|$", "|  |", text, flags=re.MULTILINE)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
