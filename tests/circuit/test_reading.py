@@ -17,6 +17,7 @@ from deltic.circuit.expressions import cast, column, literal
 from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.reading import parse_circuit
 from deltic.errors import ProgramError
+from deltic.functions import call
 from deltic.values.types import Column, Schema, Type
 from tests.circuit.examples import arithmetic, closure_body, unreachable
 from tests.differential.circuits import Shape, random_circuit
@@ -50,7 +51,7 @@ EXPRESSIONS = {
     "power": exp.Pow(this=X, expression=exp.BitwiseXor(this=X, expression=Y)),
     "length": exp.Length(this=cast(X, Type.STRING)),
     "least": exp.Least(this=X, expressions=[exp.Greatest(this=Y, expressions=[X]), literal(-7, Type.INT64)]),
-    "position": exp.StrPosition(this=literal("a,(b'", Type.STRING), substr=literal(",", Type.STRING)),
+    "position": cast(call("instr", literal("a,(b'", Type.STRING), literal(",", Type.STRING)), Type.INT64),
     "keyword": exp.Add(this=column("from"), expression=column("end")),
 }
 

@@ -13,7 +13,7 @@ MATHEMATICS: Mapping[str, str] = {
 
 SOUFFLE: Mapping[str, tuple[str, str]] = {
     "cat": ("concat", ""),
-    "contains": ("contains", ""),
+    "contains": ("contains", "contains"),
     "match": ("", "match"),
     "max": ("greatest", ""),
     "min": ("least", ""),

@@ -1,4 +1,4 @@
-"""Everyday functions on single values: texts joined, measured, cut and sought, and casts between texts and numbers.
+"""Everyday functions on single values: texts joined, measured and cut, and casts between texts and numbers.
 
 They mean what DuckDB makes of whole columns of operands, see `functions`, and take a thousandth of a query's time.
 A definition takes values as they stand in rows, none of them NULL; its result is None where the function is undefined,
@@ -79,21 +79,9 @@ def _substring(text: str, start: int, length: int) -> Any:
     return text[max(low, 0) : max(high, 0)]
 
 
-def _lower(text: str) -> Any:
-    return text.lower() if text.isascii() else NotImplemented
-
-
-def _upper(text: str) -> Any:
-    return text.upper() if text.isascii() else NotImplemented
-
-
 _IS_FLOAT = re.compile(FLOAT_TEXT).fullmatch
 _FUNCTIONS: dict[type[exp.Expression], Definition] = {
     exp.DPipe: lambda first, second: first + second,
     exp.Length: len,
     exp.Substring: _substring,
-    exp.Contains: lambda text, part: part in text,
-    exp.StrPosition: lambda text, part: text.find(part) + 1,
-    exp.Lower: _lower,
-    exp.Upper: _upper,
 }

@@ -30,10 +30,6 @@ FUNCTIONS: dict[type[exp.Expression], Type] = {
     exp.DPipe: Type.STRING,
     exp.Length: Type.INT64,
     exp.Substring: Type.STRING,
-    exp.Contains: Type.BOOLEAN,
-    exp.Lower: Type.STRING,
-    exp.Upper: Type.STRING,
-    exp.StrPosition: Type.INT64,
 }
 
 

@@ -106,7 +106,7 @@ def predicate(condition: Formula, rule: Rule) -> Tree:
     assert isinstance(condition, Test)
     first, second = (scalar(argument, rule) for argument in condition.arguments)
     if condition.name == "contains":
-        return exp.Contains(this=second, expression=first)
+        return call("contains", second, first)
     return call("match", first, second)
 
 
