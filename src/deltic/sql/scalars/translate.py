@@ -12,6 +12,7 @@ from deltic.errors import ProgramError, UnsupportedError
 from deltic.sql.scalars import conditions, functions, literals, operators
 from deltic.sql.scalars.coercion import as_signed, can_coerce, coerced, converted
 from deltic.sql.scalars.folding import folded
+from deltic.sql.scalars.functions.definitions import DEFINED, parsed
 from deltic.sql.scalars.functions.lookup import Unknown
 from deltic.sql.scalars.intervals import interval_cast, is_interval_cast
 from deltic.sql.scalars.operators import Mismatch
@@ -207,11 +208,13 @@ class _Translation:
             return given
         named = {a.name.lower(): a.expression for a in given if isinstance(a, exp.Kwarg)}
         plain = [a for a in given if not isinstance(a, exp.Kwarg)]
-        places = _NAMED.get(name)
-        if places is None or not set(named) <= {*list(places)[len(plain) :]} or len(named) + len(plain) < len(given):
+        places = [parameter.name.lower() for parameter in DEFINED[name][0].parameters] if name in _NAMED else []
+        if not places or not set(named) <= {*places[len(plain) :]} or len(named) + len(plain) < len(given):
             hint = f"its arguments are {', '.join(places)}" if places else "leave the names out"
             raise self.source.error(node, f"{name} takes no arguments of these names", hint)
-        return plain + [named.get(place) or default.copy() for place, default in [*places.items()][len(plain) :]]
+        defaults = [parameter.default or "NULL" for parameter in DEFINED[name][0].parameters]
+        left = zip(places[len(plain) :], defaults[len(plain) :], strict=True)
+        return plain + [named.get(place) or parsed(default)[0].copy() for place, default in left]
 
     def _written(self, function: functions.written.SqlFunction, node: exp.Expression) -> Typed:
         """A call of a function that SQL has made, whose body is an expression: the body for these arguments."""
@@ -424,16 +427,8 @@ class _Translation:
         raise self.unsupported(node)
 
 
-_NAMED: dict[str, dict[str, exp.Expression]] = {
-    "mask": {
-        "str": exp.Null(),
-        "upperchar": exp.Literal.string("X"),
-        "lowerchar": exp.Literal.string("x"),
-        "digitchar": exp.Literal.string("n"),
-        "otherchar": exp.Null(),
-    },
-}
-"""Functions whose arguments may have names, as in Spark, with what stands for those that are left out."""
+_NAMED = ("mask",)
+"""Functions whose arguments may have names, as in Spark."""
 _OF_UNITS = ("dateadd", "date_add", "timestampadd", "datediff", "date_diff", "timestampdiff")
 _NOW: dict[type[exp.Expression], str] = {
     exp.CurrentDate: "current_date",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
-from functools import partial, reduce
+from functools import partial
 
 from sqlglot import exp
 
@@ -13,7 +13,18 @@ from deltic.sql.scalars import operators
 from deltic.sql.scalars.coercion import VOID, coerced, open_type, type_in_common
 from deltic.sql.scalars.folding import folded
 from deltic.sql.scalars.functions.definitions import kind
-from deltic.sql.scalars.functions.rules import apply, attempt, literal_of, must, rule, same_type, to
+from deltic.sql.scalars.functions.rules import (
+    apply,
+    array_of,
+    attempt,
+    literal_of,
+    map_of,
+    must,
+    rule,
+    same_type,
+    to,
+    where_present,
+)
 from deltic.sql.scalars.functions.texts import pattern_of
 from deltic.sql.scalars.operators import Mismatch, case
 from deltic.sql.scalars.typed import NULL, Typed, constant, of_node
@@ -22,23 +33,9 @@ from deltic.values.types import Kind, Type
 TEXT, INT, BOOL = Type.STRING, Type.INT32, Type.BOOLEAN
 
 
-def _array(value: Typed) -> Type:
-    """The type of an argument that must be an array."""
-    if value.type.type.kind is not Kind.ARRAY:
-        raise Mismatch("an array is taken here")
-    return value.type.type
-
-
-def _map(value: Typed) -> Type:
-    """The type of an argument that must be a map."""
-    if value.type.type.kind is not Kind.MAP:
-        raise Mismatch("a map is taken here")
-    return value.type.type
-
-
 def _element(array: Typed, value: Typed) -> tuple[Typed, Typed]:
     """An array and a value of its elements' type, both brought to what they have in common."""
-    _array(array)
+    array_of(array)
     element = open_type(array).element
     target = type_in_common([NULL if element.type is VOID else Typed(exp.column("element"), element), value])
     if target is None or value.is_null:
@@ -49,14 +46,14 @@ def _element(array: Typed, value: Typed) -> tuple[Typed, Typed]:
 @kind("texts")
 def _texts(values: Typed, _: str) -> Typed:
     """An array as one of texts."""
-    _array(values)
+    array_of(values)
     return coerced(values, Type.array(TEXT.or_null))
 
 
 @kind("ordered")
 def _ordered(values: Typed, _: str) -> Typed:
     """An array whose elements have an order."""
-    if not _array(values).is_ordered:
+    if not array_of(values).is_ordered:
         raise Mismatch("the elements have no order")
     return values
 
@@ -73,7 +70,7 @@ def array(*values: Typed) -> Typed:
 def _arrays(*values: Typed) -> list[Typed]:
     """Arrays brought to one type."""
     for value in values:
-        _array(value)
+        array_of(value)
     type_ = same_type(values)
     return [coerced(value, Type.array(type_.element.type.or_null)) for value in values]
 
@@ -107,15 +104,11 @@ def array_concat(*arrays: Typed) -> Typed:
 def _longer(name: str, values: Typed, value: Typed) -> Typed:
     """The array with one value more; NULL where there is no array."""
     wide, own = (
-        (_arrays(values)[0], coerced(value, _array(values).element.type)) if value.is_null else _element(values, value)
+        (_arrays(values)[0], coerced(value, array_of(values).element.type))
+        if value.is_null
+        else _element(values, value)
     )
-    found = attempt(name, wide, own)
-    is_there = operators.logic(exp.Not, [_is_null(wide)])
-    return case([(is_there, found)], None) if wide.type.nullable else found
-
-
-def _is_null(value: Typed) -> Typed:
-    return of_node(exp.Is(this=value.expression.copy(), expression=exp.Null()), value)
+    return where_present(attempt(name, wide, own), wide)
 
 
 rule("array_append")(lambda values, value: _longer("array_append", values, value))
@@ -126,7 +119,7 @@ rule("array_prepend")(lambda values, value: _longer("array_prepend", values, val
 def array_size(values: Typed) -> Typed:
     """How many elements there are."""
     if not values.is_null:
-        _array(values)
+        array_of(values)
     return size(values)
 
 
@@ -144,7 +137,7 @@ def item(values: Typed, index: Typed) -> Typed:
     """`values[index]`: the element at an index from 0 on, which must be there; or the value of a key, NULL if none."""
     if values.type.type.kind is Kind.MAP:
         return _value_at(values, index)
-    _array(values)
+    array_of(values)
     place = to(index, INT)
     inside = operators.logic(
         exp.And,
@@ -170,13 +163,13 @@ def element_at(value: Typed, key: Typed) -> Typed:
 
 
 def _value_at(values: Typed, key: Typed) -> Typed:
-    return attempt("value_at", values, to(key, _map(values).key))
+    return attempt("value_at", values, to(key, map_of(values).key))
 
 
 @rule("flatten")
 def flatten(values: Typed) -> Typed:
     """The elements of the arrays in an array."""
-    if _array(values).element.type.kind is not Kind.ARRAY:
+    if array_of(values).element.type.kind is not Kind.ARRAY:
         raise Mismatch("an array of arrays is taken here")
     return attempt("flatten", values)
 
@@ -185,10 +178,7 @@ def flatten(values: Typed) -> Typed:
 def array_repeat(value: Typed, count: Typed) -> Typed:
     """The value so many times."""
     own, times = coerced(value, BOOL) if value.is_null else value, to(count, INT)
-    made = apply("array_repeat", own, times)
-    if not times.type.nullable:
-        return made
-    return case([(operators.logic(exp.Not, [_is_null(times)]), made)], None)
+    return where_present(apply("array_repeat", own, times), times)
 
 
 @rule("sequence", of="sequence sequence_of_times")
@@ -224,7 +214,7 @@ def _times(first: Typed, last: Typed, step: Typed | None) -> Typed:
 @rule("map_from_entries", of="map_from_entries array_compact size")
 def map_from_entries(entries: Typed) -> Typed:
     """The map of the entries in an array of structs of a key and a value; NULL where one of these is NULL."""
-    element = _array(entries).element.type
+    element = array_of(entries).element.type
     if element.kind is not Kind.STRUCT or len(element.fields) != 2:
         raise Mismatch("map_from_entries takes an array of structs of two fields")
     made = apply("map_from_entries", attempt("array_compact", entries))
@@ -237,7 +227,7 @@ def arrays_zip(names: Sequence[str], arrays: Sequence[Typed]) -> Typed:
     if not arrays:
         raise Mismatch("arrays_zip takes arrays")
     for value in arrays:
-        _array(value)
+        array_of(value)
     return attempt("arrays_zip", *(constant(name, TEXT) for name in names), *arrays)
 
 
@@ -250,15 +240,9 @@ def _zipped(*arrays: Typed) -> Typed:
 @rule("array_insert")
 def array_insert(values: Typed, place: Typed, value: Typed) -> Typed:
     """The array with a value at a place from 1 on, or from -1 at the end on."""
-    wide, own = (values, coerced(value, _array(values).element.type)) if value.is_null else _element(values, value)
+    wide, own = (values, coerced(value, array_of(values).element.type)) if value.is_null else _element(values, value)
     given = [wide, to(place, INT)]
-    are_there = [operators.logic(exp.Not, [_is_null(part)]) for part in given if part.type.nullable]
-    found = apply("array_insert", *given, own)
-    return (
-        folded(case([(reduce(lambda a, b: operators.logic(exp.And, [a, b]), are_there), found)], None))
-        if are_there
-        else found
-    )
+    return folded(where_present(apply("array_insert", *given, own), *given))
 
 
 @rule("str_to_map")
@@ -280,9 +264,9 @@ def map_(*parts: Typed) -> Typed:
 @rule("map_from_arrays")
 def map_from_arrays(keys: Typed, values: Typed) -> Typed:
     """The map of keys and their values."""
-    if not _array(keys).is_ordered:
+    if not array_of(keys).is_ordered:
         raise Mismatch("the keys of a map have no maps in them")
-    _array(values)
+    array_of(values)
     return apply("map_from_arrays", keys, values)
 
 
@@ -292,7 +276,7 @@ def map_concat(*maps: Typed) -> Typed:
     if not maps:
         return coerced(map_(), Type.map(TEXT, TEXT.or_null))
     for value in maps:
-        _map(value)
+        map_of(value)
     type_ = same_type(maps)
     return apply("map_concat", *(coerced(value, type_) for value in maps))
 
@@ -300,7 +284,7 @@ def map_concat(*maps: Typed) -> Typed:
 @rule("map_contains_key")
 def map_contains_key(value: Typed, key: Typed) -> Typed:
     """Whether the map has the key."""
-    return attempt("map_contains_key", value, to(key, _map(value).key))
+    return attempt("map_contains_key", value, to(key, map_of(value).key))
 
 
 @rule("named_struct", "struct", of="named_struct")

@@ -16,8 +16,8 @@ from typing import TypeVar
 from sqlglot import exp
 
 from deltic.sql.scalars.folding import folded
-from deltic.sql.scalars.functions.rules import to
-from deltic.sql.scalars.operators import INTERVALS, Mismatch
+from deltic.sql.scalars.functions.rules import array_of, map_of, to
+from deltic.sql.scalars.operators import INTERVALS
 from deltic.sql.scalars.typed import Typed
 from deltic.sql.text import BUILT_IN, SourceText
 from deltic.values.types import Kind, Type
@@ -204,7 +204,7 @@ class Definition:
         """Its value."""
         from deltic.sql.scalars.translate import built_in
 
-        defaults = [built_in(*_parsed(parameter.default), {}) for parameter in self.parameters[len(arguments) :]]
+        defaults = [built_in(*parsed(parameter.default), {}) for parameter in self.parameters[len(arguments) :]]
         pairs = zip(self.parameters, [*arguments, *defaults], strict=True)
         return folded(built_in(*self.parsed, {p.name.lower(): p.of(argument, self.name) for p, argument in pairs}))
 
@@ -217,10 +217,11 @@ class Definition:
     @cached_property
     def parsed(self) -> tuple[exp.Expression, SourceText]:
         """The expression, and the text of which it was parsed."""
-        return _parsed(self.body)
+        return parsed(self.body)
 
 
-def _parsed(text: str) -> tuple[exp.Expression, SourceText]:
+def parsed(text: str) -> tuple[exp.Expression, SourceText]:
+    """An expression, and the text of which it was parsed."""
     from deltic.sql.dialect import Deltic
 
     source = SourceText(f"SELECT {text}", BUILT_IN)
@@ -259,16 +260,12 @@ def defined(name: str, arguments: Sequence[Typed]) -> Typed | None:
 
 
 @kind("array")
-def an_array(value: Typed, _: str) -> Typed:
-    """An array."""
-    if value.type.type.kind is not Kind.ARRAY:
-        raise Mismatch("an array is taken here")
+def _array(value: Typed, _: str) -> Typed:
+    array_of(value)
     return value
 
 
 @kind("map")
-def a_map(value: Typed, _: str) -> Typed:
-    """A map."""
-    if value.type.type.kind is not Kind.MAP:
-        raise Mismatch("a map is taken here")
+def _map(value: Typed, _: str) -> Typed:
+    map_of(value)
     return value

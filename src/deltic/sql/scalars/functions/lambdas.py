@@ -9,16 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlglot import exp
-
 from deltic.circuit.expressions import Fold, HigherOrder, Mapped, bound, higher_order
-from deltic.sql.scalars import conditions, operators
 from deltic.sql.scalars.coercion import coerced
-from deltic.sql.scalars.functions.rules import RULES, Rule, apply, attempt, rule
-from deltic.sql.scalars.operators import Mismatch, case
+from deltic.sql.scalars.functions.rules import RULES, Rule, apply, array_of, attempt, map_of, rule, where_present
+from deltic.sql.scalars.operators import Mismatch
 from deltic.sql.scalars.typed import Typed, constant, of_node
 from deltic.sql.types import written
-from deltic.values.types import Kind, Type
+from deltic.values.types import Type
 
 TAKERS: set[str] = set()
 """The functions that take functions."""
@@ -34,12 +31,12 @@ class Lambda:
     def over(self, *arrays: Typed) -> Typed:
         """The array of what it makes of the elements at each place."""
         self.takes(len(arrays))
-        return self._node(Mapped, arrays, [_array(array).element.type for array in arrays])
+        return self._node(Mapped, arrays, [array_of(array).element.type for array in arrays])
 
     def folded(self, start: Typed, values: Typed) -> Typed:
         """What it makes of the last value, `start` at first, and each element."""
         self.takes(2)
-        return self._node(Fold, [start, values], [start.type.type, _array(values).element.type])
+        return self._node(Fold, [start, values], [start.type.type, array_of(values).element.type])
 
     def takes(self, *counts: int) -> None:
         """Mismatch unless it has so many parameters."""
@@ -79,16 +76,9 @@ def _function(value: Lambda | Typed) -> Lambda:
     return value
 
 
-def _array(value: Typed) -> Type:
-    if value.is_null or value.type.type.kind is not Kind.ARRAY:
-        raise Mismatch("an array is taken here")
-    return value.type.type
-
-
 def _entries(value: Typed) -> tuple[Typed, Typed]:
     """The keys and the values of a map."""
-    if value.is_null or value.type.type.kind is not Kind.MAP:
-        raise Mismatch("a map is taken here")
+    map_of(value)
     return attempt("map_keys", value), attempt("map_values", value)
 
 
@@ -102,7 +92,7 @@ def _condition(found: Typed) -> Typed:
 def _of_elements(values: Typed, function: Lambda) -> Typed:
     """What a function makes of the elements, and of their places from 0 if it asks for them."""
     function.takes(1, 2)
-    _array(values)
+    array_of(values)
     return function.over(*[values, attempt("indices", values)][: len(function.names)])
 
 
@@ -133,7 +123,7 @@ def forall(values: Typed, function: Lambda | Typed) -> Typed:
 @taking("array_sort", of="array_sort firsts_of_pairs seconds_of_pairs sorted_by")
 def array_sort(values: Typed, function: Lambda | Typed | None = None) -> Typed:
     """The elements in order, NULL last; or in that of a function: below, at or above zero for each two of them."""
-    _array(values)
+    array_of(values)
     if function is None:
         return attempt("array_sort", coerced(values, values.type.type))
     pairs = [attempt(name, values) for name in ("firsts_of_pairs", "seconds_of_pairs")]
@@ -152,14 +142,13 @@ def aggregate(values: Typed, start: Typed, merge: Lambda | Typed, finish: Lambda
     if finish is None:
         return found
     last = attempt("get", _function(finish).over(attempt("array", found)), constant(0, Type.INT32))
-    is_there = operators.logic(exp.Not, [conditions.is_null(values)])
-    return case([(is_there, last)], None)
+    return where_present(last, values)
 
 
 @taking("zip_with", of="padded")
 def zip_with(first: Typed, second: Typed, function: Lambda | Typed) -> Typed:
     """What the function makes of the elements at the same place of two arrays; NULL stands where one has ended."""
-    _array(first), _array(second)
+    array_of(first), array_of(second)
     return _function(function).over(attempt("padded", first, second), attempt("padded", second, first))
 
 

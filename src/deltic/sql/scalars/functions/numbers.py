@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP
+from functools import partial
 
 from sqlglot import exp
 
@@ -17,9 +18,6 @@ from deltic.values.types import Kind, Type
 
 DOUBLE, INT, LONG = Type.FLOAT64, Type.INT32, Type.INT64
 
-rule("ceil", "ceiling", of="ceil round_decimal")(lambda value, places=None: _toward("ceil", value, places))
-rule("floor", of="floor round_decimal")(lambda value, places=None: _toward("floor", value, places))
-
 
 @kind("number")
 def _number(value: Typed, function: str = "") -> Typed:
@@ -32,7 +30,7 @@ def _number(value: Typed, function: str = "") -> Typed:
     return coerced(value, DOUBLE if type_ is Type.STRING else type_)
 
 
-def _toward(name: str, value: Typed, places: Typed | None) -> Typed:
+def _toward(name: str, value: Typed, places: Typed | None = None) -> Typed:
     """The next integer up or down: a BIGINT, or a decimal without digits behind the point."""
     number = _number(value)
     type_ = number.type.type
@@ -43,6 +41,10 @@ def _toward(name: str, value: Typed, places: Typed | None) -> Typed:
     if type_.kind is Kind.DECIMAL:
         return _decimal_toward(name, number, 0)
     return coerced(apply(name, coerced(number, DOUBLE)), LONG)
+
+
+rule("ceil", "ceiling", of="ceil round_decimal")(partial(_toward, "ceil"))
+rule("floor", of="floor round_decimal")(partial(_toward, "floor"))
 
 
 def _decimal_toward(name: str, value: Typed, places: int) -> Typed:
@@ -69,19 +71,9 @@ def _tenth() -> Typed:
     return coerced(constant("0.1", Type.STRING), Type.decimal(1, 1))
 
 
-@rule("round", of="round round_decimal")
-def round_(value: Typed, places: Typed | None = None) -> Typed:
-    """The nearest number of so many places, the one further from zero of two."""
-    return _rounded("round", value, 0 if places is None else int(literal_of(places, "the places of round", INT)))
-
-
-@rule("bround", of="bround round_decimal")
-def bround(value: Typed, places: Typed | None = None) -> Typed:
-    """The nearest number of so many places, the even one of two."""
-    return _rounded("bround", value, 0 if places is None else int(literal_of(places, "the places of bround", INT)))
-
-
-def _rounded(name: str, value: Typed, places: int) -> Typed:
+def _rounded(name: str, value: Typed, given: Typed | None = None) -> Typed:
+    """The nearest number of so many places: of two the one further from zero, or the even one."""
+    places = 0 if given is None else int(literal_of(given, f"the places of {name}", INT))
     number = _number(value)
     type_ = number.type.type
     if type_.is_float:
@@ -94,6 +86,10 @@ def _rounded(name: str, value: Typed, places: int) -> Typed:
         return _nearest(name, number, places)
     scale = min(places, type_.scale)
     return coerced(number, bounded_decimal(type_.precision - type_.scale + scale + (scale < type_.scale), scale))
+
+
+rule("round", of="round round_decimal")(partial(_rounded, "round"))
+rule("bround", of="bround round_decimal")(partial(_rounded, "bround"))
 
 
 def _nearest(name: str, number: Typed, places: int) -> Typed:

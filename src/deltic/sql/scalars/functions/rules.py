@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
+
+from sqlglot import exp
 
 from deltic.circuit.expressions import is_literal
 from deltic.circuit.expressions.meaning import evaluate
 from deltic.errors import EvaluationError, count_of
 from deltic.functions import FUNCTIONS, call
+from deltic.sql.scalars import conditions, operators
 from deltic.sql.scalars.coercion import can_coerce, coerced, type_in_common
 from deltic.sql.scalars.folding import folded
 from deltic.sql.scalars.operators import Mismatch
 from deltic.sql.scalars.typed import Typed, constant, defined, of_node
 from deltic.sql.types import written
-from deltic.values.types import Type
+from deltic.values.types import Kind, Type
 
 Rule = Callable[..., Typed]
 
@@ -103,6 +107,30 @@ def to(argument: Typed, target: Type) -> Typed:
     if not accepted or not can_coerce(argument, target):
         raise Mismatch(f"{written(target)} is taken here")
     return coerced(argument, target)
+
+
+def array_of(value: Typed) -> Type:
+    """The type of an argument that must be an array."""
+    if value.type.type.kind is not Kind.ARRAY:
+        raise Mismatch("an array is taken here")
+    return value.type.type
+
+
+def map_of(value: Typed) -> Type:
+    """The type of an argument that must be a map."""
+    if value.type.type.kind is not Kind.MAP:
+        raise Mismatch("a map is taken here")
+    return value.type.type
+
+
+def where_present(made: Typed, *arguments: Typed) -> Typed:
+    """A value, NULL where one of the arguments is."""
+    are_there = [operators.logic(exp.Not, [conditions.is_null(one)]) for one in arguments if one.type.nullable]
+    return operators.case([(reduce(_both, are_there), made)], None) if are_there else made
+
+
+def _both(first: Typed, second: Typed) -> Typed:
+    return operators.logic(exp.And, [first, second])
 
 
 def literal_of(argument: Typed, what: str, target: Type = Type.STRING) -> str:

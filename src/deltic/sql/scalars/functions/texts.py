@@ -65,18 +65,14 @@ def _group(pattern: Typed, group: Typed | None) -> Typed:
     return constant(number, INT)
 
 
-@rule("regexp_extract")
-def regexp_extract(text: Typed, pattern: Typed, group: Typed | None = None) -> Typed:
-    """What a group of the pattern holds where it first matches; an empty text where it does not."""
-    known = pattern_of(pattern, "regexp_extract")
-    return apply("regexp_extract", to(text, TEXT), known, _group(known, group))
+def _extracted(name: str, text: Typed, pattern: Typed, group: Typed | None = None) -> Typed:
+    """What a group of the pattern holds where it first matches, or wherever it does."""
+    known = pattern_of(pattern, name)
+    return apply(name, to(text, TEXT), known, _group(known, group))
 
 
-@rule("regexp_extract_all")
-def regexp_extract_all(text: Typed, pattern: Typed, group: Typed | None = None) -> Typed:
-    """What a group of the pattern holds wherever it matches."""
-    known = pattern_of(pattern, "regexp_extract_all")
-    return apply("regexp_extract_all", to(text, TEXT), known, _group(known, group))
+rule("regexp_extract")(partial(_extracted, "regexp_extract"))
+rule("regexp_extract_all")(partial(_extracted, "regexp_extract_all"))
 
 
 @rule("regexp_instr", of="length regexp_extract rlike")
