@@ -105,8 +105,8 @@ def test_chains_of_a_thousand_rules(role: str) -> None:
     program = f"input relation E(x: u32, y: u32)\noutput relation R0(x: u32, y: u32)\nR0(x, y) :- E(x, y).\n{rules}"
     pipeline = deltic.Pipeline()
     session = pipeline.ddlog(program + "output relation O(x: u32, y: u32)\nO(x, y) :- R999(x, y).\n")
-    session.run("start; insert E(1, 2), insert E(2, 1); commit; start; insert E(2, 2); commit;")
-    assert sorted(pipeline["O"]) == [(1, 1), (1, 2), (2, 1), (2, 2)]
+    session.run("start; insert E(1, 2), insert E(2, 1); commit; start; insert E(2, 3); commit;")
+    assert sorted(pipeline["O"]) == [(1, 1), (1, 3), (2, 2)]
     assert pipeline.explain("R999").startswith("R999: ")
 
 
