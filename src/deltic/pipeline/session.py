@@ -24,7 +24,7 @@ from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.definitions.evolution import Evolution
 from deltic.pipeline.definitions.evolving import Evolving
 from deltic.pipeline.durable.keeping import Keeping
-from deltic.pipeline.durable.restoring import go_on
+from deltic.pipeline.durable.restoring import follow, go_on
 from deltic.pipeline.durable.state import Checkpoints
 from deltic.pipeline.engines import EngineName, Engines, Maintenance, RefreshName, StrategyName
 from deltic.pipeline.epochs.clock import Clock, Time
@@ -175,7 +175,7 @@ class Pipeline(Defining, Connecting, Changing, Watching):
         In the first case subscriptions go on with what these epochs changed. Raises StateError; the pipeline is as of
         the last epoch that it reached then.
         """
-        self._keeping.follow(self._evolving)
+        follow(self._keeping.state, self._evolving)
         return self.epoch
 
     def close(self) -> None:

@@ -11,6 +11,7 @@ from deltic.engine.result import EpochResult
 from deltic.pipeline.epochs.report import EpochReport, report_of
 from deltic.pipeline.io.parsed import arrow_schema
 from deltic.pipeline.names import find
+from deltic.pipeline.notebook import facts
 from deltic.pipeline.reading.delta import Delta
 from deltic.values.types import Schema
 
@@ -63,8 +64,6 @@ class Evolution:
         return Delta(change or TableBatch(arrow_schema(schema, True).empty_table()), self._spark)
 
     def _repr_html_(self) -> str:
-        from deltic.pipeline.notebook import facts
-
         named = {kind: getattr(self, kind) for kind in ("added", "replaced", "dropped", "dependent")}
         told = facts({kind: ", ".join(names) for kind, names in named.items() if names})
         return told + (self.report._repr_html_() if self.report.epoch else "")

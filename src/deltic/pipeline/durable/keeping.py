@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from deltic.engine.files.files import Files
 from deltic.engine.prepared import Prepared
@@ -13,9 +13,6 @@ from deltic.pipeline.durable.checkpoint import Moment
 from deltic.pipeline.durable.log import Record
 from deltic.pipeline.durable.state import State
 from deltic.pipeline.epochs.epochs import Epochs, Logged
-
-if TYPE_CHECKING:
-    from deltic.pipeline.definitions.evolving import Evolving
 
 
 class Keeping:
@@ -102,16 +99,6 @@ class Keeping:
         image = engine.capture() if epochs.have_begun else None
         told = dict(epochs.positions), self.options, epochs.last.definitions.history
         return Moment(state.sequence, engine.epoch, engine.token, *told, image)
-
-    def follow(self, evolving: Evolving) -> None:
-        """Be as the writer of a state is by now; raises DelticError where the state is not only read."""
-        if self.state is None or not self.state.readonly:
-            raise DelticError(
-                "follow: only a pipeline that was opened with state= and readonly=True follows its writer"
-            )
-        from deltic.pipeline.durable.restoring import follow
-
-        follow(self.state, evolving)
 
     def _writable(self, what: str) -> State:
         """The state, to be written to; raises DelticError where there is none."""

@@ -67,11 +67,13 @@ def begin_with_checkpoint(state: State, evolving: Evolving, tables_alone: bool =
         evolving.restore(_definitions(state, evolving.epochs), state.saved(), tables_alone)
 
 
-def follow(state: State, evolving: Evolving) -> None:
-    """Do once more what its writer has done since; where its log has no more of that, begin with its last checkpoint.
+def follow(state: State | None, evolving: Evolving) -> None:
+    """Apply what the writer of a state has logged since; where the log was cut, begin with the last checkpoint.
 
-    Raises StateError.
+    Raises StateError, and DelticError for a state that is not only read.
     """
+    if state is None or not state.readonly:
+        raise DelticError("follow: only a pipeline that was opened with state= and readonly=True follows its writer")
     for left in reversed(range(TRIES)):
         try:
             _follow(state, evolving)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from deltic.engine.lateness import LateRows
 from deltic.engine.placed import Placed
 from deltic.engine.result import ComponentReport, EpochResult, Extension
+from deltic.pipeline.notebook import facts, table
 
 
 @dataclass(frozen=True)
@@ -74,9 +76,19 @@ class EpochReport:
         }
 
     def _repr_html_(self) -> str:
-        from deltic.pipeline.notebook import report_table
-
-        return report_table(self)
+        parts = [facts({name.replace("_", " "): number for name, number in self.facts.items()})]
+        if self.changed:
+            changed = [(view, f"+{c.inserted:,}", f"−{c.deleted:,}") for view, c in self.changed.items()]
+            parts.append(table(("view", "came", "went"), changed))
+        if self.late:
+            late = [(each.table, each.count, f"{each.column} before {each.watermark}") for each in self.late]
+            parts.append(table(("table", "late rows", "left out, with"), late))
+        if self.phases:
+            parts.append(table(("phase", "seconds"), self.phases.items()))
+        if self.components:
+            head = ("recursion", "strategy", "action", "reason", "rows visited", "seconds", "state, bytes")
+            parts.append(table(head, map(_cells, self.components)))
+        return "".join(parts)
 
     def __str__(self) -> str:
         views = "; ".join(f"{name} {changed}" for name, changed in self.changed.items()) or "no view changed"
@@ -104,3 +116,9 @@ def report_of(result: EpochResult, epoch: int) -> EpochReport:
         result.bytes_read,
         result.bytes_written,
     )
+
+
+def _cells(component: ComponentReport) -> tuple[Any, ...]:
+    """A recursion as a row of a table, with why it was kept as it was, and where."""
+    c, why = component, "; ".join(filter(None, (component.reason, component.way)))
+    return ", ".join(c.relations), c.strategy, c.action, why, c.rows_visited, c.seconds, c.state_bytes

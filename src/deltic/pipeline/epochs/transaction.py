@@ -27,6 +27,7 @@ from deltic.pipeline.epochs.epochs import Batches, Epochs, Logged
 from deltic.pipeline.epochs.operations import ChangeManager, Operation
 from deltic.pipeline.epochs.report import EpochReport, report_of
 from deltic.pipeline.names import find
+from deltic.pipeline.notebook import facts
 from deltic.pipeline.reading.delta import Delta
 from deltic.pipeline.reading.reading import Published
 from deltic.pipeline.reading.snapshot import Preview, change_of
@@ -220,8 +221,6 @@ class Transaction:
         return "; ".join([f"{rows:,} row{'s' * (rows != 1)} changed", *changed, *late])
 
     def _repr_html_(self) -> str:
-        from deltic.pipeline.notebook import facts
-
         is_done = self._phase is _Phase.COMMITTED
         return self._report._repr_html_() if is_done else facts({"transaction": self._phase.value})
 

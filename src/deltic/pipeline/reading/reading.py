@@ -14,6 +14,7 @@ from deltic.engine.batches import TableBatch
 from deltic.engine.version import Version
 from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.names import find
+from deltic.pipeline.notebook import table
 from deltic.pipeline.reading.rows import Rows
 from deltic.pipeline.reading.views import View
 from deltic.values.types import Schema
@@ -82,8 +83,6 @@ class Reading(ABC):
         return Rows(TableBatch(answer(text, self._schemas, read, external_access)), self.spark)
 
     def _repr_html_(self) -> str:
-        from deltic.pipeline.notebook import table
-
         return table(("name", "kind", "columns", "rows"), self._relations(), repr(self))
 
     def _relations(self) -> list[tuple[str, str, str, int]]:

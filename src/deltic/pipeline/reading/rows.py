@@ -8,6 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from deltic.pipeline.notebook import table
 from deltic.pipeline.spark.spark import active_session, to_dataframe
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from deltic.pipeline.io.target import Format
 
 _SHOWN = 10
+_IN_NOTEBOOKS = 20
 
 
 class Rows:
@@ -86,9 +88,11 @@ class Rows:
         return self.count()
 
     def _repr_html_(self) -> str:
-        from deltic.pipeline.notebook import rows_table
-
-        return rows_table(self)
+        found, count = self.head(_IN_NOTEBOOKS), self.count()
+        lists = [column.to_pylist() for column in found.columns]
+        below = f"{count:,} row{'s' * (count != 1)}"
+        below += f", {_IN_NOTEBOOKS} of them shown" if count > _IN_NOTEBOOKS else ""
+        return table(found.column_names, zip(*lists, strict=True), below=below)
 
     def __repr__(self) -> str:
         lines = [f"  {row}" for row in islice(self, _SHOWN)]

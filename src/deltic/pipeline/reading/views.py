@@ -11,6 +11,7 @@ from deltic.engine.version import Version
 from deltic.errors import DelticError
 from deltic.pipeline.io.values import problem
 from deltic.pipeline.names import find
+from deltic.pipeline.notebook import table
 from deltic.pipeline.reading.rows import Rows
 from deltic.values.types import Schema
 
@@ -89,8 +90,6 @@ class View:
         return iter(self.rows())
 
     def _repr_html_(self) -> str:
-        from deltic.pipeline.notebook import table
-
         columns = [(c.name, str(c.type), "yes" if c.nullable else "no") for c in self.schema]
         return table(("column", "type", "nullable"), columns, self.name, f"{len(self):,} rows")
 
