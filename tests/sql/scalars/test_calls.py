@@ -6,12 +6,11 @@ definition for single values, and NULL or an error in the place of one another.
 
 from __future__ import annotations
 
-import json
 import math
 
 import pytest
 
-from tests.sql.scalars.ask_spark import OPTIONS, ROWS, called, recorded
+from tests.sql.scalars.ask_spark import ROWS, recorded
 from tests.sql.scalars.calls import CALLS, rows_for
 from tests.sql.scalars.replayed import UNDEFINED, agree, as_view, one_by_one, spelled_by_spark
 
@@ -55,15 +54,3 @@ def test_a_call_is_what_it_is_in_spark(call: str) -> None:
 def test_conv_ends_for_a_number_of_more_than_64_bits() -> None:
     # Spark: ARITHMETIC_OVERFLOW. The value behind the check is computed, too.
     assert as_view("conv(num, 16, -10)", [("18446744073709551615",)])[1] == [UNDEFINED]
-
-
-@pytest.mark.spark
-@pytest.mark.slow
-def test_the_recorded_answers_are_sparks(spark) -> None:
-    rule = "spark.sql.optimizer.excludedRules"
-    spark.conf.set(rule, OPTIONS[rule])
-    try:
-        answers = {call: json.loads(json.dumps(called(spark, call, rows_for(call, ROWS)))) for call in CALLS}
-    finally:
-        spark.conf.unset(rule)
-    assert {call: answer for call, answer in answers.items() if answer != ANSWERS[call]} == {}
