@@ -50,6 +50,7 @@ def in_order_of_keys(value: Any) -> Any:
 
 def answers(spark: SparkSession) -> Iterator[list[str]]:
     """What Spark says of each expression; nothing of intervals of months, which PySpark cannot show."""
+    from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException
 
     for expression in expressions():
@@ -57,6 +58,8 @@ def answers(spark: SparkSession) -> Iterator[list[str]]:
             rows = spark.sql(f"SELECT {expression} AS r")
             value = in_order_of_keys(rows.collect()[0][0])
             yield [expression, rows.schema[0].dataType.simpleString(), repr(value)]
+        except Py4JJavaError as error:  # PySpark does not translate all of Spark's own exceptions
+            yield [expression, "ERR", error.java_exception.getCondition()]
         except PySparkException as error:
             kind = error.getCondition() or ""
             if kind != "NOT_IMPLEMENTED":
