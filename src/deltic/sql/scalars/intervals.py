@@ -94,7 +94,7 @@ def _last_field(node: exp.Expression, of: Of) -> str:
     if isinstance(node, exp.Sub) and not (types := {of(node.this).type.type, of(node.expression).type.type}) - _TIMES:
         return "DAY" if types == {Type.DATE} else "SECOND"
     if isinstance(node, exp.Column):
-        raise Mismatch("say which field is counted: divide it, i / INTERVAL 1 DAY, or cast what it is made of")
+        raise Mismatch("a column of intervals does not say which field is counted: write extract(DAY FROM i)")
     raise Mismatch("the number counts a field of the interval: write an INTERVAL, a CAST to one, or a difference")
 
 
