@@ -88,7 +88,7 @@ def called(spark: SparkSession, call: str, rows: Sequence[tuple[Any, ...]]) -> l
 def _values(spark: SparkSession, table: pa.Table, call: str) -> list[Any]:
     """The values of a call for rows; those of one row where no query is an error but for this row."""
     import pyarrow as pa
-    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+    from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
     def select(rows: pa.Table) -> Any:
