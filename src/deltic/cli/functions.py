@@ -16,11 +16,7 @@ def functions_command(name: str | None) -> int:
         print_error(error)
         return 1
     for function in found:
-        print(
-            f"{', '.join(function.sql or function.souffle)}: {', '.join(function.tiers)}"
-            if name is None
-            else _full(function)
-        )
+        print(_short(function) if name is None else _full(function))
     return 0
 
 

@@ -106,6 +106,14 @@ def test_a_name_of_each_language_is_found_and_a_wrong_one_told_with_the_nearest(
     assert "there is no function sbstr; did you mean `substr`?" in capsys.readouterr().err
 
 
+def test_the_list_names_the_functions_of_every_language(capsys):
+    assert functions_command(None) == 0
+    names = [line.partition(": ")[0] for line in capsys.readouterr().out.splitlines()]
+    assert len(names) == len(registry.listed())
+    assert "" not in names
+    assert {*DDLOG, *NATIVES} - {name for function in registry.listed() for name in function.ddlog} == set()
+
+
 def test_the_names_of_souffle_and_ddlog_are_those_that_there_are():
     assert set(SOUFFLE) == {*CALLS_OF_SOUFFLE, *TESTS}
     assert {own for own, _ in SOUFFLE.values() if own} <= set(known())
