@@ -15,7 +15,8 @@ FIELDS = ("YEAR", "MONTH"), ("DAY", "HOUR", "MINUTE", "SECOND")
 """The fields of the two kinds of intervals, the greatest first."""
 _SEPARATORS = {"MONTH": "-", "HOUR": r"[ T]", "MINUTE": ":", "SECOND": ":"}
 _MICROSECOND = timedelta(microseconds=1)
-UNITS = {"YEAR": 12, "MONTH": 1, **{name: SPANS[name] // _MICROSECOND for name in FIELDS[1]}}
+MONTHS = {"YEAR": 12, "MONTH": 1}
+UNITS = {**MONTHS, **{name: SPANS[name] // _MICROSECOND for name in FIELDS[1]}}
 """How many months or microseconds a field counts."""
 
 

@@ -418,8 +418,10 @@ def _type_of(value: Any, how: Options) -> _Schema:
         return {name: _type_of(value[name], how) for name in sorted(value)}
     if isinstance(value, list):
         return [reduce(_merged, (_type_of(part, how) for part in value), None)]
-    if value is None or how.all_as_text:
-        return None if value is None else "STRING"
+    if value is None:
+        return None
+    if how.all_as_text:
+        return "STRING"
     if isinstance(value, _Number):
         return _number_type(value, how)
     return "BOOLEAN" if isinstance(value, bool) else "STRING"

@@ -68,10 +68,7 @@ def listed() -> Sequence[Listed]:
 
 def _meaning(name: str) -> object:
     """What is equal for names of one function."""
-    own = DEFINED.get(name), id(RULES.get(name)) if name in RULES else None
-    defined = tuple((one.parameters, one.body) for one in own[0] or ())
-    entry = calls(name)
-    return (defined, own[1], entry) if own != (None, None) else entry
+    return tuple((one.parameters, one.body) for one in DEFINED.get(name, ())), RULES.get(name), calls(name)
 
 
 def _of_sql(names: tuple[str, ...]) -> Listed:

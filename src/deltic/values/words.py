@@ -33,7 +33,12 @@ def word(name: str) -> str:
     >>> word("edge"), word("a b"), word('6" pipe')
     ('edge', '"a b"', '"6"" pipe"')
     """
-    return name if is_plain(name) else '"' + name.replace('"', '""') + '"'
+    return name if is_plain(name) else quoted(name)
+
+
+def quoted(name: str) -> str:
+    """The name in quotes, as SQL has it, too."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 def unquoted(text: str) -> str:

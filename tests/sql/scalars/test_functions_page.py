@@ -25,7 +25,7 @@ from deltic.functions.function import PREFIX
 from deltic.functions.names import DDLOG, SOUFFLE
 from deltic.pipeline import registry
 from deltic.sql.dialect import Deltic
-from deltic.sql.scalars.functions.definitions import DEFINED
+from deltic.sql.scalars.functions.definitions import DEFINED, parsed
 from deltic.sql.scalars.functions.lookup import calls, known
 from deltic.sql.scalars.functions.refused import REFUSED
 from deltic.sql.scalars.functions.rules import RULES
@@ -66,7 +66,7 @@ def test_every_definition_is_an_expression_of_its_parameters_and_of_functions_th
     """One that is never called would be found by nobody else."""
     for definitions in DEFINED.values():
         for definition in definitions:
-            node, _ = definition.parsed
+            node, _ = parsed(definition.body)
             names = {parameter.name for parameter in definition.parameters}
             assert {column.name for column in node.find_all(exp.Column)} <= names, definition
             for call in node.find_all(exp.Anonymous):

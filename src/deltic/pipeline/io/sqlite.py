@@ -16,6 +16,7 @@ from deltic.pipeline.io.malformed import Malformed
 from deltic.pipeline.io.parsed import Batch, rows_to_table
 from deltic.pipeline.io.text import Field, convert
 from deltic.values.types import Schema, Type
+from deltic.values.words import quoted
 
 _ROWS = 1 << 16
 _GREATEST = 2**63 - 1
@@ -28,7 +29,7 @@ def read_sqlite(path: Path, layout: Layout, file: str) -> Iterator[Batch]:
     """
     try:
         with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
-            found = database.execute(f"SELECT * FROM {_quoted(layout.relation)}")
+            found = database.execute(f"SELECT * FROM {quoted(layout.relation)}")
             if len(found.description) != layout.width:
                 reason = f"{layout.relation} has {len(found.description)} columns there, and {layout.width} here"
                 raise DataError([Diagnostic(reason, file)])
@@ -58,16 +59,16 @@ def _batch(rows: list[Any], first: int, layout: Layout, file: str) -> Batch:
 def write_sqlite(rows: pa.Table, name: str, schema: Schema, path: Path) -> None:
     """The rows in the place of those that the database has of the relation; raises DelticError."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    columns = ", ".join(f"{_quoted(column.name)} {_affinity(column.type)}" for column in schema)
+    columns = ", ".join(f"{quoted(column.name)} {_affinity(column.type)}" for column in schema)
     places = ", ".join("?" for _ in schema)
     try:
         with closing(sqlite3.connect(path)) as database, database:
             database.execute("BEGIN")
             kind = database.execute("SELECT type FROM sqlite_master WHERE name = ?", (name,)).fetchone()
             if kind is not None:
-                database.execute(f"DROP {kind[0]} {_quoted(name)}")
-            database.execute(f"CREATE TABLE {_quoted(name)} ({columns or 'holds'})")
-            insert = f"INSERT INTO {_quoted(name)} VALUES ({places or 'TRUE'})"
+                database.execute(f"DROP {kind[0]} {quoted(name)}")
+            database.execute(f"CREATE TABLE {quoted(name)} ({columns or 'holds'})")
+            insert = f"INSERT INTO {quoted(name)} VALUES ({places or 'TRUE'})"
             for batch in rows.to_batches(_ROWS):
                 database.executemany(insert, _rows(batch))
             if not schema:
@@ -91,7 +92,3 @@ def _affinity(type_: Type) -> str:
     if type_.is_integer:
         return "INTEGER" if type_.signed else ""
     return "REAL" if type_.is_float else "TEXT"
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

@@ -14,6 +14,7 @@ from deltic.duck import in_file
 from deltic.errors import CatalogError, DelticError, did_you_mean
 from deltic.passwords import cause, redacted_reason
 from deltic.pipeline.outside.source import filled
+from deltic.values import words
 
 _NAME_OR_MARK = re.compile(r'"(?:[^"]|"")*"|[?%]')
 
@@ -126,4 +127,4 @@ _CONNECTS = {"sqlite": _sqlite, "duckdb": _duckdb, "postgresql": _postgresql}
 
 def quoted(name: str) -> str:
     """A name in SQL; the parts of one with points are names of their own."""
-    return ".".join('"' + part.replace('"', '""') + '"' for part in name.split("."))
+    return ".".join(map(words.quoted, name.split(".")))

@@ -11,7 +11,7 @@ from decimal import Decimal
 from sqlglot import exp
 
 from deltic.circuit.expressions.arithmetic import fitting
-from deltic.functions.intervals import between, pattern_of
+from deltic.functions.intervals import MONTHS, between, pattern_of
 from deltic.functions.times import SPANS
 from deltic.sql.scalars.coercion import coerced
 from deltic.sql.scalars.typed import Typed, constant
@@ -20,7 +20,6 @@ from deltic.sql.types import type_of, written
 from deltic.values.types import Type
 from deltic.values.types.value import MAX_PRECISION
 
-_MONTHS = {"YEAR": 12, "MONTH": 1}
 _MICROSECOND = timedelta(microseconds=1)
 _STRING = re.compile(r"""\s*('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""", re.DOTALL)
 _PARTS = re.compile(r"\s*([+-]?\s*[0-9]+(?:[.][0-9]+)?)\s*([a-zA-Z]+)")
@@ -119,8 +118,8 @@ def _is_number(node: exp.Expression) -> bool:
 def _sum(node: exp.Interval, parts: list[tuple[str, str]], source: SourceText) -> Typed:
     """The sum of amounts of units, all of them months and years, or all of them shorter."""
     try:
-        if all(unit in _MONTHS for _, unit in parts):
-            months = sum(int(amount) * _MONTHS[unit] for amount, unit in parts)
+        if all(unit in MONTHS for _, unit in parts):
+            months = sum(int(amount) * MONTHS[unit] for amount, unit in parts)
             return constant(months, Type.YEAR_MONTH_INTERVAL)
         if all(unit in SPANS for _, unit in parts):
             spans = (Decimal(amount) * (SPANS[unit] // _MICROSECOND) for amount, unit in parts)

@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from deltic.errors import UnsupportedError
 from deltic.values.types import Column, Kind, Type
+from deltic.values.words import quoted
 
 _NAMES = {
     Type.BOOLEAN: "BOOLEAN",
@@ -57,15 +58,11 @@ def _name(type_: Type) -> str:
         case Kind.ARRAY:
             return f"{_name(type_.element.type)}[]"
         case Kind.STRUCT:
-            return f"STRUCT({', '.join(f'{_quoted(c.name)} {_name(c.type)}' for c in type_.fields)})"
+            return f"STRUCT({', '.join(f'{quoted(c.name)} {_name(c.type)}' for c in type_.fields)})"
         case Kind.MAP:
             return f"MAP({_name(type_.key)}, {_name(type_.value.type)})"
         case _:
             return _NAMES[type_]
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def of_sql(sql: exp.DataType) -> Type:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache
 from typing import TypeVar
 
 from sqlglot import exp
@@ -206,22 +206,20 @@ class Definition:
 
         defaults = [built_in(*parsed(parameter.default), {}) for parameter in self.parameters[len(arguments) :]]
         pairs = zip(self.parameters, [*arguments, *defaults], strict=True)
-        return folded(built_in(*self.parsed, {p.name.lower(): p.of(argument, self.name) for p, argument in pairs}))
+        return folded(
+            built_in(*parsed(self.body), {p.name.lower(): p.of(argument, self.name) for p, argument in pairs})
+        )
 
     def calls(self, of: Callable[[str], Sequence[str]]) -> Iterator[str]:
         """The functions of the table that the expression calls, itself or by functions of SQL: `of` says by which."""
-        for call in self.parsed[0].find_all(exp.Anonymous):
+        for call in parsed(self.body)[0].find_all(exp.Anonymous):
             _, is_of_the_table, entry = call.name.lower().rpartition("spark_")
             yield from [entry] if is_of_the_table else of(entry) if entry != self.name else ()
 
-    @cached_property
-    def parsed(self) -> tuple[exp.Expression, SourceText]:
-        """The expression, and the text of which it was parsed."""
-        return parsed(self.body)
 
-
+@cache
 def parsed(text: str) -> tuple[exp.Expression, SourceText]:
-    """An expression, and the text of which it was parsed."""
+    """An expression of a definition, which is not to be changed, and the text of which it was parsed."""
     from deltic.sql.dialect import Deltic
 
     source = SourceText(f"SELECT {text}", BUILT_IN)

@@ -54,18 +54,16 @@ def called(name: str, arguments: Sequence[Any]) -> Typed:
 
 def calls(name: str) -> tuple[str, ...]:
     """The functions of the table that one of SQL may call; none where the core computes it."""
-    if name in DEFINED:
-        return tuple(
-            dict.fromkeys([*(entry for one in DEFINED[name] for entry in one.calls(calls)), *_own_calls(name)])
-        )
-    return _own_calls(name)
+    by_definitions = (entry for one in DEFINED.get(name, ()) for entry in one.calls(calls))
+    return tuple(dict.fromkeys([*by_definitions, *_own_calls(name)]))
 
 
 def _own_calls(name: str) -> tuple[str, ...]:
     """Those of a rule, or of a plain function."""
     if name in RULES:
         return OF.get(name, (name,) if name in FUNCTIONS else ())
-    return (names_in_sql()[name],) if name in names_in_sql() else ()
+    entry = names_in_sql().get(name)
+    return () if entry is None else (entry,)
 
 
 def known() -> list[str]:

@@ -33,7 +33,7 @@ def to_json(value: Typed, options: Typed | None = None) -> Typed:
     type_ = value.type.type
     if value.is_null or type_.kind not in _ROOTS or _has(type_, _INSIDE):
         raise Mismatch("to_json takes a struct, an array or a map without intervals")
-    return attempt("to_json", value, constant(type_name(type_), TEXT), *_given(options, WRITABLE, _OF_WRITING))
+    return attempt("to_json", value, constant(type_name(type_), TEXT), *_given(_chosen(options, WRITABLE, _OF_WRITING)))
 
 
 @rule("from_json")
@@ -42,8 +42,9 @@ def from_json(text: Typed, schema: Typed, options: Typed | None = None) -> Typed
     type_ = _schema(literal_of(schema, "the schema of from_json"))
     if type_.kind not in _ROOTS or _has(type_, _INSIDE) or (type_.kind is Kind.MAP and type_.key is not TEXT):
         raise Mismatch("the schema of from_json is that of a struct, an array, or a map of STRING to something")
-    given = [constant(type_name(type_), TEXT), *_given(options, READABLE, _OF_READING)]
-    if not _chosen(options, READABLE, _OF_READING).get("fails"):
+    chosen = _chosen(options, READABLE, _OF_READING)
+    given = [constant(type_name(type_), TEXT), *_given(chosen)]
+    if not chosen.get("fails"):
         return attempt("from_json", to(text, TEXT), *given)
     there = null_if(plain("btrim", [text]), constant("", TEXT))
     return must("from_json", there, *given)
@@ -65,9 +66,8 @@ _OF_READING = ("mode", "timezone", "locale", *OPTIONS, *(name for name in SWITCH
 """Options that change what is written and read; others have no meaning for single texts, or are not there."""
 
 
-def _given(options: Typed | None, letters: Collection[str], names: Sequence[str]) -> list[Typed]:
+def _given(chosen: dict[str, Any]) -> list[Typed]:
     """The options as an argument of the function, none where nothing is asked for."""
-    chosen = _chosen(options, letters, names)
     return [constant(json.dumps(chosen), TEXT)] if chosen else []
 
 
