@@ -1,6 +1,6 @@
 """Re-discovery and scheduling [ELA §4.2], with and without: index entries that the searches of updates visit.
 
-`python benchmarks/rediscovery.py` runs the Update of `deltic.theory.elastic` on small graphs, and in each of its
+`python benchmarks/rediscovery.py` runs the Update of `deltic_theory.elastic` on small graphs, and in each of its
 iterations counts what a search for the same proofs visits, in each way. All ways have to find the same proofs. The
 counts are the same on any machine.
 """
@@ -15,9 +15,9 @@ from typing import Any
 
 from harness import report
 
-from deltic.theory.elastic import evaluation
-from deltic.theory.elastic.evaluation import Iteration, bootstrap, iterations, support, update
-from deltic.theory.elastic.rules import Atom, Fact, Facts, Instantiation, Rule
+from deltic_theory.elastic import evaluation
+from deltic_theory.elastic.evaluation import Iteration, bootstrap, iterations, support, update
+from deltic_theory.elastic.rules import Atom, Fact, Facts, Instantiation, Rule
 
 Binding = Mapping[str, Any]
 Proofs = Counter[Fact]

@@ -1,7 +1,7 @@
 """Breaks the theory, the calculus and the engine on purpose, one place at a time, and lists which test notices each.
 
     python scripts/mutate.py > FILE                       # all modules of mutate.toml, a few mutants of each
-    python scripts/mutate.py --each 50 theory/boolean.py  # more, of one module
+    python scripts/mutate.py --each 50 deltic_theory/boolean.py  # more, of one module
 
 A mutant is a module with one expression exchanged for another that a slip could have made. It lives in a copy of the
 sources under the system's temporary directory; the tests that mutate.toml names for the module, or for its folder, run
@@ -31,7 +31,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-SOURCES = ROOT / "src"
+SOURCES = (ROOT / "src", ROOT / "theory" / "src")
 TABLE = Path(__file__).with_name("mutate.toml")
 # What a mutant may take: one that loops for ever is noticed, too.
 SECONDS = 300
@@ -108,9 +108,14 @@ class Mutant:
         return ast.unparse(ast.fix_missing_locations(changed))
 
 
+def _source(module: str) -> Path:
+    """The file of a module, which is named by its path below the folder of sources."""
+    return next(path for path in (source / module for source in SOURCES) if path.exists())
+
+
 def mutants(module: str) -> list[Mutant]:
     """All mutants of a module, in the order of its text."""
-    tree = ast.parse((SOURCES / "deltic" / module).read_text(encoding="utf-8"))
+    tree = ast.parse(_source(module).read_text(encoding="utf-8"))
     return [Mutant(module, tree, way, place, new) for way, place in _places(tree) for new in _changes(place)]
 
 
@@ -173,14 +178,15 @@ def modules_of(table: Mapping[str, Sequence[str]]) -> list[str]:
     """The modules of the table, and those in its folders that have tests."""
     found = {module for module in table if module.endswith(".py")}
     for folder in (folder for folder in table if folder.endswith("/")):
-        inside = (SOURCES / "deltic" / folder).rglob("*.py")
-        found |= {str(path.relative_to(SOURCES / "deltic")) for path in inside if path.name != "__init__.py"}
+        for source in SOURCES:
+            inside = (source / folder).rglob("*.py")
+            found |= {str(path.relative_to(source)) for path in inside if path.name != "__init__.py"}
     return sorted(module for module in found if tests_of(module, table))
 
 
 def noticed_by(mutant: Mutant, copied: Path, tests: Sequence[str]) -> str:
     """The first test that fails on the mutant, "" where none does."""
-    place, output = copied / "deltic" / mutant.module, copied / "output"
+    place, output = copied / mutant.module, copied / "output"
     before = place.read_text(encoding="utf-8")
     place.write_text(mutant.source, encoding="utf-8")
     try:
@@ -258,7 +264,8 @@ def main() -> None:
     end = time.monotonic() + 60 * given.minutes
     with tempfile.TemporaryDirectory() as directory:
         copied = Path(directory)
-        shutil.copytree(SOURCES, copied, dirs_exist_ok=True)
+        for source in SOURCES:
+            shutil.copytree(source, copied, dirs_exist_ok=True)
         for mutant in drawn(given.modules, given.each, given.seed, table["equivalent"]):
             if time.monotonic() > end:
                 break

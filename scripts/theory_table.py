@@ -36,16 +36,16 @@ def marked_laws(path: Path) -> Iterator[tuple[str, str]]:
 def tests_by_law() -> dict[str, list[str]]:
     """The tests that name each law, in the order of their files."""
     found: dict[str, list[str]] = {}
-    for path in sorted((ROOT / "tests").rglob("test_*.py")):
+    for path in sorted([*(ROOT / "tests").rglob("test_*.py"), *(ROOT / "theory" / "tests").rglob("test_*.py")]):
         for law, test in marked_laws(path):
             found.setdefault(law, []).append(test)
     return found
 
 
 def in_code(name: str) -> bool:
-    """Whether a dotted name, relative to deltic.theory or whole, is a module's attribute, or an attribute of one."""
+    """Whether a dotted name, relative to deltic_theory or whole, is a module's attribute, or an attribute of one."""
     parts = name.removeprefix("deltic.").split(".")
-    package = "deltic." if name.startswith("deltic.") else "deltic.theory."
+    package = "deltic." if name.startswith("deltic.") else "deltic_theory."
     for split in range(len(parts) - 1, 0, -1):
         try:
             module = importlib.import_module(package + ".".join(parts[:split]))

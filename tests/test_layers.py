@@ -1,8 +1,8 @@
-"""The layers of the design, enforced on the imports of every module of src/deltic.
+"""The layers of the design, enforced on the imports of every module.
 
 Catches an import that points to the right in: algebra, values ◄ functions ◄ circuit ◄ calculus ◄ program ◄ engine ◄
 pipeline ◄ cli, demo (catalog stands beside calculus: it sees circuit and what is left of it alone, and so do datalog
-and sql, which see the catalog too; theory sees what it explains, and nothing sees theory),
+and sql, which see the catalog too; `deltic_theory` sees what it explains, and nothing sees it),
 wherever in a file it stands and however it is written; an import of the oracle by what it checks; and an `import
 deltic` that pulls in what takes seconds to load.
 """
@@ -18,7 +18,8 @@ from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).parents[1] / "src"
+ROOT = Path(__file__).parents[1]
+PACKAGES = (ROOT / "src" / "deltic", ROOT / "theory" / "src" / "deltic_theory")
 
 _VALUES = {"passwords", "errors", "discovery", "without_pandas", "trusted", "duck", "caches", "depth", "values"}
 _FUNCTIONS = _VALUES | {"functions"}
@@ -45,7 +46,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "functions": _FUNCTIONS,
     "circuit": _CIRCUIT,
     "calculus": _CALCULUS,
-    "theory": _CALCULUS | {"theory"},
+    "deltic_theory": _CALCULUS | {"deltic_theory"},
     "program": _PROGRAM,
     "catalog": _CATALOG,
     "datalog": _CATALOG | {"datalog"},
@@ -61,8 +62,9 @@ HEAVY = {"duckdb", "lark", "llvmlite", "matplotlib", "numba", "numpy", "pandas",
 
 
 def _part(dotted: str) -> str:
-    """The part of the package that a module's dotted name belongs to."""
-    return [*dotted.split("."), "deltic"][1]
+    """The part of the house that a module's dotted name belongs to: a folder of `deltic`, or `deltic_theory`."""
+    package, *inside = dotted.split(".")
+    return inside[0] if package == "deltic" and inside else package
 
 
 def _absolute(name: str, level: int, package: str) -> str:
@@ -90,7 +92,7 @@ def _imported(node: ast.AST, package: str) -> Iterator[str]:
 
 def _target(dotted: str, parts: set[str]) -> str | None:
     """The part that an imported name belongs to; None for a name outside Deltic, and for its version."""
-    if dotted.split(".")[0] != "deltic" or dotted == "deltic.__version__":
+    if dotted.split(".")[0] not in ("deltic", "deltic_theory") or dotted == "deltic.__version__":
         return None
     part = _part(dotted)
     return part if part in parts else "deltic"
@@ -121,11 +123,12 @@ def violations(source: str, package: str, module: str) -> list[str]:
 
 
 def _modules() -> Iterator[tuple[Path, str, str]]:
-    """Each file of the package with the names of its package and of its module."""
-    for path in sorted((SOURCE / "deltic").rglob("*.py")):
-        dotted = ".".join(path.relative_to(SOURCE).with_suffix("").parts)
-        module = dotted.removesuffix(".__init__")
-        yield path, module if path.name == "__init__.py" else module.rpartition(".")[0], module
+    """Each file of the packages with the names of its package and of its module."""
+    for root in PACKAGES:
+        for path in sorted(root.rglob("*.py")):
+            dotted = ".".join(path.relative_to(root.parent).with_suffix("").parts)
+            module = dotted.removesuffix(".__init__")
+            yield path, module if path.name == "__init__.py" else module.rpartition(".")[0], module
 
 
 def test_every_part_of_the_package_has_a_layer():
@@ -134,7 +137,7 @@ def test_every_part_of_the_package_has_a_layer():
 
 def test_imports_point_to_the_left():
     found = [
-        f"{path.relative_to(SOURCE.parent)}:{violation}"
+        f"{path.relative_to(ROOT)}:{violation}"
         for path, package, module in _modules()
         for violation in violations(path.read_text(encoding="utf-8"), package, module)
     ]
@@ -150,7 +153,7 @@ def test_the_oracle_is_no_part_of_what_it_checks():
         for dotted in _imported(node, package)
         if f"{dotted}.".startswith("deltic.circuit.oracle.")
     }
-    product = {name for name in importers if not name.startswith(("deltic.circuit.oracle", "deltic.theory"))}
+    product = {name for name in importers if not name.startswith(("deltic.circuit.oracle", "deltic_theory"))}
     assert product == {"deltic.engine.reference"}
 
 
@@ -172,9 +175,9 @@ def test_the_oracle_is_no_part_of_what_it_checks():
         ("deltic.catalog.tables", "from deltic.calculus import push", ["1: catalog -> calculus"]),
         ("deltic.program.delta", "from deltic.engine.local import store", ["1: program -> engine"]),
         ("deltic.calculus.push", "from deltic.program import delta", ["1: calculus -> program"]),
-        ("deltic.theory.circuits.machine", "from deltic.calculus import push", []),
-        ("deltic.circuit.oracle.memory", "from deltic.theory import law", ["1: circuit -> theory"]),
-        ("deltic.demo.main", "import deltic.theory.streams", ["1: demo -> theory"]),
+        ("deltic_theory.circuits.machine", "from deltic.calculus import push", []),
+        ("deltic.circuit.oracle.memory", "from deltic_theory import law", ["1: circuit -> deltic_theory"]),
+        ("deltic.demo.main", "import deltic_theory.streams", ["1: demo -> deltic_theory"]),
         ("deltic.datalog.lower", "from deltic.circuit import builder\nfrom deltic.errors import DelticError", []),
         ("deltic.algebra.zset", "from deltic.errors import DelticError", ["1: algebra -> errors"]),
         ("deltic.engine.reference", "from deltic import Pipeline", ["1: engine -> deltic"]),

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from theory.tests.domains import zsets
 
 from deltic.algebra.groups import INTEGERS, Z_SETS, FiniteMaps, Functions, IntegersModulo, Pairs, subtract, total
 from deltic.algebra.zset import ZSet
-from deltic.theory.group_laws import check_group, check_incremental, check_linear
-from deltic.theory.law import LawViolation
-from deltic.theory.streams import differentiate, integrate, nested_stream, nested_streams
-from deltic.theory.streams.laws import same_beginning
-from tests.theory.domains import zsets
+from deltic_theory.group_laws import check_group, check_incremental, check_linear
+from deltic_theory.law import LawViolation
+from deltic_theory.streams import differentiate, integrate, nested_stream, nested_streams
+from deltic_theory.streams.laws import same_beginning
 
 integers = st.integers(-5, 5)
 streams_of_zsets = st.lists(zsets, max_size=4)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
+from theory.tests.domains import zsets
 
 from deltic.algebra.groups import Z_SETS
 from deltic.algebra.zset import ZSet
-from deltic.theory.group_laws import check_group, check_linear
-from deltic.theory.law import Law, check
-from tests.theory.domains import zsets
+from deltic_theory.group_laws import check_group, check_linear
+from deltic_theory.law import Law, check
 
 
 @given(zsets, zsets)

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+from theory.tests.elastic.strata import DERIVED, random_epochs, random_rules, text
 
 from deltic.algebra.zset import ZSet
 from deltic.circuit.graph import Circuit
@@ -20,9 +21,8 @@ from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.recursion.refresh import Policy, Refresh
 from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.reference import from_arrow, to_arrow
-from deltic.theory.elastic import Facts, Rule, bootstrap, instantiations, semi_naive, support, update
+from deltic_theory.elastic import Facts, Rule, bootstrap, instantiations, semi_naive, support, update
 from tests.engine.test_bootstrap import state_of
-from tests.theory.elastic.strata import DERIVED, random_epochs, random_rules, text
 
 STRATA = 30
 

@@ -11,6 +11,7 @@ import random
 
 import pytest
 from hypothesis import strategies as st
+from theory.tests.domains import zsets
 
 from deltic.algebra.groups import Z_SETS, FiniteMaps
 from deltic.calculus import DERIVATIVES
@@ -18,12 +19,11 @@ from deltic.calculus.push import push
 from deltic.calculus.surround import surround
 from deltic.circuit import operators as ops
 from deltic.circuit.oracle.interpreter import Interpreter, run
-from deltic.theory.group_laws import check_group, check_incremental_operator, check_linear
-from deltic.theory.law import LawViolation
+from deltic_theory.group_laws import check_group, check_incremental_operator, check_linear
+from deltic_theory.law import LawViolation
 from tests.calculus.mutations import MUTATIONS
 from tests.calculus.test_derivatives import CASES, NAMED, streams
 from tests.differential.circuits import random_epochs, sources_of
-from tests.theory.domains import zsets
 
 TABLES = FiniteMaps(Z_SETS)
 ROWS = [pytest.param(c, id=name) for c, name in NAMED.items()]

@@ -6,13 +6,13 @@ import operator
 
 import pytest
 from hypothesis import strategies as st
+from theory.tests.domains import zsets
 
 from deltic.algebra.groups import Z_SETS
 from deltic.algebra.zset import ZSet
-from deltic.theory.law import Law, LawViolation, check
-from deltic.theory.streams import Stream, delay, difference, incremental, integral, lift
-from deltic.theory.streams.laws import check_equivalent
-from tests.theory.domains import zsets
+from deltic_theory.law import Law, LawViolation, check
+from deltic_theory.streams import Stream, delay, difference, incremental, integral, lift
+from deltic_theory.streams.laws import check_equivalent
 
 bags = zsets.map(lambda z: ZSet((x, abs(weight)) for x, weight in z))
 sets = zsets.map(ZSet.distinct)

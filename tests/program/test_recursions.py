@@ -26,12 +26,12 @@ from deltic.program.histories import BY_ITERATION, Examined
 from deltic.program.operators.aggregate import Grouped
 from deltic.program.queries import variable_name, variable_of, variables_of
 from deltic.program.recursions import Recursion
-from deltic.theory.boolean import Change
-from deltic.theory.formulas import syntax as t
-from deltic.theory.formulas.derivative import PRECISE
-from deltic.theory.formulas.meaning import denote
-from deltic.theory.formulas.relations import Model
 from deltic.values.types import Type
+from deltic_theory.boolean import Change
+from deltic_theory.formulas import syntax as t
+from deltic_theory.formulas.derivative import PRECISE
+from deltic_theory.formulas.meaning import denote
+from deltic_theory.formulas.relations import Model
 from tests.datalog.by_tree import AGGREGATES, derived
 from tests.datalog.test_extended import TABLES, random_extended
 from tests.engine.signed_bodies import Body, random_body

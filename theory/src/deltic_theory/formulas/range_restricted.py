@@ -1,0 +1,267 @@
+"""Evaluation of range-restricted formulas, without a universe: variables get their values from atoms.
+
+A formula is range-restricted when its conjuncts can be put in an order in which each is evaluable with the variables
+bound before it: atoms bind, an equation binds one side from the other, negation and comparisons only test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from deltic_theory.formulas.aggregates import Aggregate, results
+from deltic_theory.formulas.meaning import COMPARISONS, Columns
+from deltic_theory.formulas.relations import Model, Rows
+from deltic_theory.formulas.simplify import conjuncts, simplify
+from deltic_theory.formulas.syntax import (
+    And,
+    Atom,
+    Bottom,
+    Compare,
+    Equal,
+    Exists,
+    Forall,
+    Formula,
+    Not,
+    Or,
+    Term,
+    Top,
+    Var,
+    term_value,
+    term_variables,
+)
+from deltic_theory.formulas.text import text
+
+Binding = dict[str, Any]
+Names = frozenset[str]
+F = TypeVar("F", bound=Formula)
+
+
+class NotRangeRestrictedError(ValueError):
+    """A formula whose variables are not all bound by atoms; it has a meaning only over a finite universe."""
+
+
+@dataclass(frozen=True)
+class Solver(Generic[F]):
+    """How a construct is evaluated: whether it can be once some variables are bound, and the bindings it then yields.
+
+    A solved formula has all of its free variables bound.
+    """
+
+    evaluable: Callable[[F, Names], bool]
+    solve: Callable[[F, Binding, Model], Iterator[Binding]]
+
+
+SOLVERS: dict[type[Formula], Solver[Any]] = {}
+
+
+def evaluable(formula: Formula, bound: Names) -> bool:
+    """Whether `formula` can be evaluated once the variables in `bound` are."""
+    solver = SOLVERS.get(type(formula))
+    return solver is not None and solver.evaluable(formula, bound)
+
+
+def solve(formula: Formula, binding: Binding, model: Model) -> Iterator[Binding]:
+    """The extensions of `binding` to the free variables of `formula` that satisfy it; some may come repeatedly."""
+    return SOLVERS[type(formula)].solve(formula, binding, model)
+
+
+def holds(formula: Formula, binding: Binding, model: Model) -> bool:
+    """Whether some extension of `binding` satisfies `formula`."""
+    return next(solve(formula, binding, model), None) is not None
+
+
+def evaluate(formula: Formula, columns: Columns, model: Model) -> Rows:
+    """⟦formula⟧ over `columns`, its free variables in any order; NotRangeRestrictedError where it has no such value.
+
+    Examples
+    --------
+    >>> from deltic_theory.formulas.syntax import atom
+    >>> model = Model({"e": {(1, 2), (2, 3)}})
+    >>> sorted(evaluate(Exists("z", atom("e", "x", "z") & atom("e", "z", "y")), ("x", "y"), model))
+    [(1, 3)]
+    >>> evaluate(~atom("e", "x", "y"), ("x", "y"), model)
+    Traceback (most recent call last):
+    ...
+    deltic_theory.formulas.range_restricted.NotRangeRestrictedError: not range-restricted in x, y: ¬e(x, y)
+    """
+    simple = simplify(formula)
+    if isinstance(simple, Bottom):
+        return frozenset()
+    if not evaluable(simple, frozenset()) or not simple.free() >= set(columns):
+        raise NotRangeRestrictedError(f"not range-restricted in {', '.join(columns)}: {text(formula)}")
+    return frozenset(tuple(found[name] for name in columns) for found in solve(simple, {}, model))
+
+
+def ordered(formula: And, bound: Names) -> list[Formula] | None:
+    """The conjuncts in an order in which each is evaluable; None where there is none."""
+    waiting, order = conjuncts(formula), []
+    while waiting:
+        ready = next((t for t in waiting if evaluable(t, bound)), None)
+        if ready is None:
+            return None
+        waiting.remove(ready)
+        order.append(ready)
+        bound |= ready.free()
+    return order
+
+
+def negated(formula: Formula) -> Formula:
+    """¬T with the negation moved inwards, so that what T forbids can bind variables."""
+    match formula:
+        case Not(body):
+            return body
+        case And(left, right):
+            return negated(left) | negated(right)
+        case Or(left, right):
+            return negated(left) & negated(right)
+        case Forall(variable, body):
+            return Exists(variable, negated(body))
+        case _:
+            return Not(formula)
+
+
+def _nothing(formula: Formula, binding: Binding, model: Model) -> Iterator[Binding]:
+    return iter(())
+
+
+def _itself(formula: Formula, binding: Binding, model: Model) -> Iterator[Binding]:
+    return iter([binding])
+
+
+def _atom_evaluable(formula: Atom, bound: Names) -> bool:
+    plain = {term.name for term in formula.terms if isinstance(term, Var)}
+    return formula.free() <= bound | plain
+
+
+def _atom(formula: Atom, binding: Binding, model: Model) -> Iterator[Binding]:
+    for row in model.rows(formula.relation, formula.version):
+        extended = dict(binding)
+        for term, value in zip(formula.terms, row, strict=True):
+            if isinstance(term, Var):
+                extended.setdefault(term.name, value)
+        if row == tuple(term_value(term, extended) for term in formula.terms):
+            yield extended
+
+
+def _and(formula: And, binding: Binding, model: Model) -> Iterator[Binding]:
+    def follow(order: list[Formula], found: Binding) -> Iterator[Binding]:
+        if not order:
+            yield found
+            return
+        for extended in solve(order[0], found, model):
+            yield from follow(order[1:], extended)
+
+    return follow(ordered(formula, frozenset(binding)) or [], binding)
+
+
+def _or_evaluable(formula: Or, bound: Names) -> bool:
+    same = formula.left.free() | bound == formula.right.free() | bound
+    return same and evaluable(formula.left, bound) and evaluable(formula.right, bound)
+
+
+def _or(formula: Or, binding: Binding, model: Model) -> Iterator[Binding]:
+    yield from solve(formula.left, binding, model)
+    yield from solve(formula.right, binding, model)
+
+
+def _not_evaluable(formula: Not, bound: Names) -> bool:
+    return formula.free() <= bound and evaluable(formula.body, bound)
+
+
+def _not(formula: Not, binding: Binding, model: Model) -> Iterator[Binding]:
+    if not holds(formula.body, binding, model):
+        yield binding
+
+
+def _exists_evaluable(formula: Exists, bound: Names) -> bool:
+    return evaluable(formula.body, bound - {formula.variable})
+
+
+def _exists(formula: Exists, binding: Binding, model: Model) -> Iterator[Binding]:
+    x = formula.variable
+    outside = {name: value for name, value in binding.items() if name != x}
+    for found in solve(formula.body, outside, model):
+        yield {**{name: value for name, value in found.items() if name != x}, **binding}
+
+
+def _forall_evaluable(formula: Forall, bound: Names) -> bool:
+    return formula.free() <= bound and evaluable(negated(formula), bound)
+
+
+def _forall(formula: Forall, binding: Binding, model: Model) -> Iterator[Binding]:
+    if not holds(negated(formula), binding, model):
+        yield binding
+
+
+def _equal_evaluable(formula: Equal, bound: Names) -> bool:
+    return any(
+        term_variables(known) <= bound and (isinstance(other, Var) or term_variables(other) <= bound)
+        for known, other in _sides(formula)
+    )
+
+
+def _equal(formula: Equal, binding: Binding, model: Model) -> Iterator[Binding]:
+    for known, other in _sides(formula):
+        if term_variables(known) <= binding.keys():
+            value = term_value(known, binding)
+            extended = {other.name: value, **binding} if isinstance(other, Var) else binding
+            if term_value(other, extended) == value:
+                yield extended
+            return
+
+
+def _sides(formula: Equal) -> tuple[tuple[Term, Term], tuple[Term, Term]]:
+    return (formula.left, formula.right), (formula.right, formula.left)
+
+
+def _compare(formula: Compare, binding: Binding, model: Model) -> Iterator[Binding]:
+    if COMPARISONS[formula.operator](term_value(formula.left, binding), term_value(formula.right, binding)):
+        yield binding
+
+
+def _aggregate_evaluable(formula: Aggregate, bound: Names) -> bool:
+    outside = bound - {*formula.variables, formula.value}
+    inside = outside | formula.outer() | set(formula.variables)
+    by_range = formula.outer() <= formula.range.free() | outside and (
+        formula.outer() <= outside or not results(formula.function, [])
+    )
+    binds = set(formula.variables) <= formula.range.free()
+    return by_range and binds and evaluable(formula.range, outside) and evaluable(formula.body, inside)
+
+
+def _aggregate(formula: Aggregate, binding: Binding, model: Model) -> Iterator[Binding]:
+    """Where the outer variables are not all bound the range binds them; an empty range then has no result."""
+    hidden = {*formula.variables, formula.value}
+    outside = {name: value for name, value in binding.items() if name not in hidden}
+    groups: dict[tuple[Any, ...], tuple[Binding, dict[tuple[Any, ...], set[Any]]]] = {}
+    outer = sorted(formula.outer())
+    if formula.outer() <= outside.keys():
+        groups[tuple(outside[name] for name in outer)] = (outside, {})
+    for found in solve(formula.range, outside, model):
+        group = {name: value for name, value in found.items() if name not in hidden}
+        _, choices = groups.setdefault(tuple(group[name] for name in outer), (group, {}))
+        values = {inner[formula.value] for inner in solve(formula.body, found, model)}
+        choices[tuple(found[name] for name in formula.variables)] = values
+    for group, choices in groups.values():
+        for result in results(formula.function, choices.values()):
+            if binding.get(formula.result, result) == result:
+                yield {**group, **binding, formula.result: result}
+
+
+SOLVERS.update(
+    {
+        Top: Solver(lambda formula, bound: True, _itself),
+        Bottom: Solver(lambda formula, bound: True, _nothing),
+        Atom: Solver(_atom_evaluable, _atom),
+        And: Solver(lambda formula, bound: ordered(formula, bound) is not None, _and),
+        Or: Solver(_or_evaluable, _or),
+        Not: Solver(_not_evaluable, _not),
+        Exists: Solver(_exists_evaluable, _exists),
+        Forall: Solver(_forall_evaluable, _forall),
+        Equal: Solver(_equal_evaluable, _equal),
+        Compare: Solver(lambda formula, bound: formula.free() <= bound, _compare),
+        Aggregate: Solver(_aggregate_evaluable, _aggregate),
+    }
+)
