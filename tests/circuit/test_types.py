@@ -18,12 +18,14 @@ from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.reading import parse_circuit
 from deltic.errors import ProgramError, UnsupportedError
 from deltic.values.types import Column, Schema, Type
+from deltic.values.types.arrow import type_of_arrow
+from deltic.values.types.spark import spark_type, type_of_spark
 from tests.circuit.random_values import TYPES
 
 
 @given(TYPES)
 def test_arrow_and_back(type_):
-    assert Type.of_arrow(type_.arrow) is type_
+    assert type_of_arrow(type_.arrow) is type_
 
 
 @pytest.mark.parametrize(
@@ -45,13 +47,13 @@ def test_arrow_and_back(type_):
     ],
 )
 def test_other_layouts_of_arrow(arrow, type_):
-    assert Type.of_arrow(arrow) is type_
+    assert type_of_arrow(arrow) is type_
 
 
 @pytest.mark.parametrize("arrow", [pa.decimal256(39, 2), pa.decimal128(5, -2), pa.time64("us"), pa.null()])
 def test_types_that_arrow_alone_has(arrow):
     with pytest.raises(UnsupportedError, match=r"Arrow's type .* is not supported"):
-        Type.of_arrow(arrow)
+        type_of_arrow(arrow)
 
 
 @given(TYPES)
@@ -61,9 +63,9 @@ def test_spark_and_back(type_):
     for narrow, wide in UNSIGNED.items():
         wider = re.sub(rf"(?<![\w\"]){narrow}\b", wide, wider)
     if "uint" not in str(type_):
-        assert Type.of_spark(type_.spark) is type_
+        assert type_of_spark(spark_type(type_)) is type_
     elif '"' not in wider:
-        assert str(Type.of_spark(type_.spark)) == wider
+        assert str(type_of_spark(spark_type(type_))) == wider
 
 
 UNSIGNED = {"uint8": "int16", "uint16": "int32", "uint32": "int64", "uint64": "decimal(20, 0)"}
@@ -81,14 +83,14 @@ UNSIGNED = {"uint8": "int16", "uint16": "int32", "uint32": "int64", "uint64": "d
     ],
 )
 def test_types_as_spark_calls_them(type_, ddl):
-    assert type_.spark.simpleString() == ddl
+    assert spark_type(type_).simpleString() == ddl
 
 
 def test_types_that_spark_alone_has():
-    assert Type.of_spark(spark.VarcharType(3)) is Type.STRING
-    assert Type.of_spark(spark.DayTimeIntervalType(1, 2)) is Type.DAY_TIME_INTERVAL
+    assert type_of_spark(spark.VarcharType(3)) is Type.STRING
+    assert type_of_spark(spark.DayTimeIntervalType(1, 2)) is Type.DAY_TIME_INTERVAL
     with pytest.raises(UnsupportedError, match=r"Spark's type void is not supported"):
-        Type.of_spark(spark.NullType())
+        type_of_spark(spark.NullType())
 
 
 @given(st.lists(st.tuples(TYPES, st.booleans()), max_size=3))

@@ -8,6 +8,7 @@ from typing import Any
 
 from deltic.errors import CatalogError, ProgramError, did_you_mean
 from deltic.values.types import Column, Schema, Type, ValueType
+from deltic.values.types.arrow import type_of_arrow
 
 _PYTHON: dict[type, Type] = {
     bool: Type.BOOLEAN,
@@ -69,7 +70,7 @@ def value_type(type_: Any) -> ValueType | None:
     if isinstance(type_, type):
         return ValueType(_PYTHON[type_]) if type_ in _PYTHON else None
     if type(type_).__module__.startswith("pyarrow"):
-        return ValueType(Type.of_arrow(type_))
+        return ValueType(type_of_arrow(type_))
     return None
 
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from deltic import values
 from deltic.algebra.zset import ZSet
-from deltic.values.types import Schema, Type
+from deltic.values.types import Schema
+from deltic.values.types.arrow import type_of_arrow
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -18,7 +19,7 @@ WEIGHT = "__weight__"
 def from_arrow(batch: pa.Table) -> ZSet[tuple[Any, ...]]:
     """The Z-set of a batch with a column WEIGHT."""
     fields = [field for field in batch.schema if field.name != WEIGHT]
-    columns = [values.from_arrow(batch.column(f.name), Type.of_arrow(f.type)) for f in fields]
+    columns = [values.from_arrow(batch.column(f.name), type_of_arrow(f.type)) for f in fields]
     weights = batch.column(WEIGHT).to_pylist()
     rows = zip(*columns, strict=True) if columns else [()] * len(weights)
     return ZSet(zip(rows, weights, strict=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,17 +10,21 @@ from typing import TYPE_CHECKING, Any
 from deltic.catalog import External
 from deltic.errors import CatalogError, DelticError
 from deltic.pipeline.names import find
-from deltic.pipeline.parts import Parts
+from deltic.pipeline.watching import Watching
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from deltic.pipeline.outside.declared import Publication
-    from deltic.pipeline.outside.refreshing import RefreshReport
+    from deltic.pipeline.outside.refreshing import Refreshing, RefreshReport
 
 
-class Connecting(Parts):
+class Connecting(Watching):
     """Attaches sources to tables and refreshes these, and publishes views."""
+
+    @property
+    @abstractmethod
+    def _refreshing(self) -> Refreshing:
+        """What refreshes tables from their sources, and publishes views."""
 
     def attach(self, name: str, source: External | DataFrame | str | Path) -> None:
         """Let a table have the rows of another source from the next refresh on: what differs comes and goes.
@@ -47,11 +52,6 @@ class Connecting(Parts):
     def attached(self) -> Mapping[str, External]:
         """The sources that were attached to tables, by their names; those that definitions name are not among them."""
         return self._definitions.outside.attached
-
-    @property
-    def sources(self) -> Mapping[str, External]:
-        """Where the rows of tables come from that are refreshed, by the names of the tables."""
-        return self._definitions.sources
 
     def refresh(self, full: bool = False) -> RefreshReport:
         """Let all tables with a source have the rows that these have now, in one epoch, or none of them.
@@ -81,11 +81,6 @@ class Connecting(Parts):
         if not self._definitions.outside.of(view, place):
             raise DelticError(f"{view} is not published{'' if place is None else f' to {place}'}")
         self._evolving.evolve(lambda now: now.unpublishing(view, place))
-
-    @property
-    def publications(self) -> tuple[Publication, ...]:
-        """Which views are published, and where."""
-        return self._definitions.outside.publications
 
     def pending(self, positions: Mapping[str, Any] | None = None) -> dict[str, str]:
         """What the next `refresh` would read of each source; nothing of it is read.

@@ -13,11 +13,11 @@ from deltic.catalog import External, Table, schema_of
 from deltic.catalog.lateness import Lateness
 from deltic.circuit.graph import Circuit
 from deltic.errors import CatalogError, ProgramWarning
+from deltic.pipeline.connecting import Connecting
 from deltic.pipeline.definitions.altering import altering, how_of
 from deltic.pipeline.definitions.evolution import Evolution
 from deltic.pipeline.definitions.view import view_definition
 from deltic.pipeline.names import find, require_text
-from deltic.pipeline.parts import Parts
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from deltic.pipeline.python.flow import Flow
 
 
-class Defining(Parts):
+class Defining(Connecting):
     """Adds tables, views and functions, replaces and drops them; each says by an Evolution what changed."""
 
     def datalog(

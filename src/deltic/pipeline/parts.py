@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from typing import TYPE_CHECKING
-
 from deltic.circuit.graph import Circuit
 from deltic.engine.protocol import Engine
 from deltic.engine.version import Version
@@ -16,9 +13,6 @@ from deltic.pipeline.epochs.clock import Clock
 from deltic.pipeline.epochs.epochs import Epochs
 from deltic.pipeline.epochs.opened import Opened
 from deltic.pipeline.reading.reading import Reading
-
-if TYPE_CHECKING:
-    from deltic.pipeline.outside.refreshing import Refreshing
 
 
 class Parts(Reading):
@@ -50,8 +44,3 @@ class Parts(Reading):
     def _engine_of(self, circuit: Circuit) -> Engine:
         """An engine for one answer."""
         return self._clock.show(self._engines.for_answer(circuit), circuit)
-
-    @property
-    @abstractmethod
-    def _refreshing(self) -> Refreshing:
-        """What refreshes tables from their sources, and publishes views."""

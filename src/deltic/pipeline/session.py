@@ -17,8 +17,6 @@ from deltic.engine.conflicts import Conflicts
 from deltic.engine.lateness import LatePolicy
 from deltic.engine.resources import Resources, available
 from deltic.errors import DelticError
-from deltic.pipeline.changing import Changing
-from deltic.pipeline.connecting import Connecting
 from deltic.pipeline.defining import Defining
 from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.definitions.evolution import Evolution
@@ -35,7 +33,6 @@ from deltic.pipeline.names import check_choice, require_text
 from deltic.pipeline.reading.rows import Rows
 from deltic.pipeline.shards import Shards, slots
 from deltic.pipeline.spark.spark import check_session
-from deltic.pipeline.watching import Watching
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -46,7 +43,7 @@ if TYPE_CHECKING:
     from deltic.pipeline.outside.refreshing import Refreshing
 
 
-class Pipeline(Defining, Connecting, Changing, Watching):
+class Pipeline(Defining):
     """Tables, and views over them that stay fresh at the cost of the change.
 
     Without a Spark session everything runs in this process; with one, DataFrames come and go through it.

@@ -6,21 +6,23 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
+from deltic.catalog import External
 from deltic.circuit.graph import Circuit
 from deltic.engine.batches import TableBatch
 from deltic.engine.size import Size
+from deltic.pipeline.changing import Changing
 from deltic.pipeline.epochs.history import Subscription
 from deltic.pipeline.epochs.lateness import watermarks
 from deltic.pipeline.explaining import explained
 from deltic.pipeline.observing import Metrics, MetricsServer, sizes_table
-from deltic.pipeline.parts import Parts
+from deltic.pipeline.outside.declared import Publication
 from deltic.pipeline.reading.reading import Published
 from deltic.pipeline.reading.rows import Rows
 from deltic.pipeline.reading.snapshot import Snapshot
 
 
-class Watching(Parts):
-    """Has epochs to read, explains views and follows them, and measures what is kept."""
+class Watching(Changing):
+    """Has epochs and sources to read, explains views and follows them, and measures what is kept."""
 
     @property
     def epoch(self) -> int:
@@ -54,6 +56,16 @@ class Watching(Parts):
     def watermarks(self) -> dict[str, Any]:
         """For each table with a lateness the time before which rows are late, None before it has had a row."""
         return watermarks(self.catalog, self._version())
+
+    @property
+    def sources(self) -> Mapping[str, External]:
+        """Where the rows of tables come from that are refreshed, by the names of the tables."""
+        return self._definitions.sources
+
+    @property
+    def publications(self) -> tuple[Publication, ...]:
+        """Which views are published, and where."""
+        return self._definitions.outside.publications
 
     def explain(self, name: str, full: bool = False) -> str:
         """How a view is kept fresh: what its parts cost and keep, and its delta queries.

@@ -18,7 +18,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from deltic.values.types import Kind, Type
+from deltic.values.types import Kind
+from deltic.values.types.arrow import type_of_arrow
 from deltic.values.xxhash import PRIMES_64
 
 Hashes = npt.NDArray[Any]  # of uint64 or uint32
@@ -63,7 +64,7 @@ def _hashed(columns: Sequence[pa.ChunkedArray | pa.Array], count: int, function:
 
 def _fold(column: pa.Array, hashes: Hashes, function: _Function) -> Hashes:
     """The hashes of rows that have one more column."""
-    type_ = Type.of_arrow(column.type)
+    type_ = type_of_arrow(column.type)
     if type_.kind is Kind.MAP:
         return hashes
     hash_values = _HASHED[type_.kind]

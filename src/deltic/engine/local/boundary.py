@@ -9,11 +9,11 @@ from functools import cached_property
 from deltic.engine.batches import Changed
 from deltic.engine.changes import Changes, ViewChange
 from deltic.engine.conflicts import Conflicts
+from deltic.engine.local.constants import constant_change, is_constant
 from deltic.engine.local.evolution import difference
 from deltic.engine.local.storage.arrow import Encoded, encode_batch, make_room, table_change, view_change
 from deltic.engine.local.storage.state import State
 from deltic.engine.local.storage.store import Store
-from deltic.engine.local.strata import constant_change, is_constant
 from deltic.program.program import Program
 from deltic.values.types import Schema
 

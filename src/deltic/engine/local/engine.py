@@ -121,6 +121,7 @@ class LocalEngine(Engine):
             iteration_limit=self._iteration_limit,
             recursion_timeout=self._recursion_timeout,
             thresholds=self._thresholds,
+            inner_engine=partial(LocalEngine, iteration_limit=self._iteration_limit),
         )
         self.evaluations = [
             Evaluation(plan, store.domains.variables[rule], self._environment)

@@ -17,18 +17,15 @@ from deltic.engine.local.recursion.refresh import Recursive, Refresh
 from deltic.engine.local.recursion.strategy import Strategies
 from deltic.engine.local.storage.arrangement import Arrangement
 from deltic.engine.local.storage.batch import Batch
-from deltic.engine.local.storage.codec import encode
-from deltic.engine.local.storage.interner import Interner
 from deltic.engine.local.storage.kinds import Kind
-from deltic.engine.local.storage.layout import DomainOverflow, placed
-from deltic.engine.local.storage.run import NO_WEIGHTS, Run, plain
+from deltic.engine.local.storage.layout import DomainOverflow
+from deltic.engine.local.storage.run import Run, plain
 from deltic.engine.local.storage.state import Snapshot, State
 from deltic.engine.result import ComponentReport
 from deltic.errors import CountOverflowError
-from deltic.program.definitions import Constant, Definition, Derived
+from deltic.program.definitions import Definition, Derived
 from deltic.program.program import Program
 from deltic.program.queries import Rule
-from deltic.values import to_arrow
 
 # How many sets of changed relations are remembered with what they lead to.
 _COURSES = 256
@@ -277,23 +274,3 @@ class _Defined:
 def _present(arrangement: Arrangement) -> tuple[Run, ...]:
     """The version of an arrangement that is there now."""
     return arrangement.runs
-
-
-def is_constant(state: State) -> bool:
-    """Whether the relation is a constant that has rows."""
-    return isinstance(state.relation.definition, Constant) and bool(state.relation.definition.rows)
-
-
-def constant_change(state: State, interner: Interner) -> Run | None:
-    """The rows of a constant as its change; DomainOverflow where a value has no place yet."""
-    definition, schema = state.relation.definition, state.relation.schema
-    assert isinstance(definition, Constant)
-    rows = definition.rows
-    columns = [
-        encode(to_arrow([row[i] for row in rows], column.type), column.type, interner)
-        for i, column in enumerate(schema)
-    ]
-    batch = Batch()
-    raw = placed(state.domains, columns)
-    batch.add(state.layout.pack(raw, len(rows)), NO_WEIGHTS)
-    return batch.run()

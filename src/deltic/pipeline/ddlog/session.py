@@ -21,8 +21,8 @@ from deltic.pipeline.ddlog.inputs import Input, Row
 from deltic.pipeline.ddlog.profile import Profile
 
 if TYPE_CHECKING:
+    from deltic.pipeline.changing import Changing
     from deltic.pipeline.epochs.transaction import Transaction
-    from deltic.pipeline.session import Pipeline
 
 
 class Session:
@@ -31,7 +31,7 @@ class Session:
     The inputs are to be changed by its commands alone.
     """
 
-    def __init__(self, pipeline: Pipeline, lowered: Lowered, write: Callable[[str], Any] = print) -> None:
+    def __init__(self, pipeline: Changing, lowered: Lowered, write: Callable[[str], Any] = print) -> None:
         self._pipeline, self.lowered, self.write = pipeline, lowered, write
         relations = lowered.checked.relations.values()
         self._inputs = {r.name: Input(r, lowered) for r in relations if r.role == "input"}

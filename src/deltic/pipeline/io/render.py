@@ -16,6 +16,7 @@ from deltic.circuit.tables import WEIGHT
 from deltic.errors import UnsupportedError
 from deltic.pipeline.io.signs import OP
 from deltic.values.types import Kind, Type
+from deltic.values.types.arrow import type_of_arrow
 
 
 def text_lines(rows: pa.Table, delimiter: str, rfc4180: bool, quoted: Sequence[str] = ()) -> pa.ChunkedArray:
@@ -98,7 +99,7 @@ def _text(values: Any, delimiter: str, rfc4180: bool, always: bool) -> Any:
 
 def _json(values: Any) -> Any:
     if values.type not in _PLAIN and not pa.types.is_decimal(values.type):
-        type_ = Type.of_arrow(values.type)
+        type_ = type_of_arrow(values.type)
         return pa.array([json.dumps(_to_json(v, type_), ensure_ascii=False) for v in values.to_pylist()], pa.string())
     if pa.types.is_string(values.type):
         return map_distinct(values, lambda text: json.dumps(text, ensure_ascii=False))

@@ -19,6 +19,7 @@ from deltic.pipeline.io.layout import phrase
 from deltic.values import LONGEST, in_order, of_python
 from deltic.values.numbers import round_float, to_decimal
 from deltic.values.types import Column, Kind, Type, ValueType
+from deltic.values.types.arrow import type_of_arrow
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -56,7 +57,7 @@ def _accepts_parts(type_: Type, arrow: pa.DataType) -> bool:
 
 def _is_type(arrow: pa.DataType, type_: Type) -> bool:
     try:
-        return Type.of_arrow(arrow) is type_
+        return type_of_arrow(arrow) is type_
     except UnsupportedError:
         return False
 

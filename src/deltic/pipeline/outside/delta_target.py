@@ -18,6 +18,7 @@ from deltic.pipeline.outside.parts import LISTING, marked, naming, read_listing,
 from deltic.pipeline.outside.source import filled
 from deltic.pipeline.outside.target import Mark, Shown, Written
 from deltic.values.types import Type
+from deltic.values.types.arrow import type_of_arrow
 
 _FOLDER = "_deltic"
 _LISTED = f"{_FOLDER}/{LISTING}"
@@ -110,7 +111,7 @@ def _as_delta(rows: pa.Table) -> pa.Table:
     """The rows in types that Delta has; raises UnsupportedError for an interval."""
     columns = []
     for field, column in zip(rows.schema, rows.columns, strict=True):
-        type_ = Type.of_arrow(field.type)
+        type_ = type_of_arrow(field.type)
         if type_ in (Type.YEAR_MONTH_INTERVAL, Type.DAY_TIME_INTERVAL):
             raise UnsupportedError(f"column {field.name}: Delta tables have no intervals; cast it to a text")
         columns.append(column.cast(_WIDER.get(field.type, field.type)))

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
@@ -28,10 +28,8 @@ from deltic.pipeline.outside.source import Found, Held, Source, keyed, of_path
 from deltic.pipeline.outside.target import Mark, Shown, Target, Written
 from deltic.pipeline.outside.tasks import Tasks
 from deltic.pipeline.spark.spark import is_dataframe
+from deltic.pipeline.watching import Watching
 from deltic.values.types import Schema
-
-if TYPE_CHECKING:
-    from deltic.pipeline.session import Pipeline
 
 POSITION = "source {}"
 """The name of the position of a table's source."""
@@ -89,7 +87,7 @@ class RefreshReport:
 class Refreshing:
     """Refreshes the tables of one pipeline; one refresh at a time."""
 
-    def __init__(self, pipeline: Pipeline, kept: Callable[[], Files | None], tasks: Tasks) -> None:
+    def __init__(self, pipeline: Watching, kept: Callable[[], Files | None], tasks: Tasks) -> None:
         self._pipeline, self._kept, self._tasks = pipeline, kept, tasks
         self._lock = threading.Lock()
         self._given: dict[str, Any] = {}

@@ -26,7 +26,7 @@ _IN_PLANS = "spark.sql.execution.arrow.localRelationThreshold"
 
 
 def to_dataframe(spark: SparkSession, table: pa.Table, directory: Path | None = None, small: int = _SMALL) -> DataFrame:
-    """An Arrow table as a DataFrame, whose types are what `Type.spark` says.
+    """An Arrow table as a DataFrame, whose types are what `spark_type` says.
 
     Up to `small` bytes are part of the plan; more go through a file in a directory, if there is one that executors
     see, and through the memory of the driver otherwise. Raises DelticError where the file cannot be written.
@@ -35,11 +35,12 @@ def to_dataframe(spark: SparkSession, table: pa.Table, directory: Path | None = 
     from pyspark.sql.types import StructField, StructType
 
     from deltic.pipeline.spark.files import through_file
+    from deltic.values.types.spark import spark_type
 
     schema = Schema.of_arrow(table.schema)
     months = [c.name for c in schema if c.type is Type.YEAR_MONTH_INTERVAL]
     travelling = [Type.INT32 if c.name in months else c.type for c in schema]
-    fields = [StructField(c.name, type_.spark, c.nullable) for c, type_ in zip(schema, travelling, strict=True)]
+    fields = [StructField(c.name, spark_type(type_), c.nullable) for c, type_ in zip(schema, travelling, strict=True)]
     rows, types = for_spark(table), StructType(fields)
     if directory is not None and rows.nbytes > small:
         frame = through_file(spark, rows, types, directory)
@@ -95,20 +96,25 @@ def arrow_schema_of(frame: DataFrame) -> pa.Schema:
     """The columns of a DataFrame with Arrow's types, found without a job; UnsupportedError for a type without any."""
     import pyarrow as pa
 
-    return pa.schema([pa.field(f.name, Type.of_spark(f.dataType).arrow, f.nullable) for f in frame.schema])
+    from deltic.values.types.spark import type_of_spark
+
+    return pa.schema([pa.field(f.name, type_of_spark(f.dataType).arrow, f.nullable) for f in frame.schema])
 
 
 def for_spark(table: pa.Table) -> pa.Table:
     """The table in the types that Spark has: unsigned integers in wider ones, intervals of months as their number."""
     import pyarrow as pa
 
+    from deltic.values.types.arrow import type_of_arrow
+    from deltic.values.types.spark import spark_type, type_of_spark
+
     columns = []
     for field, column in zip(table.schema, table.columns, strict=True):
-        type_ = Type.of_arrow(field.type)
+        type_ = type_of_arrow(field.type)
         if type_ is Type.YEAR_MONTH_INTERVAL:
             columns.append(pa.array(from_arrow(column, type_), pa.int32()))
         else:
-            columns.append(column.cast(Type.of_spark(type_.spark).arrow))
+            columns.append(column.cast(type_of_spark(spark_type(type_)).arrow))
     return pa.table(columns, names=table.column_names)
 
 

@@ -18,19 +18,18 @@ from deltic.pipeline.spark.posting import Sites
 from deltic.pipeline.spark.spark import is_dataframe, spark_errors
 from deltic.pipeline.streaming.applied import Applied, check_same, comes_again
 from deltic.pipeline.streaming.forms import Form, Kind
+from deltic.pipeline.watching import Watching
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.readwriter import DataStreamWriter
-
-    from deltic.pipeline.session import Pipeline
 
 _LOG = logging.getLogger("deltic.stream")
 _QUERY = "sql.streaming.queryId"
 
 
 def stream(
-    pipeline: Pipeline,
+    pipeline: Watching,
     frame: DataFrame,
     table: str,
     name: str | None,
@@ -53,7 +52,7 @@ def stream(
 class Into:
     """A stream into a table of a pipeline, by its name."""
 
-    pipeline: Pipeline
+    pipeline: Watching
     table: str
     name: str
     order: tuple[str, ...]

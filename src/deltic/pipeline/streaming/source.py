@@ -25,6 +25,7 @@ from deltic.pipeline.io.signs import FEED
 from deltic.pipeline.names import check_choice, find
 from deltic.pipeline.spark.spark import for_spark
 from deltic.values.types import Schema, Type
+from deltic.values.types.spark import spark_type
 
 VERSION = "_commit_version"
 FORMS = ("weight", "feed")
@@ -120,7 +121,7 @@ def _fields(view: str, schema: Schema) -> Iterator[StructField]:
                 f"{view}, column {column.name}: Spark's Python data sources have no intervals of months; let a view "
                 "have it as a number of months"
             )
-        yield StructField(column.name, column.type.spark, column.nullable)
+        yield StructField(column.name, spark_type(column.type), column.nullable)
 
 
 def _number(options: dict[str, str], name: str) -> int | None:

@@ -1,6 +1,6 @@
 """The types of values and of rows."""
 
-from deltic.values.types.schema import Column, Schema
-from deltic.values.types.value import Kind, Type, ValueType
+from deltic.values.types.schema import Schema
+from deltic.values.types.value import Column, Kind, Type, ValueType
 
 __all__ = ["Column", "Kind", "Schema", "Type", "ValueType"]

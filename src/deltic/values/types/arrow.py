@@ -1,44 +1,17 @@
-"""Types from and to Arrow.
+"""Types from Arrow's.
 
-``of_arrow(to_arrow(t)) is t`` for every type. Arrow has further layouts of the same values (large and view lists and
-strings, dictionaries, other units of time): they are read as the types of their values, as far as those fit. Months
-are Arrow's `month_day_nano_interval` without days and nanoseconds, the one interval of months that pyarrow can make.
+``type_of_arrow(t.arrow) is t`` for every type. Arrow has further layouts of the same values (large and view lists and
+strings, dictionaries, other units of time): they are read as the types of their values, as far as those fit.
 """
 
 from __future__ import annotations
 
-from functools import cache
-
 import pyarrow as pa
 
 from deltic.errors import UnsupportedError
-from deltic.values.types.schema import Column
-from deltic.values.types.value import Kind, Type, ValueType
-from deltic.without_pandas import postpone_pandas
+from deltic.values.types.value import Column, Type, ValueType
 
-postpone_pandas()
-
-_SIMPLE = {
-    Type.BOOLEAN: pa.bool_(),
-    Type.INT8: pa.int8(),
-    Type.INT16: pa.int16(),
-    Type.INT32: pa.int32(),
-    Type.INT64: pa.int64(),
-    Type.UINT8: pa.uint8(),
-    Type.UINT16: pa.uint16(),
-    Type.UINT32: pa.uint32(),
-    Type.UINT64: pa.uint64(),
-    Type.FLOAT32: pa.float32(),
-    Type.FLOAT64: pa.float64(),
-    Type.STRING: pa.string(),
-    Type.BINARY: pa.binary(),
-    Type.DATE: pa.date32(),
-    Type.TIMESTAMP: pa.timestamp("us", "UTC"),
-    Type.TIMESTAMP_NTZ: pa.timestamp("us"),
-    Type.YEAR_MONTH_INTERVAL: pa.month_day_nano_interval(),
-    Type.DAY_TIME_INTERVAL: pa.duration("us"),
-}
-_OF_SIMPLE = {arrow: type_ for type_, arrow in _SIMPLE.items()} | {
+_OF_SIMPLE = {type_.arrow: type_ for type_ in Type.simple()} | {
     pa.float16(): Type.FLOAT32,
     pa.large_string(): Type.STRING,
     pa.string_view(): Type.STRING,
@@ -48,32 +21,12 @@ _OF_SIMPLE = {arrow: type_ for type_, arrow in _SIMPLE.items()} | {
 }
 
 
-@cache
-def to_arrow(type_: Type) -> pa.DataType:
-    """The Arrow type of a column of this type."""
-    match type_.kind:
-        case Kind.DECIMAL:
-            return pa.decimal128(type_.precision, type_.scale)
-        case Kind.ARRAY:
-            return pa.list_(_field("item", type_.element))
-        case Kind.STRUCT:
-            return pa.struct([_field(column.name, column.value_type) for column in type_.fields])
-        case Kind.MAP:
-            return pa.map_(pa.field("key", to_arrow(type_.key), nullable=False), _field("value", type_.value))
-        case _:
-            return _SIMPLE[type_]
-
-
-def _field(name: str, value: ValueType) -> pa.Field:
-    return pa.field(name, to_arrow(value.type), nullable=value.nullable)
-
-
-def of_arrow(arrow: pa.DataType) -> Type:
+def type_of_arrow(arrow: pa.DataType) -> Type:
     """The type whose values an Arrow type holds; UnsupportedError when there is none."""
     if arrow in _OF_SIMPLE:
         return _OF_SIMPLE[arrow]
     if pa.types.is_dictionary(arrow) or pa.types.is_run_end_encoded(arrow):
-        return of_arrow(arrow.value_type)
+        return type_of_arrow(arrow.value_type)
     if pa.types.is_timestamp(arrow):
         return Type.TIMESTAMP if arrow.tz else Type.TIMESTAMP_NTZ
     if pa.types.is_duration(arrow):
@@ -87,9 +40,9 @@ def of_arrow(arrow: pa.DataType) -> Type:
 
 def _composite_of_arrow(arrow: pa.DataType) -> Type:
     if pa.types.is_map(arrow):
-        return Type.map(of_arrow(arrow.key_type), _value_type(arrow.item_field))
+        return Type.map(type_of_arrow(arrow.key_type), _value_type(arrow.item_field))
     if pa.types.is_struct(arrow):
-        return Type.struct(Column(field.name, of_arrow(field.type), field.nullable) for field in arrow.fields)
+        return Type.struct(Column(field.name, type_of_arrow(field.type), field.nullable) for field in arrow.fields)
     if any(is_a(arrow) for is_a in _LISTS):
         return Type.array(_value_type(arrow.value_field))
     raise UnsupportedError(f"Arrow's type {arrow} is not supported; there is no type of the same values")
@@ -105,4 +58,4 @@ _LISTS = (
 
 
 def _value_type(field: pa.Field) -> ValueType:
-    return ValueType(of_arrow(field.type), field.nullable)
+    return ValueType(type_of_arrow(field.type), field.nullable)

@@ -1,4 +1,4 @@
-"""Columns and schemas: the types of rows."""
+"""Schemas: the types of rows."""
 
 from __future__ import annotations
 
@@ -7,28 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from deltic.values.types.value import Type, ValueType
-from deltic.values.words import word
+from deltic.values.types.value import Column, Type, ValueType
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-
-@dataclass(frozen=True)
-class Column:
-    """A named, typed column of a schema, or field of a struct."""
-
-    name: str
-    type: Type
-    nullable: bool = False
-
-    @property
-    def value_type(self) -> ValueType:
-        """The type of its values, NULL or not."""
-        return ValueType(self.type, self.nullable)
-
-    def __str__(self) -> str:
-        return f"{word(self.name)}: {self.value_type}"
 
 
 @dataclass(frozen=True)
@@ -49,7 +31,9 @@ class Schema:
     @classmethod
     def of_arrow(cls, schema: pa.Schema) -> Schema:
         """The schema of an Arrow table's rows; UnsupportedError for a type that Deltic does not have."""
-        return cls(tuple(Column(field.name, Type.of_arrow(field.type), field.nullable) for field in schema))
+        from deltic.values.types.arrow import type_of_arrow
+
+        return cls(tuple(Column(field.name, type_of_arrow(field.type), field.nullable) for field in schema))
 
     @cached_property
     def names(self) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
 """Types from and to Spark's.
 
-``of_spark(to_spark(t)) is t`` for every type that Spark has. It has no unsigned integers: they take the next wider
-type, as when Spark reads Parquet (`smallint`, `int`, `bigint`, `decimal(20,0)`), and what comes back is of that wider
-type until it meets a column that is declared unsigned. Spark's texts of limited length are read as STRING, its
+``type_of_spark(spark_type(t)) is t`` for every type that Spark has. It has no unsigned integers: they take the next
+wider type, as when Spark reads Parquet (`smallint`, `int`, `bigint`, `decimal(20,0)`), and what comes back is of that
+wider type until it meets a column that is declared unsigned. Spark's texts of limited length are read as STRING, its
 intervals of other fields as those from years to months or from days to seconds.
 """
 
@@ -11,8 +11,7 @@ from __future__ import annotations
 from pyspark.sql import types as spark
 
 from deltic.errors import UnsupportedError
-from deltic.values.types.schema import Column
-from deltic.values.types.value import Kind, Type, ValueType
+from deltic.values.types.value import Column, Kind, Type, ValueType
 
 _SIMPLE: dict[Type, spark.DataType] = {
     Type.BOOLEAN: spark.BooleanType(),
@@ -42,32 +41,33 @@ _OF_SIMPLE = {type(found): type_ for type_, found in _SIMPLE.items()} | {
 }
 
 
-def to_spark(type_: Type) -> spark.DataType:
+def spark_type(type_: Type) -> spark.DataType:
     """The Spark type of a column of this type."""
     match type_.kind:
         case Kind.DECIMAL:
             return spark.DecimalType(type_.precision, type_.scale)
         case Kind.ARRAY:
-            return spark.ArrayType(to_spark(type_.element.type), type_.element.nullable)
+            return spark.ArrayType(spark_type(type_.element.type), type_.element.nullable)
         case Kind.STRUCT:
-            return spark.StructType([spark.StructField(c.name, to_spark(c.type), c.nullable) for c in type_.fields])
+            return spark.StructType([spark.StructField(c.name, spark_type(c.type), c.nullable) for c in type_.fields])
         case Kind.MAP:
-            return spark.MapType(to_spark(type_.key), to_spark(type_.value.type), type_.value.nullable)
+            return spark.MapType(spark_type(type_.key), spark_type(type_.value.type), type_.value.nullable)
         case _:
             return (_SIMPLE | _UNSIGNED)[type_]
 
 
-def of_spark(found: spark.DataType) -> Type:
+def type_of_spark(found: spark.DataType) -> Type:
     """The type whose values a Spark type holds; UnsupportedError when there is none."""
     match found:
         case spark.DecimalType():
             return Type.decimal(found.precision, found.scale)
         case spark.ArrayType():
-            return Type.array(ValueType(of_spark(found.elementType), found.containsNull))
+            return Type.array(ValueType(type_of_spark(found.elementType), found.containsNull))
         case spark.StructType():
-            return Type.struct(Column(f.name, of_spark(f.dataType), f.nullable) for f in found.fields)
+            return Type.struct(Column(f.name, type_of_spark(f.dataType), f.nullable) for f in found.fields)
         case spark.MapType():
-            return Type.map(of_spark(found.keyType), ValueType(of_spark(found.valueType), found.valueContainsNull))
+            value = ValueType(type_of_spark(found.valueType), found.valueContainsNull)
+            return Type.map(type_of_spark(found.keyType), value)
     if type(found) not in _OF_SIMPLE:
         raise UnsupportedError(f"Spark's type {found.simpleString()} is not supported; cast it in the DataFrame first")
     return _OF_SIMPLE[type(found)]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
+
+from deltic.values.words import word
+from deltic.without_pandas import postpone_pandas
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql.types import DataType
-
-    from deltic.values.types.schema import Column
 
 MAX_PRECISION = 38
 """The most digits of a decimal, as in Spark and in Arrow's 128 bits."""
@@ -130,33 +131,22 @@ class Type:
         """Finite maps, with at most one value for each key."""
         return cls._of(Kind.MAP, (key, _value_type(value)))
 
-    @classmethod
-    def of_arrow(cls, arrow: pa.DataType) -> Type:
-        """The type whose values an Arrow type holds; UnsupportedError when there is none."""
-        from deltic.values.types.arrow import of_arrow
-
-        return of_arrow(arrow)
-
-    @property
+    @cached_property
     def arrow(self) -> pa.DataType:
-        """The Arrow type of a column of this type."""
-        from deltic.values.types.arrow import to_arrow
+        """The Arrow type of a column of this type; `deltic.values.types.arrow` reads Arrow's types."""
+        import pyarrow as pa
 
-        return to_arrow(self)
-
-    @classmethod
-    def of_spark(cls, spark: DataType) -> Type:
-        """The type whose values a Spark type holds; UnsupportedError when there is none."""
-        from deltic.values.types.spark import of_spark
-
-        return of_spark(spark)
-
-    @property
-    def spark(self) -> DataType:
-        """The Spark type of a column of this type; unsigned integers take the next wider type."""
-        from deltic.values.types.spark import to_spark
-
-        return to_spark(self)
+        match self.kind:
+            case Kind.DECIMAL:
+                return pa.decimal128(self.precision, self.scale)
+            case Kind.ARRAY:
+                return pa.list_(_arrow_field("item", self.element))
+            case Kind.STRUCT:
+                return pa.struct([_arrow_field(column.name, column.value_type) for column in self.fields])
+            case Kind.MAP:
+                return pa.map_(pa.field("key", self.key.arrow, nullable=False), _arrow_field("value", self.value))
+            case _:
+                return _simple_arrow()[self.kind]
 
     @property
     def or_null(self) -> ValueType:
@@ -258,6 +248,60 @@ class ValueType:
 
     def __str__(self) -> str:
         return f"{self.type}{'?' if self.nullable else ''}"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A named, typed column of a schema, or field of a struct."""
+
+    name: str
+    type: Type
+    nullable: bool = False
+
+    @property
+    def value_type(self) -> ValueType:
+        """The type of its values, NULL or not."""
+        return ValueType(self.type, self.nullable)
+
+    def __str__(self) -> str:
+        return f"{word(self.name)}: {self.value_type}"
+
+
+def _arrow_field(name: str, value: ValueType) -> pa.Field:
+    import pyarrow as pa
+
+    return pa.field(name, value.type.arrow, nullable=value.nullable)
+
+
+@cache
+def _simple_arrow() -> dict[Kind, pa.DataType]:
+    """The Arrow types of those without parameters.
+
+    Months are `month_day_nano_interval` without days and nanoseconds, the one interval of months that pyarrow can make.
+    """
+    import pyarrow as pa
+
+    postpone_pandas()
+    return {
+        Kind.BOOLEAN: pa.bool_(),
+        Kind.INT8: pa.int8(),
+        Kind.INT16: pa.int16(),
+        Kind.INT32: pa.int32(),
+        Kind.INT64: pa.int64(),
+        Kind.UINT8: pa.uint8(),
+        Kind.UINT16: pa.uint16(),
+        Kind.UINT32: pa.uint32(),
+        Kind.UINT64: pa.uint64(),
+        Kind.FLOAT32: pa.float32(),
+        Kind.FLOAT64: pa.float64(),
+        Kind.STRING: pa.string(),
+        Kind.BINARY: pa.binary(),
+        Kind.DATE: pa.date32(),
+        Kind.TIMESTAMP: pa.timestamp("us", "UTC"),
+        Kind.TIMESTAMP_NTZ: pa.timestamp("us"),
+        Kind.YEAR_MONTH_INTERVAL: pa.month_day_nano_interval(),
+        Kind.DAY_TIME_INTERVAL: pa.duration("us"),
+    }
 
 
 def _value_type(type_: Type | ValueType) -> ValueType:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deltic.circuit.expressions.checks import undefined
+from deltic.circuit.graph import Circuit
 from deltic.circuit.iterations import ITERATION_LIMIT, RECURSION_TIMEOUT
 from deltic.engine.interrupts import postponed
 from deltic.engine.local.kernels.thresholds import DEFAULTS, Thresholds
@@ -29,6 +30,7 @@ from deltic.engine.local.storage.kinds import Kind
 from deltic.engine.local.storage.layout import Column, Domain, placed
 from deltic.engine.local.storage.run import NO_TIMES, NO_WEIGHTS, Run, near
 from deltic.engine.local.storage.state import State
+from deltic.engine.protocol import Engine
 from deltic.program.queries import Query, Term, When, as_expression, variable_name, variables_of, with_names
 
 Mask = npt.NDArray[np.bool_]
@@ -44,6 +46,11 @@ class Alarm:
     ring: Callable[[], None] = lambda: None
 
 
+def no_inner_engine(circuit: Circuit) -> Engine:
+    """The engine of a recursion inside a recursion where there is none: shards leave such recursions to one engine."""
+    raise AssertionError(f"a recursion inside a recursion has no engine here:\n{circuit}")
+
+
 @dataclass
 class Environment:
     """What the evaluation of all queries shares."""
@@ -56,6 +63,8 @@ class Environment:
     thresholds: Thresholds = DEFAULTS
     faults: Faults = field(default_factory=Faults)
     alarm: Alarm = field(default_factory=Alarm)
+    inner_engine: Callable[[Circuit], Engine] = no_inner_engine
+    """Makes the engine of a recursion inside a recursion."""
     draws: bool = True
     """Whether samples of relations are drawn for plans: of rows in files that reads more than a small change does."""
 

@@ -9,7 +9,6 @@ are not followed. So the histories after the epoch are those of a bootstrap, and
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from deltic.engine.local.recursion.pending import Agenda
 from deltic.engine.local.recursion.signed.admission import Depth, admitted
 from deltic.engine.local.recursion.signed.examination import Examination
 from deltic.engine.local.recursion.signed.oscillation import Part, Watch, rest_of
+from deltic.engine.local.recursion.signed.relations import SignedRelations
 from deltic.engine.local.recursion.signed.whole import Whole
 from deltic.engine.local.storage.arrangement import Arrangement, time_array
 from deltic.engine.local.storage.batch import Batch
@@ -27,14 +27,11 @@ from deltic.engine.local.storage.run import Run, Words, merge_runs, plain
 from deltic.engine.local.storage.state import Snapshot, State
 from deltic.program.histories import BY_ITERATION
 
-if TYPE_CHECKING:
-    from deltic.engine.local.recursion.signed.component import Signed
-
 # Called again and again with the iteration that is reached, 0 while the changes below are pushed; may raise to end it.
 Check = Callable[[int], None]
 
 
-def follow_epoch(component: Signed, lower: Mapping[str, State], check: Check) -> None:
+def follow_epoch(component: SignedRelations, lower: Mapping[str, State], check: Check) -> None:
     """Bring the histories up to date with the changes of `lower`; sets the `delta` of what closes a cycle."""
     started = Snapshot.of(component.states.values()).runs()
     epoch = _Epoch(component, check, begins=False)
@@ -51,7 +48,7 @@ def follow_epoch(component: Signed, lower: Mapping[str, State], check: Check) ->
                 arrangement.before = started[id(arrangement)]
 
 
-def begin_epoch(component: Signed, lower: Mapping[str, State], check: Check) -> None:
+def begin_epoch(component: SignedRelations, lower: Mapping[str, State], check: Check) -> None:
     """Compute the histories from nothing; sets the `delta` of what closes a cycle."""
     started = Snapshot.of(component.states.values())
     old = {name: component.states[name].whole() for name, delay in component.delays.items() if delay}
@@ -75,7 +72,7 @@ def begin_epoch(component: Signed, lower: Mapping[str, State], check: Check) -> 
 class _Epoch:
     """One epoch of a component; if it `begins`, from nothing."""
 
-    def __init__(self, component: Signed, check: Check, begins: bool) -> None:
+    def __init__(self, component: SignedRelations, check: Check, begins: bool) -> None:
         self.component, self.check, self.begins = component, check, begins
         self.names = frozenset(component.states)
         self.environment = component.environment

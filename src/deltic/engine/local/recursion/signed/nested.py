@@ -6,18 +6,15 @@ It is kept by an engine of its own, which stands at one iteration.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from deltic.engine.local.operators.custom import decoded, encoded
 from deltic.engine.local.operators.query import Environment
 from deltic.engine.local.recursion.signed.whole import Following
 from deltic.engine.local.storage.run import Run
 from deltic.engine.local.storage.state import State
+from deltic.engine.protocol import Engine
 from deltic.program.histories import Nested
 from deltic.program.nested import alone
-
-if TYPE_CHECKING:
-    from deltic.engine.local.engine import LocalEngine
 
 
 class Inner(Following):
@@ -26,7 +23,7 @@ class Inner(Following):
     def __init__(self, definition: Nested, sources: Sequence[State], environment: Environment) -> None:
         super().__init__(sources, environment)
         self.circuit = alone(definition.fixpoint, [source.relation.schema for source in sources])
-        self._engine: LocalEngine | None = None
+        self._engine: Engine | None = None
 
     def restart(self) -> None:
         super().restart()
@@ -39,9 +36,7 @@ class Inner(Following):
             if len(change)
         }
         if self._engine is None:
-            from deltic.engine.local.engine import LocalEngine
-
-            self._engine = LocalEngine(self.circuit, iteration_limit=self.environment.iteration_limit)
+            self._engine = self.environment.inner_engine(self.circuit)
         elif not given:
             return {}
         result = self._engine.apply(given, "trust")
