@@ -56,3 +56,13 @@ SELECT avg(timestamp_seconds(a)) AS p, sum(timestamp_seconds(b)) AS q FROM t GRO
 SELECT a, avg(timestamp_seconds(b)) OVER (PARTITION BY a) AS p FROM t
 SELECT a, from_json(c, 'v INT, bad STRING', map('columnNameOfCorruptRecord', 'bad')) AS p FROM t
 SELECT a, to_json(struct(a, b), map('ignoreNullFields', 'false')) AS p FROM t
+SELECT * EXCEPT (s.v) FROM r
+SELECT r.* EXCEPT (R.S.W, id) FROM r
+SELECT * EXCEPT (t2.a, t2.b, t2.c) FROM t JOIN t t2 ON t.a = t2.b
+SELECT s['v'] AS p, array(s)['w'] AS q FROM r
+SELECT map('a', a, 'b', b).a AS p, map('x', s).x.w AS q FROM t JOIN r ON a = id
+SELECT a, lead(b) OVER (PARTITION BY a ORDER BY b, c ROWS BETWEEN 1 FOLLOWING AND 1 FOLLOWING) AS p FROM t
+SELECT a, b, grouping__id AS g, count(*) AS n FROM t GROUP BY a, b WITH ROLLUP
+SELECT a FROM t GROUP BY ROLLUP (a) HAVING grouping__id = 1
+SELECT a, explode(collection => array(a, b)) AS x FROM t
+SELECT c FROM t WHERE c COLLATE UTF8_BINARY LIKE 'a%'

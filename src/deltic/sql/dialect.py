@@ -136,6 +136,13 @@ class DelticParser(SparkParser):
             words[1].token_type = TokenType.VAR
         return super()._parse_select_query(*args, **options)
 
+    def _parse_table_alias(self, *args: Any, **options: Any) -> exp.TableAlias | None:
+        """The name of a relation and of its columns, behind which MAX RECURSION LEVEL may stand in WITH."""
+        alias = super()._parse_table_alias(*args, **options)
+        if alias and self._match_text_seq("MAX", "RECURSION", "LEVEL"):
+            alias.set("recursion_level", self._parse_number())
+        return alias
+
     def _parse_value(self, values: bool = True) -> exp.Tuple | None:
         """A row of VALUES; `2 AS t` behind the last one is no value with a name, but all rows have that name."""
         if not values or self._match(TokenType.L_PAREN, advance=False):

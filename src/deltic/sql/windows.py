@@ -119,7 +119,8 @@ class _Window:
     # Functions
 
     def _rank(self) -> LoweredWindow:
-        self._needs_order()
+        unit = ops.Unit.RANGE if isinstance(self.node, exp.CumeDist) else ops.Unit.ROWS
+        self._needs_order(ops.Frame(unit, None, 0))
         if isinstance(self.node, exp.Ntile):
             return self._one("ntile", (), (self._above_zero(self.node.this, "the number of buckets"),))
         if self.node.args.get("expressions"):
@@ -128,9 +129,10 @@ class _Window:
 
     def _shift(self) -> LoweredWindow:
         """LAG and LEAD, of one row where no number is given, and NULL where there is no such row and no default."""
-        self._needs_order()
         offset, default = self.node.args.get("offset"), self.node.args.get("default")
         number = 1 if offset is None else self._whole(offset, "the number of rows")
+        there = number if isinstance(self.node, exp.Lead) else -number
+        self._needs_order(ops.Frame(ops.Unit.ROWS, there, there))
         inputs = [self._any(self.node.this)]
         if default is not None:
             found, target = self.value(default), inputs[0].type.type
@@ -140,14 +142,12 @@ class _Window:
             inputs += [] if found.is_null else [coerced(found, target)]
         return self._one(_SHIFTS[type(self.node)], inputs, (number,))
 
-    def _needs_order(self) -> None:
+    def _needs_order(self, own: ops.Frame) -> None:
         """Refuse what Spark does: ranks and neighbours without an order, or in a frame that is not their own."""
         if not self.order:
             raise self.error(self.node, f"{self.name} needs an order", "write ORDER BY in its window")
-        unit = ops.Unit.RANGE if isinstance(self.node, exp.CumeDist) else ops.Unit.ROWS
-        own = None if type(self.node) in _SHIFTS else ops.Frame(unit, None, 0)
         if self.window.args.get("spec") is not None and self._frame() != own:
-            told = f"{self.name} takes no frame{f' but {own}' if own else ''}"
+            told = f"{self.name} takes no frame but {own}"
             raise self.error(self.node, told, "leave out what stands behind ORDER BY")
 
     def _aggregate(self) -> LoweredWindow:

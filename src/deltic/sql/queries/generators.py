@@ -22,6 +22,8 @@ from deltic.sql.scalars import Typed, coerced
 from deltic.values.types import Column, Kind, Type
 
 _NAMES = ("explode", "posexplode", "unnest", "inline", "stack", "json_tuple")
+_PARAMETER = {"explode": "collection", "posexplode": "collection", "inline": "input"}
+"""What the arguments of these are called."""
 _ZERO = exp.Literal.number(0)
 # A column that is made: its name and its value.
 _Shown = tuple[str, exp.Expression]
@@ -138,10 +140,21 @@ def _numbered(generator: _Generator, values: Values, count: exp.Expression) -> e
 def _read(node: exp.Expression, scope: Scope, is_outer: bool) -> _Generator:
     name = _name(node)
     plain = name.removesuffix("_outer")
-    arguments = list(_arguments(node))
+    arguments = [_unnamed(argument, plain, scope) for argument in _arguments(node)]
     if (len(arguments) != 1 and plain not in ("stack", "json_tuple")) or node.args.get("offset"):
         raise scope.refuse(node, f"{name} of several arguments, or with ordinality", "write posexplode")
     return _Generator(node, plain, arguments, is_outer or name != plain)
+
+
+def _unnamed(argument: exp.Expression, name: str, scope: Scope) -> exp.Expression:
+    """An argument, `collection => xs` too."""
+    if not isinstance(argument, exp.Kwarg):
+        return argument
+    if argument.name.lower() != _PARAMETER.get(name):
+        hint = f"its argument is {_PARAMETER[name]}" if name in _PARAMETER else "leave the name out"
+        raise scope.source.error(argument, f"{name} takes no argument {argument.name}", hint)
+    found: exp.Expression = argument.expression
+    return found
 
 
 def _arguments(node: exp.Expression) -> Iterator[exp.Expression]:

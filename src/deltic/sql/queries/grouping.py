@@ -114,7 +114,7 @@ class Groups:
 
     def rewritten(self, node: exp.Expression) -> exp.Expression:
         """An expression over the groups: keys and aggregates as placeholders. Raises ProgramError for other columns."""
-        around = exp.Paren(this=node.copy())
+        around = exp.Paren(this=replaced(node, self._is_grouping_id, lambda _: exp.GroupingId()))
         self._rewrite(around.this)
         found: exp.Expression = around.this
         return found
@@ -150,6 +150,12 @@ class Groups:
         names = {node.table.lower() for node in call.find_all(exp.Column)}
         inside = {table.alias_or_name.lower() for table in query.find_all(exp.Table, exp.Subquery)}
         return bool(names) and names <= {a.relation.lower() for a in self.values.rows.attributes} - inside - {""}
+
+    def _is_grouping_id(self, node: exp.Expression) -> bool:
+        """Whether a name is Hive's word for `grouping_id()`, which groups by several sets of keys have."""
+        if not isinstance(node, exp.Column) or node.table or node.name.lower() != "grouping__id":
+            return False
+        return len(self.sets) > 1 and not self.values.rows.find(node)
 
     def _is_outer(self, node: exp.Column) -> bool:
         """Whether a column is one of the rows around the block."""

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from sqlglot import exp
 
 from deltic.sql.queries.trees import outermost
 from deltic.sql.queries.values import Values
 from deltic.values.types import Kind
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """A column that a star stands for; one of a relation has its name."""
+
+    name: str
+    value: exp.Expression
+    relation: str = ""
 
 
 def is_star(node: exp.Expression) -> bool:
@@ -22,20 +34,66 @@ def starred(node: exp.Expression, values: Values) -> list[tuple[str, exp.Express
     star, source = node if isinstance(node, exp.Star) else node.this, values.scope.source
     if star.args.get("rename"):
         raise values.scope.refuse(node, "* RENAME", "list the columns")
-    left_out = {e.name.lower() for e in star.args.get("except_") or ()}
     others = {e.alias.lower(): e.this for e in star.args.get("replace") or ()}
     found = _columns(node, values)
-    unknown = {*left_out, *others} - {name.lower() for name, _ in found}
+    unknown = {*others} - {shown.name.lower() for shown in found}
     if unknown:
         raise source.error(node, f"{source.written(node)}: no column is {min(unknown)}")
-    return [(name, others.get(name.lower(), value)) for name, value in found if name.lower() not in left_out]
+    kept = _without(found, star.args.get("except_") or (), values)
+    return [(name, others.get(name.lower(), value)) for name, value in kept]
 
 
-def _columns(node: exp.Expression, values: Values) -> list[tuple[str, exp.Expression]]:
+def _without(
+    found: Sequence[_Shown], left_out: Sequence[exp.Expression], values: Values
+) -> list[tuple[str, exp.Expression]]:
+    """The columns without those that EXCEPT names, and structs without the fields that it names."""
+    paths = [_path(reference, found, values) for reference in left_out]
+    for number, path in enumerate(paths):
+        if any(path[: len(other)] == other or other[: len(path)] == path for other in paths[:number]):
+            raise values.scope.source.error(left_out[number], "EXCEPT names a column twice", "name it once")
+    of_column = [[path[1:] for path in paths if path[0] == i] for i in range(len(found))]
+    pairs = zip(found, of_column, strict=True)
+    return [(shown.name, _kept(shown.value, fields, values)) for shown, fields in pairs if [] not in fields]
+
+
+def _path(reference: exp.Expression, found: Sequence[_Shown], values: Values) -> list[int]:
+    """Where what EXCEPT names is: the number of a column, and those of the fields that lead to one within it."""
+    source = values.scope.source
+    parts = [part.name.lower() for part in reference.parts] if isinstance(reference, exp.Column) else [""]
+    of_relation = [i for i, c in enumerate(found) if [c.relation.lower(), c.name.lower()] == parts[:2]]
+    places = of_relation or [i for i, c in enumerate(found) if c.name.lower() == parts[0]]
+    if len(places) != 1:
+        told = "is ambiguous" if places else "is no column of *"
+        raise source.error(reference, f"{source.written(reference)} in EXCEPT {told}")
+    type_ = values.typed(found[places[0]].value).type.type
+    for name in parts[2 if of_relation else 1 :]:
+        fields = [f.name.lower() for f in type_.fields] if type_.kind is Kind.STRUCT else []
+        if name not in fields:
+            raise source.error(reference, f"{source.written(reference)} in EXCEPT: there is no field {name}")
+        places.append(fields.index(name))
+        type_ = type_.fields[places[-1]].type
+    return places
+
+
+def _kept(value: exp.Expression, left_out: Sequence[Sequence[int]], values: Values) -> exp.Expression:
+    """A value; a struct without fields, each of which is a path of numbers."""
+    if not left_out:
+        return value
+    parts = list[exp.Expression]()
+    for number, field in enumerate(values.typed(value).type.type.fields):
+        below = [path[1:] for path in left_out if path[0] == number]
+        if [] not in below:
+            name = exp.to_identifier(field.name, quoted=True)
+            inner = _kept(exp.Dot(this=value.copy(), expression=name), below, values)
+            parts += [exp.Literal.string(field.name), inner]
+    return exp.Anonymous(this="named_struct", expressions=parts)
+
+
+def _columns(node: exp.Expression, values: Values) -> list[_Shown]:
     rows, table = values.rows, node.args.get("table")
     found = [a for a in rows.attributes if a.relation.lower() == table.name.lower()] if table else rows.visible
     if found:
-        return [(a.name, values.place(node, a.typed)) for a in found]
+        return [_Shown(a.name, values.place(node, a.typed), a.relation) for a in found]
     source, written = values.scope.source, values.scope.source.written(node)
     if table is None:
         raise source.error(node, f"{written}: there is no FROM")
@@ -44,7 +102,7 @@ def _columns(node: exp.Expression, values: Values) -> list[tuple[str, exp.Expres
         raise source.error(node, f"{written}: there is no relation {table.name} here, nor a struct")
     (struct,) = structs
     names = [exp.to_identifier(f.name, quoted=True) for f in struct.column.type.fields]
-    return [(n.name, exp.Dot(this=values.place(node, struct.typed), expression=n)) for n in names]
+    return [_Shown(n.name, exp.Dot(this=values.place(node, struct.typed), expression=n)) for n in names]
 
 
 def spread(node: exp.Expression, values: Values) -> exp.Expression:

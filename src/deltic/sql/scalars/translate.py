@@ -282,6 +282,12 @@ class _Translation:
         own = self.of(letters)
         return functions.called(name, [text, own] if name == "btrim" else [own, text])
 
+    def collated(self, node: exp.Expression) -> Typed:
+        """`x COLLATE UTF8_BINARY`, which is x itself."""
+        if (name := node.expression.name.upper()) != "UTF8_BINARY":
+            raise self.source.error(node, f"COLLATE {name} is not supported", functions.refused.COLLATION)
+        return self.of(node.this)
+
     def extract(self, node: exp.Expression) -> Typed:
         return functions.times.extract(node.this.name, self.of(node.expression))
 
@@ -478,6 +484,7 @@ _RULES: dict[type[exp.Expression], Callable[[_Translation, exp.Expression], Type
     exp.Tuple: _Translation._struct,
     exp.Trim: _Translation.trim,
     exp.Extract: _Translation.extract,
+    exp.Collate: _Translation.collated,
     exp.Bracket: _Translation.item,
     exp.Dot: _Translation.field,
     **dict.fromkeys((exp.Like, exp.ILike, exp.Escape), _Translation.like),

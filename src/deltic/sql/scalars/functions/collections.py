@@ -134,9 +134,14 @@ def size(value: Typed) -> Typed:
 
 
 def item(values: Typed, index: Typed) -> Typed:
-    """`values[index]`: the element at an index from 0 on, which must be there; or the value of a key, NULL if none."""
+    """`values[index]`: the element at an index from 0 on, which must be there; the value of a key, NULL if none.
+
+    Of a struct, or of structs in an array, the field of that name.
+    """
     if values.type.type.kind is Kind.MAP:
         return _value_at(values, index)
+    if values.type.type.kind is Kind.STRUCT or (_are_structs(values.type.type) and index.type.type is TEXT):
+        return field(values, str(literal_of(index, "the name of a field")))
     array_of(values)
     place = to(index, INT)
     inside = operators.logic(
@@ -302,10 +307,16 @@ def struct(names: Sequence[str], values: Sequence[Typed]) -> Typed:
     return attempt("named_struct", *(part for pair in pairs for part in pair))
 
 
+def _are_structs(type_: Type) -> bool:
+    return type_.kind is Kind.ARRAY and type_.element.type.kind is Kind.STRUCT
+
+
 def field(value: Typed, name: str) -> Typed:
-    """A field of a struct, or of the structs in an array, by its name in any case."""
+    """A field of a struct, or of the structs in an array, by its name in any case; the value of a key of a map."""
     type_ = value.type.type
-    if type_.kind is Kind.ARRAY and type_.element.type.kind is Kind.STRUCT:
+    if type_.kind is Kind.MAP:
+        return _value_at(value, constant(name, TEXT))
+    if _are_structs(type_):
         of_one = field(Typed(bound("x", type_.element.type), type_.element), name)
         return of_node(higher_order(Mapped, ["x"], [value.expression], of_one.expression), value, of_one)
     if type_.kind is not Kind.STRUCT:

@@ -3,6 +3,9 @@
 _CHANGES = "its value changes from call to call; store the value in a column of a table when the row is inserted"
 _SESSION = "it depends on the session, not on tables; write the value as a literal"
 _VARIANT = "there is no type VARIANT, whose values have no order to be kept by; keep JSON as a STRING and use from_json"
+_CALENDAR = "there is no type of both months and days; use make_ym_interval(years, months) or make_dt_interval(days, …)"
+_CSV = "split(text, ',') gives the fields as texts; the rows of CSV files are those of CREATE TABLE … USING csv"
+COLLATION = "texts are compared by their letters' numbers; compare lower(x) with lower(y)"
 
 REFUSED: dict[str, str] = {
     **dict.fromkeys(("rand", "random", "randn", "randstr", "uniform", "uuid", "shuffle"), _CHANGES),
@@ -12,6 +15,9 @@ REFUSED: dict[str, str] = {
     **dict.fromkeys(("current_catalog", "current_timezone", "version"), _SESSION),
     **dict.fromkeys(("parse_json", "try_parse_json", "variant_get", "try_variant_get", "is_variant_null"), _VARIANT),
     **dict.fromkeys(("schema_of_variant", "to_variant_object"), _VARIANT),
+    **dict.fromkeys(("make_interval", "try_make_interval"), _CALENDAR),
+    **dict.fromkeys(("from_csv", "to_csv", "schema_of_csv"), _CSV),
+    **dict.fromkeys(("collate", "collation", "collations"), COLLATION),
     **dict.fromkeys(("assert_true", "raise_error"), "state the condition in WHERE"),
     **dict.fromkeys(("java_method", "reflect"), "compute the value before it is inserted"),
 }
