@@ -287,3 +287,10 @@ def bound_by(pattern: Pattern) -> tuple[tuple[str, Type], ...]:
             return tuple(found for part in pattern.parts for found in bound_by(part))
         case _:
             return ()
+
+
+def is_place(expression: Expression) -> bool:
+    """Whether an expression is a variable, or a part of one."""
+    if isinstance(expression, FieldOf | SharedField):
+        return is_place(expression.of)
+    return isinstance(expression, Variable)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from deltic.datalog.ddlog import core
-from deltic.datalog.ddlog.emitter import Emitter, emits, is_place, name_of
+from deltic.datalog.ddlog.emitter import Emitter, emits, name_of
 from deltic.datalog.syntax.expressions import nodes_in
 
 
@@ -40,7 +40,7 @@ def _called(emitter: Emitter, name: str, arguments: Sequence[core.Expression], m
     new = [name_of(a.name) if isinstance(a, core.Variable) else emitter.temporary() for a in changed]
     emitter.line(f"{', '.join([result, *new])} = {called}")
     for argument, value in zip(changed, new, strict=True):
-        if is_place(argument):
+        if core.is_place(argument):
             emitter.store(argument, value)
     return result
 

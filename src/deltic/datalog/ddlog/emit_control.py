@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from deltic.datalog.ddlog import core
-from deltic.datalog.ddlog.emitter import Emitter, emits, is_place, name_of
+from deltic.datalog.ddlog.emitter import Emitter, emits, name_of
 from deltic.datalog.ddlog.types import UNIT, Named, Tuple, Type, content
 from deltic.datalog.ddlog.values import SORTED
 
@@ -59,7 +59,7 @@ def _match_on(emitter: Emitter, node: core.MatchOn) -> str:
     word = "if"
     for pattern, value in node.cases:
         conditions, bindings = emitter.tests(pattern, subject)
-        if is_place(node.subject):
+        if core.is_place(node.subject):
             emitter.remember_parts(node.subject, pattern)
         conditions = conditions if pattern is not node.cases[-1][0] else []
         header = f"{word} {' and '.join(conditions)}:" if conditions else "else:" if word == "elif" else "if True:"

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeVar
+from typing import Protocol, TypeVar
 
 from deltic.datalog.ddlog import core
 from deltic.datalog.ddlog.types import Tuple, Type, content, substitute
-
-if TYPE_CHECKING:
-    from deltic.datalog.ddlog.compile import Compiler
+from deltic.datalog.ddlog.values import Constructor
+from deltic.datalog.syntax.source import Span
 
 _LONGEST = 400
 _LEAVES = ("return ", "break", "continue")
@@ -23,10 +22,22 @@ def name_of(name: str) -> str:
     return f"{name}_"
 
 
+class Names(Protocol):
+    """The names of Python for what statements use: constructors, orders, functions."""
+
+    def constructor(self, constructor: Constructor, *, empty: bool = False) -> str: ...
+
+    def is_only(self, constructor: Constructor) -> bool: ...
+
+    def order(self, type_: Type) -> str: ...
+
+    def function(self, instance: core.FunctionInstance, span: Span) -> str: ...
+
+
 class Emitter:
     """The statements of one function, and what it gives back beside its result."""
 
-    def __init__(self, compiler: Compiler, given: Mapping[str, Type]) -> None:
+    def __init__(self, compiler: Names, given: Mapping[str, Type]) -> None:
         self.compiler = compiler
         self.given = given
         self.given_back: list[str] = []
@@ -217,13 +228,6 @@ class Emitter:
                 shift = 0 if pattern.constructor is None else 1
                 for place, part in enumerate(pattern.parts):
                     self.remember_parts(subject, part, (*path, place + shift))
-
-
-def is_place(expression: core.Expression) -> bool:
-    """Whether an expression is a variable, or a part of one."""
-    if isinstance(expression, core.FieldOf | core.SharedField):
-        return is_place(expression.of)
-    return isinstance(expression, core.Variable)
 
 
 def _is_constant(value: str) -> bool:

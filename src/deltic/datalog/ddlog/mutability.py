@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from deltic.datalog.ddlog import core
-from deltic.datalog.ddlog.emitter import is_place
 from deltic.datalog.ddlog.types import REFERENCES, Named
 from deltic.datalog.syntax.expressions import Node, nodes_in, parts_of
 from deltic.datalog.syntax.source import Span
@@ -59,15 +58,15 @@ def _changes(node: core.Expression | core.Pattern, fixed: Fixed) -> Iterator[Dia
             yield from _each(parts_of(node), fixed)
             mutable = node.function.mutable if isinstance(node, core.CallFunction) else node.mutable
             for argument, is_changed in zip(node.arguments, mutable, strict=True):
-                if is_changed and is_place(argument):
+                if is_changed and core.is_place(argument):
                     yield from _change(argument, fixed, argument.span)
         case core.ForEach(pattern=pattern, items=items, body=body):
             yield from _changes(items, fixed)
-            over = {name: _OVER for name in _named(items) if is_place(items)}
+            over = {name: _OVER for name in _named(items) if core.is_place(items)}
             yield from _changes(body, {**fixed, **over, **{name: _LOOP for name, _ in core.bound_by(pattern)}})
         case core.MatchOn(subject=subject, cases=cases):
             yield from _changes(subject, fixed)
-            is_fixed = not is_place(subject) or _root(subject) in fixed
+            is_fixed = not core.is_place(subject) or _root(subject) in fixed
             for pattern, value in cases:
                 parts = {name: _MATCHED for name, _ in core.bound_by(pattern)} if is_fixed else {}
                 yield from _changes(value, {**fixed, **parts})

@@ -16,7 +16,6 @@ from deltic.sql.names import NO_DATABASE
 from deltic.sql.queries.asof import Asof, NoAsof
 from deltic.sql.queries.clock import as_selects, reads_clock
 from deltic.sql.queries.constants import values_rows
-from deltic.sql.queries.functions import rows_called
 from deltic.sql.queries.generators import generated, lateral_view
 from deltic.sql.queries.matching import Matching
 from deltic.sql.queries.own import applied_rows, own_operator
@@ -24,6 +23,7 @@ from deltic.sql.queries.pivots import pivoted
 from deltic.sql.queries.rows import Attribute, Rows
 from deltic.sql.queries.scope import Scope
 from deltic.sql.queries.subqueries import bind, is_subquery, prepared, value_of
+from deltic.sql.queries.table_functions import rows_called
 from deltic.sql.queries.time_windows import table_function_of, windowed
 from deltic.sql.queries.trees import outermost, replaced
 from deltic.sql.queries.values import Values

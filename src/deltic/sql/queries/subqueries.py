@@ -16,6 +16,7 @@ from deltic.circuit.accumulators import ACCUMULATORS
 from deltic.circuit.expressions import checked, column, conjunction, is_not_null, is_null, literal, null
 from deltic.errors import count_of
 from deltic.functions import call
+from deltic.sql.queries.functions import value_called
 from deltic.sql.queries.matching import Matching
 from deltic.sql.queries.nodes import Nodes, true
 from deltic.sql.queries.quantifiers import Quantified, as_membership, is_quantified
@@ -67,9 +68,7 @@ def value_of(node: exp.Expression, values: Values) -> exp.Expression:
     if is_quantified(node):
         return _quantified(values, node)
     if isinstance(node, exp.Anonymous):
-        from deltic.sql.queries.functions import value_called
-
-        return values.place(node, value_called(node, values))
+        return values.place(node, value_called(node, values, prepared))
     return values.place(node, _scalar(values, node))
 
 

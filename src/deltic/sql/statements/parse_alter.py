@@ -17,7 +17,7 @@ from deltic.catalog.altering import (
     SetNullable,
 )
 from deltic.sql.statements.cursor import Cursor
-from deltic.sql.statements.parse_definitions import Columns, parse_column, parse_type
+from deltic.sql.statements.parse_columns import Columns, parse_column, parse_type
 from deltic.sql.statements.parse_storing import existing_value
 from deltic.sql.statements.reading import divided, identifier, is_name, query, token_error
 from deltic.sql.statements.statements import AlterTable, AlterView

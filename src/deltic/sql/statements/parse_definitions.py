@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
 from deltic.catalog import External, Table
-from deltic.catalog.lateness import Lateness
 from deltic.catalog.storing import Storing
-from deltic.errors import CatalogError, did_you_mean
+from deltic.errors import CatalogError
 from deltic.sql.statements.cursor import Cursor
-from deltic.sql.statements.parse_lateness import lateness_of, parse_lateness, parse_watermark
-from deltic.sql.statements.parse_storing import parse_default, stored_type
-from deltic.sql.statements.reading import Tokens, data_type, divided, is_type, query, token_error
+from deltic.sql.statements.parse_columns import Columns, checked_schema, parse_columns
+from deltic.sql.statements.parse_functions import parse_drop_function, parse_function
+from deltic.sql.statements.reading import divided, query, token_error
 from deltic.sql.statements.statements import (
     CreateFunction,
     CreateTable,
@@ -26,7 +24,7 @@ from deltic.sql.statements.statements import (
     DropFunction,
     Refresh,
 )
-from deltic.values.types import Column, Schema, Type
+from deltic.values.types import Schema
 
 _TABLE_CLAUSES = {
     "AS": "leave the columns out: they are those of the query",
@@ -42,7 +40,6 @@ _REFUSED = {
     **dict.fromkeys(("INDEX", "UNIQUE INDEX"), "leave it out: the column orders that views need are there"),
     **dict.fromkeys(("SCHEMA", "DATABASE"), "leave it out: names have one part"),
 }
-_CONSTRAINTS = ("CHECK", "UNIQUE", "REFERENCES", "FOREIGN", "GENERATED", "COLLATE", "IDENTITY")
 _POLICIES: dict[tuple[str, ...], Refresh] = {
     ("AUTO",): "auto",
     ("INCREMENTAL", "STRICT"): "incremental strict",
@@ -58,8 +55,6 @@ def parse_create(cursor: Cursor) -> CreateTable | CreateTableAs | CreateView | C
     begun = cursor.position
     is_temporary = cursor.take("TEMPORARY") or cursor.take("TEMP")
     if cursor.take("FUNCTION"):
-        from deltic.sql.statements.parse_functions import parse_function
-
         return parse_function(cursor, replaces)
     if is_temporary and not cursor.sees("VIEW"):
         told, remedy = f"CREATE {cursor.tokens[begun].text.upper()} TABLE", "leave the word out"
@@ -86,21 +81,19 @@ def parse_declare(cursor: Cursor) -> DeclareView:
     """DECLARE RECURSIVE VIEW name (columns)."""
     cursor.need("DECLARE", "RECURSIVE", "VIEW")
     name = cursor.name("the name of a view")
-    found = _columns(cursor)
+    found = parse_columns(cursor)
     if found.key:
         raise cursor.source.error(found.key[0], "a view has no key", "leave PRIMARY KEY out")
     if found.lateness is not None:
         raise cursor.source.error(name, "a view has no lateness", "declare it where the table is made")
     cursor.end()
-    return DeclareView(*cursor.span, name, _schema(cursor, found.columns))
+    return DeclareView(*cursor.span, name, checked_schema(cursor, found.columns))
 
 
 def parse_drop(cursor: Cursor) -> Drop | DropFunction:
     """DROP [MATERIALIZED] TABLE or VIEW [IF EXISTS] name [CASCADE | RESTRICT], or of a function."""
     cursor.need("DROP")
     if cursor.take("FUNCTION") or cursor.take("TEMPORARY", "FUNCTION"):
-        from deltic.sql.statements.parse_functions import parse_drop_function
-
         return parse_drop_function(cursor)
     materialized = cursor.take("MATERIALIZED")
     is_view = cursor.take("VIEW")
@@ -163,10 +156,10 @@ def _table(cursor: Cursor) -> CreateTable | CreateTableAs:
         return CreateTableAs(*cursor.span, name, query(cursor.rest, cursor.source), unless_there)
     _refuse_clause(cursor)
     is_inferred = cursor.sees("USING")
-    found = Columns() if is_inferred else _columns(cursor)
+    found = Columns() if is_inferred else parse_columns(cursor)
     key = found.key
     outside = _clauses(cursor)
-    schema = Schema(()) if is_inferred else _schema(cursor, found.columns, [part.name.lower() for part in key])
+    schema = Schema(()) if is_inferred else checked_schema(cursor, found.columns, [part.name.lower() for part in key])
     spelt = {column.name.lower(): column.name for column in schema}
     source, start, end = cursor.span
     place = source.at(start, end, "")
@@ -238,115 +231,3 @@ def _refuse_clause(cursor: Cursor) -> None:
     for clause, remedy in _TABLE_CLAUSES.items():
         if cursor.sees(clause):
             raise token_error(cursor.source, cursor.rest[0], f"CREATE TABLE … {clause} is not supported", remedy)
-
-
-@dataclass
-class Columns:
-    """The columns between parentheses, those of the primary key, how late rows may come, and how values are stored."""
-
-    columns: list[tuple[exp.Identifier, Column]] = field(default_factory=list)
-    key: list[exp.Identifier] = field(default_factory=list)
-    lateness: Lateness | None = None
-    storing: list[Storing] = field(default_factory=list)
-
-
-def _columns(cursor: Cursor) -> Columns:
-    """What stands between the parentheses."""
-    if not cursor.sees("("):
-        cursor.refuse("expected the columns in parentheses, as in (id INT NOT NULL, name STRING)")
-    made = Columns()
-    watermarks: list[tuple[exp.Identifier, Tokens]] = []
-    for tokens in divided(cursor.group()):
-        inner = Cursor(tokens, cursor.source)
-        if inner.sees("WATERMARK", "FOR"):
-            watermarks.append(parse_watermark(inner))
-            continue
-        if inner.take("CONSTRAINT"):
-            inner.name("the name of the constraint")
-        if inner.take("PRIMARY", "KEY"):
-            found = [Cursor(part, cursor.source).name("the name of a column") for part in divided(inner.group())]
-            inner.end()
-        else:
-            found = parse_column(inner, made)
-        if made.key and found:
-            raise cursor.source.error(found[0], "there are two primary keys", "write PRIMARY KEY (a, b) for one of two")
-        made.key += found
-    for name, written in watermarks:
-        column = _named_column(name, made.columns, cursor)
-        _set_lateness(made, lateness_of(column, written, cursor, True), written, cursor)
-    return made
-
-
-def _named_column(name: exp.Identifier, columns: Sequence[tuple[exp.Identifier, Column]], cursor: Cursor) -> Column:
-    """The column of that name; raises ProgramError where there is none."""
-    found = next((column for own, column in columns if own.name.lower() == name.name.lower()), None)
-    if found is None:
-        hint = did_you_mean(name.name, [own.name for own, _ in columns]) or "name a column of the table"
-        raise cursor.source.error(name, f"there is no column {name.name}", hint)
-    return found
-
-
-def _set_lateness(made: Columns, found: Lateness, tokens: Tokens, cursor: Cursor) -> None:
-    if made.lateness is not None:
-        told = f"{made.lateness.column} says already how late rows may come"
-        raise token_error(cursor.source, tokens[0], told, "a table has one LATENESS or WATERMARK FOR")
-    made.lateness = found
-
-
-def parse_column(cursor: Cursor, made: Columns, ends: Sequence[str] = ()) -> list[exp.Identifier]:
-    """One column, up to one of the words that may follow it: it is added; its name where it is the key by itself."""
-    _refuse_constraint(cursor)
-    name = cursor.name("the name of a column")
-    type_, storing = parse_type(cursor, name, ends)
-    nullable, is_key = True, False
-    while not (cursor.at_end or any(map(cursor.sees, ends))):
-        if cursor.take("NOT", "NULL"):
-            nullable = False
-        elif cursor.take("PRIMARY", "KEY"):
-            is_key = True
-        elif cursor.take("COMMENT"):
-            cursor.text("a comment")
-        elif cursor.sees("LATENESS"):
-            tokens = parse_lateness(cursor)
-            _set_lateness(made, lateness_of(Column(name.name, type_), tokens, cursor, False), tokens, cursor)
-        elif cursor.sees("DEFAULT"):
-            storing = parse_default(cursor, Column(name.name, type_), storing)
-        elif not cursor.take("NULL"):
-            _refuse_constraint(cursor)
-            cursor.refuse("expected a comma, NOT NULL, PRIMARY KEY, DEFAULT, LATENESS or COMMENT")
-    made.columns.append((name, Column(name.name, type_, nullable)))
-    made.storing.append(storing)
-    return [name] if is_key else []
-
-
-def parse_type(cursor: Cursor, name: exp.Identifier, ends: Sequence[str] = ()) -> tuple[Type, Storing]:
-    """Go behind the longest type that comes next."""
-    after = [*_AFTER_TYPE, *ends]
-    width = next((n for n, t in enumerate(cursor.rest) if t.text.upper().partition(" ")[0] in after), len(cursor.rest))
-    if not width:
-        cursor.refuse(f"expected the type of {name.name}")
-    found = next((n for n in range(width, 0, -1) if is_type(cursor.rest[:n], cursor.source)), 1)
-    named = stored_type(data_type(cursor.rest[:found], cursor.source), name.name, cursor.source)
-    cursor.position += found
-    return named
-
-
-_AFTER_TYPE = ("NOT", "NULL", "PRIMARY", "COMMENT", "CONSTRAINT", "LATENESS", "DEFAULT", *_CONSTRAINTS)
-
-
-def _refuse_constraint(cursor: Cursor) -> None:
-    found = cursor.rest[0].text.upper() if cursor.rest else ""
-    if found.split()[:1] and found.split()[0] in _CONSTRAINTS:
-        raise token_error(cursor.source, cursor.rest[0], f"{found} is not supported", "NOT NULL and PRIMARY KEY are")
-
-
-def _schema(cursor: Cursor, columns: Sequence[tuple[exp.Identifier, Column]], key: Sequence[str] = ()) -> Schema:
-    """The columns as a schema; those of the key are never NULL."""
-    seen: set[str] = set()
-    for name, _ in columns:
-        if name.name.lower() in seen:
-            raise cursor.source.error(name, f"there are two columns {name.name}; case makes no difference")
-        seen.add(name.name.lower())
-    if not columns:
-        raise token_error(cursor.source, cursor.tokens[-1], "a table has at least one column")
-    return Schema(tuple(Column(c.name, c.type, c.nullable and c.name.lower() not in key) for _, c in columns))

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from deltic.sql.scalars.functions.written import Parameter, SqlFunction
 from deltic.sql.statements.cursor import Cursor
-from deltic.sql.statements.parse_definitions import Columns, parse_column, parse_type
+from deltic.sql.statements.parse_columns import Columns, parse_column, parse_type
 from deltic.sql.statements.reading import divided, expression, query, token_error
 from deltic.sql.statements.statements import CreateFunction, DropFunction
 from deltic.values.types import Column
