@@ -226,13 +226,14 @@ class Trial:
     def deltic(self, table: pa.Table) -> Any:
         """Deltic's engine on columns."""
         from deltic.engine.local.operators import scalar
+        from deltic.engine.local.operators.columns import Columns
         from deltic.engine.local.operators.numbers import stored
         from deltic.engine.local.storage.codec import decode, encode
         from deltic.engine.local.storage.interner import Interner
 
         interner = Interner()
         values = {name: encode(table.column(name), type_, interner) for name, type_ in self.types.items()}
-        columns = scalar.Columns(values, self.types, table.num_rows, interner)
+        columns = Columns(values, self.types, table.num_rows, interner)
         array, nulls = scalar.evaluate(self.typed.expression, columns)
         type_ = self.typed.type.type
         return decode(stored(array, type_, interner), nulls, type_, interner)

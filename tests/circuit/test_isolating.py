@@ -11,6 +11,7 @@ from sqlglot import exp, parse_one
 from deltic.circuit.expressions import column, columns_of, literal, show
 from deltic.circuit.isolating import solve
 from deltic.engine.local.operators import numbers, scalar
+from deltic.engine.local.operators.columns import Columns
 from deltic.engine.local.plan.arithmetic import is_arithmetic
 from deltic.values.types import Type
 from tests.differential.expressions import SCHEMA, random_scalar
@@ -56,7 +57,7 @@ def test_solutions_give_back_what_was_put_in(type_: Type) -> None:
         assert name not in columns_of(solution)
         read = columns(rng, 20)
         value = np.broadcast_to(numbers.stored(scalar.evaluate(expression, read)[0], type_, INTERNER), read.count)
-        there = scalar.Columns({**read.values, "value": (value.astype(np.int64), None)}, types, read.count, INTERNER)
+        there = Columns({**read.values, "value": (value.astype(np.int64), None)}, types, read.count, INTERNER)
         found = np.broadcast_to(numbers.stored(scalar.evaluate(solution, there)[0], type_, INTERNER), read.count)
         assert found.tolist() == read.values[name][0].tolist(), f"{before}: {show(solution)}"
 

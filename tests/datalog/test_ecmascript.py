@@ -11,6 +11,7 @@ import pytest
 from deltic.circuit.expressions import column
 from deltic.datalog.souffle.functions.ecmascript import PatternError, pattern_of
 from deltic.engine.local.operators import scalar
+from deltic.engine.local.operators.columns import Columns
 from deltic.engine.local.storage.codec import encode
 from deltic.engine.local.storage.interner import Interner
 from deltic.functions import FUNCTIONS, call
@@ -117,7 +118,7 @@ def test_a_bad_pattern_from_data_is_undefined():
     """A regular expression is checked when it is a literal; one that comes from a row may be wrong."""
     interner = Interner()
     values = {n: encode(pa.array(v), Type.STRING, interner) for n, v in {"t": ["ab", "ab"], "p": ["a.", "("]}.items()}
-    columns = scalar.Columns(values, {"t": Type.STRING, "p": Type.STRING}, 2, interner)
+    columns = Columns(values, {"t": Type.STRING, "p": Type.STRING}, 2, interner)
     match = call("match", column("p"), column("t"))
     assert scalar.keep((match,), columns).tolist() == [True, False]
     _, nulls = scalar.evaluate(match, columns)

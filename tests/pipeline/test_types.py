@@ -23,6 +23,7 @@ from deltic.pipeline.rows.coerce import to_table
 from deltic.pipeline.spark.spark import to_dataframe
 from deltic.values import from_arrow, to_arrow, to_python
 from deltic.values.types import Column, Schema, Type
+from deltic.values.types.spark import spark_type
 from tests.circuit.random_values import TYPES, bits, nullable
 
 UTC, NOON = datetime.UTC, datetime.datetime(2026, 1, 1, 12)
@@ -182,7 +183,7 @@ def test_a_table_to_spark_and_back(spark, data, small):
     rows = data.draw(st.lists(st.tuples(*(nullable(c.value_type) for c in EVERYTHING)), min_size=20, max_size=20))
     columns = [to_arrow([row[i] for row in rows], c.type) for i, c in enumerate(EVERYTHING)]
     frame = to_dataframe(spark, pa.table(columns, schema=EVERYTHING.to_arrow()), Path(tempfile.gettempdir()), small)
-    found, expected = [field.dataType for field in frame.schema], [c.type.spark for c in EVERYTHING]
+    found, expected = [field.dataType for field in frame.schema], [spark_type(c.type) for c in EVERYTHING]
     assert [type_.simpleString() for type_ in found] == [type_.simpleString() for type_ in expected]
     assert found == expected or not small
     back = to_table("t", EVERYTHING, frame)

@@ -26,6 +26,7 @@ from deltic.circuit.expressions import (
 )
 from deltic.circuit.expressions.meaning import evaluate
 from deltic.engine.local.operators import scalar
+from deltic.engine.local.operators.columns import Columns
 from deltic.engine.local.operators.numbers import stored
 from deltic.engine.local.storage.codec import decode, encode
 from deltic.engine.local.storage.interner import Interner
@@ -38,16 +39,16 @@ EXACT = decimal.Context(prec=50)
 PAIR = Type.struct([Column("a", Type.INT64, True), Column("b", Type.STRING, True)])
 
 
-def columns_with(rows: list[tuple], schema: Schema) -> scalar.Columns:
+def columns_with(rows: list[tuple], schema: Schema) -> Columns:
     """The rows as the engine's columns."""
     interner = Interner()
     values = {
         c.name: encode(to_arrow([row[i] for row in rows], c.type), c.type, interner) for i, c in enumerate(schema)
     }
-    return scalar.Columns(values, schema.types, len(rows), interner)
+    return Columns(values, schema.types, len(rows), interner)
 
 
-def check(expression: exp.Expression, rows: list[tuple], columns: scalar.Columns) -> None:
+def check(expression: exp.Expression, rows: list[tuple], columns: Columns) -> None:
     """That the columns' values are those of each row by itself."""
     type_ = type_of(expression, columns.types)
     array, nulls = scalar.evaluate(expression, columns)
@@ -159,7 +160,5 @@ def test_keep_takes_only_true() -> None:
     """A condition that is NULL does not hold."""
     from sqlglot import parse_one
 
-    columns = scalar.Columns(
-        {"x": encode(pa.array([0, 1, 2]), Type.INT64, Interner())}, {"x": Type.INT64}, 3, Interner()
-    )
+    columns = Columns({"x": encode(pa.array([0, 1, 2]), Type.INT64, Interner())}, {"x": Type.INT64}, 3, Interner())
     assert scalar.keep((parse_one("4 // x > 2", dialect="duckdb"),), columns).tolist() == [False, True, False]

@@ -14,6 +14,7 @@ from deltic.circuit.expressions import cast, column, columns_of, literal, show, 
 from deltic.engine.local.kernels import arithmetic as kernel
 from deltic.engine.local.operators import numbers, scalar
 from deltic.engine.local.operators.binding import value_of
+from deltic.engine.local.operators.columns import Columns
 from deltic.engine.local.plan.arithmetic import Assembler, is_arithmetic
 from deltic.engine.local.storage.codec import encode
 from deltic.engine.local.storage.interner import Interner
@@ -26,7 +27,7 @@ NAMES = [c.name for c in SCHEMA if c.type.is_integer and not c.nullable]
 ANY = (-(1 << 63), (1 << 63) - 1)
 
 
-def columns(rng: random.Random, count: int) -> scalar.Columns:
+def columns(rng: random.Random, count: int) -> Columns:
     """Rows of extreme integers."""
     rows = [random_row(rng, EXTREME) for _ in range(count)]
     by_name = {name: [row[SCHEMA.index(name)] for row in rows] for name in NAMES}
@@ -34,7 +35,7 @@ def columns(rng: random.Random, count: int) -> scalar.Columns:
         name: encode(pa.array(found, SCHEMA.types[name].arrow), SCHEMA.types[name], INTERNER)
         for name, found in by_name.items()
     }
-    return scalar.Columns(values, SCHEMA.types, count, INTERNER)
+    return Columns(values, SCHEMA.types, count, INTERNER)
 
 
 def assembled(expression: exp.Expression, bases: Sequence[int]) -> tuple[list[list[int]], tuple[int, int], int]:
@@ -54,7 +55,7 @@ def assembled(expression: exp.Expression, bases: Sequence[int]) -> tuple[list[li
     return assembler.code, source, taken[-1] + 1
 
 
-def computed(expression: exp.Expression, read: scalar.Columns, bases: Sequence[int]) -> Values:
+def computed(expression: exp.Expression, read: Columns, bases: Sequence[int]) -> Values:
     """What the kernel makes of each row."""
     code, source, count = assembled(expression, bases)
     table = np.array(code, np.int64).reshape(-1, 6)

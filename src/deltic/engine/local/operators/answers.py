@@ -10,6 +10,7 @@ from deltic.circuit.expressions import type_of
 from deltic.circuit.expressions.meaning import meaning
 from deltic.engine.local.kernels.memo import DEFINED, NULL, UNDEFINED
 from deltic.engine.local.operators import numbers, scalar
+from deltic.engine.local.operators.columns import Columns
 from deltic.engine.local.plan.arithmetic import signed
 from deltic.engine.local.plan.questions import Question, argument_name
 from deltic.engine.local.storage.interner import Interner
@@ -62,7 +63,7 @@ class Answerer:
         """The states and the results for many rows."""
         parts = zip(self._types, self.question.arguments, np.ascontiguousarray(asked.T), strict=True)
         values = {name: (domain.decode(raw), domain.nulls(raw)) for name, (_, domain), raw in parts}
-        columns = scalar.Columns(values, self._types, len(asked), self._interner)
+        columns = Columns(values, self._types, len(asked), self._interner)
         if self.question.is_condition:
             kept = scalar.keep((self.question.expression,), columns)
             return np.where(kept, DEFINED, UNDEFINED), kept.astype(np.int64)

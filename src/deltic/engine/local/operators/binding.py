@@ -10,6 +10,7 @@ from sqlglot import exp
 from deltic.circuit.expressions import type_of
 from deltic.engine.local.operators import numbers, scalar
 from deltic.engine.local.operators.answers import Answerer
+from deltic.engine.local.operators.columns import Columns
 from deltic.engine.local.plan.bind import Encoding, Tables, bind
 from deltic.engine.local.plan.plan import Access, Plan, Segment
 from deltic.engine.local.storage.arrangement import Arrangement
@@ -104,5 +105,5 @@ def wide(domains: Mapping[int, Domain], variables: Sequence[int]) -> Layout:
 
 def value_of(literal: exp.Expression, interner: Interner) -> int:
     """A literal as an int64 value."""
-    array, _ = scalar.evaluate(literal, scalar.Columns({}, {}, 1, interner))
+    array, _ = scalar.evaluate(literal, Columns({}, {}, 1, interner))
     return int(numbers.stored(array, type_of(literal, {}), interner)[0])

@@ -12,6 +12,7 @@ import pyarrow as pa
 from deltic.circuit.expressions import type_of
 from deltic.circuit.generators import GENERATORS, generate
 from deltic.engine.local.operators import numbers, scalar
+from deltic.engine.local.operators.columns import Columns
 from deltic.engine.local.operators.kernel import Kernel, kernel_of
 from deltic.engine.local.operators.query import Environment
 from deltic.engine.local.storage.codec import decode, encode
@@ -56,7 +57,7 @@ class Expansion(Kernel):
         """The generated values, in the order of the rows, as relations hold them."""
         schema, interner = self.source.relation.schema, self.environment.interner
         values = dict(zip(schema.names, self.source.layout.values(delta.words), strict=True))
-        columns = scalar.Columns(values, schema.types, len(delta), interner)
+        columns = Columns(values, schema.types, len(delta), interner)
         arguments: list[Argument] = []
         defined = np.ones(len(delta), bool)
         for expression in self.flat_map.expressions:

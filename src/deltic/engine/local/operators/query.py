@@ -16,6 +16,7 @@ from deltic.engine.interrupts import postponed
 from deltic.engine.local.kernels.thresholds import DEFAULTS, Thresholds
 from deltic.engine.local.operators import scalar
 from deltic.engine.local.operators.binding import Binder, Binding, wide
+from deltic.engine.local.operators.columns import Columns, Node
 from deltic.engine.local.operators.faults import Faults
 from deltic.engine.local.operators.search import Derived, Past, Visits, search
 from deltic.engine.local.operators.seen import Seen
@@ -97,7 +98,7 @@ class Evaluation:
         self.value_types = {variable_name(v): t for v, t in self.query.body.types.items()}
         self.types = {name: t.type for name, t in self.value_types.items()}
         self.actual = Actual()
-        self._nodes: dict[int, scalar.Node] = {}
+        self._nodes: dict[int, Node] = {}
         self._binding: Binding | None = None
         self._grouped: dict[object, Evaluation | None] = {}
         self._ordered: dict[object, Evaluation] = {}
@@ -328,11 +329,11 @@ class Evaluation:
             source = Run(words, times - np.int32(1) if times.size else times, weights)
             yield from self._segment(index + 1, source, 1, recursive, now, version)
 
-    def _columns(self, values: Mapping[int, Column], count: int) -> scalar.Columns:
+    def _columns(self, values: Mapping[int, Column], count: int) -> Columns:
         named = {variable_name(v): column for v, column in values.items()}
-        return scalar.Columns(named, self.types, count, self.environment.interner, [], np.arange(count), self._nodes)
+        return Columns(named, self.types, count, self.environment.interner, [], np.arange(count), self._nodes)
 
-    def _defined(self, columns: scalar.Columns, compute: Compute) -> Mask:
+    def _defined(self, columns: Columns, compute: Compute) -> Mask:
         """The rows that are derived: those for which everything has a value that must have one."""
         defined = np.ones(columns.count, bool)
         for variable, _ in compute.values:
@@ -343,7 +344,7 @@ class Evaluation:
             defined &= ~np.isin(columns.positions, [fault.position for fault in columns.undefined])
         return defined
 
-    def _report(self, columns: scalar.Columns, derived: Derived) -> None:
+    def _report(self, columns: Columns, derived: Derived) -> None:
         """Enter what is undefined among the faults of the epoch, with the weights of its rows."""
         for fault in columns.undefined or ():
             weight = int(derived.weights[fault.position]) if derived.weights.size else 1

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from deltic.calculus.planning.statistics import thrown
 from deltic.engine.local.operators import scalar
+from deltic.engine.local.operators.columns import Columns
 from deltic.engine.local.plan.planner import by_form
 from deltic.engine.local.storage.interner import Interner
 from deltic.engine.local.storage.layout import Column
@@ -53,7 +54,7 @@ def passing(
     interner: Interner,
 ) -> int:
     """Of how many rows, of `count` that have these values in their columns, all conditions are true."""
-    rows = scalar.Columns(values, types, count, interner, [], np.arange(count))
+    rows = Columns(values, types, count, interner, [], np.arange(count))
     return int(np.count_nonzero(scalar.keep(tuple(conditions), rows)))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sqlglot import exp
@@ -18,15 +18,13 @@ from deltic.circuit.expressions.duckdb import computed, over_columns
 from deltic.circuit.expressions.everyday import everyday
 from deltic.circuit.expressions.operations import operation
 from deltic.engine.local.operators import decimals, numbers, times
+from deltic.engine.local.operators.columns import Node
 from deltic.engine.local.operators.numbers import Array, Result, stored
 from deltic.engine.local.operators.results import of_arrow
 from deltic.engine.local.storage.codec import decode
 from deltic.engine.local.storage.interner import Interner, is_interned
 from deltic.values import from_arrow, to_arrow
 from deltic.values.types import Kind, Type
-
-if TYPE_CHECKING:
-    from deltic.engine.local.operators.scalar import Node
 
 # Rows of which everyday functions are computed one by one.
 FEW = 256
