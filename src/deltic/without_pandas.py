@@ -28,7 +28,7 @@ class _Absent(MetaPathFinder):
 
 
 class _Awaited(MetaPathFinder):
-    """Has Arrow look for pandas anew when somebody imports it."""
+    """Makes Arrow look for pandas again when somebody imports it."""
 
     def __init__(self, arrow: Any) -> None:
         self._arrow = arrow

@@ -47,10 +47,10 @@ def test_operators(golden):
 
 
 def test_what_falls_back_is_named(monkeypatch):
-    assert list(operator_lines(closure()))[-1] == "computed anew from whole inputs: none"
+    assert list(operator_lines(closure()))[-1] == "recomputed from whole inputs: none"
     monkeypatch.delitem(DERIVATIVES, ops.Distinct)
     lines = list(operator_lines(closure()))
-    assert lines[-1] == "computed anew from whole inputs: distinct %1/%6"
+    assert lines[-1] == "recomputed from whole inputs: distinct %1/%6"
     assert any("O(state); keeps its inputs and its output" in line for line in lines)
 
 

@@ -96,7 +96,7 @@ UNBOUNDED = {
     "CREATE VIEW v AS SELECT t.ts, dim.y FROM t JOIN dim USING (k)": "v reads them when dim changes",
     "CREATE VIEW v AS SELECT * FROM t": "they are those of view v",
     "CREATE VIEW v AS WITH RECURSIVE r AS (SELECT a.k, b.k AS l FROM t a JOIN t b ON a.ts = b.ts UNION "
-    "SELECT r.k, t.k FROM r JOIN t ON r.l = t.k) SELECT * FROM r": "may be computed anew from them",
+    "SELECT r.k, t.k FROM r JOIN t ON r.l = t.k) SELECT * FROM r": "may be recomputed from them",
 }
 
 
@@ -171,7 +171,7 @@ def test_a_view_that_would_be_planned_anew_is_refused(monkeypatch):
         return {name: name for name in new.tables.values()}
 
     monkeypatch.setattr("deltic.engine.local.engine.kept_relations", tables_alone)
-    with pytest.raises(CatalogError, match="view v would be planned anew, and rows of t that it was computed from"):
+    with pytest.raises(CatalogError, match="view v would be planned again, and rows of t that it was computed from"):
         pipeline.sql("CREATE VIEW w AS SELECT DISTINCT k FROM t")
     monkeypatch.undo()
     feed(pipeline, 300, 50)

@@ -331,7 +331,7 @@ def test_an_operator_without_a_derivative_says_what_it_costs():
     assert (
         "f(a ⊕ Δa) ⊖ f(a), for it has no derivative: each look costs all rows of its inputs and of its result" in told
     )
-    assert "computed anew from whole inputs: halves" in told
+    assert "recomputed from whole inputs: halves" in told
 
 
 def test_formulas_and_changes_of_random_bodies():

@@ -101,7 +101,7 @@ def test_an_operator_without_a_derivative_falls_back(operator, monkeypatch):
     circuit = builder.build()
     with pytest.raises(UnsupportedError, match=rf"%1 {operator.keyword}\b.* has no derivative"):
         LocalEngine(circuit)
-    assert [*operator_lines(circuit)][-1] == f"computed anew from whole inputs: {operator.keyword} %1"
+    assert [*operator_lines(circuit)][-1] == f"recomputed from whole inputs: {operator.keyword} %1"
     rows = [{"s": ZSet.of([(1, 3), (2, 2)])}, {"s": ZSet.of([(1, 4)])}]
     one, other = Interpreter(incrementalize(circuit)), Interpreter(circuit)
     total = before = ZSet()

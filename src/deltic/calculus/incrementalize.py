@@ -43,7 +43,7 @@ def refuse_fallbacks(circuit: Circuit) -> None:
             told, remedy = "the calculus has no derivative for it", "use other operators"
         raise UnsupportedError(
             f"%{number} {operator.keyword}: {told}, so that each change would "
-            f"compute it anew from its whole inputs; {remedy}, or do without `strict`"
+            f"recompute it from its whole inputs; {remedy}, or do without `strict`"
         )
 
 
@@ -57,7 +57,7 @@ def incrementalize(circuit: Circuit, *, strict: bool = False) -> Circuit:
     """Q^Δ = D ∘ ↑Q ∘ I, in such a form that it computes on changes [DBSP Alg. 6.13].
 
     Sources, imports and feedbacks of the result carry changes; so do its sinks. An operator that has no row in the
-    derivative table is computed anew from its whole inputs wherever one of them changes, which is right but slow;
+    derivative table is recomputed from its whole inputs wherever one of them changes, which is right but slow;
     with `strict`, UnsupportedError names it instead.
     """
     if strict:

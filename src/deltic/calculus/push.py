@@ -27,7 +27,7 @@ def push(circuit: Circuit, outer: int = 0) -> Circuit:
 
 
 class _BackEdgeReached(Exception):
-    """D has been taken of a back-edge that does not carry changes yet: everything has to be done anew."""
+    """D has been taken of a back-edge that does not carry changes yet: everything is recomputed."""
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -64,7 +64,7 @@ def _fallen(circuit: Circuit) -> str:
         if derivative_of(type(operator)).is_fallback:
             called = operator.called if isinstance(operator, Apply) else operator.keyword
             places.setdefault(called, []).append(place)
-    return f"computed anew from whole inputs: {'; '.join(f'{n} {_some(w)}' for n, w in places.items()) or 'none'}"
+    return f"recomputed from whole inputs: {'; '.join(f'{n} {_some(w)}' for n, w in places.items()) or 'none'}"
 
 
 def _by_row(kinds: dict[type[ops.Operator], list[str]]) -> dict[Derivative, list[type[ops.Operator]]]:

@@ -60,7 +60,7 @@ class Change:
 class CustomOperator:
     """A function from Z-sets with the columns `takes` to one with the columns `gives`.
 
-    With neither `derivative` nor `state` it is computed anew whenever an input changes. `derivative` gives the change
+    With neither `derivative` nor `state` it is recomputed whenever an input changes. `derivative` gives the change
     of the result for a `Change` of each input. `state` makes an object whose method `update` takes the changes of the
     inputs, one after the other from nothing on, remembers what it needs of them, and gives the change of the result.
     """

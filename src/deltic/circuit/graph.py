@@ -99,7 +99,7 @@ class Circuit:
         return reached
 
     def part(self, sink: str) -> Circuit:
-        """The circuit of one sink alone, its nodes numbered anew."""
+        """The circuit of one sink alone, its nodes renumbered."""
         feeding = self.sinks[sink]
         kept = sorted(self.ancestors([feeding]))
         numbers = {old: new for new, old in enumerate(kept)}

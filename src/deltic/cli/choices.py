@@ -46,7 +46,7 @@ class CopiesOption(StrEnum):
 
 
 class RefreshChoice(StrEnum):
-    """When recursive views are computed anew."""
+    """When recursive views are recomputed."""
 
     auto = "auto"
     incremental = "incremental"

@@ -208,7 +208,7 @@ def verify(
 
 @app.command()
 def compact(place: _Place) -> None:
-    """Write a directory of state anew, in as few files as can be, without its log and older checkpoints."""
+    """Rewrite a directory of state in as few files as can be, without its log and older checkpoints."""
     from deltic.cli.state import compact_command
 
     raise typer.Exit(compact_command(place))

@@ -221,7 +221,7 @@ class ViewOptions:
             show_default="nested",
         ),
     ] = None
-    refresh: Annotated[RefreshChoice, Option(help="When recursive views are computed anew instead of updated.")] = (
+    refresh: Annotated[RefreshChoice, Option(help="When recursive views are recomputed instead of updated.")] = (
         RefreshChoice.auto
     )
     switch: Annotated[

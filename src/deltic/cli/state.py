@@ -1,4 +1,4 @@
-"""`deltic status`, `verify` and `compact`: what a directory of state has, whether it is whole, and all of it anew."""
+"""`deltic status`, `verify` and `compact`: show, check and rewrite a directory of state."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WIDE = 160
 
 
 def status_command(place: str, as_json: bool) -> int:
-    """Tell what a directory has; the exit status."""
+    """Print what a directory has; the exit status."""
     try:
         found = status_of(place)
     except DelticError as error:
@@ -81,7 +81,7 @@ def verify_command(place: str, full: bool, sample: int, is_repair: bool, as_json
 
 
 def compact_command(place: str) -> int:
-    """Write a state anew in as few files as can be; the exit status."""
+    """Rewrite a state in as few files as can be; the exit status."""
     from deltic.pipeline.durable.verifying import compact
 
     try:

@@ -28,11 +28,11 @@ def epochs_table(epochs: Sequence[EpochDone], views: Sequence[str]) -> Table:
 
 
 def recomputed(epochs: Sequence[EpochDone]) -> Iterator[str]:
-    """A line for each recursion that an epoch computed anew instead of updating it, and for what has no derivative."""
+    """A line for each recursion that an epoch recomputed instead of updating it, and for what has no derivative."""
     for done in epochs[1:]:
         for component in done.report.components:
             if component.action in ("bootstrap", "recompute"):
-                yield f"{done.name}: {', '.join(component.relations)} computed anew: {component.reason}"
+                yield f"{done.name}: {', '.join(component.relations)} recomputed: {component.reason}"
 
 
 def late_rows(epochs: Sequence[EpochDone]) -> Iterator[str]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class ViewChange:
     """How a view changed, as a batch: rows that came, rows that went, each as often as it weighs.
 
-    A table is made anew by each call, and of the state as it was after the epoch, whatever came later. Until then the
+    A table is rebuilt by each call, and of the state as it was after the epoch, whatever came later. Until then the
     change takes the memory that it takes in the engine.
     """
 

@@ -39,7 +39,7 @@ class Conflict:
 
 
 class TableError(ChangeError, ABC):
-    """Changes of one table that do not fit, as each part of the table tells of its own.
+    """Changes of one table that do not fit, each part of the table reporting its own.
 
     Of errors of several kinds the one of least `rank` is told, of the first of several changes: that which is found
     first where there are no parts.
@@ -97,7 +97,7 @@ class KeysError(TableError):
 
     @abstractmethod
     def _text(self) -> str:
-        """What is told of them."""
+        """What is reported of them."""
 
     def _listed(self, more: str) -> str:
         """The keys; `more` is what others are called."""

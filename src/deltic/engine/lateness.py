@@ -1,4 +1,4 @@
-"""Rows that came too late: which they are, and what is told of them."""
+"""Rows that came too late: which they are, and what is reported of them."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ class Engine(Version, Protocol):
         return []
 
     def forgotten(self, view: str) -> tuple[str, ...]:
-        """The tables below a view of which rows have been forgotten, so that it cannot be computed anew from them."""
+        """The tables below a view of which rows have been forgotten, so that it cannot be recomputed from them."""
         return ()
 
     def explain(self, name: str, full: bool = False) -> str:

@@ -33,7 +33,7 @@ class Resources:
     ) -> Resources:
         """The resources as a user names them; raises DelticError for what cannot be.
 
-        `memory` is a number of bytes or a text such as "2 GiB" or "500 MB"; without it, half of what there is beside
+        `memory` is a number of bytes or a text such as "2 GiB" or "500 MB"; without it, half of what is free beside
         what the process has. Without a directory to `spill` to, that of the `state` is one if it is on the local disk.
         Where the state `moves` out of memory, there may be none.
         """

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ComponentReport:
-    """What one epoch did to the relations of one recursion, or to one computed anew for want of a derivative."""
+    """What one epoch did to the relations of one recursion, or to one recomputed for want of a derivative."""
 
     relations: tuple[str, ...]
     strategy: str
     action: str
-    """"update"; "bootstrap" when the relations of a recursion were computed anew, "recompute" when others were."""
+    """"update"; "bootstrap" when the relations of a recursion were recomputed, "recompute" when others were."""
     reason: str
     rows_in: int
     """Changed rows of the relations below."""
@@ -45,7 +45,7 @@ class Extension:
     kept: tuple[str, ...] = ()
     """Relations that stayed, with their state."""
     dropped: tuple[str, ...] = ()
-    """Relations that are no more. The state of those that were built anew under their name is gone, too."""
+    """Relations that are no more. The state of those that were rebuilt under their name is gone, too."""
     moved: tuple[str, ...] = ()
     """Those of the relations that stayed whose rows are on other shards now, by another key."""
     partial: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -85,7 +85,7 @@ class EpochResult:
     """Rows and index entries that the engine looked at."""
     seconds: float = 0.0
     components: tuple[ComponentReport, ...] = ()
-    """The recursions that the epoch concerned, and the relations that it computed anew."""
+    """The recursions that the epoch concerned, and the relations that it recomputed."""
     extension: Extension | None = None
     """What became of the relations, where the epoch was a change of the circuit."""
     decisions: tuple[Decision, ...] | None = None

@@ -29,7 +29,7 @@ class Connecting(Watching):
     def attach(self, name: str, source: External | DataFrame | str | Path) -> None:
         """Let a table have the rows of another source from the next refresh on: what differs comes and goes.
 
-        A DataFrame is to be attached in each process anew. Raises CatalogError.
+        A DataFrame is to be attached again in each process. Raises CatalogError.
         """
         find(name, "table", self.tables)
         place, frame = self._refreshing.place_of(source)

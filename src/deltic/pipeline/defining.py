@@ -47,7 +47,7 @@ class Defining(Connecting):
     def replace(
         self, text: str, file: str = "<datalog>", macros: Mapping[str, str] = MappingProxyType({})
     ) -> Evolution:
-        """As `datalog`, but the text takes the place of what there is about the relations that it derives.
+        """As `datalog`, but the text replaces the rules of the relations that it derives.
 
         Their earlier facts and rules go; so do the declaration and the directives of those that it declares.
         """
@@ -85,7 +85,7 @@ class Defining(Connecting):
         the columns that tell rows apart: they are never NULL, the table is a set, and a transaction after which two
         rows would agree in them is rejected with a ChangeError. With `lateness={"ts": timedelta(hours=1)}` a row that
         comes or goes is late where its `ts` is more than that behind the greatest of the transactions before;
-        docs/sql.md tells what becomes of it.
+        docs/sql.md describes each statement.
 
         With a `source` the table has the rows of that: an External, a Spark DataFrame, or the path of a folder of
         files or of a Delta table; docs/refresh.md has all kinds. `refresh` lets it follow them. Its columns are then
@@ -130,7 +130,7 @@ class Defining(Connecting):
         return self._evolving.evolve(lambda now: altering(now, table, how))
 
     def flow(self, name: str) -> Flow:
-        """A table or view to build others of in Python, with `view`: docs/streams.md and docs/extending.md tell how."""
+        """A table or view to build others of in Python, with `view`: docs/streams.md and docs/extending.md show how."""
         from deltic.pipeline.python.flow import Flow
 
         return Flow.of(name, find(name, "view or table", self.catalog.relations))
@@ -166,7 +166,7 @@ class Defining(Connecting):
         annotations of the function count. It gets the values of one row; `vectorized`, Arrow arrays of as many rows as
         it pleases Deltic, and gives one. Where an argument is NULL the result is, and the function is not called; with
         `nulls="pass"` it gets None. It has to be `deterministic`: rows that go are found by computing it again. Another
-        function of the same name takes its place, and the views that call it are made anew, if its code, constants,
+        function of the same name takes its place, and the views that call it are rebuilt, if its code, constants,
         closure, or a function of its module that it calls, is another. A state in a directory has no code of Python in
         it: the pipeline that opens it is given the functions by `functions`. Raises CatalogError.
         """

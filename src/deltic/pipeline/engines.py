@@ -33,7 +33,7 @@ RefreshName = Literal["auto", "incremental", "incremental strict", "full"]
 
 @dataclass(frozen=True)
 class Maintenance:
-    """How recursive views are kept fresh; what each choice means is told at `Pipeline`."""
+    """How recursive views are kept fresh; `Pipeline` documents each choice."""
 
     strategy: StrategyName | Mapping[str, StrategyName]
     refresh: RefreshName

@@ -1,4 +1,4 @@
-"""What `explain` tells of a view: how an engine keeps it fresh, and what is derived on demand for it."""
+"""What `explain` prints about a view: how an engine keeps it fresh, and what is derived on demand for it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def explained(
     """How a view is kept fresh.
 
     `pushed` are the recursions that derive what is asked, None where none was to; `bound` is why no epoch runs
-    elsewhere, "" where that is told by the engine.
+    elsewhere, "" where the engine says it.
     """
     told, catalog = as_written(engine.explain(name, full)), definitions.catalog
     parts = {

@@ -1,4 +1,4 @@
-"""What is told of epochs and state: records of Python's logging, numbers in Prometheus' text format, sizes."""
+"""Reports of epochs and state: records of Python's logging, numbers in Prometheus' text format, sizes."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ _FAMILIES = {
     "deltic_view_rows": ("gauge", "Rows of a view."),
     "deltic_view_changes_total": ("counter", "Rows of a view that came or went."),
     "deltic_late_rows_total": ("counter", "Changes of a table that came too late and were left out."),
-    "deltic_recursion_seconds_total": ("counter", "Seconds that a recursion took, updated or computed anew."),
+    "deltic_recursion_seconds_total": ("counter", "Seconds that a recursion took, updated or recomputed."),
     "deltic_watermark": ("gauge", "The time before which rows of a table are late: seconds since 1970, or an integer."),
     "deltic_state_bytes": ("gauge", "Bytes that are kept of a relation, by what for."),
 }

@@ -50,12 +50,12 @@ class Pipeline(Defining):
     `engine` is "local", "reference" (slow; for tests), or "spark": rows are split into `shards`, a number of them or
     Shards, and a transaction is computed in this process or as one Spark job. "auto" is the local one without a
     session; with one, each transaction is computed where that is expected to be the quickest, and the state moves to
-    shards where it would take more than `memory` of this process. docs/shards.md tells more.
+    shards where it would take more than `memory` of this process. docs/shards.md says more.
 
     `conflicts` says what to do with an insertion of a present row or a deletion of an absent one: "error" rejects the
     transaction, "normalize" makes it a no-op, "trust" adds it up, and shows the rows that are there on balance. `late`
     says what to do with rows that come later than their table's lateness allows: "drop" leaves them out, and the report
-    of the epoch tells of them; "error" rejects the transaction.
+    of the epoch counts them; "error" rejects the transaction.
 
     Tables and views are one namespace, the `catalog`. `sql`, `datalog`, `table` and `view` add to it, `replace` and
     `drop` change it; each may be called while tables hold rows, and returns an Evolution, which says what changed. A
@@ -67,15 +67,15 @@ class Pipeline(Defining):
     views anew in every epoch. {"VIEW": "elastic"} chooses for single views, each with those that it is mutually
     recursive with; the others are "nested". `refresh` is "auto": an update is abandoned, and the recursion computed
     anew, when what is left of it seems to cost more processor time than that; `switch` is the part of that
-    which an update may cost before this is asked; "incremental": never computed anew; "incremental strict": moreover a
-    program with an operator that has no derivative is refused; or "full": always computed anew. A
+    which an update may cost before this is asked; "incremental": never recomputed; "incremental strict": moreover a
+    program with an operator that has no derivative is refused; or "full": always recomputed. A
     transaction with a recursion that computes values, as `n(x + 1) :- n(x).` does, and takes more than
     `iteration_limit` iterations, or past 100 of them more than `recursion_timeout` seconds, is rejected with an
     IterationLimitError.
 
-    Large changes are computed by `threads` threads, one for each processor if not told. With a directory `spill`, or
+    Large changes are computed by `threads` threads, by default one for each processor. With a directory `spill`, or
     with a `state` in a directory, state may exceed memory: once large arrays take `memory` ("2 GiB", or a number of
-    bytes; half of what there is if not told), further ones are files in that directory, which go with the process.
+    bytes; half of what is free by default), further ones are files in that directory, which go with the process.
 
     Once tables are large, hidden relations are kept where they save more work than they make; `rewrites` says which
     kinds of them: Rewrites(eliminate=False) keeps no projections and no tests of what nothing else needs, and
@@ -86,14 +86,14 @@ class Pipeline(Defining):
     transactions may hold before the state is written beside it, while transactions go on: a number of epochs, bytes as
     in "64 MiB", or Checkpoints. One process at a time writes to a directory; `readonly` ones read what it has when
     they begin. With `program`, a file or a text of Datalog or SQL, the pipeline has just the definitions of that from
-    then on; `evolution` tells what this changed. Use it as a context, or `close` it: docs/durability.md tells more.
+    then on; `evolution` lists what this changed. Use it as a context, or `close` it: docs/durability.md says more.
 
     `functions` are those of Python that SQL and Datalog may call, with aggregates and operators: these, or all that a
     file has. `pragmas` are said at the end of each program of Datalog, as {"word-size": "32"}. Views of SQL may ask for
     the time, which is one in each epoch: that of the machine, or `now`, which stands until `advance` moves it.
 
     Any number of threads use a pipeline: one at a time changes it, others that want to wait, for as long as `timeout`
-    in seconds if there is one; who reads waits for nobody, and reads what the last committed epoch has left. Epochs are
+    in seconds if there is one; readers never wait, and read the last committed epoch. Epochs are
     numbered, and the last `retain` of them can be read by `at`. Ctrl-C ends a transaction between two steps of its
     work, and leaves the state before it. A process that is forked cannot use the pipeline of its parent.
     """
@@ -159,7 +159,7 @@ class Pipeline(Defining):
         self._keeping.checkpoint(self._epochs)
 
     def compact(self) -> None:
-        """Write the whole state anew, in as few files as can be, and forget all older ones; so with files of shards.
+        """Rewrite the whole state, in as few files as can be, and forget all older ones; so with files of shards.
 
         Raises StateError, and DelticError where there are neither.
         """
@@ -189,7 +189,7 @@ class Pipeline(Defining):
         self.close()
 
     def ddlog(self, text: str, file: str = "<ddlog>", directories: Sequence[str | Path] = ()) -> Session:
-        """Add a DDlog program, and give what runs DDlog's commands on it; docs/ddlog.md tells what its relations are.
+        """Add a DDlog program, and give what runs DDlog's commands on it; docs/ddlog.md describes its relations.
 
         Modules that it imports are sought beside `file`, then in the directories. Other programs, SQL and Python read
         its relations by their names, `module.R` for `module::R`. Raises ProgramError, and the pipeline stays as it was.
@@ -202,7 +202,7 @@ class Pipeline(Defining):
         return Session(self, self._definitions.ddlog[-1])
 
     def sql(self, text: str, file: str = "<sql>") -> Evolution | Transaction | Rows:
-        """One or several statements of SQL, with `;` between them; docs/sql.md tells which there are.
+        """One or several statements of SQL, with `;` between them; docs/sql.md lists them.
 
         What the last one gives is returned: the Evolution of definitions, the Transaction of a change of a table, the
         Rows of a question. The whole text is checked before anything is done. Definitions that follow each other are

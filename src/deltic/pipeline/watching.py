@@ -1,4 +1,4 @@
-"""What a pipeline tells of itself: its epochs, plans, changes of views, sizes, metrics."""
+"""What a pipeline reports: its epochs, plans, changes of views, sizes, metrics."""
 
 from __future__ import annotations
 

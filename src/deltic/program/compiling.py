@@ -129,7 +129,7 @@ def _refuse_nested(program: Program) -> None:
         if isinstance(relation.definition, Nested):
             view, *_ = [*program.views_over(name), name]
             raise UnsupportedError(
-                f"{view}: the recursion {relation.definition.component} stands in another, and is looked at anew at "
+                f"{view}: the recursion {relation.definition.component} stands in another, and is looked at again at "
                 "each iteration at which what enters it changes; write the two as one recursion, whose relations "
                 "depend on each other, or do without `strict`"
             )

@@ -160,7 +160,7 @@ def _extension(first: Rule, other: Rule) -> Rule | None:
 
 
 def _matched(first: Rule, other: Rule, chosen: Sequence[int]) -> Rule | None:
-    """The other rule with these atoms named as those of the first; what it says of their values becomes conditions."""
+    """The other rule with these atoms named as those of the first; constraints on their values become conditions."""
     pairs = [(mine, other.body.atoms[i]) for mine, i in zip(first.body.atoms, chosen, strict=True)]
     if any(mine.relation != its.relation or mine.when is not its.when for mine, its in pairs):
         return None

@@ -125,7 +125,7 @@ class _Analysis:
         if is_recursive:
             self.flow[name] = {}
             for read in (*definition.sources, *(r for rule in self.program.rules_of(name) for r in rule.relations)):
-                self._keep(read, f"the recursion of {name} may be computed anew from them")
+                self._keep(read, f"the recursion of {name} may be recomputed from them")
         elif isinstance(definition, Derived):
             self.flow[name] = self._derived(name)
         elif isinstance(definition, Constant):

@@ -168,7 +168,7 @@ class Applied(Whole):
         if custom.state is not None:
             return (
                 "its state follows the changes between the iteration where it was looked at last and this one; keeps "
-                "the rows of its inputs, and the state in memory, which is made anew after an error or a restart"
+                "the rows of its inputs, and the state in memory, which is rebuilt after an error or a restart"
             )
         if custom.derivative is not None:
             return (

@@ -70,9 +70,9 @@ def named(
 def _fingerprint_all(drafts: Drafts, strata: Sequence[Stratum], prints: dict[str, str]) -> None:
     """Add the fingerprints of relations that have none yet, of lower strata first.
 
-    Mutually recursive relations are told apart by refinement: each round tells what the round before told of the
-    relations that are read. A round that tells no more of them apart is the last: what it tells of all of them together
-    is what every further one would.
+    Mutually recursive relations are distinguished by refinement: each round uses what the round before found of the
+    relations that are read. A round that distinguishes no more of them is the last: every further one would find
+    the same.
     """
     for stratum in strata:
         if stratum.relations[0] in prints:

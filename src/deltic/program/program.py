@@ -16,7 +16,7 @@ from deltic.values.types import Schema
 class Relation:
     """A relation under a name that depends on what it is alone, not on what else the program has.
 
-    `fingerprint` tells what it contains: it is made of the definition, the rules and the schema, and of the
+    `fingerprint` identifies what it contains: it is made of the definition, the rules and the schema, and of the
     fingerprints of what they read; for mutually recursive relations of all of them. Equal ones have equal contents.
     """
 

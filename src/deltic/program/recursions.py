@@ -1,8 +1,8 @@
 """What recursions say, read off the compiled program: the formula of each rule, and what comes and goes by its queries.
 
 A helper, which is of the same iteration as what reads it, stands in the formulas for what it is made of; what changes
-it is told of itself, by its name. Nothing is derived a second time: the formulas are those of the rules, the changes
-those of their delta queries.
+it is written about itself, by its name. Nothing is derived a second time: the formulas are those of the rules, the
+changes those of their delta queries.
 """
 
 from __future__ import annotations

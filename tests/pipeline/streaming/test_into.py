@@ -84,7 +84,7 @@ def test_columns_are_checked_before_a_query_starts(spark, tmp_path):
     with pytest.raises(StreamError, match=r"order=.*valeu"):
         pipeline.stream(good, into="follows", order="valeu")
     writer = pipeline.stream(good, into="follows", order="value")
-    with pytest.raises(StreamError, match="gives all rows anew"):
+    with pytest.raises(StreamError, match="gives all rows again"):
         writer.outputMode("complete")
     with pytest.raises(StreamError, match="gives rows in place of others"):
         writer.outputMode("update")

@@ -191,7 +191,7 @@ def test_a_view_that_was_dropped_and_made_again_is_told(shop):
     query = shop.catalog.views["takings"].text
     shop.drop("takings")
     shop.sql(query)
-    with pytest.raises(StreamError, match=r"takings is another one now: .* begin a query anew"):
+    with pytest.raises(StreamError, match=r"takings is another one now: .* start a new query"):
         reader.partitions(begun, {"epoch": shop.epoch})
 
 
@@ -201,7 +201,7 @@ def test_a_view_that_has_become_another_is_told(spark, shop, tmp_path):
     collected(stream, tmp_path / "checkpoint")
     shop.drop("takings")
     shop.sql("CREATE VIEW takings AS SELECT shop, count(*) AS n FROM sale GROUP BY shop")
-    with pytest.raises(StreamingQueryException, match="begin a query anew"):
+    with pytest.raises(StreamingQueryException, match="start a new query"):
         collected(stream, tmp_path / "checkpoint")
 
 

@@ -70,7 +70,7 @@ class Derivative:
 
     @property
     def is_fallback(self) -> bool:
-        """Whether the operator is computed anew."""
+        """Whether the operator is recomputed."""
         return self.rule is _minus
 
 
@@ -99,7 +99,7 @@ FALLBACK = Derivative(
     _minus,
     "f(a ⊕ Δa) ⊖ f(a)",
     "FIX Prop. 7, DBSP Def. 4.1",
-    "the table has no row for it: it is computed anew and compared",
+    "the table has no row for it: it is recomputed and compared",
     "its inputs and its output",
     Cost.STATE,
 )

@@ -1,7 +1,7 @@
 """lfp X. T(X, lfp Y. G(X, Y)) is the X of lfp (X, Y). (T(X, G(X, Y)), G(X, Y)), for monotone T and G.
 
 That is Bekić's lemma, which is [FIX Prop. 37] where G alone reads both. A fixpoint in the body of another is examined
-anew at each iteration of that; as relations of one recursion its rows are derived once. It is flattened where both are
+again at each iteration of that; as relations of one recursion its rows are derived once. It is flattened where both are
 of sets, and all that they make grows with all that they read of either.
 """
 

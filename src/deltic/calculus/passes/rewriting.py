@@ -1,4 +1,4 @@
-"""What the passes share: a circuit is built anew, node by node, and a rule may give a node other inputs or none.
+"""What the passes share: a circuit is rebuilt, node by node, and a rule may give a node other inputs or none.
 
 A rule is sound when the node that it gives is equal to the old one for all values of the sources. Its type may be
 that of a set where the old one was not known to be one, never the other way round.

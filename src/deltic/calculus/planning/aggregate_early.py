@@ -95,7 +95,7 @@ class _Early:
         return max(found, key=lambda each: each[0])[1:] if found else None
 
     def _divides(self, part: Part, calls: Calls) -> bool:
-        """Whether aggregates of a part, of which some need its own variables, tell what all of them are."""
+        """Whether aggregates of a part, of which some need its own variables, determine all of them."""
         if {atom.node for atom in part.inside.atoms} <= self.partial or any(len(call.columns) > 1 for call in calls):
             return False
         variables = _variables(part.inside)

@@ -201,7 +201,7 @@ class _Elimination:
         return Decision("eliminate", name, name + self._definition(part), before, after)
 
     def _definition(self, part: Part) -> str:
-        """What a reader is told of the relation of a part."""
+        """The line of `explain` about the relation of a part."""
         atoms = (f"{self._label(atom.node)}({', '.join(atom.variables)})" for atom in part.inside.atoms)
         return f"({', '.join(part.kept)}) :- {', '.join(atoms)}"
 

@@ -2,7 +2,7 @@
 
 Queries read through joins, maps and sums down to what is kept, so that a join that n views read is joined n times. Kept
 as a relation of its own, Keep(a) = a, it is joined once; that costs its rows, or nothing where it is a view anyway.
-Where a view reads little of it, joining anew may visit less.
+Where a view reads little of it, joining again may visit less.
 """
 
 from __future__ import annotations

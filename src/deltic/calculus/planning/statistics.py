@@ -1,6 +1,6 @@
 """What is known of tables and views, and what follows from it for the nodes of a circuit: how many rows they have.
 
-Of conditions on the rows of one relation a sample tells what they leave. Otherwise estimates take the values of two
+A sample shows how many rows conditions on one relation leave. Otherwise estimates take the values of two
 columns to be independent, and each value to be as frequent as any other, but for joins of whole relations, because one
 hub may have more rows than all other values: of two that share one column the frequencies themselves count,
 Σ_y deg_a(y) · deg_b(y), and of more the rows of a sample.

@@ -1,4 +1,4 @@
-"""Functions of all values of a group: to change the result is to make it anew."""
+"""Functions of all values of a group: every change recomputes the result."""
 
 from __future__ import annotations
 

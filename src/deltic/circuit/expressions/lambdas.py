@@ -1,7 +1,7 @@
 """Functions over the elements of arrays, whose bodies are expressions: what is done with each element, and a fold.
 
 A body reads columns as any expression does, and beside them the elements, which stand in it as `Bound`, by names that
-hold in the body alone; an inner body may use a name again. Who looks for columns in a tree finds those of bodies too.
+hold in the body alone; an inner body may use a name again. A search for columns in a tree finds those of bodies, too.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 RefreshPolicy = Literal["", "auto", "incremental", "full"]
-"""When a recursion is computed anew: where that seems to cost less, never, or in every step that concerns it."""
+"""When a recursion is recomputed: where that seems to cost less, never, or in every step that concerns it."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Fixpoint(Operator):
     then the iteration is the paper's, and the bundle of the last values is ∫ of the body's stream. Else it is a bag, in
     which a row counts once for each way to derive it; there is none where rows derive themselves.
 
-    `refresh` says when an engine computes it anew instead of updating it; "" leaves that to the engine.
+    `refresh` says when an engine recomputes it instead of updating it; "" leaves that to the engine.
     """
 
     keyword: ClassVar[str] = "fixpoint"

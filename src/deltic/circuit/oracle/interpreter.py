@@ -124,7 +124,7 @@ class Interpreter:
 def _identities(circuit: Circuit, numbers: dict[Hashable, int]) -> list[int]:
     """For each node a number of what it computes: equal where two circuits compute the same from the same sources.
 
-    A cycle is told by its name and by the operators that are on the way back. `numbers` has those given so far.
+    A cycle is identified by its name and by the operators on the way back. `numbers` has those given so far.
     """
     found: list[int] = []
     for node in circuit.nodes:

@@ -60,7 +60,7 @@ class Memory:
         self.reset(clock)
 
     def reset(self, level: int) -> None:
-        """Forget everything when the circuit of the clock, or one around it, begins anew."""
+        """Forget everything when the circuit of the clock, or one around it, starts again."""
         if level <= self.clock:
             self._step: Time | None = None
             self._time: Time = ()

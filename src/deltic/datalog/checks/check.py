@@ -99,7 +99,7 @@ def check(
 
 
 def declared_types(programs: Sequence[Program]) -> dict[str, ZSetType]:
-    """The relations that programs declare, as other front ends see them; what is wrong with them is told by `check`."""
+    """The relations that programs declare, as other front ends see them; `check` reports what is wrong with them."""
     ignored: Findings = []
     items = [item for program in programs for item in program.items]
     size = settings_of(items, ignored).word_size

@@ -94,7 +94,7 @@ class CheckedProgram:
     each after all that it depends on, `helpers` those that shrink while the others of their stratum grow, or that are
     `applied`, each after the helpers that it depends on. `inlined` are relations whose rules stand in those of others,
     `functions` those of Python that there are to call, by their names in lower case; `applied` is what those on
-    relations make, by the names of relations that rules read, which are among the `others`. `warnings` tell what is
+    relations make, by the names of relations that rules read, which are among the `others`. `warnings` say what is
     likely wrong although it has a meaning. Numbers have `word_size` bits, 32 or 64.
     """
 

@@ -52,7 +52,7 @@ class Taken:
 def take_python(items: Iterable[Item], functions: Mapping[str, OfPython], findings: Findings) -> Taken:
     """The statements with atoms for what operators make, and with their names in circuits for aggregates.
 
-    What there is not, or does not fit, is reported.
+    What is absent, or does not fit, is reported.
     """
     mentions: dict[str, Applied] = {}
     operators: dict[str, CustomOperator] = {}

@@ -76,8 +76,8 @@ class _RuleLowering:
     def _kept(self, atom: int, computed: int, joining: set[str]) -> int:
         """An atom with what is computed of it, as a relation of its own where that joins it to other atoms.
 
-        Else a change of those would look at all rows of the atom, unless the equation tells which ones, as `y = x + 1`
-        does.
+        Else a change of those would look at all rows of the atom, unless the equation determines which ones, as
+        `y = x + 1` does.
         """
         before = self._builder.type_of(atom).schema.names
         may = self._as_set or self._builder.type_of(computed).is_set

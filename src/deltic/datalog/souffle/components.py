@@ -1,4 +1,4 @@
-"""Components: each instance has their statements once more, about relations and types that are called after it.
+"""Components: each instance has a copy of their statements, about relations and types that are called after it.
 
 Of the instance `g` of a component with the relation `edge`, the relation is `g.edge`; so are types called, and the
 branches of algebraic data types. Inside of a component, a name means what the component and its bases declare, then

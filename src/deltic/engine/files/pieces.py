@@ -29,7 +29,7 @@ _ALIGNED = 64
 # The length of the header; the checksum of this, the header and the arrays.
 _LENGTH, _SUM = struct.Struct("<Q"), struct.Struct("<I")
 _HEAD = _LENGTH.size + _SUM.size
-REPAIR = "`deltic verify {place} --repair` builds the state anew from what is whole"
+REPAIR = "`deltic verify {place} --repair` rebuilds the state from what is whole"
 
 
 @dataclass(frozen=True)

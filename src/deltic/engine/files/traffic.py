@@ -1,7 +1,7 @@
 """How many bytes go to files and come from them, through one handle of a directory.
 
 Of a file that is mapped only those pages are read that somebody looks at, and some beside them: Linux brings them
-64 KiB to 2 MiB at a time, and tells which have come, not which were looked at. So what counts are the bytes of the file
+64 KiB to 2 MiB at a time, and reports which have come, not which were read. So what counts are the bytes of the file
 that came, the last page as far as the file goes: never more than there are, however small the files.
 """
 

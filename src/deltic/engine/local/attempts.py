@@ -18,11 +18,11 @@ from deltic.errors import CountOverflowError, IterationLimitError
 from deltic.program.program import Program
 
 Grow = Callable[[DomainOverflow], None]
-"""What packs anew, amid an epoch, for a value that had no place."""
+"""What repacks, within an epoch, for a value that had no place."""
 
 
 class _Renumbered(Exception):
-    """Texts have other labels than at the start of the epoch: it is to begin once more."""
+    """Texts have other labels than at the start of the epoch: it is to restart."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Attempts:
             return None
 
     def _grow(self, growth: Growth, overflow: DomainOverflow) -> None:
-        """Amid an epoch, make room for a value that had none, and pack anew. Raises _Renumbered."""
+        """Within an epoch, make room for a value that had none, and repack. Raises _Renumbered."""
         growth.make_room(overflow)
         if self.store.is_renumbered():
             raise _Renumbered

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
 
-# How many times as many rows an epoch visits before a plan is reviewed with which it began once more.
+# How many times as many rows an epoch visits before a plan is reviewed with which it began again.
 _LATER = 16
 
 
@@ -65,7 +65,7 @@ _PINNED = "the plan stays as it is from now on: what has been forgotten could no
 
 
 class _Revised(Exception):
-    """The epoch is to begin once more with these plans."""
+    """The epoch is to restart with these plans."""
 
     def __init__(self, plans: Plans) -> None:
         self.plans = plans
@@ -298,7 +298,7 @@ class LocalEngine(Engine):
     def _reviewed_epoch(
         self, review: int, batches: Mapping[str, Encoded], conflicts: Conflicts
     ) -> tuple[Snapshot, Changes] | Plans:
-        """The epoch; or the plans with which it is to begin once more, found when it had visited so many rows."""
+        """The epoch; or the plans with which it is to restart, found when it had visited so many rows."""
         if self._plans.unknown:
             self._environment.alarm = Alarm(review, self._review)
         try:
@@ -309,7 +309,7 @@ class LocalEngine(Engine):
             self._environment.alarm = Alarm()
 
     def _review(self) -> None:
-        """Raise _Revised where what recursive relations have by now makes a plan pay that begins once more.
+        """Raise _Revised where what recursive relations have by now makes a plan pay that restarts.
 
         Once in each try, for the relations are sorted to count their values.
         """

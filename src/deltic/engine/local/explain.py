@@ -23,7 +23,7 @@ from deltic.program.recursions import Recursion
 _KEEPS_RECURSIVE = {
     Strategy.NESTED: "by the number of derivations of each row at each iteration",
     Strategy.ELASTIC: "by the first iteration of each row and the number of its derivations there",
-    Strategy.FULL: "computed anew when anything below it changes",
+    Strategy.FULL: "recomputed when anything below it changes",
 }
 _LINES, _FEW = 80, 24
 _FORMULAS = (

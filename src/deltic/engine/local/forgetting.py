@@ -2,7 +2,7 @@
 
 Rows go from every arrangement of their relation at once, so that what is there is what the watermarks say and does not
 depend on when runs were merged: an arrangement that is sorted by the column of the frontier has those that go in a row.
-No change is told of them. What is kept of groups and parts beside the rows is seen by nobody, and goes when it has
+No change of them is reported. What is kept of groups and parts beside the rows is seen by nobody, and goes when it has
 doubled. So both cost what the rows cost that come.
 """
 
@@ -159,7 +159,7 @@ class Forgetting:
     # What is told
 
     def lines(self, relations: Collection[str]) -> Iterator[str]:
-        """What a reader is told of some relations: what is forgotten, and what is not, with the reason."""
+        """The lines of `explain` about some relations: what is forgotten, and what is not, with the reason."""
         names = watermarks(self._program)
         for what, found in (("rows", self._frontiers.rows), ("groups", self._frontiers.groups)):
             for name in (n for n in found if n in relations and n not in self._program.passed):

@@ -1,7 +1,7 @@
 """Threads for large batches: kernels and numpy's sorts run outside the interpreter's lock.
 
 Nothing that threads do together depends on their order, so results are the same for any number of them. What they cost
-is told in processor time, which does not depend on what else the machine does.
+is measured in processor time, which does not depend on what else the machine does.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Plans by what relations hold, and when it is worth while to plan anew."""
+"""Plans by what relations hold, and when it is worth while to plan again."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ class Plans:
     numbers: Mapping[Question, float] = field(default_factory=dict)
     unknown: frozenset[str] = frozenset()
     growth: float = 4.0
-    """How many times as large a table must be than it was for the plan to be made anew."""
+    """How many times as large a table must be than it was for the plan to be rebuilt."""
     small: int = 100
     """Rows of a table up to which there is no need of a plan."""
     gain: float = 0.5
-    """What a new plan may cost of what it replaces, when views have to be built anew for it."""
+    """What a new plan may cost of what it replaces, when views have to be rebuilt for it."""
     review: int = 1 << 22
     """Rows that an epoch visits before a plan is reviewed that was made not knowing all."""
     regret: float = 0.5
-    """What a new plan must save, of the rows that an epoch has visited, for the epoch to begin once more with it."""
+    """What a new plan must save, of the rows that an epoch has visited, for the epoch to restart with it."""
 
     def is_due(self, rows: Mapping[str, int]) -> bool:
         """Whether one of the tables has outgrown the plan."""
@@ -115,7 +115,7 @@ class Plans:
     def lines(
         self, relations: Collection[str], states: Mapping[str, State], queries: Sequence[Evaluation]
     ) -> list[str]:
-        """What a reader is told of the hidden relations among some relations: what was expected, and what was."""
+        """The lines of `explain` about the hidden relations among some relations: what was expected, and what was."""
         found = []
         for decision in self.decisions:
             if decision.relation in relations:
@@ -127,7 +127,7 @@ class Plans:
         return found
 
     def pays(self, old: Plans, held: int, added: int) -> bool:
-        """Whether to build views anew for this plan, when tables that hold so many rows get so many more.
+        """Whether to rebuild views for this plan, when tables that hold so many rows get so many more.
 
         It does when most rows come only now, or when what it adds is expected to save more than building costs.
         """

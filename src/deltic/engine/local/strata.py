@@ -102,7 +102,7 @@ class Strata:
 
         Relations that are `new` begin, empty as they are, from all that they read. What is kept has been computed from
         the rows with which they begin, so that these are no change to it. Where a computed value has no place,
-        `grow` makes room and packs anew what there is by then, and the stratum alone begins once more.
+        `grow` makes room and repacks what is there by then, and the stratum alone restarts.
         """
         for name in self._states.keys() & new:
             self._end_change(self._states[name])

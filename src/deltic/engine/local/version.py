@@ -34,9 +34,9 @@ class LocalVersion(Version):
         return cls(epoch, program, {name: store.states[name].frozen() for name in names}, store.interner)
 
     def following(self, epoch: int, program: Program, store: Store, fewer: Iterable[State] = ()) -> LocalVersion:
-        """The version of a later epoch of the store, at the cost of what is changed, packed anew or has `fewer` rows.
+        """The version of a later epoch of the store, at the cost of what is changed, repacked or has `fewer` rows.
 
-        Where the store was told another program since, all is taken anew.
+        Where the store has another program since, all is taken again.
         """
         if store.repacked is None:
             return LocalVersion.of(epoch, program, store)

@@ -6,7 +6,7 @@ they do neither: the small side's changes go to all shards instead. So a relatio
 all its copies together are no more than what it is joined with; then a copy costs no more than one crossing would.
 
 Sizes are measured, and those of views that are not there yet are bounded by those of what they are made of. A relation
-gets its copy at half of what it may keep it with, so that it does not go to and fro.
+gets its copy at half of what it may keep it with, so that it does not go back and forth.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What crosses between shards: rows as values, with weights and, amid rounds, with iterations, and where they belong.
+"""What crosses between shards: rows as values, with weights, where they belong and, between rounds, iterations.
 
 Numbers of texts, and layouts, are a shard's own: the shard that has rows decodes them, the one that gets them encodes.
 """

@@ -40,7 +40,7 @@ class ShardGroup:
         return [shard.store for shard in self.shards]
 
     def run(self, sent: Iterable[Parcel], conflicts: Conflicts) -> EpochResult:
-        """Take all shards through an epoch, once more where values were numbered anew amid rounds; `end` is to follow.
+        """Take all shards through an epoch, again where values were renumbered between rounds; `end` is to follow.
 
         After any exception the rows are as before.
         """

@@ -2,7 +2,7 @@
 
 All rows of a group are on one shard, with what comes of them. So the examinations of the local engine
 (`engine.local.recursion.signed`) are those of a shard. What the epoch has changed of a relation so far, the drift of
-its groups, is kept with the relation: an examination has it from there when rows are packed anew, or amid jobs.
+its groups, is kept with the relation: an examination has it from there when rows are repacked, or between jobs.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A recursion *preserves a key* where each of its relations has a column whose value every rule hands on: reachability
 has it in the source, points-to in the variable. Then rows of different keys never meet, and what else the rules read
 is there for the key, or on every shard. One that preserves no key takes a round of exchanges for each iteration. What
-rounds do not maintain is gathered: functions of whole relations, and what is to be computed anew in every epoch.
+rounds do not maintain is gathered: functions of whole relations, and what is to be recomputed in every epoch.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The steps of a plan whose rows carry iterations: those that begin the rounds of a recursion, of a round, of its end.
 
-A round takes its own steps, in stages as an epoch does. Where a value gets another number amid rounds, the epoch begins
-once more: what waits would follow the old one.
+A round takes its own steps, in stages as an epoch does. Where a value gets another number between rounds, the epoch
+restarts: what waits would follow the old one.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Done = TypeVar("Done")
 
 
 class Renumbered(Exception):
-    """Values have other numbers than at the start of the epoch, amid rounds: the epoch begins once more on all shards.
+    """Values have other numbers than at the start of the epoch, between rounds: the epoch restarts on all shards.
 
     What it knows of values by then it keeps.
     """
@@ -98,7 +98,7 @@ class RoundSteps(Steps):
         return self._repeated(lambda: self._steps_taken(rounds, stage, turn.iteration, received, sends))
 
     def _repeated(self, take: Callable[[], Done], again: Callable[[], None] = lambda: None) -> Done:
-        """What comes of a part of a round, which is taken once more where a value has no place, after `again`."""
+        """What comes of a part of a round, which is taken again where a value has no place, after `again`."""
         moment, growth = Moment.of(self), Growth()
         while True:
             try:

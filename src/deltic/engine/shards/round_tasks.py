@@ -144,7 +144,7 @@ class RoundsTaken:
 
 
 def hold(shard: Shard, number: int, step: Iterate, files: Files, before: str, outcome: Outcome) -> None:
-    """Write the state of a shard amid the rounds of a recursion of this number, with what waits for them."""
+    """Write the state of a shard between the rounds of a recursion of this number, with what waits for them."""
     one = Amid(shard.first(step), shard.waiting(step))
     shard.hold(step)
     outcome.include(Outcome(states={shard.number: save(shard, files, before)}, amid={number: one}))

@@ -213,7 +213,7 @@ class Rounds:
             self.reached = max(self.reached, now if self.delays[name] else -1)
 
     def settle_again(self) -> None:
-        """The round is to be settled once more, by rows that may be packed in another way."""
+        """The round is to be settled again, by rows that may be packed in another way."""
         self._histories.forget()
 
     def change(self, name: str, run: Run, kept: bool) -> None:

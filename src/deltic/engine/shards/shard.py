@@ -1,7 +1,7 @@
 """One shard: the local engine's store and kernels over its part of the rows, taking the steps of a plan.
 
 A stage is a function of the state before the epoch and of what was sent to the shard in this stage and those before it.
-Where a value that was sent has no place, all that there is, changes included, is packed anew; where a computed one has
+Where a value that was sent has no place, all that there is, changes included, is repacked; where a computed one has
 none, the shard makes room and takes the steps of the stage again.
 """
 
@@ -68,7 +68,7 @@ class Shard(RoundSteps):
     def _settled(self, stage: int, earlier: Sequence[Step], is_behind: bool = False) -> list[Parcel]:
         """Take the steps of a stage; `earlier` ones before where the shard `is_behind`.
 
-        Where a value has no place, what there is is packed anew, and the stage begins once more; where that gives texts
+        Where a value has no place, what there is is repacked, and the stage restarts; where that gives texts
         other labels, which those of before the epoch could not follow, the epoch does.
         """
         growth, is_alone = Growth(), is_behind

@@ -4,7 +4,7 @@ Between stages go letters. What a shard was sent goes on to the shard's own late
 they can take again those steps of earlier stages that they need. The task of the last stage writes the shard's state
 into new files; nobody sees them before their names are published. So a task may run twice, or be given up, at any time.
 
-An epoch may be several jobs. Then the last stage of one writes the state amid the epoch, changes included, from which
+An epoch may be several jobs. Then the last stage of one writes the state within the epoch, changes included, from which
 the next one goes on; nobody publishes it, and no step is taken again but for what finds what is not taken yet.
 """
 

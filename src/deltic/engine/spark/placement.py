@@ -4,7 +4,7 @@ A state has a *home*: the local engine, or shards, whose epochs run in the drive
 epoch runs at home, unless another home has to take the state over, since it outgrows the memory that the driver may
 have, or ought to. A move costs what computing the views anew costs, so it has to pay: the state moves once staying has
 cost more, since the last move and in sum, than that (as one rents skis until the rent has reached their price). So a
-state does not go to and fro: between two moves lies an excess that is worth one.
+state does not go back and forth: between two moves lies an excess that is worth one.
 """
 
 from __future__ import annotations

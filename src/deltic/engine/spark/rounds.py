@@ -80,7 +80,7 @@ class RoundJobs:
         return reached
 
     def _as_written(self, reached: Reached) -> Mapping[str, str] | None:
-        """Amid the epoch relations have their own names, and are kept as they were taken over, if any were."""
+        """Within the epoch relations have their own names, and are kept as they were taken over, if any were."""
         return None if reached.taken is None else {name: name for name in self.plan.program.relations}
 
     def _begin(self, reached: Reached, last: int) -> Outcome:
@@ -136,14 +136,14 @@ class RoundJobs:
         return outcome
 
     def _shards(self, step: Iterate, states: Mapping[int, str], names: Mapping[str, str] | None) -> list[Shard]:
-        """All shards amid the rounds of a recursion, as files have them."""
+        """All shards between the rounds of a recursion, as files have them."""
         given = self.plan, self.options, self.files
         return [opened(number, *given, state, [step], names) for number, state in states.items()]
 
     def _iterated_here(self, shards: Sequence[Shard], taken: RoundsTaken, derived: Mail, end: End) -> bool:
         """Take rounds while few rows wait, the first with what was derived before.
 
-        Whether that went well, or values were numbered anew on the way.
+        Whether that went well, or values were renumbered on the way.
         """
         step, rounds = taken.step, 0
         try:

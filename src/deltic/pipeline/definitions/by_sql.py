@@ -1,4 +1,4 @@
-"""What a statement of SQL defines, alters or drops, beside what there is."""
+"""What a statement of SQL defines, alters or drops, given the present definitions."""
 
 from __future__ import annotations
 

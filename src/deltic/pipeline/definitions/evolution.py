@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Evolution:
-    """Which tables and views came, went, or are defined anew, and the epoch that this was.
+    """Which tables and views came, went, or are redefined, and the epoch that this was.
 
     Before a pipeline holds rows there is nothing to compute, and `report` has nothing but zeros.
     """

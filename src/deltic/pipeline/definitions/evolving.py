@@ -143,7 +143,7 @@ def _refuse_forgotten(made: EpochResult, difference: Difference) -> None:
     for view in set(difference.kept) - set(difference.dependent):
         if view in partial:
             raise CatalogError(
-                f"with these definitions view {view} would be planned anew, and rows of {', '.join(partial[view])} "
+                f"with these definitions view {view} would be planned again, and rows of {', '.join(partial[view])} "
                 "that it was computed from have been forgotten; nothing was changed. Define what is new over tables "
                 "alone, or in a pipeline of its own"
             )

@@ -18,7 +18,7 @@ _DIRECTIVE = re.compile(r"^\s*(\.(decl|input|output|type|comp|init|include)\b|#)
 
 
 def program_of(given: str | Path, before: Definitions, macros: Macros = MappingProxyType({})) -> Definitions:
-    """What a program defines, in a file or as text, in SQL or Datalog: a file's name tells which by its end (.sql).
+    """What a program defines, in a file or as text, in SQL or Datalog: the ending of a file's name decides (.sql).
 
     Datalog's texts have a directive such as `.decl`. Raises DataError for a file that is not text, ProgramError.
     Functions, and what is attached and published, stay as `before`.

@@ -60,7 +60,7 @@ class Keeping:
             state.checkpoint(self.moment(state, epochs))
 
     def compact(self, epochs: Epochs) -> None:
-        """Write all of it anew, and merge what an engine keeps in files."""
+        """Rewrite all of it, and merge what an engine keeps in files."""
         with epochs.writing():
             if epochs.engine.compact() and self.state is None:
                 return

@@ -1,4 +1,4 @@
-"""Going on with the state of a directory: its last checkpoint, the log behind it, and a program that may be new."""
+"""Going on with the state of a directory: its last checkpoint, the log after it, and a program that may be new."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from deltic.pipeline.durable.state import Checkpoints, State, check_options
 from deltic.pipeline.epochs.epochs import Epochs
 
 TRIES = 5
-"""How often following begins once more, when the writer has removed what was being read."""
+"""How often following restarts, when the writer has removed what was being read."""
 
 
 def go_on(
@@ -51,7 +51,7 @@ def go_on(
 
 
 def restore(state: State, evolving: Evolving, tables_alone: bool = False) -> None:
-    """Be as the pipeline was that wrote the state: what its last checkpoint has, and the log behind it.
+    """Be as the pipeline was that wrote the state: what its last checkpoint has, and the log after it.
 
     With `tables_alone` views are computed from the tables of the checkpoint.
     """
@@ -94,7 +94,7 @@ def _follow(state: State, evolving: Evolving) -> None:
 
 
 def replay(record: Record, state: State, evolving: Evolving, is_news: bool = False) -> EpochResult:
-    """Do once more what a record of the log says; raises StateError where it becomes another epoch than it was.
+    """Repeat what a record of the log says; raises StateError where it becomes another epoch than it was.
 
     So it does where rows in files of their own are damaged, which are read by who applies them. Where it `is_news`
     those are told who follow views.

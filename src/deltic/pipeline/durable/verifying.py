@@ -107,7 +107,7 @@ def _compare(place: str | Path, sample: int | None, found: Verified) -> None:
         if not _same(one, other):
             found.wrong.append(
                 f"state {place}: view {name} has {one.num_rows:,} rows, and what the tables make of it is something "
-                f"else, {other.num_rows:,} rows; `deltic verify {place} --full --repair` computes it anew"
+                f"else, {other.num_rows:,} rows; `deltic verify {place} --full --repair` recomputes it"
             )
 
 
@@ -181,7 +181,7 @@ def _set_aside_log(files: Files, found: Verified) -> None:
 
 
 def _attempt(state: State, number: int | None, tables_alone: bool) -> Pipeline | None:
-    """The pipeline from a manifest and the log behind it, if they are whole as far as they are needed."""
+    """The pipeline from a manifest and the log after it, if they are whole as far as they are needed."""
     try:
         state.go_on_from(None if number is None else manifest.read(state.files, number))
         if number is None and (not segments(state.files) or segments(state.files)[0][0] != 1):
@@ -213,7 +213,7 @@ def _write(state: State, pipeline: Pipeline, number: int | None, tables_alone: b
 
 
 def compact(place: str | Path) -> tuple[int, int]:
-    """Write a state anew, in as few files as can be; the bytes of all files before and after. Raises StateError."""
+    """Rewrite a state, in as few files as can be; the bytes of all files before and after. Raises StateError."""
     before = status_of(place).file_bytes
     state = State.open(place, Checkpoints(), readonly=False)
     try:

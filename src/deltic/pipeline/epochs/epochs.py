@@ -91,7 +91,7 @@ class Epochs:
         self.positions: Mapping[str, Any] = {}
         """How far sources have been read: what epochs said of them, the last word on each."""
         self.observers: list[Callable[[int, EpochResult], None]] = [log_epoch]
-        """Are told of each epoch that was committed; they raise nothing."""
+        """Receive each epoch that was committed; they raise nothing."""
         self._publish(definitions)
 
     # Reading
@@ -224,7 +224,7 @@ class Epochs:
                 self.commit(epoch, Logged({}, "error"))
 
     def replay(self, batches: Batches, conflicts: Conflicts, token: str, is_news: bool = False) -> EpochResult:
-        """Do once more an epoch that was logged; where it `is_news`, those are told who follow views."""
+        """Repeat an epoch that was logged; where it `is_news`, followers of views receive it."""
         result = self.engine.prepare(batches, conflicts, token).commit()
         self._publish(self._last.definitions)
         if is_news:

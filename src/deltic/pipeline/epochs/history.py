@@ -78,7 +78,7 @@ class History:
             return self._changed.wait_for(lambda: self.epoch > position, timeout)
 
     def forget(self, epoch: int) -> None:
-        """Begin anew after an epoch."""
+        """Start again after an epoch."""
         with self._changed:
             self._kept.clear()
             self._ended.clear()

@@ -32,7 +32,7 @@ class ChangeManager:
     """Turns operations, in their order, into one batch for each table.
 
     `version` has the tables before them. `prepare` computes an epoch of batches, to see what they lead to, and
-    `evaluate` the changes of a table by a statement; `are_late` tells of keys of a table whether nothing may change
+    `evaluate` the changes of a table by a statement; `are_late` says for keys of a table whether nothing may change
     what has them. What tasks have written `settle` has shards look through, where they can.
     """
 

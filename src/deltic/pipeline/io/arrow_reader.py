@@ -11,7 +11,7 @@ class ArrowReader:
     """Reads in this process."""
 
     def read(self, files: Files, limit: int | None) -> Batch:
-        """The rows of the files; reading stops once more than `limit` rows were malformed (None: never).
+        """The rows of the files; reading stops when more than `limit` rows are malformed (None: never).
 
         Raises DataError when a file as a whole cannot hold rows of the table.
         """

@@ -3,7 +3,7 @@
 An envelope is an object with `before`, `after` and `op`, by itself or as the `payload` beside a `schema`; other fields
 are passed over. `c` and `r` (a row that a snapshot has read) insert `after`, `d` deletes `before`, `u` does both;
 where the table has a key, `r` and `u` let `after` come in place of what has its key, and `d` needs the key alone. A
-tombstone, which is null, follows a deletion and says nothing. What JSON has no value for is told by the schema, where
+tombstone, which is null, follows a deletion and says nothing. What JSON has no value for stands in the schema, where
 there is one: days, milliseconds and microseconds since 1970, decimals as bytes.
 """
 

@@ -73,7 +73,7 @@ def _empty(names: Sequence[str] | None, parts: Sequence[str]) -> list[tuple[str,
 
 
 def structure_of_json(family: str, value: Any, records: Records) -> str:
-    """The text of a structure of a family; raises ValueError, which tells what is none."""
+    """The text of a structure of a family; raises ValueError, which names what is none."""
     if isinstance(value, str):
         return value
     types, root = family_types(family)

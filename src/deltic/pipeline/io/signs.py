@@ -1,4 +1,4 @@
-"""What tells of a changed row whether it comes, goes, or comes in place of the row that has its key."""
+"""The sign of a changed row: inserted, deleted, or in place of the row that has its key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a job over files did, and how it tells of its progress."""
+"""What a job over files did, and how it reports its progress."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class EpochRejected(DelticError):
 
 
 class Watch(Protocol):
-    """Is told how a job gets on."""
+    """Receives the progress of a job."""
 
     def step(self, what: str) -> AbstractContextManager[None]:
         """Around one piece of work."""

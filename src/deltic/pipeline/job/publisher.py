@@ -30,7 +30,7 @@ class Publisher:
         self._out, self._format = out, wanted
         self.notes: list[str] = []
         self.printed: list[str] = []
-        """What goes to standard output."""
+        """The lines for standard output."""
         self.late = 0
         """How many rows were late."""
         self.late_folder = out / "late"

@@ -1,4 +1,4 @@
-"""The rows of a view in files, of which only those are written anew whose rows changed.
+"""The rows of a view in files, of which only those are rewritten whose rows changed.
 
 A row belongs to the bucket that its hash says, by all columns or by some; a bucket that has rows is one file. The
 listing of the files says how many rows each has, and their digest: so a file that is not what was written is found
@@ -27,7 +27,7 @@ from deltic.pipeline.outside.target import Shown
 _ROWS = 1 << 16
 """How many rows a file has, about, where nothing else is said."""
 _FULL = 4
-"""Rows are divided anew once files have so many times as many."""
+"""Rows are divided again once files have so many times as many."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ def _changed(there: Listing, delta: pa.Table, read: Read) -> Plan | None:
 
 
 def _partly(there: Listing, new: Mapping[int, pa.Table], how: str, read: int = 0) -> Plan:
-    """The plan to write some files anew; there is always one, so that readers find the columns."""
+    """The plan to rewrite some files; there is always one, so that readers find the columns."""
     kept = {bucket: part for bucket, part in there.parts.items() if bucket not in new}
     wanted = {bucket: rows for bucket, rows in new.items() if len(rows)}
     if not kept and not wanted:
@@ -162,7 +162,7 @@ def _applied(held: pa.Table, changes: pa.Table) -> pa.Table | None:
 
 
 def _compared(shown: Shown, there: Listing, size: int) -> Plan:
-    """The buckets whose rows are not those that the listing tells of."""
+    """The buckets whose rows are not those of the listing."""
     rows = shown.rows()
     if len(rows) > _FULL * size * there.count:
         return _anew(shown, there.schema, there.by, size)

@@ -77,7 +77,7 @@ class Copies:
         return copied(self._files, place)
 
     def lend(self, other: Files, places: Iterable[Json]) -> bool:
-        """Let files of another place have copies, under the same names: whether all were there."""
+        """Copy files of another place under the same names; returns whether all were there."""
         try:
             for name in sorted({place["file"] for place in places}):
                 other.adopt(self._files, name, name)
@@ -86,7 +86,7 @@ class Copies:
         return True
 
     def take(self, other: Files, places: Iterable[Json]) -> None:
-        """Have copies that were written elsewhere, durably."""
+        """Take over copies that were written elsewhere, durably."""
         for name in sorted({place["file"] for place in places}):
             self._files.adopt(other, name, name)
 

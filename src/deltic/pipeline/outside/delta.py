@@ -40,9 +40,9 @@ def deltalake() -> Any:
 
 
 class DeltaSource:
-    """A Delta table. A position is its id and a version: what came after it is told by the change data feed.
+    """A Delta table. A position is its id and a version: the change data feed has what came after it.
 
-    Without the feed it is told by the files that were added and removed; where these are gone, or have deletion
+    Without the feed, the files that were added and removed have it; where these are gone, or have deletion
     vectors, the whole table is compared.
     """
 
@@ -155,7 +155,7 @@ class _File:
 
 @dataclass(frozen=True)
 class _Feed:
-    """A share: what the change data feed tells of a version."""
+    """A share: what the change data feed has of a version."""
 
     version: int
 
@@ -200,7 +200,7 @@ class _Reader:
             yield to_table(self.table.name, self.table.schema, pa.Table.from_batches([batch]))
 
     def feed(self, now: Any, first: int, last: int) -> Iterator[pa.Table]:
-        """What the change data feed tells of some versions, part by part."""
+        """What the change data feed has of some versions, part by part."""
         for batch in pa.RecordBatchReader.from_stream(now.load_cdf(first, last)):
             rows = pa.Table.from_batches([batch]).select([*self.table.schema.names, "_change_type"])
             yield to_table(self.table.name, self.table.schema, rows, signed=True)

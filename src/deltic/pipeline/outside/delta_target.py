@@ -30,7 +30,7 @@ class DeltaTarget:
     """A Delta table, at a path or at an address such as `s3://bucket/table`.
 
     A commit names its mark, and the listing of the files stands beside the log. Where that is not of the table's last
-    version, because of a crash, or because others have written to it, all files are written anew.
+    version, because of a crash, or because others have written to it, all files are rewritten.
     """
 
     def __init__(self, place: External) -> None:

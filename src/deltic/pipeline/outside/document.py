@@ -1,4 +1,4 @@
-"""What a refresh is told by a file of YAML: program, state, sources, outputs, options; all of it is checked first."""
+"""A refresh described by a file of YAML: program, state, sources, outputs, options; all of it is checked first."""
 
 from __future__ import annotations
 

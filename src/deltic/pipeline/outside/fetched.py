@@ -32,7 +32,7 @@ class File(Protocol):
         """Let it have all that there is."""
 
     def have_outline(self, kind: Kind) -> None:
-        """Let it have what tells of its parts: the footer of Parquet, the first line of a text."""
+        """Fetch what describes its parts: the footer of Parquet, the first line of a text."""
 
     def have_split(self, split: Split, layout: Layout) -> None:
         """Let it have a part: lines, the last one with its end, or the table's columns of row groups."""

@@ -1,4 +1,4 @@
-"""Folders of files that come and go: what is new are the files that were added, removed or written anew."""
+"""Folders of files that come and go: what is new are the files that were added, removed or rewritten."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ Scans = Mapping[tuple[str, ...], Any]
 
 
 class IcebergSource:
-    """A table of a catalog. A position is its id and a snapshot: what came after it is told by the files of both.
+    """A table of a catalog. A position is its id and a snapshot: the files of both determine what came after it.
 
     A file whose deleted rows are others now is read as it was and as it is. Where a snapshot has expired, the whole
     table is compared.

@@ -35,7 +35,7 @@ class Place(Protocol):
         """The stamp of one file."""
 
     def opened(self, name: str, part_of: int | None = None) -> Any:
-        """A file on this machine, in a block; DataErrors in it tell of where the file is.
+        """A file on this machine, in a block; DataErrors in it name where the file is.
 
         Where a part of so many bytes is to be read, it has those alone that it is told to have.
         """
@@ -132,7 +132,7 @@ class Elsewhere:
         return replace(finding, file=f"{self.address}/{name}" if name else self.address) if is_here else finding
 
 
-# What file systems say of a file that is another one when it is written anew.
+# What file systems say of a file that is another one when it is rewritten.
 _SAID = ("ETag", "etag", "generation", "LastModified", "last_modified", "mtime", "created", "ino")
 
 

@@ -1,4 +1,4 @@
-"""What a source is: it tells how the rows of a table differ from what was read of it before."""
+"""What a source is: it finds how the rows of a table differ from what was read of it before."""
 
 from __future__ import annotations
 

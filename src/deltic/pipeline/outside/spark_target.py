@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class SparkTarget:
     """A temporary view, which lasts as long as its session.
 
-    It is made anew when the view has changed, and where the session has another one of that name, or none.
+    It is rebuilt when the view has changed, and where the session has another one of that name, or none.
     """
 
     def __init__(self, name: str, spark: Any) -> None:
@@ -36,7 +36,7 @@ class SparkTarget:
             made = to_dataframe(session, found)
             made.createOrReplaceTempView(self._name)
         _MADE[self._name] = shown.mark, made
-        return Written("made anew", len(found))
+        return Written("rebuilt", len(found))
 
     def _shows(self, made: DataFrame) -> bool:
         """Whether the session has what was made under the name: not so if that was dropped or replaced since."""

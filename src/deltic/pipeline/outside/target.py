@@ -60,7 +60,7 @@ class Target(Protocol):
     """A place for the rows of one view; after an error, or a crash, it has them as before, or as they are to be."""
 
     def mark(self) -> Mark | None:
-        """What it says of itself; None where nothing was published yet."""
+        """Its own description; None where nothing was published yet."""
 
     def publish(self, shown: Shown, delta: pa.Table | None) -> Written:
         """Let it have the rows of a view, of which `delta` is the change since its mark; None where that is unknown."""

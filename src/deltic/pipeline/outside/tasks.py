@@ -42,7 +42,7 @@ MUCH = 1 << 25
 _VALUE = 8
 
 ReadShares: TypeAlias = "Callable[[Files, Sequence[Any]], Iterator[tuple[pa.Table, Any]]]"
-"""The rows of shares with weights, in parts, each with what is told of it: None for a share that is not to be found.
+"""The rows of shares with weights, in parts, each with its description: None for a share that is not to be found.
 
 May write files beside them. Travels.
 """

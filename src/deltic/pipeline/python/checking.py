@@ -23,7 +23,7 @@ _EPOCHS = 3
 def check_derivative(
     operator: CustomOperator, rows: Sequence[SearchStrategy[tuple[Any, ...]] | None] = (), examples: int = 100
 ) -> None:
-    """Test that the derivative or the state of an operator gives what computing it anew gives, on random changes.
+    """Test that the derivative or the state of an operator gives what recomputing it gives, on random changes.
 
     Each example is some rows for each input and a few changes of them, one after the other, that insert and delete;
     values are small, so that rows meet. `rows` are hypothesis strategies for the rows of each input, where other rows
@@ -32,7 +32,7 @@ def check_derivative(
     """
     if not operator.is_maintained:
         told = f"operator {operator.name} has no derivative and no state"
-        raise DelticError(f"{told}, and is computed anew: there is nothing to test")
+        raise DelticError(f"{told}, and is recomputed: there is nothing to test")
     try:
         from hypothesis import HealthCheck, Phase, Verbosity, given, settings
         from hypothesis import strategies as st

@@ -34,7 +34,7 @@ def operator(
     one, or a mapping from rows to weights, or just rows. `vectorized`, these are Arrow tables with a column
     `__weight__`; a result without that column has every row once. It has to give the same for the same inputs.
 
-    Alone it is computed anew whenever an input changes, and the result compared with the one before. With a
+    Alone it is recomputed whenever an input changes, and the result compared with the one before. With a
     `derivative` it is not: that gets a `Change` for each input, whose `delta` is how it changes, `old` and `new` what
     it was and is, and gives the change of the result. A `state` is a class instead, or whatever makes an object with a
     method `update`, which gets the changes of all inputs, from nothing on, remembers what it needs of them, and gives

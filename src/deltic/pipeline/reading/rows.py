@@ -71,7 +71,7 @@ class Rows:
     ) -> None:
         """Write the rows to a file: delimited text (quoted as in RFC 4180), JSON lines, Parquet, or Arrow IPC.
 
-        The end of the name tells which, unless `kind` does: "csv", "json", "parquet" or "arrow". Changes have their
+        The ending of the name decides, unless `kind` does: "csv", "json", "parquet" or "arrow". Changes have their
         weights, as + or - in front in delimited text. What `write` has written, `insert` and `change` read: as
         `deltic.File(path, headers=True, rfc4180=True)` where it is delimited text. Raises DelticError.
         """

@@ -150,7 +150,7 @@ def _signed(row: Any, layout: Layout) -> list[Signed]:
 
 
 def _each(name: str, rows: Iterable[Any], read: Callable[[Any], T], before: int = 0) -> list[T]:
-    """What is read of each row; raises DataError, which tells of the first ones that cannot be read."""
+    """What is read of each row; raises DataError, which lists the first ones that cannot be read."""
     found, told, count = [], list[Diagnostic](), 0
     for number, row in enumerate(rows, before + 1):
         try:

@@ -18,7 +18,7 @@ from deltic.values.types import Schema
 def with_key_alone(rows: Any, table: Table) -> tuple[Any, bool]:
     """The rows, to be read from now on in place of the given ones, and whether they have the key's columns alone.
 
-    The first row tells; of tuples it is told by their length.
+    The first row decides; of tuples their length does.
     """
     names = _column_names(rows)
     if getattr(rows, "ndim", 1) == 2 and names is None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 postpone_pandas()
 
 Check = Callable[[pa.Schema], list[str]]
-"""Refuses columns before a row moves, or tells which of them are needed."""
+"""Refuses columns before a row moves, or returns which of them are needed."""
 
 
 def tabular(rows: Any, names: tuple[str, ...], check: Check) -> Any:

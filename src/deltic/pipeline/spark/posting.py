@@ -39,7 +39,7 @@ class Reader(ABC):
         self._before, self._made, self.is_ordered = 0, 0, is_ordered
 
     def __call__(self, rows: pa.Table) -> tuple[pa.Table, Any]:
-        """The rows with weights, and with ORDER where they have one, and what is told of them.
+        """The rows with weights, and with ORDER where they have one, and their description.
 
         Raises DataError, which names the partition.
         """

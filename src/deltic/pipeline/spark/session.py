@@ -124,7 +124,7 @@ def _captured_stderr() -> Iterator[IO[bytes]]:
 
 
 def _cause(error: Exception, log: IO[bytes]) -> str:
-    """The one line that tells what went wrong: the first exception of Java, here or in what the launcher said."""
+    """The one line that says what went wrong: the first exception of Java, here or in what the launcher said."""
     log.seek(0)
     said = log.read().decode("utf-8", "replace")
     thrown = re.search(r"^(?:: |Exception in thread \S+ )[\w.$]+: (.*)$", f"{error}\n{said}", re.MULTILINE)

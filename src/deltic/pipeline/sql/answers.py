@@ -86,7 +86,7 @@ def functions_table(functions: Iterable[SqlFunction]) -> pa.Table:
 
 
 def function_table(function: SqlFunction, extended: bool) -> pa.Table:
-    """What there is to know of a function, a line for each fact, as Spark tells it."""
+    """The description of a function, a line for each fact, as Spark prints it."""
     told = [
         f"Function: {function.name}",
         f"Type: {'TABLE' if function.is_table else 'SCALAR'}",
@@ -106,7 +106,7 @@ def _returned(function: SqlFunction) -> str:
 
 
 def details_table(catalog: Catalog, name: str) -> pa.Table:
-    """What there is to know of a relation besides its columns, a row for each fact, in the form of `columns_table`."""
+    """The description of a relation besides its columns, a row for each fact, in the form of `columns_table`."""
     kind = "view" if name in catalog.views else "table"
     relation = catalog.views.get(name) or catalog.tables[name]
     facts = {

@@ -65,7 +65,7 @@ class Query:
 
 @dataclass(frozen=True)
 class Explained:
-    """A view by its name, or a query as a view, of which it is told how it is kept fresh."""
+    """A view by its name, or a query as a view, whose maintenance is explained."""
 
     subject: str | Definition
     extended: bool

@@ -13,7 +13,7 @@ from typing import Any
 from deltic.errors import StreamError
 
 _ANEW = (
-    "or begin anew: with an empty table, another checkpointLocation and another name=, so that the query reads its "
+    "or start again: with an empty table, another checkpointLocation and another name=, so that the query reads its "
     "source from the start"
 )
 _OPEN = "Open the state that has them"

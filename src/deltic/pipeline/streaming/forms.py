@@ -1,4 +1,4 @@
-"""How a streaming DataFrame tells of changes: rows that all come, rows with a sign, envelopes, records of Kafka."""
+"""How a streaming DataFrame encodes changes: rows that all come, rows with a sign, envelopes, records of Kafka."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ class Into:
     """The form of the stream, once it was found: its columns stay, and Spark takes its time to tell them."""
 
     def form(self, frame: DataFrame) -> Form:
-        """How a DataFrame tells of changes of the table, as that is defined now."""
+        """How a DataFrame encodes changes of the table, as that is defined now."""
         catalog = self.pipeline.catalog
         derived = dict.fromkeys(catalog.view_schemas, "it is a view, and its rules alone change it")
         table = find(self.table, "table", catalog.shown_tables, derived)
@@ -116,7 +116,7 @@ class Into:
 
     @contextmanager
     def _refusing(self, query: str, batch: int) -> Iterator[None]:
-        """Tells of the batch in what is raised about it."""
+        """Names the batch in what is raised about it."""
         told = f"stream {self.name}: batch {batch} of query {query}"
         try:
             with spark_errors(lambda reason: StreamError(f"it cannot be read: {reason}")):

@@ -2,7 +2,7 @@
 
 Spark calls it in processes of its own: one that plans, and on executors. Each opens the state by itself, to read, as of
 the epoch that was planned. An offset of a stream is the epoch that was reached. The process that plans a stream follows
-the state: it has the changes of an epoch by doing its record of the log once more.
+the state: it has the changes of an epoch by replaying its record of the log.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class DelticSource(DataSource):
         return "deltic"
 
     def schema(self) -> StructType:
-        """The columns of the view; those of a stream have what tells of a change besides, unless it is a batch."""
+        """The columns of the view; a stream also has those that describe a change."""
         return self._asked.fields
 
     def reader(self, schema: StructType) -> DataSourceReader:
@@ -72,7 +72,7 @@ class DelticSource(DataSource):
 
 
 class Asked:
-    """What the options ask for; raises DelticError for what there is not."""
+    """What the options ask for; raises DelticError for what is absent."""
 
     _KNOWN = ("path", "view", "epoch", "since", "form", "functions", "maxrowspertrigger", "numpartitions")
 
@@ -216,7 +216,7 @@ class ChangeReader(DataSourceStreamReader):
         if StructType(now) != self._schema or followed.ended.get(name, 0) > begun:
             what = f"is another one now: {views[name]}" if now else "is gone"
             raise StreamError(
-                f"view {name} {what}, since epoch {followed.epoch}; begin a query anew, with another checkpointLocation"
+                f"view {name} {what}, since epoch {followed.epoch}; start a new query, with another checkpointLocation"
             )
 
 
@@ -235,7 +235,7 @@ def _rows_of(asked: Asked, partition: InputPartition, schema: StructType) -> Ite
 
 
 def _signed(rows: pa.Table, epoch: int, schema: StructType) -> pa.Table:
-    """Rows with what the form of the schema tells of a change, in Spark's types."""
+    """Rows with the columns by which the form of the schema describes a change, in Spark's types."""
     if FEED in schema.names:
         weights = np.asarray(rows.column(WEIGHT))
         rows = rows.take(pa.array(np.repeat(np.arange(len(rows)), np.abs(weights))))

@@ -22,7 +22,7 @@ class TableWriter(DataStreamWriter):
         """As Spark's; raises StreamError for a mode in which rows would come that have come before."""
         if outputMode == "complete":
             raise StreamError(
-                'outputMode("complete") gives all rows anew in each batch, and a table takes changes: use "update" '
+                'outputMode("complete") gives all rows again in each batch, and a table takes changes: use "update" '
                 "with a column op that is u, into a table with a key; or let a view of Deltic aggregate"
             )
         if outputMode == "update" and not self._has_signs:

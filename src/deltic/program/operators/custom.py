@@ -74,7 +74,7 @@ class Maintained(Recomputed):
         if custom.state is not None:
             yield (
                 f"{custom.name} of {read}, by what its state makes of their changes; keeps their rows, and the state "
-                "in memory, which is made anew of all rows after an error or a restart"
+                "in memory, which is rebuilt from all rows after an error or a restart"
             )
         else:
             yield f"{custom.name} of {read}, by its derivative; keeps their rows, and costs what it reads of them"

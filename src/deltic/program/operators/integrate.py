@@ -1,4 +1,4 @@
-"""I of changes where a change stands: in each epoch all rows of a relation come once more."""
+"""I of changes where a change stands: in each epoch all rows of a relation come again."""
 
 from __future__ import annotations
 

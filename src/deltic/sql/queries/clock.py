@@ -2,7 +2,7 @@
 
 A condition of WHERE that compares a time of the rows with one that goes with the clock lets a row in or out once: a
 window of circuits has the rows on one side of the clock, so that its advance costs the rows that cross it. Everything
-else that asks for the time is joined with the clock's row, and computed anew for all rows when that changes.
+else that asks for the time is joined with the clock's row, and recomputed for all rows when that changes.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from deltic.sql.aggregates import is_aggregate
 _AROUND_CALLS = (exp.IgnoreNulls, exp.RespectNulls, exp.Filter, exp.WithinGroup)
 """What stands around a call of a window function, in OVER."""
 GROUPING = (exp.Grouping, exp.GroupingId)
-"""What tells of a group which of its keys it is made by."""
+"""The marker that says by which of its keys a group is formed."""
 
 
 def replaced(

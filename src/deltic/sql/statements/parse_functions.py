@@ -102,7 +102,7 @@ def _columns(cursor: Cursor) -> Iterator[Column]:
 
 
 def _characteristics(cursor: Cursor) -> None:
-    """Go behind what tells of a function and means nothing here."""
+    """Skip the characteristics of a function that mean nothing here."""
     while not (cursor.at_end or cursor.sees("RETURN")):
         if cursor.take("LANGUAGE"):
             cursor.need("SQL")

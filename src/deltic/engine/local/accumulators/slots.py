@@ -44,7 +44,7 @@ class Ordered:
     """The slots about values that are kept in order; where one stands in a slot, it is as relations hold it, or 0.
 
     `present` counts the different values, and `size`, where ranks are asked for, the rows; `extremes` are the least
-    (True) and the greatest (False). Results of whole groups have one slot, and another that tells which are NULL where
+    (True) and the greatest (False). Results of whole groups have one slot, and another that marks which are NULL where
     they may be; those of ranks have three: the result, a value near which it is, and how many rows have lesser ones.
     """
 

@@ -1,4 +1,4 @@
-"""What is made anew of all values of a changed group, in a slot as relations hold it."""
+"""What is recomputed of all values of a changed group, in a slot as relations hold it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The columns that expressions read, and what is known of an operation on columns of their types."""
+"""The columns that expressions read, and what holds of an operation whatever the rows are."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Columns:
     undefined: list[Undefined] | None = None
     positions: Array = field(default_factory=lambda: np.empty(0, np.int64))
     nodes: dict[int, Node] = field(default_factory=dict)
-    """What is known of operations whatever the rows are, by their identities; for columns of the same types."""
+    """What holds of operations whatever the rows are, by their identities; for columns of the same types."""
     known: dict[exp.Expression, Result] = field(default_factory=dict, init=False)
     """The values of functions on these rows, each of which is computed once wherever it stands."""
 
@@ -84,7 +84,7 @@ class Columns:
         return replace(self, values={**self.values, name: column})
 
     def node(self, expression: exp.Expression) -> Node:
-        """What is known of an operation."""
+        """What holds of an operation whatever the rows are."""
         return _node(expression, self.types, self.interner, self.nodes)
 
     def row(self, index: int, expression: exp.Expression) -> dict[str, Any]:
@@ -101,7 +101,7 @@ class Columns:
 
 
 class Node:
-    """An operation on columns of these types: what there is to know of it whatever the rows are, once it is asked."""
+    """An operation on columns of these types: what holds of it whatever the rows are, computed when first asked for."""
 
     def __init__(
         self, expression: exp.Expression, names: Mapping[str, Type], interner: Interner, nodes: dict[int, Node]

@@ -99,7 +99,7 @@ class Maintaining(_Crossing):
     """A user's operator, by its derivative or by its state.
 
     A state cannot be taken back. So beside the target stands a mark, which is another one after each change; where the
-    store has not the mark that this kernel has left, there was an error, or a restart, and the state is made anew.
+    store has not the mark that this kernel has left, there was an error, or a restart, and the state is rebuilt.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class Maintaining(_Crossing):
         self._left: tuple[Run, ...] | None = None
 
     def _change(self) -> Run | None:
-        """What the derivative gives, or the state for the changes of the sources, with what there is of nothing."""
+        """What the derivative gives, or the state for the changes of the sources, with the result of no rows."""
         found = self._derived() if self.custom.state is None else self._updated()
         if self._first is not None and self._first.delta is not None:
             found = pa.concat_tables([found, self._of_nothing()])

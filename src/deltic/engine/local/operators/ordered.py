@@ -2,7 +2,7 @@
 
 An arrangement has every row as (keys, order, all other columns), with its weight. A column outside of the keys stands
 there in the order that is asked for: values as they compare, turned about where the order descends, text and whatever
-else is interned by its labels. Where a column may be NULL, one bit before it tells which come first.
+else is interned by its labels. Where a column may be NULL, one bit before it says which come first.
 """
 
 from __future__ import annotations
@@ -184,7 +184,7 @@ class Ordered:
         return Changed(words, np.maximum(before, 0), after, np.cumsum(new) - 1, starts[:, first], first)
 
     def _make_room(self) -> None:
-        """Let the columns hold what those of the source do; what is kept is packed anew where they grow."""
+        """Let the columns hold what those of the source do; what is kept is repacked where they grow."""
         for column, (*_, own) in self._of_columns(self.rows.domains):
             column.make_room(own)
         for arrangement in self._beside:

@@ -38,7 +38,7 @@ _STEP = 8  # rows by which a walk to the end of a session is longer at least tha
 class _Stretches:
     """Rows in order by the stretch in which they are, with what each weighed and weighs.
 
-    Whether a stretch starts and ends with its partition is told by `starts_whole` and `ends_whole`, one for each.
+    Whether a stretch starts and ends with its partition stands in `starts_whole` and `ends_whole`, one for each.
     """
 
     words: Words

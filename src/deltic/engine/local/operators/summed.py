@@ -1,4 +1,4 @@
-"""Sums over epochs: in each all rows of a relation come once more."""
+"""Sums over epochs: in each all rows of a relation come again."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ class Tables:
         return int(view(self.query, STATE)[0, VISITED])
 
     def overflows(self) -> Iterator[DomainOverflow]:
-        """What there is to raise when a search ended because computed values have no place in their domains."""
+        """What to raise when a search ended because computed values have no place in their domains."""
         for domain, row in zip(self.let_domains, view(self.query, LETS), strict=True):
             low, high = row[[arithmetic.LEAST, arithmetic.GREATEST]].tolist()
             if low <= high:

@@ -21,7 +21,7 @@ _FIRST, _MOST = 1 << 8, 1 << 16
 class Memo:
     """The answers to one question, by its arguments; see `kernels.memo`.
 
-    A memo that is full when something more is asked forgets all, and begins anew, four times as large up to a limit.
+    A memo that is full when something more is asked forgets all, and starts again, four times as large up to a limit.
     """
 
     def __init__(self, width: int) -> None:

@@ -85,7 +85,7 @@ _BASE = Component._fields.index("base")
 
 
 class CompiledLoop:
-    """The tables of a component; they are made anew when one of its arrangements was packed anew."""
+    """The tables of a component; they are rebuilt when one of its arrangements was repacked."""
 
     kernels: ClassVar[Sequence[str]] = ("iterate.iterate", "join.search")
     """What takes long to compile, and is therefore compiled at the same time."""

@@ -10,7 +10,7 @@ That is decided once, before the change is pushed through any rule, not anew in 
 The strategies differ in the counts that they keep. `nested` has those of every iteration. `elastic` has that of a
 row's first: derivations at later ones are dropped, and when the first count falls to zero, the later ones are found by
 searching the rules' bodies for the row as they were before the epoch; whatever the epoch changed in them is on its
-way to the row in any case. `full` has none, and can only begin anew.
+way to the row in any case. `full` has none, and can only start again.
 
 A recursion of bags decides nothing: a row is at each iteration as often as it is derived there, so that the counts of
 all iterations are the relation itself.

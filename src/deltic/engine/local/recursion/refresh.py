@@ -1,4 +1,4 @@
-"""The refresh policy: for each recursive component and epoch, whether to update or to begin anew [ELA §3, §5.2]."""
+"""The refresh policy: for each recursive component and epoch, whether to update or to start again [ELA §3, §5.2]."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Changes = Mapping[Kind, int]
 
 
 class Policy(enum.Enum):
-    """When a component is computed anew instead of updated."""
+    """When a component is recomputed instead of updated."""
 
     AUTO = "auto"
     """When what is left of an update seems to cost more than a bootstrap."""

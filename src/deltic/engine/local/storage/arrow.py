@@ -39,7 +39,7 @@ def _kept(column: Column) -> Column:
 
 
 def make_room(state: State, columns: Sequence[Column]) -> None:
-    """Make the relation's domains include the values of a batch; layouts are stale until they are packed anew."""
+    """Make the relation's domains include the values of a batch; layouts are stale until they are repacked."""
     for (values, nulls), domain in zip(columns, state.domains, strict=True):
         domain.admit(values if nulls is None else values[~nulls])
 

@@ -11,7 +11,7 @@ class Basis:
     """The layouts and domains from which something is made: as long as it `holds`, these are what they were.
 
     Whoever makes it asks here for them, so that none is used that is not known; whoever uses it asks first whether the
-    basis holds. So nobody has to be told that something was packed anew.
+    basis holds. So no reader has to learn that something was repacked.
     """
 
     def __init__(self) -> None:

@@ -1,7 +1,7 @@
 """A store as an image: its domains, its arrangements by their names, their runs, the interner.
 
 What is said of an arrangement is its name, its layout and its runs; runs that two arrangements share are one piece.
-Domains are numbered, so that what shares one does so again. Amid an epoch a relation has a change, and its rows a
+Domains are numbered, so that what shares one does so again. Within an epoch a relation has a change, and its rows a
 version of before it.
 """
 

@@ -35,7 +35,7 @@ class Domain:
     """The values of columns that are compared with one another, as `bits`-bit offsets from `base`.
 
     Values are int64 in the order of the type (see `codec`); a domain only ever grows, `growth` times so far.
-    `numbering` counts how often values were given anew, which those of labels alone are (see `value_order`).
+    `numbering` counts how often values were reassigned, which those of labels alone are (see `value_order`).
 
     In a nullable domain offset 0 is NULL, the least, and no value has it. Offsets are modulo 2⁶⁴: when it has both the
     least and the greatest of all int64, NULL takes the place of a value that no column holds, and the values below that

@@ -26,7 +26,7 @@ _MANY = 1 << 16
 # What an arrangement is for a relation: its rows, the derivations of each, what trusted changes of a set have beside 0
 # and 1, what is kept of groups and their values, the change that is due in the next epoch, the time of a window, the
 # rows of parts in order, the rows of groups by iteration, how many each part has, the rows at which a top-k starts and
-# ends, the mark of what a user's state has taken in, and, amid the rounds of a recursion, derivations that wait for
+# ends, the mark of what a user's state has taken in, and, between the rounds of a recursion, derivations that wait for
 # their iterations, rows to be looked at again, and what the epoch has changed so far, whatever the iteration.
 Role = Literal[
     "rows",
@@ -163,7 +163,7 @@ class State:
         return self._spare.setdefault(order, Arrangement(order, self.domains))
 
     def restore_change(self, delta: Run, is_appended: bool) -> None:
-        """Amid an epoch, have the change that was kept of it; whether it is the last run of the rows."""
+        """Within an epoch, have the change that was kept of it; whether it is the last run of the rows."""
         self.delta, self._appended = delta, delta if is_appended else None
 
     @property
@@ -257,7 +257,7 @@ class State:
         return any(domain in domains for column in columns for domain in column)
 
     def relayout(self) -> bool:
-        """Pack anew what has outgrown its layout, the present change too; whether anything has.
+        """Repack what has outgrown its layout, the present change too; whether anything has.
 
         Rows alone have a version before it.
         """

@@ -47,7 +47,7 @@ class Store:
         self.domains = Domains()
         self.states: dict[str, State] = {}
         self.repacked: dict[str, State] | None = None
-        """The relations packed anew since this was last emptied, by whoever publishes them; None: any may be."""
+        """The relations repacked since this was last emptied, by whoever publishes them; None: any may be."""
         self._changed = True
         self._fitted: dict[Domain, int] = {}
         self._numbered = 0
@@ -95,7 +95,7 @@ class Store:
         self._changed = True
 
     def unify(self, kept: Domain, other: Domain) -> None:
-        """Let what has domain `other` have `kept`, which holds the values of both; packed anew by the next `fit`."""
+        """Let what has domain `other` have `kept`, which holds the values of both; repacked by the next `fit`."""
         if other.nullable:
             kept.admit_null()
         if not other.empty:
@@ -113,7 +113,7 @@ class Store:
     # Layouts
 
     def fit(self) -> None:
-        """Pack anew what has outgrown its layout."""
+        """Repack what has outgrown its layout."""
         if self.is_fitted():
             return
         growths, numberings = self._growths(), self._numberings()
@@ -140,7 +140,7 @@ class Store:
         return not self._changed and self._growths() == self._fitted
 
     def is_renumbered(self) -> bool:
-        """Whether values were given anew since the last `fit`, so that what is packed with the old ones has to be."""
+        """Whether values were reassigned since the last `fit`, so that what is packed with the old ones has to be."""
         may_be = self._changed or self._numberings() != self._numbered
         return may_be and any(
             place.numbering != arrangement.domains[column].numbering
@@ -154,7 +154,7 @@ class Store:
         return {domain: domain.growth for domain in (*self.domains.all, *labels)}
 
     def _numberings(self) -> int:
-        """How often values of any type were given labels anew."""
+        """How often values of any type were relabelled."""
         return sum(values.order.domain.numbering for values in self.interner.values())
 
     def merging(self) -> Iterator[Arrangement]:

@@ -2,7 +2,7 @@
 
 Ids are dense and never change, but say nothing of order. Beside its id each value has a *label*, an integer below 2⁶²
 with room on both sides: a new value gets one between those of its neighbours, and no other moves (order maintenance).
-Where there is no room left, all labels are given anew: to whoever keeps labels that is a domain which grows.
+Where there is no room left, all labels are reassigned: to whoever keeps labels that is a domain which grows.
 
 Sequences that are written in order, such as names with numbers, would halve the same gap again and again. So a value
 whose neighbour is its predecessor in time is put close to it, and the rest of the gap is left for those that follow.
@@ -166,7 +166,7 @@ class ValueOrder:
         return positions
 
     def relabel(self) -> None:
-        """Give all labels anew, the new values' among them, with the same room everywhere."""
+        """Reassign all labels, the new values' among them, with the same room everywhere."""
         self._read()
         count = len(self._dictionary)
         old = self._all()
@@ -180,7 +180,7 @@ class ValueOrder:
         self._moved = old, _Ordered(self._labels[old.ids], old.ids)
 
     def moved(self, labels: Values) -> Values:
-        """The present labels of what had these before they were given anew."""
+        """The present labels of what had these before they were reassigned."""
         before, after = self._moved
         return after.labels[np.searchsorted(before.labels, labels)]
 
@@ -277,7 +277,7 @@ def _between(low: Values, before: Values, high: Values, after: Values) -> Values
 
 
 class Labels(Domain):
-    """The domain of labels: all of them have a place, and growing is giving them anew.
+    """The domain of labels: all of them have a place, and growing is reassigning them.
 
     Where it is `descending`, a greater label has a lesser offset. Offset of label 0, which no value has, stays its own.
     """

@@ -11,7 +11,7 @@ from deltic.circuit.oracle.memory import Time
 
 @dataclass(frozen=True)
 class Reset:
-    """A circuit begins anew: the memory of its delays is zero again. `level` is how many loops are around it."""
+    """A circuit starts again: the memory of its delays is zero again. `level` is how many loops are around it."""
 
     level: int
 

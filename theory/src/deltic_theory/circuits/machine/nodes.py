@@ -51,7 +51,7 @@ class Machine:
             self.on_data(values)
 
     def on_reset(self, level: int) -> None:
-        """Begin anew, where the node keeps anything."""
+        """Start again, where the node keeps anything."""
 
     def on_latch(self, time: Time) -> None:
         """Begin a step."""
@@ -116,7 +116,7 @@ class Controller:
         self.inner: list[Controller] = []
 
     def reset(self, level: int) -> None:
-        """Begin anew, together with the circuit of that level around this one, or with this one."""
+        """Start again, together with the circuit of that level around this one, or with this one."""
         for node in self.nodes:
             node.receive(Reset(level))
         for controller in self.inner:

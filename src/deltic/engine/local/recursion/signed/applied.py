@@ -1,4 +1,4 @@
-"""Operators of a user's own inside a recursion: by their states, by their derivatives, or computed anew."""
+"""Operators of a user's own inside a recursion: by their states, by their derivatives, or recomputed."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from deltic.program.histories import Examined
 
 
 class Found(NamedTuple):
-    """What an examination finds: a change of the examined relation, and rows of its source to look at once more."""
+    """What an examination finds: a change of the examined relation, and rows of its source to look at again."""
 
     change: Run
     again: Words
