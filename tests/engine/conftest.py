@@ -7,7 +7,7 @@ from functools import lru_cache
 import pytest
 
 from deltic.circuit.graph import Circuit
-from deltic.engine.local import engine
+from deltic.engine.local.options import LocalOptions
 from deltic.program.compiling import program_of
 from deltic.program.program import Program
 
@@ -18,7 +18,7 @@ _PROGRAM_OF = lru_cache(maxsize=64)(program_of)
 def programs_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The program of a circuit depends on nothing else: tests that run the same ones in many ways make each once."""
 
-    def made_once(self: engine.LocalEngine, circuit: Circuit) -> Program:
-        return _PROGRAM_OF(circuit, strict=self._refresh.strict)
+    def made_once(self: LocalOptions, circuit: Circuit) -> Program:
+        return _PROGRAM_OF(circuit, strict=self.refresh.strict)
 
-    monkeypatch.setattr(engine.LocalEngine, "_program_of", made_once)
+    monkeypatch.setattr(LocalOptions, "compiled", made_once)

@@ -15,8 +15,8 @@ import pytest
 
 from deltic.algebra.zset import ZSet
 from deltic.datalog import check, lower, parse
-from deltic.engine.local.attempts import Attempts
 from deltic.engine.local.engine import LocalEngine
+from deltic.engine.local.epoch_runner import EpochRunner
 from deltic.engine.local.kernels.thresholds import Thresholds
 from deltic.engine.local.plan import questions
 from deltic.engine.local.recursion import fixpoint
@@ -140,8 +140,8 @@ def counted(monkeypatch):
 
         monkeypatch.setattr(owner, name, call)
 
-    counting(Attempts, "attempt", "epochs")
-    counting(Attempts, "_grow", "epochs")
+    counting(EpochRunner, "attempt", "epochs")
+    counting(EpochRunner, "_grow", "epochs")
     counting(fixpoint._Epoch, "iterate", "iterations")
     return counts
 

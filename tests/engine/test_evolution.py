@@ -14,7 +14,7 @@ from deltic.catalog import Catalog
 from deltic.circuit.reading import parse_circuit
 from deltic.datalog import check, define, lower, parse
 from deltic.engine.local import boundary
-from deltic.engine.local import engine as engine_module
+from deltic.engine.local import program as program_module
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.kernels.thresholds import DEFAULTS
 from deltic.engine.local.operators import query as evaluate
@@ -110,9 +110,9 @@ def test_what_reads_a_replaced_view_is_computed_and_nothing_else():
 def test_a_recursion_that_stays_remembers_what_updates_cost():
     driver = large_closure()
     driver.apply({"edge": [((10, 11), -1)]})
-    (learned,) = [step._history for step in driver.engine._strata._steps if hasattr(step, "_history")]
+    (learned,) = [step._history for step in driver.engine.running.strata._steps if hasattr(step, "_history")]
     driver.engine.extend(circuit_of(CLOSURE, ADDED["beside"][0]))
-    assert [s._history for s in driver.engine._strata._steps if hasattr(s, "_history")] == [learned]
+    assert [s._history for s in driver.engine.running.strata._steps if hasattr(s, "_history")] == [learned]
 
 
 PLACES = {
@@ -121,7 +121,7 @@ PLACES = {
     "adding rows to a relation": (relation.State, "append"),
     "adding counts": (relation.State, "count"),
     "a fixpoint": (recursion.Component, "bootstrap"),
-    "a plan": (engine_module, "plans_of"),
+    "a plan": (program_module, "plans_of"),
     "taking over a relation": (relation.State, "evolved"),
     "the change of a view": (boundary, "difference"),
     "the changes of views": (boundary, "view_change"),

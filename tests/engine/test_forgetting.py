@@ -170,7 +170,7 @@ def test_a_view_that_would_be_planned_anew_is_refused(monkeypatch):
     def tables_alone(old, new, *_):
         return {name: name for name in new.tables.values()}
 
-    monkeypatch.setattr("deltic.engine.local.engine.kept_relations", tables_alone)
+    monkeypatch.setattr("deltic.engine.local.program.kept_relations", tables_alone)
     with pytest.raises(CatalogError, match="view v would be planned again, and rows of t that it was computed from"):
         pipeline.sql("CREATE VIEW w AS SELECT DISTINCT k FROM t")
     monkeypatch.undo()

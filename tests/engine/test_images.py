@@ -138,9 +138,9 @@ def test_a_plan_is_kept_with_what_it_was_made_for():
         each.apply({"e": hub, "i": rows(range(150))})
     again = LocalEngine(circuit, plans=costs)
     again.restore(saved(engine.capture()))
-    assert again._plans == engine._plans != costs
+    assert again.running.plans == engine.running.plans != costs
     assert again.program.relations.keys() == engine.program.relations.keys()
-    assert engine._plans.decisions
+    assert engine.running.plans.decisions
     assert again.store.sizes() == engine.store.sizes()
     for change in ({"e": rows([7], [7])}, {"e": rows([0, 7], [1, 7], weight=-1)}, {"i": rows([1000])}):
         results = [each.apply(change) for each in (engine, again, plain)]
@@ -154,8 +154,8 @@ def test_what_recursions_know_of_costs_is_kept():
     engine.apply({"e": rows(range(200), range(1, 201))})
     engine.apply({"e": rows([1000], [0])})
     again.restore(saved(engine.capture()))
-    assert again._strata.learned() == engine._strata.learned()
-    assert engine._strata.learned()[0]["coefficients"]
+    assert again.running.strata.learned() == engine.running.strata.learned()
+    assert engine.running.strata.learned()[0]["coefficients"]
 
 
 def test_nothing_is_read_before_it_is_used():

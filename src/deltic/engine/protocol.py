@@ -81,15 +81,20 @@ class Engine(Version, Protocol):
         with self.prepare(changes, conflicts, token) as epoch:
             return epoch.commit()
 
-    def extend(self, circuit: Circuit, rows: Mapping[str, Changed] = NOTHING) -> EpochResult:
-        """Go on with another circuit, as one epoch in which no table changes; the changes are those of its views.
+    def prepare_extension(self, circuit: Circuit, rows: Mapping[str, Changed] = NOTHING) -> Prepared:
+        """Compute an epoch that goes on with another circuit; its changes are those of the views.
 
-        Tables that have `rows` begin with these, whatever had their names before; others that both circuits have keep
-        theirs, and views that both have change by the difference; a view that is new, or whose columns are others,
-        comes with all of its rows. What is unchanged keeps its state and costs
-        nothing. Raises UnsupportedError when the engine cannot run the circuit; after any exception the engine is as
-        before, with the circuit of before.
+        No table changes. Tables that have `rows` begin with these, whatever had their names before; others that both
+        circuits have keep theirs, and views that both have change by the difference; a view that is new, or whose
+        columns are others, comes with all of its rows. What is unchanged keeps its state and costs nothing. Raises
+        UnsupportedError when the engine cannot run the circuit. After any exception, and after `abort`, the engine is
+        as before, with the circuit of before.
         """
+
+    def extend(self, circuit: Circuit, rows: Mapping[str, Changed] = NOTHING) -> EpochResult:
+        """Prepare an extension and commit it at once; raises what `prepare_extension` does."""
+        with self.prepare_extension(circuit, rows) as epoch:
+            return epoch.commit()
 
     def site(self, table: str) -> Site | None:
         """Where tasks may write rows of a table for the next epoch; None where this process is to have them."""

@@ -6,7 +6,7 @@ What depends on the past, such as a window's time, is kept by the interpreter; a
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -41,73 +41,106 @@ class ReferenceEngine(Engine):
     """
 
     def __init__(self, circuit: Circuit, iteration_limit: int = ITERATION_LIMIT) -> None:
-        self.circuit, self._limit = circuit, iteration_limit
+        self._limit = iteration_limit
         self.epoch, self.token = 0, ""
-        self._interpreter = Interpreter(circuit, limit=iteration_limit)
-        self._sources = {op.name: op for op in circuit.operators if isinstance(op, ops.Source)}
-        self._sums: dict[str, Rows] = {name: ZSet() for name in self._sources}
-        self._views: dict[str, Rows] = {name: ZSet() for name in circuit.sinks}
+        self._running = _Interpreted(circuit, iteration_limit)
         self._prepared: Prepared | None = None
-        self.version: Version = self._version_of(0)
+        self.version: Version = self._running.version(0)
+
+    @property
+    def circuit(self) -> Circuit:
+        """What is kept fresh."""
+        return self._running.circuit
 
     def prepare(self, changes: Mapping[str, Changed], conflicts: Conflicts = "error", token: str = "") -> Prepared:
         started = time.perf_counter()
         refuse_second(self._prepared)
-        before = self._sums, self._views
-        sums = dict(self._sums)
-        for name, batch in changes.items():
-            delta = from_arrow(arrow_of(name, batch, self._sources[name].schema))
-            sums[name] = self._checked(name, sums[name], delta, conflicts)
-        rows_in = sum(len(self._rows_of(n, sums[n]) - self._rows_of(n, self._sums[n])) for n in changes)
-        result = self._step(sums, started, rows_in)
-        version = self._version_of(self.epoch + 1)
-
-        def commit() -> None:
-            self.epoch, self.token, self._prepared, self.version = version.epoch, token, None, version
+        running = self._running
+        before = running.sums, running.views
+        sums = running.changed(changes, conflicts)
+        rows_in = sum(len(running.rows_of(n, sums[n]) - running.rows_of(n, running.sums[n])) for n in changes)
+        result = replace(running.step(sums), rows_in=rows_in, seconds=time.perf_counter() - started)
 
         def abort() -> None:
-            self._sums, self._views = before
+            running.sums, running.views = before
+            running.interpreter.take_back()
+
+        return self._prepare(running, token, result, abort)
+
+    def prepare_extension(self, circuit: Circuit, rows: Mapping[str, Changed] = NOTHING) -> Prepared:
+        started = time.perf_counter()
+        refuse_second(self._prepared)
+        old, new = self._running, _Interpreted(circuit, self._limit)
+        new.adopt(old, rows)
+        gone = [name for name in (*old.sums, *old.views) if name not in (*new.sums, *new.views)]
+        extension = Extension(built=tuple(new.views), kept=tuple(new.sums), dropped=tuple(gone))
+        result = replace(new.step(new.sums), extension=extension, seconds=time.perf_counter() - started)
+        return self._prepare(new, self.token, result, lambda: None)
+
+    def _prepare(self, running: _Interpreted, token: str, result: EpochResult, undo: Callable[[], None]) -> Prepared:
+        """The epoch that a circuit has run: it is the engine's once committed."""
+        version = running.version(self.epoch + 1)
+
+        def commit() -> None:
+            self._running, self.version, self.epoch = running, version, version.epoch
+            self.token, self._prepared = token, None
+
+        def abort() -> None:
             self._prepared = None
-            self._interpreter.take_back()
+            undo()
 
         self._prepared = Prepared(version, token, result, commit, abort)
         return self._prepared
 
-    def extend(self, circuit: Circuit, rows: Mapping[str, Changed] = NOTHING) -> EpochResult:
-        started = time.perf_counter()
-        refuse_second(self._prepared)
-        other = ReferenceEngine(circuit, self._limit)
-        other._interpreter.adopt(self._interpreter)
-        other.epoch, other.token = self.epoch + 1, self.token
-        for name in other._sources.keys() & self._sources.keys():
-            if other._sources[name] == self._sources[name]:
-                other._sums[name] = self._sums[name]
-        for name, batch in rows.items():
-            other._sums[name] = from_arrow(arrow_of(name, batch, other._sources[name].schema))
-        for name in other._views.keys() & self._views.keys():
-            if other._schema(name) == self._schema(name):
-                other._views[name] = self._views[name]
-        gone = [name for name in (*self._sums, *self._views) if name not in (*other._sums, *other._views)]
-        extension = Extension(built=tuple(other._views), kept=tuple(other._sums), dropped=tuple(gone))
-        result = replace(other._step(other._sums, started, 0), extension=extension)
-        other.version = other._version_of(other.epoch)
-        vars(self).update(vars(other))  # CPython 3.13 loses attributes of an object that is given another's __dict__
-        return result
+    def explain(self, name: str, full: bool = False) -> str:
+        told = f"{name} {self._running.schema(name)}, recomputed in every epoch by the reference interpreter"
+        return f"{told}:\n{self.circuit}" if full else told
 
-    def _step(self, sums: dict[str, Rows], started: float, rows_in: int) -> EpochResult:
-        """Let these be the sums of the tables' changes: the changes of the views."""
-        tables = {name: self._rows_of(name, rows) for name, rows in sums.items()}
-        views = self._interpreter.step(tables)
-        deltas = {name: views[name] - self._views[name] for name in views}
+
+class _Interpreted:
+    """A circuit with the sums of its tables' changes and the rows of its views, as of the last epoch."""
+
+    def __init__(self, circuit: Circuit, limit: int) -> None:
+        self.circuit, self.interpreter = circuit, Interpreter(circuit, limit=limit)
+        self._sources = {op.name: op for op in circuit.operators if isinstance(op, ops.Source)}
+        self.sums: dict[str, Rows] = {name: ZSet() for name in self._sources}
+        self.views: dict[str, Rows] = {name: ZSet() for name in circuit.sinks}
+
+    def adopt(self, old: _Interpreted, begun: Mapping[str, Changed]) -> None:
+        """Begin with what an old circuit has of the same tables and views; tables that are `begun` have these rows."""
+        self.interpreter.adopt(old.interpreter)
+        for name in self._sources.keys() & old._sources.keys():
+            if self._sources[name] == old._sources[name]:
+                self.sums[name] = old.sums[name]
+        for name, batch in begun.items():
+            self.sums[name] = from_arrow(arrow_of(name, batch, self._sources[name].schema))
+        for name in self.views.keys() & old.views.keys():
+            if self.schema(name) == old.schema(name):
+                self.views[name] = old.views[name]
+
+    def changed(self, changes: Mapping[str, Changed], conflicts: Conflicts) -> dict[str, Rows]:
+        """The sums of the tables' changes after these."""
+        sums = dict(self.sums)
+        for name, batch in changes.items():
+            delta = from_arrow(arrow_of(name, batch, self._sources[name].schema))
+            sums[name] = self._checked(name, sums[name], delta, conflicts)
+        return sums
+
+    def step(self, sums: dict[str, Rows]) -> EpochResult:
+        """Take these for the sums of the tables' changes: the changes of the views."""
+        tables = {name: self.rows_of(name, rows) for name, rows in sums.items()}
+        views = self.interpreter.step(tables)
+        deltas = {name: views[name] - self.views[name] for name in views}
         visited = sum(map(len, tables.values())) + sum(map(len, views.values()))
-        self._sums, self._views = sums, views
-        found = {name: self._change(name, delta) for name, delta in deltas.items() if delta}
-        return EpochResult(Changes(found), rows_in, visited, time.perf_counter() - started)
+        self.sums, self.views = sums, views
+        changes = {name: self._change(name, delta) for name, delta in deltas.items() if delta}
+        return EpochResult(Changes(changes), rows_visited=visited)
 
     def _change(self, name: str, delta: Rows) -> ViewChange:
-        return ViewChange.of(to_arrow(delta, self._schema(name)))
+        return ViewChange.of(to_arrow(delta, self.schema(name)))
 
-    def _rows_of(self, table: str, sums: Rows) -> Rows:
+    def rows_of(self, table: str, sums: Rows) -> Rows:
+        """The rows of a table with these sums of changes."""
         return sums.distinct() if self._sources[table].is_set else sums
 
     def _checked(self, name: str, sums: Rows, delta: Rows, conflicts: Conflicts) -> Rows:
@@ -128,18 +161,15 @@ class ReferenceEngine(Engine):
             )
         return sums + ZSet({row: weight - sums.weight(row) for row, weight in new.items()})
 
-    def _version_of(self, epoch: int) -> Version:
+    def version(self, epoch: int) -> Version:
         """The tables and views as they are now."""
-        tables = {name: self._rows_of(name, sums) for name, sums in self._sums.items()}
-        schemas = {name: self._schema(name) for name in (*self._sums, *self._views)}
-        return ReferenceVersion(epoch, tables, self._views, schemas, {n: op.schema for n, op in self._sources.items()})
+        tables = {name: self.rows_of(name, sums) for name, sums in self.sums.items()}
+        schemas = {name: self.schema(name) for name in (*self.sums, *self.views)}
+        return ReferenceVersion(epoch, tables, self.views, schemas, {n: op.schema for n, op in self._sources.items()})
 
-    def explain(self, name: str, full: bool = False) -> str:
-        told = f"{name} {self._schema(name)}, recomputed in every epoch by the reference interpreter"
-        return f"{told}:\n{self.circuit}" if full else told
-
-    def _schema(self, name: str) -> Schema:
-        if name in self._views:
+    def schema(self, name: str) -> Schema:
+        """The columns of a view or table."""
+        if name in self.views:
             return self.circuit.type_of(self.circuit.sinks[name]).schema
         return self._sources[name].schema
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import pytest
 
 from deltic.datalog import check, lower, parse
-from deltic.engine.local.attempts import Attempts
 from deltic.engine.local.engine import LocalEngine
+from deltic.engine.local.epoch_runner import EpochRunner
 from deltic.engine.local.growth import Growth
 from deltic.engine.local.storage.layout import Domain, DomainOverflow
 from deltic.engine.local.strata import _Derived
@@ -71,7 +71,7 @@ def powers(numbers: set[int]) -> set[tuple[int, int]]:
 def test_a_value_without_a_place_lets_its_stratum_alone_begin_again(monkeypatch: pytest.MonkeyPatch) -> None:
     circuit = lower(check([parse(CHAIN)]))
     engine, runs = LocalEngine(circuit), list[str]()
-    epoch, stratum = Attempts.attempt, _Derived.run
+    epoch, stratum = EpochRunner.attempt, _Derived.run
 
     def run_epoch(*args: object) -> object:
         runs.append("")
@@ -81,7 +81,7 @@ def test_a_value_without_a_place_lets_its_stratum_alone_begin_again(monkeypatch:
         runs.append(self.relations[0])
         stratum(self)
 
-    monkeypatch.setattr(Attempts, "attempt", run_epoch)
+    monkeypatch.setattr(EpochRunner, "attempt", run_epoch)
     monkeypatch.setattr(_Derived, "run", run_stratum)
     driver = Driver(engine, circuit)
     numbers = set[int]()

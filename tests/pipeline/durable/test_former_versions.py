@@ -1,4 +1,4 @@
-"""States that commit 7fedd74d has written open: checkpoints, and logs after them, of one engine, of shards, and of jobs.
+"""States that commit 7fedd74d wrote open: checkpoints with logs after them, of one engine, of shards, and of jobs.
 
 Catches a file format, or a name within it, that changes without a way for the states that are there.
 """

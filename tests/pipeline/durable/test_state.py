@@ -362,7 +362,7 @@ FAULTS = {
     "in an epoch that is refused": ("deltic.engine.local.storage.store.Store.roll_back", _refused, "undo an epoch"),
     "behind a preview": ("deltic.engine.local.storage.store.Store.roll_back", _previewed, "abort epoch 3"),
     "once it is logged": (
-        "deltic.engine.local.engine.LocalEngine._publish",
+        "deltic.engine.local.engine.LocalEngine._go_on",
         lambda shop: sell(shop, ("c", 8)),
         "commit epoch 3",
     ),

@@ -256,18 +256,23 @@ class ShardedEngine(Engine):
 
     # Definitions
 
+    def prepare_extension(self, circuit: Circuit, rows: Mapping[str, Changed] = NO_CHANGES) -> Prepared:
+        return prepared_by(lambda prepared: self._prepare_extension(prepared, circuit, rows))
+
     @exclusive
-    def extend(self, circuit: Circuit, rows: Mapping[str, Changed] = NO_CHANGES) -> EpochResult:
+    def _prepare_extension(self, prepared: list[Prepared], circuit: Circuit, rows: Mapping[str, Changed]) -> None:
+        """Add the epoch to `prepared`."""
         refuse_second(self._prepared)
         setting = self._definition.setting
-        while True:
+        while not prepared:
             try:
-                return self._extend(setting.defined(circuit), rows)
-            except Outgrown as found:
-                setting = replace(setting, outgrown=frozenset(setting.outgrown).union(found.relations))
+                self._prepared = self._extended(setting.defined(circuit), rows)
+                prepared.append(self._prepared)
+            except Outgrown as error:
+                setting = replace(setting, outgrown=frozenset(setting.outgrown).union(error.relations))
 
-    def _extend(self, definition: Definition, rows: Mapping[str, Changed]) -> EpochResult:
-        """Go on with another circuit, whose tables that have rows begin with these."""
+    def _extended(self, definition: Definition, rows: Mapping[str, Changed]) -> Prepared:
+        """The epoch that goes on with another circuit, whose tables that have rows begin with these."""
         started, program = time.perf_counter(), self.program
         found = evolved(self._former(definition, rows), self._definition, definition)
         due = self._due_epoch()
@@ -278,10 +283,18 @@ class ShardedEngine(Engine):
         finally:
             if due is not None:
                 due.abort()
-        self._take(built)
-        self.epoch, self.extension = self.epoch + 1, found.extension
-        result = built.result if due is None else after(due.result, built.result, program, self.program)
-        return replace(result, extension=found.extension, seconds=time.perf_counter() - started)
+        result = built.result if due is None else after(due.result, built.result, program, definition.program)
+        result = replace(result, extension=found.extension, seconds=time.perf_counter() - started)
+
+        def commit() -> None:
+            with self.section:
+                self._take(built)
+                self.epoch, self.extension, self._prepared = built.version.epoch, found.extension, None
+
+        def abort() -> None:
+            self._prepared = None
+
+        return Prepared(built.version, self.token, result, commit, abort)
 
     def _due_epoch(self) -> Executed | None:
         """The epoch in which what is due comes, if there is anything, to be given up once its state is taken over."""

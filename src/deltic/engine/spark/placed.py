@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from copy import copy
 from dataclasses import replace
 
 from deltic.circuit.graph import Circuit
@@ -18,7 +17,6 @@ from deltic.engine.local.engine import LocalEngine
 from deltic.engine.placed import Placed
 from deltic.engine.prepared import Prepared, prepared_by, refuse_second
 from deltic.engine.protocol import NOTHING, Engine
-from deltic.engine.result import EpochResult
 from deltic.engine.shards.posted import Posted, Site
 from deltic.engine.size import Size
 from deltic.engine.spark.engine import SparkEngine
@@ -73,11 +71,6 @@ class PlacedEngine(Engine):
     def home(self) -> Home:
         """Where the state is."""
         return "local" if isinstance(self._engine, LocalEngine) else "shards"
-
-    def __copy__(self) -> PlacedEngine:
-        other = object.__new__(PlacedEngine)
-        vars(other).update(vars(self), _engine=copy(self._engine))
-        return other
 
     # Epochs
 
@@ -212,23 +205,38 @@ class PlacedEngine(Engine):
             self.placement.costs.row_bytes = self._held.bytes / total
         return self._held
 
+    def prepare_extension(self, circuit: Circuit, rows: Mapping[str, Changed] = NOTHING) -> Prepared:
+        return prepared_by(lambda prepared: self._prepare_extension(prepared, circuit, rows))
+
     @exclusive
-    def extend(self, circuit: Circuit, rows: Mapping[str, Changed] = NOTHING) -> EpochResult:
+    def _prepare_extension(self, prepared: list[Prepared], circuit: Circuit, rows: Mapping[str, Changed]) -> None:
+        """Add the epoch to `prepared`."""
         refuse_second(self._prepared)
         elsewhere: Home = "shards" if self.home == "local" else "local"
         held = self._measured()
         why: dict[Home, str] = {elsewhere: "definitions change where the state is"}
         placed = self._at(self.placement.choose(held.rows, held, why))
         try:
-            result = self._engine.extend(circuit, rows)
+            inner = self._engine.prepare_extension(circuit, rows)
         except UnsupportedError as error:
             if self._local is None or self.home == "local":
                 raise
             placed = self._at(Placed("local", f"shards cannot go on with these definitions ({error})", {}))
-            result = self._engine.extend(circuit, rows)
-        self.circuit, self._last = circuit, placed
-        self._settle(self._engine)
-        return replace(result, placement=placed)
+            inner = self._engine.prepare_extension(circuit, rows)
+        prepared.append(inner)
+
+        def commit() -> None:
+            inner.commit()
+            self.circuit, self._last = circuit, placed
+            self._settle(self._engine)
+
+        def abort() -> None:
+            self._prepared = None
+            inner.abort()
+
+        result = replace(inner.result, placement=placed)
+        self._prepared = Prepared(inner.version, inner.token, result, commit, abort)
+        prepared[:] = [self._prepared]
 
     def compact(self) -> bool:
         return self._engine.compact()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import TracebackType
@@ -240,13 +239,9 @@ class Epochs:
 
         `log` is called with its number and what it does before others see it, and prevents it by an exception.
         """
-        before = copy(self.engine)
-        result = self.engine.extend(circuit, rows)
-        try:
-            log(self.engine.epoch, result)
-        except BaseException:
-            self.engine = before
-            raise
+        with self.engine.prepare_extension(circuit, rows) as epoch:
+            log(epoch.number, epoch.result)
+            result = epoch.commit()
         shown, now = self._last.definitions.catalog.view_schemas, definitions.catalog.view_schemas
         ended = tuple(view for view, schema in shown.items() if now.get(view) != schema)
         result = replace(result, extension=replace(result.extension or Extension(), ended=ended))

@@ -39,9 +39,9 @@ class Counted:
         self.engine = LocalEngine(circuit, **options)  # type: ignore[arg-type]
         self.driver = Driver(self.engine, circuit)
         self.runs = 0
-        attempts = self.engine._attempts
+        runner = self.engine.running.runner
         for begins in ("attempt", "_grow"):
-            monkeypatch.setitem(vars(attempts), begins, self._counted(getattr(attempts, begins)))
+            monkeypatch.setitem(vars(runner), begins, self._counted(getattr(runner, begins)))
 
     def _counted(self, original: Callable[..., object]) -> Callable[..., object]:
         def counted(*args: object) -> object:

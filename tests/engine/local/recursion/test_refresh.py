@@ -156,7 +156,7 @@ def decisions(seed, strategy, slow, wanted, monkeypatch):
     now = itertools.accumulate(slow * noise.random() for _ in itertools.count())
     found = []
     with monkeypatch.context() as patch:
-        patch.setattr(refresh, "processor_time", lambda: engine._environment.visits.rows)
+        patch.setattr(refresh, "processor_time", lambda: engine.running.visited)
         patch.setattr(time, "perf_counter", lambda: next(now))
         for changes, expected in zip(random_epochs(rng), wanted, strict=True):
             found += [(report.action, report.reason) for report in driver.apply(changes).components]

@@ -18,22 +18,22 @@ from deltic.errors import CountOverflowError, IterationLimitError
 from deltic.program.program import Program
 
 Grow = Callable[[DomainOverflow], None]
-"""What repacks, within an epoch, for a value that had no place."""
+"""Makes room for a value within an epoch, and packs again what has outgrown its layout."""
 
 
 class _Renumbered(Exception):
-    """Texts have other labels than at the start of the epoch: it is to restart."""
+    """Texts have other labels than at the start of the epoch, which has to begin again."""
 
 
 @dataclass(frozen=True)
-class Attempts:
-    """What runs epochs of a program over a store: an epoch is a function that changes the states of the store."""
+class EpochRunner:
+    """Runs epochs of a program over a store: an epoch is a function that changes the states of the store."""
 
     program: Program
     store: Store
     faults: Faults
 
-    def settled(
+    def run(
         self,
         epoch: Callable[[Grow], Changes],
         again: Callable[[], None] = lambda: None,
@@ -43,12 +43,10 @@ class Attempts:
 
         `relations` are those that it may change: without them, all.
         """
-        found, growth = None, Growth()
-        while found is None:
-            found = self.attempt(epoch, growth, relations)
-            if found is None:
-                again()
-        return found
+        growth = Growth()
+        while (done := self.attempt(epoch, growth, relations)) is None:
+            again()
+        return done
 
     def attempt(
         self, epoch: Callable[[Grow], Changes], growth: Growth, relations: Collection[str] | None
@@ -77,7 +75,7 @@ class Attempts:
             return None
 
     def _grow(self, growth: Growth, overflow: DomainOverflow) -> None:
-        """Within an epoch, make room for a value that had none, and repack. Raises _Renumbered."""
+        """Make room for a value within an epoch, and pack again. Raises _Renumbered."""
         growth.make_room(overflow)
         if self.store.is_renumbered():
             raise _Renumbered
