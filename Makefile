@@ -28,7 +28,7 @@ theory: $(INSTALLED) ## run the suite of the theory: laws, and other meanings of
 
 slow: java $(INSTALLED) ## run the tests that are too long for the default suite
 	@echo "Running the slow tests"
-	@$(PYTEST) -m slow --hypothesis-profile=thorough $(ARGS) tests theory/tests || [ $$? -eq 5 ] # 5: there is none
+	@$(PYTEST) -m slow --hypothesis-profile=thorough $(ARGS) tests extensions/ddlog/tests theory/tests || [ $$? -eq 5 ] # 5: there is none
 
 lint: $(INSTALLED) ## check style and formatting
 	@$(BIN)/ruff check .
@@ -37,13 +37,14 @@ lint: $(INSTALLED) ## check style and formatting
 typecheck: $(INSTALLED) ## check the types, strictly
 	@$(BIN)/mypy
 
-wheel: $(INSTALLED) ## build dist/deltic-*.whl
+wheel: $(INSTALLED) ## build dist/deltic-*.whl and dist/deltic_ddlog-*.whl
 	@rm -rf dist
 	@$(BIN)/python -m build --wheel --no-isolation --outdir dist .
+	@$(BIN)/python -m build --wheel --no-isolation --outdir dist extensions/ddlog
 
 clean: ## remove the environment and everything that was built or cached
 	@rm -rf .venv .venv-* dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis demo-out
-	@find src tests theory -name __pycache__ -type d -prune -exec rm -rf {} +
+	@find src tests theory extensions -name __pycache__ -type d -prune -exec rm -rf {} +
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,7 +53,7 @@ java:
 	@$(if $(shell JAVA_HOME='$(JAVA_HOME)' scripts/find-java),,$(error Spark needs a Java 17+ runtime: \
 	install one (Debian, Ubuntu: apt install openjdk-17-jre-headless; macOS: brew install openjdk@17) or point JAVA_HOME at it))
 
-$(INSTALLED): requirements.lock pyproject.toml theory/pyproject.toml
+$(INSTALLED): requirements.lock pyproject.toml theory/pyproject.toml extensions/ddlog/pyproject.toml
 	@$(if $(shell DELTIC_PYTHON='$(DELTIC_PYTHON)' scripts/find-python),,$(error Deltic needs Python 3.11 to 3.14 with venv: \
 	install one (Debian, Ubuntu: apt install python3 python3-venv; macOS: brew install python@3.12) and have it on the PATH))
 	@scripts/install "$(shell DELTIC_PYTHON='$(DELTIC_PYTHON)' scripts/find-python)" $(VENV)

@@ -20,7 +20,7 @@ from deltic.engine.local.kernels.declaring import Kernel
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-GOLDEN = Path(__file__).parent / "tests" / "golden"
+ROOT = Path(__file__).parent
 # The arrays that kernels take, by the names of their types.
 ARRAYS = {
     "Words1": (np.dtype(np.uint64), 1),
@@ -95,12 +95,15 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
     """`golden("datalog/unknown-relation.txt", text)`: text equals that file of tests/golden, up to trailing newlines.
 
+    A package in extensions has its own folder `golden` in its tests.
+
     With `--update-golden` the file is written instead, so that the change shows in the diff of the commit.
     """
     update = request.config.getoption("--update-golden")
+    own = next((p for p in request.path.parents if p.name == "tests" and "extensions" in p.parts), ROOT / "tests")
 
     def compare(name: str, text: str) -> None:
-        path = GOLDEN / name
+        path = own / "golden" / name
         got = text.rstrip("\n") + "\n"
         if update:
             path.parent.mkdir(parents=True, exist_ok=True)

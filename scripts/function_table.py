@@ -1,4 +1,4 @@
-"""Write the table of functions into docs/sql-functions.md: their names, what computes them, and how fast.
+"""Write the tables of functions into docs/sql-functions.md and docs/ddlog.md: names, what computes them, how fast.
 
 Names and tiers are those of the registry; speeds those of benchmarks/results/tiers.txt, of which the slowest call of a
 function counts. With `--check` nothing is written, and the exit status says whether names and tiers are up to date.
@@ -16,9 +16,10 @@ from deltic.pipeline.registry import Listed, listed
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "sql-functions.md"
+PAGE_OF_DDLOG = ROOT / "docs" / "ddlog.md"
 SPEEDS = ROOT / "benchmarks" / "results" / "tiers.txt"
 BEGIN, END = "<!-- by scripts/function_table.py -->\n", "<!-- end -->\n"
-HEADER = "| in SQL | in Soufflé | in DDlog | computed by | rows a second |\n|---|---|---|---|---|\n"
+HEADER = "| in SQL | in Soufflé | computed by | rows a second |\n|---|---|---|---|\n"
 
 
 def speeds(text: str) -> dict[str, int]:
@@ -32,45 +33,53 @@ def speeds(text: str) -> dict[str, int]:
 
 def row(function: Listed, reasons: list[str], known: dict[str, int]) -> str:
     """A row of the table."""
-    names = (", ".join(f"`{name}`" for name in own) for own in (function.sql, function.souffle, function.ddlog))
+    names = (", ".join(f"`{name}`" for name in function.languages.get(own, ())) for own in ("SQL", "Soufflé"))
     notes = ", ".join(str(reasons.index(reason) + 1) for reason in function.reasons)
     tiers = ", ".join(function.tiers) + (f" [{notes}]" if notes else "")
-    measured = [known[name] for name in function.sql if name in known]
+    measured = [known[name] for name in function.languages.get("SQL", ()) if name in known]
     return f"| {' | '.join([*names, tiers, f'{min(measured):,}' if measured else ''])} |\n"
 
 
 def table(known: dict[str, int]) -> Iterator[str]:
-    """The table, why Python computes some, and what DDlog alone has."""
+    """The table, and why Python computes some."""
     reasons = list(dict.fromkeys(reason for function in listed() for reason in function.reasons))
     yield HEADER
     for function in listed():
-        if function.sql or function.souffle:
+        if function.in_table:
             yield row(function, reasons, known)
     yield "\nWhy Python computes some:\n\n"
     yield from (f"{i}. {reason}\n" for i, reason in enumerate(reasons, 1))
-    yield "\nDDlog's libraries have these alone:\n\n| module | functions |\n|---|---|\n"
+
+
+def table_of_ddlog() -> Iterator[str]:
+    """The functions that Python computes, by module, each with the one of SQL that means the same."""
+    yield "| module | functions, with those of SQL that are the same |\n|---|---|\n"
     modules: dict[str, list[str]] = {}
     for function in listed():
-        if not (function.sql or function.souffle):
-            module, _, name = function.ddlog[0].rpartition("::")
-            modules.setdefault(module, []).append(f"`{name}`")
-    yield from (f"| `{module}` | {', '.join(names)} |\n" for module, names in sorted(modules.items()))
+        same = f" (`{function.languages['SQL'][0]}`)" if "SQL" in function.languages else ""
+        for whole in function.languages.get("DDlog", ()):
+            module, _, name = whole.rpartition("::")
+            modules.setdefault(module, []).append(f"`{name}`{same}")
+    yield from (f"| `{module}` | {', '.join(sorted(names))} |\n" for module, names in sorted(modules.items()))
 
 
-def page(text: str, known: dict[str, int]) -> str:
+def page(text: str, lines: Iterator[str]) -> str:
     """The page with its table as it is to be."""
     before, _, rest = text.partition(BEGIN)
-    return before + BEGIN + "\n" + "".join(table(known)) + "\n" + END + rest.partition(END)[2]
+    return before + BEGIN + "\n" + "".join(lines) + "\n" + END + rest.partition(END)[2]
 
 
 def main() -> int:
     """Writes or checks the page; the exit status is 1 when a check finds it out of date."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="write nothing; fail if names or tiers are not up to date")
-    text = PAGE.read_text(encoding="utf-8")
+    known = speeds(SPEEDS.read_text(encoding="utf-8"))
+    texts = {path: path.read_text(encoding="utf-8") for path in (PAGE, PAGE_OF_DDLOG)}
+    written = {PAGE: page(texts[PAGE], table(known)), PAGE_OF_DDLOG: page(texts[PAGE_OF_DDLOG], table_of_ddlog())}
     if parser.parse_args().check:
-        return 0 if without_speeds(text) == without_speeds(page(text, {})) else 1
-    PAGE.write_text(page(text, speeds(SPEEDS.read_text(encoding="utf-8"))), encoding="utf-8")
+        return int(any(without_speeds(texts[path]) != without_speeds(written[path]) for path in texts))
+    for path, text in written.items():
+        path.write_text(text, encoding="utf-8")
     return 0
 
 

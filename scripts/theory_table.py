@@ -36,7 +36,8 @@ def marked_laws(path: Path) -> Iterator[tuple[str, str]]:
 def tests_by_law() -> dict[str, list[str]]:
     """The tests that name each law, in the order of their files."""
     found: dict[str, list[str]] = {}
-    for path in sorted([*(ROOT / "tests").rglob("test_*.py"), *(ROOT / "theory" / "tests").rglob("test_*.py")]):
+    suites = (ROOT / "tests", ROOT / "theory" / "tests", ROOT / "extensions" / "ddlog" / "tests")
+    for path in sorted(path for suite in suites for path in suite.rglob("test_*.py")):
         for law, test in marked_laws(path):
             found.setdefault(law, []).append(test)
     return found
@@ -44,11 +45,11 @@ def tests_by_law() -> dict[str, list[str]]:
 
 def in_code(name: str) -> bool:
     """Whether a dotted name, relative to deltic_theory or whole, is a module's attribute, or an attribute of one."""
-    parts = name.removeprefix("deltic.").split(".")
-    package = "deltic." if name.startswith("deltic.") else "deltic_theory."
+    whole = name.startswith(("deltic.", "deltic_ddlog."))
+    package, *parts = name.split(".") if whole else ("deltic_theory", *name.split("."))
     for split in range(len(parts) - 1, 0, -1):
         try:
-            module = importlib.import_module(package + ".".join(parts[:split]))
+            module = importlib.import_module(".".join((package, *parts[:split])))
         except ModuleNotFoundError:
             continue
         try:

@@ -2,9 +2,9 @@
 
 Catches an import that points to the right in: algebra, values ◄ functions ◄ circuit ◄ calculus ◄ program ◄ engine ◄
 pipeline ◄ cli, demo (catalog stands beside calculus: it sees circuit and what is left of it alone, and so do datalog
-and sql, which see the catalog too; `deltic_theory` sees what it explains, and nothing sees it),
-wherever in a file it stands and however it is written; an import of the oracle by what it checks; and an `import
-deltic` that pulls in what takes seconds to load.
+and sql, which see the catalog too; `deltic_theory` sees what it explains, `deltic_ddlog` the pipeline, and nothing
+sees them), wherever in a file it stands and however it is written; an import of the oracle by what it checks; and an
+`import deltic` that pulls in what takes seconds to load.
 """
 
 from __future__ import annotations
@@ -19,7 +19,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = (ROOT / "src" / "deltic", ROOT / "theory" / "src" / "deltic_theory")
+PACKAGES = (
+    ROOT / "src" / "deltic",
+    ROOT / "theory" / "src" / "deltic_theory",
+    ROOT / "extensions" / "ddlog" / "src" / "deltic_ddlog",
+)
+NAMES = {package.name for package in PACKAGES}
 
 _VALUES = {"passwords", "errors", "discovery", "without_pandas", "trusted", "duck", "caches", "depth", "values"}
 _FUNCTIONS = _VALUES | {"functions"}
@@ -53,6 +58,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "sql": _CATALOG | {"sql"},
     "engine": _ENGINE,
     "pipeline": _PIPELINE,
+    "deltic_ddlog": _PIPELINE | {"deltic_ddlog"},
     "deltic": {"errors", "pipeline"},
     "cli": _PIPELINE | {"deltic", "cli", "demo"},
     "demo": _PIPELINE | {"deltic", "cli", "demo"},
@@ -62,7 +68,7 @@ HEAVY = {"duckdb", "lark", "llvmlite", "matplotlib", "numba", "numpy", "pandas",
 
 
 def _part(dotted: str) -> str:
-    """The part of the house that a module's dotted name belongs to: a folder of `deltic`, or `deltic_theory`."""
+    """The part of the house that a module's dotted name belongs to: a folder of `deltic`, or another package."""
     package, *inside = dotted.split(".")
     return inside[0] if package == "deltic" and inside else package
 
@@ -92,7 +98,7 @@ def _imported(node: ast.AST, package: str) -> Iterator[str]:
 
 def _target(dotted: str, parts: set[str]) -> str | None:
     """The part that an imported name belongs to; None for a name outside Deltic, and for its version."""
-    if dotted.split(".")[0] not in ("deltic", "deltic_theory") or dotted == "deltic.__version__":
+    if dotted.split(".")[0] not in NAMES or dotted == "deltic.__version__":
         return None
     part = _part(dotted)
     return part if part in parts else "deltic"
@@ -178,6 +184,9 @@ def test_the_oracle_is_no_part_of_what_it_checks():
         ("deltic_theory.circuits.machine", "from deltic.calculus import push", []),
         ("deltic.circuit.oracle.memory", "from deltic_theory import law", ["1: circuit -> deltic_theory"]),
         ("deltic.demo.main", "import deltic_theory.streams", ["1: demo -> deltic_theory"]),
+        ("deltic_ddlog.session", "from deltic.pipeline.changing import Changing", []),
+        ("deltic_ddlog.session", "from deltic.cli.main import app", ["1: deltic_ddlog -> cli"]),
+        ("deltic.pipeline.session", "import deltic_ddlog.check", ["1: pipeline -> deltic_ddlog"]),
         ("deltic.datalog.lower", "from deltic.circuit import builder\nfrom deltic.errors import DelticError", []),
         ("deltic.algebra.zset", "from deltic.errors import DelticError", ["1: algebra -> errors"]),
         ("deltic.engine.reference", "from deltic import Pipeline", ["1: engine -> deltic"]),

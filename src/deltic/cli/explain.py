@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import typer
@@ -17,6 +16,8 @@ from deltic.cli.choices import ExplainFormat
 from deltic.cli.options import ProgramOptions, TextOptions
 from deltic.cli.report import print_error
 from deltic.errors import DelticError
+from deltic.pipeline.commanding import CommandedFrontEnd
+from deltic.pipeline.definitions.front_ends import front_end_of
 from deltic.pipeline.job.job import load_facts, load_program
 from deltic.pipeline.session import Pipeline
 
@@ -31,30 +32,26 @@ def explain_command(
     facts: Path | None,
     written: TextOptions,
     text: ProgramOptions,
-    ddlog: Sequence[Path] | None = None,
+    language: str = "",
     allow_outside: bool = False,
 ) -> int:
     """Print how one view, or each of them, is kept fresh, in short or in `full`; the exit status.
 
-    The program is one of DDlog where there are folders of its modules, or none but its own: `ddlog`, else None.
     With a folder of facts it is computed for these first, so that the plan for them is told, with what it expected.
     A drawing shows the circuit and its incremental form, of all views together when none is named; for a view that is
     recursive, naive and semi-naive evaluation between them.
     """
-    if ddlog is not None and (facts or text.define):
-        raise typer.BadParameter("a program of DDlog has its rows from commands, and no macros: without --facts, -M")
     try:
+        front = front_end_of(program, language)
+        if isinstance(front, CommandedFrontEnd) and (facts or text.define):
+            told = f"programs of {front.title} have rows from commands, and no macros: without --facts, -M"
+            raise typer.BadParameter(told)
         pipeline = Pipeline(functions=text.functions or (), pragmas=text.pragmas)
-        if ddlog is not None:
-            from deltic.cli.ddlog import session_of
-
-            session_of(program, pipeline, ddlog)
-        else:
-            load_program(program, pipeline, text.macros)
+        load_program(program, front, pipeline, text.macros, text.include_dir or ())
         if facts is not None:
             from deltic.pipeline.io.arrow_reader import ArrowReader
 
-            load_facts(program, facts, written.form, pipeline, ArrowReader(), allow_outside)
+            load_facts(front, facts, written.form, pipeline, ArrowReader(), allow_outside)
         explained = _text(pipeline, view, full) if form is ExplainFormat.text else _drawing(pipeline, view, form)
     except DelticError as error:
         print_error(error)

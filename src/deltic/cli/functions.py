@@ -21,15 +21,14 @@ def functions_command(name: str | None) -> int:
 
 
 def _short(function: Listed) -> str:
-    return f"{', '.join(function.sql or function.souffle or function.ddlog)}: {', '.join(function.tiers)}"
+    return f"{', '.join(next(iter(function.languages.values())))}: {', '.join(function.tiers)}"
 
 
 def _full(function: Listed) -> str:
-    languages = {"SQL": function.sql, "Soufflé": function.souffle, "DDlog": function.ddlog}
-    lines = [f"{language}: {', '.join(names)}" for language, names in languages.items() if names]
-    if function.sql or function.souffle:
+    lines = [f"{language}: {', '.join(names)}" for language, names in function.languages.items()]
+    if function.in_table:
         lines += [f"computed by {_told(entry)}" for entry in function.entries] or ["computed by the core"]
-    return "\n".join([*lines, *(["in DDlog computed by Python within compiled rules"] if function.ddlog else [])])
+    return "\n".join([*lines, *(f"in {language} computed by {what}" for language, what in function.beside.items())])
 
 
 def _told(entry: str) -> str:

@@ -19,7 +19,7 @@ from deltic.cli.options import (
     AllowOutside,
     Functions,
     Json,
-    Libraries,
+    Language,
     Program,
     ProgramOptions,
     RunOptions,
@@ -118,15 +118,13 @@ def explain(
     *,
     written: TextOptions,
     text: ProgramOptions,
-    ddlog: Annotated[bool, typer.Option("--ddlog", help="The program is one of DDlog.")] = False,
-    libraries: Libraries = None,
+    language: Language = "",
     outside: AllowOutside = False,
 ) -> None:
     """Show how views are kept fresh: what that costs and keeps, and what is searched for each change."""
     from deltic.cli.explain import explain_command
 
-    of_ddlog = libraries or () if ddlog else None
-    raise typer.Exit(explain_command(program, view, output_format, full, facts, written, text, of_ddlog, outside))
+    raise typer.Exit(explain_command(program, view, output_format, full, facts, written, text, language, outside))
 
 
 @app.command()
@@ -150,10 +148,12 @@ def sql(
 def functions(
     name: Annotated[
         str | None,
-        typer.Argument(help="A name in SQL, Soufflé or DDlog; all functions when left out.", show_default=False),
+        typer.Argument(
+            help="A name in SQL, Datalog or another language; all functions when left out.", show_default=False
+        ),
     ] = None,
 ) -> None:
-    """Show functions: their names in SQL, Soufflé and DDlog, and what computes them."""
+    """Show functions: their names in each language, and what computes them."""
     from deltic.cli.functions import functions_command
 
     raise typer.Exit(functions_command(name))

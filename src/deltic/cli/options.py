@@ -32,7 +32,8 @@ ON_STDOUT = Path("-")
 """The folder of outputs that stands for standard output."""
 
 Program = Annotated[
-    Path, Argument(exists=True, dir_okay=False, readable=True, help="A program: SQL (.sql) or Datalog (.dl).")
+    Path,
+    Argument(exists=True, dir_okay=False, readable=True, help="A program: SQL (.sql), Datalog (.dl), or --language."),
 ]
 State = Annotated[
     str | None,
@@ -52,20 +53,15 @@ Functions = Annotated[
     ),
 ]
 Json = Annotated[bool, Option("--json", help="One JSON document on standard output.")]
-Libraries = Annotated[
-    list[Path] | None,
+Language = Annotated[
+    str,
     Option(
-        "--ddlog-library",
-        "-L",
-        exists=True,
-        file_okay=False,
-        metavar="DIR",
-        help="Where modules of a DDlog program are sought, too. May be repeated.",
-        show_default="beside the program",
+        "--language",
+        metavar="NAME",
+        help="The language of the program: sql, datalog, or that of a package, such as ddlog.",
+        show_default="by the end of the file's name",
     ),
 ]
-
-
 AllowOutside = Annotated[
     bool, Option("--allow-outside", help="The program may name files outside of --facts and --out.")
 ]
@@ -163,11 +159,13 @@ class ProgramOptions:
         Option(
             "--include-dir",
             "-I",
+            "-L",
+            "--ddlog-library",
             exists=True,
             file_okay=False,
             metavar="DIR",
-            help="Where files that a Datalog program includes are sought, too. May be repeated.",
-            show_default="beside the file that includes them",
+            help="Where files and modules that a program includes are sought, too. May be repeated.",
+            show_default="beside what includes them",
         ),
     ] = None
 
@@ -401,24 +399,34 @@ class ReportOptions:
 
 
 @dataclass(frozen=True)
-class DdlogOptions:
-    """How a DDlog program is run: by which commands, with modules from where, and what is printed at first."""
+class CommandOptions:
+    """By which commands a program is run whose language has some, as DDlog has."""
 
-    panel: ClassVar = "DDlog"
+    panel: ClassVar = "Commands, for programs of DDlog"
 
     commands: Annotated[
         Path | None,
         Option(
-            "--ddlog-commands",
+            "--commands",
             exists=True,
             dir_okay=False,
             allow_dash=True,
-            help="The program is DDlog: run the commands of this file, or of standard input (-), as its CLI does.",
+            help="Run the commands of this file, or of standard input (-), in the place of files of rows.",
             show_default="none",
         ),
     ] = None
-    libraries: Libraries = None
-    initial: Annotated[bool, Option(help="With --ddlog-commands: print at first what follows from facts alone.")] = True
+    ddlog_commands: Annotated[
+        Path | None,
+        Option(
+            exists=True,
+            dir_okay=False,
+            allow_dash=True,
+            metavar="FILE",
+            help="The same as --language ddlog --commands FILE.",
+            show_default="none",
+        ),
+    ] = None
+    initial: Annotated[bool, Option(help="With commands: print at first what follows from facts alone.")] = True
 
 
 @dataclass(frozen=True)
@@ -433,13 +441,26 @@ class RunOptions:
     shards: ShardOptions
     spark: SparkOptions
     reports: ReportOptions
-    ddlog: DdlogOptions
+    by: CommandOptions
+    language: Language = ""
+
+    @property
+    def commands(self) -> Path | None:
+        """The file of commands that run the program, if some do."""
+        return self.by.ddlog_commands or self.by.commands
+
+    @property
+    def named_language(self) -> str:
+        """The language that options name; "" where the end of the file's name tells it."""
+        return "ddlog" if self.by.ddlog_commands else self.language
 
     def check(self) -> None:
         """Raises BadParameter for options that do not go together."""
         self.spark.check(self.views.engine)
         self.files.check()
-        if self.ddlog.commands is not None and (self.files.changes or self.kept.state or self.spark.master):
-            raise BadParameter(
-                "--ddlog-commands takes rows from commands, into memory: without --changes, --state, --master"
-            )
+        if self.by.commands and self.by.ddlog_commands:
+            raise BadParameter("--commands and --ddlog-commands are the same: one of them")
+        if self.by.ddlog_commands and self.language not in ("", "ddlog"):
+            raise BadParameter(f"--ddlog-commands is for DDlog, and --language says {self.language}")
+        if self.commands is not None and (self.files.changes or self.kept.state or self.spark.master):
+            raise BadParameter("rows come from commands, into memory: without --changes, --state, --master")

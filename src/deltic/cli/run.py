@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
@@ -13,10 +14,13 @@ import typer
 
 from deltic.calculus.planning import ALL
 from deltic.cli.choices import LogFormat, MissingFacts, OnError
+from deltic.cli.commands import run_by_commands
 from deltic.cli.options import ON_STDOUT, ReportOptions, RunOptions, ShardOptions, SparkOptions
 from deltic.cli.progress import SilentProgress, progress_for
 from deltic.cli.report import print_error, print_json, print_notes, print_outcome, print_program
 from deltic.errors import DelticError
+from deltic.pipeline.commanding import CommandedFrontEnd
+from deltic.pipeline.definitions.front_ends import front_end_of
 from deltic.pipeline.engines import StrategyName
 from deltic.pipeline.io.loader import Reader
 from deltic.pipeline.io.target import Writer
@@ -34,14 +38,15 @@ def run_command(options: RunOptions) -> int:
     """Run and report; the exit status. Raises typer.BadParameter for options that do not go together."""
     options.check()
     settings, reports = _settings(options), options.reports
-    if (commands := options.ddlog.commands) is not None:
-        from deltic.cli.ddlog import run_ddlog
-
-        libraries, initial = options.ddlog.libraries or (), options.ddlog.initial
-        return run_ddlog(options.program, commands, libraries, initial, lambda: _pipeline(options, None))
     outcome: Outcome | None = None
     error: DelticError | None = None
     try:
+        front = front_end_of(options.program, options.named_language)
+        if (commands := options.commands) is not None:
+            directories, made = options.text.include_dir or (), partial(_pipeline, options, None)
+            return run_by_commands(options.program, front.name, commands, directories, options.by.initial, made)
+        if isinstance(front, CommandedFrontEnd):
+            raise DelticError(f"programs of {front.title} take their rows from commands: --commands FILE")
         with (
             progress_for(reports.quiet or reports.as_json) as progress,
             _session(options.spark, progress) as session,
@@ -181,4 +186,6 @@ def _settings(options: RunOptions) -> Settings:
         files.text.form,
         files.outside,
         files.out == ON_STDOUT,
+        options.language,
+        tuple(options.text.include_dir or ()),
     )

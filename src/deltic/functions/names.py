@@ -1,4 +1,4 @@
-"""Names of functions in Soufflé and DDlog, with the function of SQL that means the same, if there is one."""
+"""Names of functions in Soufflé, with the function of SQL that means the same, if there is one."""
 
 from __future__ import annotations
 
@@ -34,34 +34,3 @@ SOUFFLE: Mapping[str, tuple[str, str]] = {
 
 `substr` counts places from 0, `contains` has the part first, and `range` ends before its end.
 """
-
-_STRINGS = {
-    "contains": "contains",
-    "ends_with": "endswith",
-    "join": "concat_ws",
-    "len": "octet_length",
-    "replace": "replace",
-    "reverse": "reverse",
-    "starts_with": "startswith",
-    "to_lowercase": "lower",
-    "to_uppercase": "upper",
-}
-_FLOATS = {
-    **{f: f for f in ("abs", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos", "cosh", "exp")},
-    **{f: f for f in ("ceil", "floor", "ln", "log10", "log2", "round", "signum", "sin", "sinh", "sqrt", "tan", "tanh")},
-    "is_nan": "isnan",
-    "powf": "power",
-    "to_degrees": "degrees",
-    "to_radians": "radians",
-}
-
-DDLOG: Mapping[str, str] = {
-    **{f"ddlog_std::string_{name}": own for name, own in _STRINGS.items()},
-    **{f"fp::{name}_{width}": own for name, own in _FLOATS.items() for width in "df"},
-    "ddlog_std::map_contains_key": "map_contains_key",
-    "ddlog_std::map_keys": "map_keys",
-    "ddlog_std::map_values": "map_values",
-    "ddlog_std::vec_contains": "array_contains",
-    "ddlog_std::vec_len": "size",
-}
-"""Functions of DDlog's libraries that are as one of SQL, which are computed by Python within compiled rules."""

@@ -16,6 +16,8 @@ from deltic.errors import CatalogError, ProgramWarning
 from deltic.pipeline.connecting import Connecting
 from deltic.pipeline.definitions.altering import altering, how_of
 from deltic.pipeline.definitions.evolution import Evolution
+from deltic.pipeline.definitions.front_end import SourceOptions
+from deltic.pipeline.definitions.programs import with_program
 from deltic.pipeline.definitions.view import view_definition
 from deltic.pipeline.names import find, require_text
 
@@ -60,13 +62,30 @@ class Defining(Connecting):
             warnings.warn(finding.render(), ProgramWarning, stacklevel=3)
         return evolution
 
-    def redefine(self, program: str | Path, macros: Mapping[str, str] = MappingProxyType({})) -> Evolution:
-        """Have just the definitions of a program, in a file or as text, in SQL or Datalog (with `macros`).
+    def define(self, text: str, language: str, file: str = "", directories: Sequence[str | Path] = ()) -> Evolution:
+        """Add a program in the language of any front end, by its name: "sql", "datalog", or that of a package.
 
-        What it has in common with the present ones stays, what it has not goes. Raises ProgramError, DataError for a
-        file that is not text, and CatalogError where a table that holds rows would go.
+        Files that it imports are sought beside `file`, then in the directories. Raises ProgramError, and DelticError
+        where the front end is not installed; the pipeline stays as it was.
         """
-        return self._evolving.redefine(program, macros)
+        require_text(text)
+        options = SourceOptions(directories=tuple(map(str, directories)))
+        return self._evolving.evolve(lambda now: with_program(now, text, file or f"<{language}>", language, options))
+
+    def redefine(
+        self,
+        program: str | Path,
+        macros: Mapping[str, str] = MappingProxyType({}),
+        language: str = "",
+        directories: Sequence[str | Path] = (),
+    ) -> Evolution:
+        """Have just the definitions of a program, in a file or as text, in a language: SQL, Datalog, or another.
+
+        The end of a file's name says which, if `language` does not. `macros` are for Datalog; `directories` have files
+        that the program imports. What it has in common with the present definitions stays, what it has not goes. Raises
+        ProgramError, DataError for a file that is not text, and CatalogError where a table that holds rows would go.
+        """
+        return self._evolving.redefine(program, SourceOptions(macros, tuple(map(str, directories))), language)
 
     def table(
         self,

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
-from pkgutil import walk_packages
 
-from deltic.datalog.ddlog import library
-from deltic.datalog.ddlog.natives import NATIVES
-from deltic.datalog.souffle import functions as _of_souffle  # noqa: F401 - it enters Soufflé's own into the table
 from deltic.errors import CatalogError, did_you_mean
 from deltic.functions import FUNCTIONS
-from deltic.functions.names import DDLOG, SOUFFLE
+from deltic.pipeline.definitions.front_end import FrontEnd, FunctionName
+from deltic.pipeline.definitions.front_ends import front_ends
 from deltic.sql.scalars.functions import RULES
 from deltic.sql.scalars.functions.definitions import DEFINED
 from deltic.sql.scalars.functions.lookup import calls, known
+from deltic.sql.statements.program import FRONT as SQL
 
 TIERS = ("core", "numpy", "Arrow", "DuckDB", "Python")
 """What computes functions, from the first choice to the last."""
@@ -24,23 +21,32 @@ TIERS = ("core", "numpy", "Arrow", "DuckDB", "Python")
 
 @dataclass(frozen=True)
 class Listed:
-    """A function: its names in each language, and the functions of the table that compute it, none for the core's."""
+    """A function: its names in each language, and what computes it.
 
-    sql: tuple[str, ...]
-    souffle: tuple[str, ...]
-    ddlog: tuple[str, ...]
+    `entries` are the functions of the table that do, none for the core's; `beside` says it of languages that compute
+    the function by themselves.
+    """
+
+    languages: Mapping[str, tuple[str, ...]]
     entries: tuple[str, ...]
+    beside: Mapping[str, str]
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All names; those of DDlog also without their module."""
-        return *self.sql, *self.souffle, *self.ddlog, *(name.rpartition("::")[2] for name in self.ddlog)
+        """All names; those of a language with modules also without theirs."""
+        whole = [name for names in self.languages.values() for name in names]
+        return *whole, *(name.rpartition("::")[2] for name in whole if "::" in name)
+
+    @property
+    def in_table(self) -> bool:
+        """Whether the core or the table of functions computes it in a language."""
+        return not self.languages.keys() <= self.beside.keys()
 
     @property
     def tiers(self) -> tuple[str, ...]:
-        """What computes it in SQL and Soufflé, the last choice last."""
-        if not self.sql and not self.souffle:
-            return ("Python",)
+        """What computes it, the last choice last."""
+        if not self.in_table:
+            return tuple(dict.fromkeys(self.beside.values()))
         found = {"core" if entry == "core" else FUNCTIONS[entry].tier for entry in self.entries} or {"core"}
         return tuple(tier for tier in TIERS if tier in found)
 
@@ -54,15 +60,17 @@ class Listed:
 @cache
 def listed() -> Sequence[Listed]:
     """All functions in the order of their names; other names of one function stand beside it."""
+    others = [(front, tuple(front.functions())) for front in front_ends()]
     together: dict[object, list[str]] = {}
     for name in known():
         together.setdefault(_meaning(name), []).append(name)
-    found = [_of_sql(tuple(names)) for names in together.values()]
-    beside = {name for function in found for name in (*function.souffle, *function.ddlog)}
-    found += [
-        Listed((), (name,), (), (entry,) if entry else ()) for name, (_, entry) in SOUFFLE.items() if name not in beside
-    ]
-    found += [Listed((), (), (name,), ()) for name in _natives() if name not in beside]
+    found = [_of_sql(tuple(names), others) for names in together.values()]
+    beside = {(language, name) for function in found for language, own in function.languages.items() for name in own}
+    for front, functions in others:
+        alone = {front.title: front.computed_by} if front.computed_by else {}
+        for own in functions:
+            if (front.title, own.name) not in beside:
+                found.append(Listed({front.title: (own.name,)}, (own.entry,) if own.entry else (), alone))
     return sorted(found, key=lambda function: function.names[0])
 
 
@@ -71,18 +79,15 @@ def _meaning(name: str) -> object:
     return tuple((one.parameters, one.body) for one in DEFINED.get(name, ())), RULES.get(name), calls(name)
 
 
-def _of_sql(names: tuple[str, ...]) -> Listed:
-    """A function of SQL, with those of Soufflé that are it and are computed by the same."""
+def _of_sql(names: tuple[str, ...], others: Sequence[tuple[FrontEnd, Sequence[FunctionName]]]) -> Listed:
+    """A function of SQL, with those of other languages that are it and are computed by the same."""
     entries = tuple(dict.fromkeys(entry for name in names for entry in calls(name)))
-    of_souffle = (name for name, (own, entry) in SOUFFLE.items() if own in names and entry in ("", *entries))
-    return Listed(names, tuple(of_souffle), tuple(name for name, own in DDLOG.items() if own in names), entries)
-
-
-def _natives() -> Iterable[str]:
-    """The functions of DDlog's libraries."""
-    for module in walk_packages(library.__path__, f"{library.__name__}."):
-        import_module(module.name)
-    return NATIVES
+    languages = {SQL: names}
+    for front, functions in others:
+        if same := tuple(own.name for own in functions if own.same_as in names and own.entry in ("", *entries)):
+            languages[front.title] = same
+    beside = {front.title: front.computed_by for front, _ in others if front.computed_by and front.title in languages}
+    return Listed(languages, entries, beside)
 
 
 def named(name: str) -> list[Listed]:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
     from deltic.circuit.custom import OfPython
-    from deltic.pipeline.ddlog.session import Session
+    from deltic.pipeline.commanding import CommandSession
     from deltic.pipeline.outside.refreshing import Refreshing
 
 
@@ -188,18 +188,23 @@ class Pipeline(Defining):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def ddlog(self, text: str, file: str = "<ddlog>", directories: Sequence[str | Path] = ()) -> Session:
+    def ddlog(self, text: str, file: str = "<ddlog>", directories: Sequence[str | Path] = ()) -> CommandSession:
         """Add a DDlog program, and give what runs DDlog's commands on it; docs/ddlog.md describes its relations.
 
-        Modules that it imports are sought beside `file`, then in the directories. Other programs, SQL and Python read
-        its relations by their names, `module.R` for `module::R`. Raises ProgramError, and the pipeline stays as it was.
+        Other programs, SQL and Python read its relations by their names, `module.R` for `module::R`. Raises what
+        `define` raises; DDlog is the package deltic-ddlog.
         """
-        from deltic.pipeline.ddlog.session import Session
+        return self.command_session(text, "ddlog", file, directories)
 
-        require_text(text)
-        places = [str(place) for place in directories]
-        self._evolving.evolve(lambda now: now.with_ddlog(text, file, places))
-        return Session(self, self._definitions.ddlog[-1])
+    def command_session(
+        self, text: str, language: str, file: str = "", directories: Sequence[str | Path] = ()
+    ) -> CommandSession:
+        """As `define`, for a language whose programs are run by commands: what runs them. Raises UnsupportedError."""
+        from deltic.pipeline.commanding import commanded
+
+        front = commanded(language)
+        self.define(text, language, file, directories)
+        return front.session(self, self._definitions.parts[-1])
 
     def sql(self, text: str, file: str = "<sql>") -> Evolution | Transaction | Rows:
         """One or several statements of SQL, with `;` between them; docs/sql.md lists them.

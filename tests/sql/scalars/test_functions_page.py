@@ -18,11 +18,10 @@ from sqlglot import exp
 from deltic.cli.functions import functions_command
 from deltic.datalog.checks.functors import CALLS as CALLS_OF_SOUFFLE
 from deltic.datalog.checks.functors import TESTS
-from deltic.datalog.ddlog.natives import NATIVES
 from deltic.errors import ProgramError
 from deltic.functions import FUNCTIONS, PROVIDED, is_call, names_in_sql
 from deltic.functions.function import PREFIX
-from deltic.functions.names import DDLOG, SOUFFLE
+from deltic.functions.names import SOUFFLE
 from deltic.pipeline import registry
 from deltic.sql.dialect import Deltic
 from deltic.sql.scalars.functions.definitions import DEFINED, parsed
@@ -91,16 +90,17 @@ def test_the_table_is_up_to_date():
     spec = importlib.util.spec_from_file_location("function_table", ROOT / "scripts" / "function_table.py")
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
-    assert script.without_speeds(PAGE) == script.without_speeds(script.page(PAGE, {})), "run scripts/function_table.py"
+    assert script.without_speeds(PAGE) == script.without_speeds(script.page(PAGE, script.table({}))), (
+        "run scripts/function_table.py"
+    )
     known = script.speeds(script.SPEEDS.read_text())
-    assert sum(bool(known.keys() & set(function.sql)) for function in registry.listed()) > 200
+    assert sum(bool(known.keys() & set(function.languages.get("SQL", ()))) for function in registry.listed()) > 200
 
 
 def test_a_name_of_each_language_is_found_and_a_wrong_one_told_with_the_nearest(capsys):
-    assert functions_command("substr") == functions_command("string_len") == functions_command("to_unsigned") == 0
+    assert functions_command("substr") == functions_command("to_unsigned") == 0
     told = capsys.readouterr().out
     assert "SQL: substr, substring\nSoufflé: substr\n" in told
-    assert "DDlog: ddlog_std::string_len" in told
     assert "computed by Python (uint64_of_text)" in told
     assert functions_command("sbstr") == 1
     assert "there is no function sbstr; did you mean `substr`?" in capsys.readouterr().err
@@ -111,16 +111,12 @@ def test_the_list_names_the_functions_of_every_language(capsys):
     names = [line.partition(": ")[0] for line in capsys.readouterr().out.splitlines()]
     assert len(names) == len(registry.listed())
     assert "" not in names
-    assert {*DDLOG, *NATIVES} - {name for function in registry.listed() for name in function.ddlog} == set()
 
 
-def test_the_names_of_souffle_and_ddlog_are_those_that_there_are():
+def test_the_names_of_souffle_are_those_that_there_are():
     assert set(SOUFFLE) == {*CALLS_OF_SOUFFLE, *TESTS}
     assert {own for own, _ in SOUFFLE.values() if own} <= set(known())
     assert {entry for _, entry in SOUFFLE.values() if entry} <= set(FUNCTIONS)
-    listed = {name for function in registry.listed() for name in function.ddlog}
-    assert set(DDLOG) <= listed == set(NATIVES)
-    assert set(DDLOG.values()) <= set(known())
 
 
 @pytest.mark.parametrize("call", CALLS)

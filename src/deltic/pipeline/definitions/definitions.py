@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -23,7 +22,6 @@ from deltic.sql.statements.program import SqlProgram
 
 if TYPE_CHECKING:
     from deltic.circuit.custom import OfPython
-    from deltic.datalog.ddlog.lowering.program import Lowered
 
 Functions: TypeAlias = "Mapping[str, OfPython]"
 Macros: TypeAlias = Mapping[str, str]
@@ -32,10 +30,11 @@ PYTHON = "Python"
 
 @dataclass(frozen=True)
 class Definitions:
-    """Programs in Datalog and DDlog, SQL's statements, and what Python gave. A change makes another value.
+    """Programs of every front end, SQL's statements, and what Python gave. A change makes another value.
 
     `history` are the changes that made it, as texts; `functions` are those of Python, by their names in lower case.
-    `pragmas` are put behind each program of Datalog. The `memory` is of the clauses that earlier values have, too.
+    `parts` are of front ends of other packages. `pragmas` are put behind each program of Datalog.
+    The `memory` is of the clauses that earlier values have, too.
     """
 
     programs: tuple[Program, ...] = ()
@@ -44,7 +43,7 @@ class Definitions:
     history: tuple[Edit, ...] = field(default=(), compare=False)
     functions: Functions = field(default_factory=dict)
     outside: Outside = field(default_factory=Outside)
-    ddlog: tuple[Lowered, ...] = ()
+    parts: tuple[Part, ...] = ()
     pragmas: Mapping[str, str] = field(default_factory=dict, compare=False)
     memory: Memory = field(default_factory=Memory, compare=False, repr=False)
 
@@ -60,7 +59,7 @@ class Definitions:
     @cached_property
     def checked(self) -> CheckedProgram:
         """The Datalog programs, checked together; raises ProgramError with all findings."""
-        parts = (self.python, self._sql_part, *self._ddlog_parts)
+        parts = (self.python, self._sql_part, *self.parts)
         others = {name: t for part in parts for name, t in _types(part).items()}
         return check(self.programs, others, self.functions, self.memory)
 
@@ -75,11 +74,7 @@ class Definitions:
 
     @property
     def _parts(self) -> tuple[Part, ...]:
-        return (self.python, self._sql_part, *self._ddlog_parts, define(self.checked, self.memory))
-
-    @property
-    def _ddlog_parts(self) -> Sequence[Part]:
-        return [lowered.part for lowered in self.ddlog]
+        return (self.python, self._sql_part, *self.parts, define(self.checked, self.memory))
 
     def _with_sources(self, part: Part) -> Part:
         """A part whose tables have the sources that were attached to them."""
@@ -106,7 +101,7 @@ class Definitions:
     @cached_property
     def others(self) -> Mapping[str, ZSetType]:
         """What SQL may rely on of the relations that others define."""
-        given = {name: t for part in (self.python, *self._ddlog_parts) for name, t in _types(part).items()}
+        given = {name: t for part in (self.python, *self.parts) for name, t in _types(part).items()}
         return {**given, **declared_types(self.programs)}
 
     def with_function(self, function: OfPython) -> Definitions:
@@ -130,18 +125,10 @@ class Definitions:
         made = replace(self, programs=(*self.programs, program))
         return made.after(self, "datalog", text=program.source.text, file=program.source.file)
 
-    def with_ddlog(self, text: str, file: str, directories: Sequence[str]) -> Definitions:
-        """With a DDlog program, whose modules are sought beside it and in directories. Raises ProgramError.
-
-        Functions of Python are its extern functions of the same names.
-        """
-        from deltic.datalog.ddlog.check import check
-        from deltic.datalog.ddlog.lowering.program import Lowered
-
-        places = [Path(file).parent, *map(Path, directories)]
-        functions = {function.name: function.body for function in self.functions.values()}
-        made = replace(self, ddlog=(*self.ddlog, Lowered(check(text, file, places, functions))))
-        return made.after(self, "ddlog", text=text, file=file, directories=list(directories))
+    def with_part(self, part: Part, language: str, text: str, file: str, options: Mapping[str, Any]) -> Definitions:
+        """With the tables and views that a program defines in a language of another package, which has the text."""
+        made = replace(self, parts=(*self.parts, part))
+        return made.after(self, language, text=text, file=file, **options)
 
     def replacing(self, text: str, file: str, macros: Macros = MappingProxyType({})) -> Definitions:
         """With a Datalog program whose relations take the place of those of the same names. Raises ProgramError."""
@@ -204,10 +191,10 @@ class Definitions:
         return self.without(names).after(self, "drop", names=list(names))
 
     def without(self, names: Collection[str]) -> Definitions:
-        """Without these relations, which nobody is asked about; raises CatalogError for one of a DDlog program."""
-        whole = [name for part in self._ddlog_parts for name in sorted(part.names.intersection(names))]
-        if whole:
-            raise CatalogError(f"{whole[0]} is of a DDlog program, of which no relation can go alone")
+        """Without these relations, which nobody is asked about; raises CatalogError for one of `parts`."""
+        for part in self.parts:
+            for name in sorted(part.names.intersection(names)):
+                raise CatalogError(f"{name} is of a {part.front} program, of which no relation can go alone")
         programs = tuple(without(self.programs, names))
         return replace(
             self,

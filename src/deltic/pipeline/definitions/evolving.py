@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from deltic.calculus.planning.magic import Pushed
@@ -16,8 +15,9 @@ from deltic.catalog.definitions import Former
 from deltic.engine.image import Saved
 from deltic.engine.result import EpochResult
 from deltic.errors import CatalogError
-from deltic.pipeline.definitions.definitions import Definitions, Macros
+from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.definitions.evolution import Evolution
+from deltic.pipeline.definitions.front_end import NO_OPTIONS, SourceOptions
 from deltic.pipeline.definitions.programs import program_of
 from deltic.pipeline.durable.keeping import Keeping
 from deltic.pipeline.engines import Engines
@@ -54,10 +54,10 @@ class Evolving:
                 result = replace(result, changes=both(result.changes, told.changes))
             return self._told(difference, result)
 
-    def redefine(self, program: str | Path, macros: Macros = MappingProxyType({})) -> Evolution:
+    def redefine(self, program: str | Path, options: SourceOptions = NO_OPTIONS, language: str = "") -> Evolution:
         """Go on with just the definitions of a program; raises CatalogError where a table that holds rows would go."""
         now = self.epochs.last
-        wanted = program_of(program, now.definitions, macros)
+        wanted = program_of(program, now.definitions, options, language)
         difference = Difference.between(now.definitions.catalog, wanted.catalog)
         carried_on = {former.table.name for former in formers(now.definitions.catalog, wanted.catalog).values()}
         if wanted.history == now.definitions.history:

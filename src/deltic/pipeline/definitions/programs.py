@@ -1,64 +1,67 @@
-"""What a program as a whole defines: the text, or the file, of SQL or Datalog."""
+"""What a program as a whole defines: a text, or a file, in the language of a front end."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from functools import reduce
 from pathlib import Path
-from types import MappingProxyType
 
-from deltic.errors import CatalogError, DataError, DelticError, Diagnostic
-from deltic.pipeline.definitions.by_sql import defining
-from deltic.pipeline.definitions.definitions import Definitions, Macros
+from deltic.errors import DataError, DelticError, Diagnostic
+from deltic.pipeline.definitions.definitions import Definitions
+from deltic.pipeline.definitions.front_end import NO_OPTIONS, SourceOptions
+from deltic.pipeline.definitions.front_ends import front_end, front_end_of
 from deltic.pipeline.outside.declared import Outside
-from deltic.sql.statements.statements import CreateTable, Defining, Statement
 
 _DIRECTIVE = re.compile(r"^\s*(\.(decl|input|output|type|comp|init|include)\b|#)", re.MULTILINE)
 
 
-def program_of(given: str | Path, before: Definitions, macros: Macros = MappingProxyType({})) -> Definitions:
-    """What a program defines, in a file or as text, in SQL or Datalog: the ending of a file's name decides (.sql).
+def program_of(
+    given: str | Path, before: Definitions, options: SourceOptions = NO_OPTIONS, language: str = ""
+) -> Definitions:
+    """What a program defines, in a file or as text, in a language: by default the one of the file's ending.
 
-    Datalog's texts have a directive such as `.decl`. Raises DataError for a file that is not text, ProgramError.
-    Functions, and what is attached and published, stay as `before`.
+    A text is Datalog where it has a directive such as `.decl`, else SQL. Raises DataError for a file that is not text,
+    ProgramError, and DelticError for a front end that is not installed. Functions, and what is attached and published,
+    stay as `before`.
     """
     is_text = isinstance(given, str) and ("\n" in given or not Path(given).suffix)
     if is_text:
-        language = "datalog" if _DIRECTIVE.search(str(given)) else "sql"
-        return program_definitions(str(given), f"<{language}>", language, before, macros)
+        language = language or ("datalog" if _DIRECTIVE.search(str(given)) else "sql")
+        return program_definitions(str(given), f"<{language}>", language, before, options)
     path = Path(given)
+    front = front_end_of(path, language)
+    return program_definitions(read_program(path), str(path), front.name, before, options)
+
+
+def read_program(path: Path) -> str:
+    """The text of a program's file. Raises DataError where it is none, DelticError where it cannot be read."""
     try:
-        text = path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise DataError([Diagnostic("the program is not UTF-8 text", str(path))]) from error
     except OSError as error:
         raise DelticError(f"program {path}: {error.strerror or error}") from None
-    language = "sql" if path.suffix.lower() == ".sql" else "datalog"
-    return program_definitions(text, str(path), language, before, macros)
 
 
 def program_definitions(
-    text: str, file: str, language: str, before: Definitions, macros: Macros = MappingProxyType({})
+    text: str, file: str, language: str, before: Definitions, options: SourceOptions = NO_OPTIONS
 ) -> Definitions:
-    """What a program in "sql" or "datalog" defines; raises ProgramError, also for a statement that defines nothing."""
-    made = Definitions(functions=before.functions, pragmas=before.pragmas)
-    if language == "datalog":
-        made = made.adding(text, file, macros)
-        text = made.programs[0].source.text
-    elif macros:
-        raise CatalogError("SQL has no macros: they are for programs in Datalog")
-    else:
-        text, statements = completed(text, file, before)
-        for statement in statements:
-            if not isinstance(statement, Defining):
-                remedy = "rows come from files; `deltic sql FILE` runs all kinds of statements"
-                raise statement.error("a program has definitions alone", remedy)
-            made = defining(made, statement)
+    """What a program in a language defines; raises ProgramError, also for a statement that defines nothing."""
+    front = front_end(language)
+    front.check(options)
+    start = Definitions(functions=before.functions, pragmas=before.pragmas)
+    made, text = front.program(start, text, file, options, before)
     made.check()
-    made = made.after(Definitions(), "program", text=text, file=file, language=language)
+    made = made.after(Definitions(), "program", text=text, file=file, language=language, **options.written)
     stays = before.outside.without(before.catalog.relations.keys() - made.catalog.relations.keys())
     return _connected(made, stays)
+
+
+def with_program(now: Definitions, text: str, file: str, language: str, options: SourceOptions) -> Definitions:
+    """Definitions with a program in a language beside those that are there. Raises what `program_of` does."""
+    front = front_end(language)
+    front.check(options)
+    return front.define(now, text, file, options)
 
 
 def _connected(definitions: Definitions, outside: Outside) -> Definitions:
@@ -66,26 +69,3 @@ def _connected(definitions: Definitions, outside: Outside) -> Definitions:
     for name, source in outside.attached.items():
         definitions = definitions.attaching(name, source)
     return reduce(Definitions.publishing, outside.publications, definitions)
-
-
-def completed(text: str, file: str, before: Definitions) -> tuple[str, Sequence[Statement]]:
-    """A text of SQL with the columns of tables that have those of their sources, and its statements.
-
-    A table that is there with that source keeps its columns; otherwise the source is asked. Raises ProgramError.
-    """
-    statements = parse_statements(text, file)
-    text = statements[0].source.text if statements else text
-    lacking = [s for s in statements if isinstance(s, CreateTable) and s.lacks_columns]
-    if not lacking:
-        return text, statements
-    from deltic.pipeline.outside.inference import with_columns
-
-    text = with_columns(text, lacking, before.catalog.tables)
-    return text, parse_statements(text, file)
-
-
-def parse_statements(text: str, file: str) -> tuple[Statement, ...]:
-    """The statements of a text of SQL."""
-    from deltic.sql.statements.parse import parse as parse_sql
-
-    return parse_sql(text, file)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 from typing import Any
 
 from deltic.catalog import External
-from deltic.errors import CatalogError
+from deltic.errors import CatalogError, DelticError
 from deltic.pipeline.definitions.altering import altering
-from deltic.pipeline.definitions.by_sql import defining
 from deltic.pipeline.definitions.definitions import Definitions
-from deltic.pipeline.definitions.programs import parse_statements, program_definitions
+from deltic.pipeline.definitions.front_end import SourceOptions
+from deltic.pipeline.definitions.front_ends import front_end
+from deltic.pipeline.definitions.programs import program_definitions, with_program
 from deltic.pipeline.definitions.view import view_definition
 from deltic.pipeline.definitions.written import Edit, table_of_json
 from deltic.pipeline.outside.declared import Publication, of_json
@@ -25,17 +26,22 @@ def replayed(now: Definitions, edits: Iterable[Edit]) -> Definitions:
 def _again(now: Definitions, edit: Edit) -> Definitions:
     arguments = dict(edit)
     do = arguments.pop("do")
-    if do not in _AGAIN:
-        raise CatalogError(f"a definition was changed by {do!r}, which this Deltic does not know")
-    return _AGAIN[do](now, **arguments)
+    if do in _AGAIN:
+        return _AGAIN[do](now, **arguments)
+    try:
+        front_end(do)
+    except DelticError as error:
+        raise CatalogError(f"a definition was changed by {do!r}, which this Deltic does not know: {error}") from error
+    return _language(now, do, **arguments)
 
 
-def _program(now: Definitions, text: str, file: str, language: str) -> Definitions:
-    return program_definitions(text, file, language, before=now)
+def _program(now: Definitions, text: str, file: str, language: str, directories: Sequence[str] = ()) -> Definitions:
+    return program_definitions(text, file, language, now, SourceOptions(directories=tuple(directories)))
 
 
-def _sql(now: Definitions, text: str, file: str) -> Definitions:
-    return reduce(defining, parse_statements(text, file), now)
+def _language(now: Definitions, do: str, text: str, file: str, directories: Sequence[str] = ()) -> Definitions:
+    """A program of a front end, by the name of which its change is called."""
+    return with_program(now, text, file, do, SourceOptions(directories=tuple(directories)))
 
 
 def _table(now: Definitions, **written: Any) -> Definitions:
@@ -69,10 +75,7 @@ def _place(written: Mapping[str, Any] | None) -> External | None:
 
 _AGAIN: Mapping[str, Callable[..., Definitions]] = {
     "program": _program,
-    "datalog": Definitions.adding,
     "replace": Definitions.replacing,
-    "ddlog": Definitions.with_ddlog,
-    "sql": _sql,
     "table": _table,
     "view": _view,
     "drop": Definitions.dropping,
@@ -82,4 +85,4 @@ _AGAIN: Mapping[str, Callable[..., Definitions]] = {
     "unpublish": _unpublish,
     "function": _function,
 }
-"""What makes a change again, by what it is called, with the arguments that were written."""
+"""What makes a change again, by what it is called, with the arguments that were written; others are of languages."""

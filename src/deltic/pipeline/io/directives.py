@@ -11,7 +11,6 @@ from deltic.datalog import CheckedProgram, Directive, Relation
 from deltic.errors import Diagnostic, ProgramError, count_of
 from deltic.pipeline.io.layout import Records
 from deltic.pipeline.io.locate import Device, Input
-from deltic.sql.statements.program import FRONT as SQL
 from deltic.values.types import Schema
 
 
@@ -103,9 +102,9 @@ def interface(program: CheckedProgram) -> Interface:
     return Interface(inputs, outputs, sizes)
 
 
-def sql_interface(catalog: Catalog) -> Interface:
-    """The files of a program of SQL: a table has those that are named as it is, and every view is written."""
-    tables = (table for table in catalog.tables.values() if catalog.front(table.name) == SQL)
+def catalog_interface(catalog: Catalog) -> Interface:
+    """The files of a program without directives: a table has those of its name, and every view is written."""
+    tables = catalog.shown_tables.values()
     inputs = tuple(Input(table.name, table.schema, required=False, key=table.key) for table in tables)
     outputs = tuple(Output(name, schema) for name, schema in catalog.view_schemas.items())
     return Interface(inputs, outputs, ())

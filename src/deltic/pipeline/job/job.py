@@ -11,9 +11,11 @@ import pyarrow as pa
 
 from deltic.engine.conflicts import Conflicts
 from deltic.errors import ChangeError, DataError, DelticError, count_of
+from deltic.pipeline.definitions.front_end import FrontEnd
+from deltic.pipeline.definitions.front_ends import DATALOG, front_end_of
 from deltic.pipeline.epochs.transaction import Transaction
 from deltic.pipeline.io.changes import Epoch, epochs
-from deltic.pipeline.io.directives import PLAIN, Interface, TextForm, interface, sql_interface
+from deltic.pipeline.io.directives import PLAIN, Interface, TextForm, catalog_interface, interface
 from deltic.pipeline.io.inside import check_inside
 from deltic.pipeline.io.loader import Loader, Reader
 from deltic.pipeline.io.locate import Files, locate, missing
@@ -50,6 +52,10 @@ class Settings:
     """Whether the program may name files outside of `facts` and `out`."""
     on_stdout: bool = False
     """Whether every view that would be written to a file is printed, below the names of its columns."""
+    language: str = ""
+    """That of the program, where the end of its file's name does not tell it."""
+    directories: tuple[Path, ...] = ()
+    """Where modules that the program imports are sought, beside its own."""
 
 
 def run(settings: Settings, pipeline: Pipeline, reader: Reader, writer: Writer, watch: Watch) -> Outcome:
@@ -59,10 +65,11 @@ def run(settings: Settings, pipeline: Pipeline, reader: Reader, writer: Writer, 
     then nothing is written.
     """
     with watch.step(f"compiling {settings.program}"):
-        evolution = load_program(settings.program, pipeline, settings.macros)
+        front = front_end_of(settings.program, settings.language)
+        evolution = load_program(settings.program, front, pipeline, settings.macros, settings.directories)
         if not settings.allow_outside:
             check_inside(pipeline.checked.directives, settings.facts, None if settings.on_stdout else settings.out)
-        files = _interface(settings.program, pipeline).reading(settings.text)
+        files = _interface(front, pipeline).reading(settings.text)
     if settings.on_stdout:
         printed = tuple(replace(output, device="stdout", headers=True) for output in files.outputs)
         files = replace(files, outputs=printed)
@@ -88,38 +95,36 @@ def run(settings: Settings, pipeline: Pipeline, reader: Reader, writer: Writer, 
     return job.outcome
 
 
-def load_program(program: Path, pipeline: Pipeline, macros: Mapping[str, str]) -> str:
+def load_program(
+    program: Path, front: FrontEnd, pipeline: Pipeline, macros: Mapping[str, str], directories: Sequence[Path] = ()
+) -> str:
     """Let a pipeline have the definitions of the program in a file, and say what this changed of earlier ones.
 
-    `macros` are defined before it. Raises ProgramError when the program is wrong, DataError when it is not text.
+    `macros` are defined before it, modules that it imports are in the directories. Raises ProgramError when the program
+    is wrong, DataError when it is not text.
     """
     is_new = not len(pipeline)
-    evolution = pipeline.redefine(program, macros)
+    evolution = pipeline.redefine(program, macros, front.name, directories if front.has_imports else ())
     differs = evolution.added or evolution.replaced or evolution.dropped
     return str(evolution) if differs and not is_new else ""
 
 
 def load_facts(
-    program: Path, facts: Path, text: TextForm, pipeline: Pipeline, reader: Reader, allow_outside: bool
+    front: FrontEnd, facts: Path, text: TextForm, pipeline: Pipeline, reader: Reader, allow_outside: bool
 ) -> None:
     """Give a pipeline that has the program its facts; raises DataError where they are wrong."""
     if not allow_outside:
         check_inside(pipeline.checked.directives, facts, None)
-    files = _interface(program, pipeline).reading(text)
+    files = _interface(front, pipeline).reading(text)
     tables = Loader(reader, None).load(_facts(files, facts, missing_is_empty=False))
     with pipeline.transaction("normalize") as change:
         for table, rows in tables.items():
             change.insert(table, rows)
 
 
-def _interface(program: Path, pipeline: Pipeline) -> Interface:
-    """What a program reads and writes."""
-    return sql_interface(pipeline.catalog) if is_sql(program) else interface(pipeline.checked)
-
-
-def is_sql(program: Path) -> bool:
-    """Whether a program is SQL, by the end of its name; the others are Datalog."""
-    return program.suffix.lower() == ".sql"
+def _interface(front: FrontEnd, pipeline: Pipeline) -> Interface:
+    """What a program reads and writes: Datalog says it by directives."""
+    return interface(pipeline.checked) if front is DATALOG else catalog_interface(pipeline.catalog)
 
 
 def _facts(files: Interface, folder: Path, missing_is_empty: bool) -> list[Files]:

@@ -13,7 +13,7 @@ from deltic.circuit.edges import ZSetType
 from deltic.engine.batches import TableBatch
 from deltic.pipeline.definitions.by_sql import defining
 from deltic.pipeline.definitions.definitions import Definitions
-from deltic.pipeline.definitions.programs import completed
+from deltic.pipeline.definitions.statements import completed
 from deltic.pipeline.reading.rows import Rows
 from deltic.pipeline.sql.answers import (
     Told,

@@ -1,0 +1,229 @@
+"""A DDlog program after checking: what `ddlog/lowering` makes a circuit of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from deltic.datalog.syntax.expressions import nodes_in
+from deltic.datalog.syntax.source import Span
+from deltic_ddlog import core
+from deltic_ddlog.core import Expression, Pattern
+from deltic_ddlog.modules import Text
+from deltic_ddlog.syntax import Role, Semantics
+from deltic_ddlog.types import Named, Type, substitute
+
+if TYPE_CHECKING:
+    from deltic_ddlog.serde import JsonForm
+    from deltic_ddlog.values import Constructor
+
+
+@dataclass(frozen=True)
+class TypeDefinition:
+    """A type with constructors, or an extern one, which has none. Fields are of types over `parameters`."""
+
+    name: str
+    parameters: tuple[str, ...]
+    constructors: tuple[tuple[Constructor, tuple[Type, ...]], ...]
+    json: JsonForm | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class PrimaryKey:
+    """The key of a record: `expression` over `variable`."""
+
+    variable: str
+    expression: Expression
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A relation. Its name is in full (`module::R`); records are of type `record`, which may be a reference."""
+
+    name: str
+    record: Type
+    role: Role
+    semantics: Semantics
+    key: PrimaryKey | None
+    span: Span
+    original: str | None = None
+
+
+@dataclass(frozen=True)
+class Head:
+    """What a rule derives: `record`, of the relation's type."""
+
+    relation: str
+    record: Expression
+    span: Span
+
+
+@dataclass(frozen=True)
+class Match:
+    """Records of a relation that have a pattern, as it was `delay` transactions ago, or what is new of a stream."""
+
+    relation: str
+    pattern: Pattern
+    delay: int
+    differentiated: bool
+    span: Span
+
+
+@dataclass(frozen=True)
+class Absent:
+    """That no record of a relation has a pattern, which binds nothing."""
+
+    relation: str
+    pattern: Pattern
+    delay: int
+    differentiated: bool
+    span: Span
+
+
+@dataclass(frozen=True)
+class Condition:
+    """That an expression is true."""
+
+    expression: Expression
+    span: Span
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """That the value of an expression has a pattern, which may bind variables."""
+
+    pattern: Pattern
+    expression: Expression
+    span: Span
+
+
+@dataclass(frozen=True)
+class FlatMap:
+    """That one of the items of a Vec, Set, Map or Group has a pattern: of a Map, a tuple of key and value."""
+
+    pattern: Pattern
+    items: Expression
+    span: Span
+
+
+@dataclass(frozen=True)
+class GroupBy:
+    """A group of type `ddlog_std::Group<K, V>`, by the variable `name`, for each value of `key`.
+
+    Of what is known before, only what `key` binds is known after it: variables are where they stand in `key`.
+    `values` are what is in the group, each once with the number of its derivations.
+    """
+
+    name: str
+    type: Type
+    values: Expression
+    key: Expression
+    visible: tuple[str, ...]
+    span: Span
+
+
+@dataclass(frozen=True)
+class Inspect:
+    """An expression that is computed for its effect: `ddlog_weight` and `ddlog_timestamp` are variables in it."""
+
+    expression: Expression
+    span: Span
+
+
+Clause = Match | Absent | Condition | Assignment | FlatMap | GroupBy | Inspect
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Heads and a body whose clauses bind variables from left to right; no name is bound twice."""
+
+    heads: tuple[Head, ...]
+    body: tuple[Clause, ...]
+    span: Span
+
+    @property
+    def expressions(self) -> Iterator[Expression]:
+        """The expressions of clauses, of patterns in these, and of heads."""
+        for clause in self.body:
+            if isinstance(clause, Match | Absent | Assignment | FlatMap):
+                parts = nodes_in(clause.pattern)
+                yield from (part.expression for part in parts if isinstance(part, core.Equal))
+            match clause:
+                case Condition() | Assignment() | Inspect():
+                    yield clause.expression
+                case FlatMap():
+                    yield clause.items
+                case GroupBy():
+                    yield from (clause.values, clause.key)
+        yield from (head.record for head in self.heads)
+
+
+@dataclass(frozen=True)
+class Index:
+    """Records of a relation that have a pattern, by the values of `parameters`, which the pattern binds."""
+
+    name: str
+    parameters: tuple[tuple[str, Type], ...]
+    relation: str
+    pattern: Pattern
+    span: Span
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program as data: its own modules by their paths, "" for the program itself, and the functions of extern ones.
+
+    The `fingerprint` tells programs apart.
+    """
+
+    fingerprint: str
+    texts: tuple[tuple[str, Text], ...] = field(repr=False, compare=False)
+    functions: Mapping[str, Callable[..., Any]] = field(repr=False, compare=False)
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A whole program, in the order of its modules (libraries first) and of its text."""
+
+    types: Mapping[str, TypeDefinition]
+    relations: Mapping[str, Relation]
+    rules: Sequence[Rule]
+    indexes: Mapping[str, Index]
+    constructors: Mapping[str, tuple[TypeDefinition, Constructor]]
+    functions: Functions
+
+    def fields(self, type_: Named, constructor: Constructor) -> tuple[Type, ...]:
+        """The types of a constructor's fields in a type."""
+        definition = self.types[type_.name]
+        given = dict(zip(definition.parameters, type_.arguments, strict=True))
+        return tuple(substitute(found, given) for found in dict(definition.constructors)[constructor])
+
+    def compile_expression(self, expression: Expression, names: Sequence[str]) -> Callable[..., Any]:
+        """A function of Python of the values of `names`, in that order, which gives the expression's value."""
+        return self.functions.expression(expression, names)
+
+    def compile_pattern(self, pattern: Pattern, names: Sequence[str]) -> Callable[..., tuple[Any, ...] | None]:
+        """A function of a value, and then of the values of `names`.
+
+        It gives the values of what the pattern binds, in the order of `core.bound_by`, or None where the value has not
+        the pattern.
+        """
+        return self.functions.pattern(pattern, names)
+
+
+class Functions(Protocol):
+    """The functions of a program, as Python."""
+
+    @property
+    def program(self) -> Program:
+        """The program that they are of."""
+        ...
+
+    def expression(self, expression: core.Expression, names: Sequence[str]) -> Callable[..., Any]:
+        """See `Checked.compile_expression`."""
+        ...
+
+    def pattern(self, pattern: core.Pattern, names: Sequence[str]) -> Callable[..., tuple[Any, ...] | None]:
+        """See `Checked.compile_pattern`."""
+        ...

@@ -1,0 +1,217 @@
+"""Typed expressions to functions of Python.
+
+Each function of DDlog becomes one of Python for each choice of types that it is called at; expressions become
+expressions, with statements before them where Python has no expression for it. A `mut` parameter is given back: such a
+function gives a tuple of its result and the new values. Assigning to a part of a variable makes a new value of the
+whole, for values do not change.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from deltic.circuit.python import digest, fingerprint
+from deltic.datalog.syntax.source import Span
+from deltic.errors import Diagnostic, EvaluationError, ProgramError
+from deltic_ddlog import core, emit_calls, emit_control, emit_terms, runtime, texts
+from deltic_ddlog import syntax as s
+from deltic_ddlog.checked import Program
+from deltic_ddlog.declarations import Declarations, Signature
+from deltic_ddlog.definitions import type_definitions
+from deltic_ddlog.depth import deep
+from deltic_ddlog.emitter import Emitter, name_of
+from deltic_ddlog.functions import Body, check_function, types_given
+from deltic_ddlog.modules import Module
+from deltic_ddlog.natives import NATIVES, Instance, has_type
+from deltic_ddlog.order import Order
+from deltic_ddlog.types import Type
+from deltic_ddlog.values import Constructor, Map, Struct, Vec
+
+_RUNTIME = {
+    name: getattr(runtime, name)
+    for name in (
+        "quotient",
+        "remainder",
+        "divided",
+        "single",
+        "truncated",
+        "integer",
+        "with_item",
+        "with_path",
+    )
+} | {"show_float": texts.show_float}
+
+FORMS = (emit_calls, emit_control, emit_terms)
+"""What writes each form of expressions, entered with the emitter."""
+
+
+class Compiler:
+    """The functions of a program, compiled when they are called for the first time."""
+
+    def __init__(self, declarations: Declarations, given: Mapping[str, Callable[..., Any]]) -> None:
+        self.declarations = declarations
+        self.types = type_definitions(declarations, self._key_function)
+        self.given = given
+        self.bodies: dict[tuple[str, int], Body] = {}
+        self.sources: dict[str, str] = {}
+        self._order = Order(self.types)
+        self._names: dict[core.FunctionInstance, str] = {}
+        self._orders: dict[Type, str] = {}
+        self._numbers: dict[str, int] = {}
+        self._namespace: dict[str, Any] = {"Struct": Struct, "Vec": Vec, "Map": Map, **_RUNTIME}
+
+    # --- what lowering asks for
+
+    @cached_property
+    def program(self) -> Program:
+        """What all of its modules say, and the functions of Python behind extern ones."""
+        texts = tuple((m.path, m.text) for m in self.declarations.modules if not m.is_library)
+        functions = {
+            plain: self.given[plain]
+            for name, signatures in self.declarations.functions.entries.items()
+            if (plain := _python_name(name)) in self.given and any(s.declaration.body is None for s in signatures)
+        }
+        told = sorted((name, fingerprint(function)) for name, function in functions.items())
+        return Program(digest((*(f"{path}:{text.text}" for path, text in texts), *map(str, told))), texts, functions)
+
+    def expression(self, expression: core.Expression, names: Sequence[str]) -> Callable[..., Any]:
+        """A function of the values of `names` that gives the expression's value."""
+        with deep():
+            emitter = Emitter(self, {})
+            value = emitter.value(expression)
+            emitter.line(f"return {value}")
+            return self._defined("expression", [name_of(name) for name in names], emitter, expression.span)
+
+    def pattern(self, pattern: core.Pattern, names: Sequence[str]) -> Callable[..., tuple[Any, ...] | None]:
+        """A function of a value, and the values of `names`, that gives what the pattern binds, or None."""
+        emitter = Emitter(self, {})
+        conditions, bindings = emitter.tests(pattern, "value")
+        if conditions:
+            emitter.line(f"if not ({' and '.join(conditions)}):")
+            emitter.line("    return None")
+        bound = "".join(f"{path}, " for _, path in bindings)
+        emitter.line(f"return ({bound})")
+        return self._defined("pattern", ["value", *map(name_of, names)], emitter, pattern.span)
+
+    def _defined(self, name: str, parameters: Sequence[str], emitter: Emitter, span: Span) -> Callable[..., Any]:
+        """The function of these parameters and statements."""
+        source = f"def {name}({', '.join(parameters)}):\n" + "".join(f"    {line}\n" for line in emitter.lines)
+        scope: dict[str, Any] = {}
+        try:
+            code = compile(source, f"<ddlog {name}>", "exec")
+        except (SyntaxError, MemoryError, RecursionError) as error:
+            told = "this is nested more levels deep than Python can"
+            raise ProgramError([span.error(told, "put its inner parts into functions of their own")]) from error
+        exec(code, self._namespace, scope)
+        self.sources[name] = source
+        found: Callable[..., Any] = scope[name]
+        return found
+
+    # --- what emitted code names
+
+    def constructor(self, constructor: Constructor, *, empty: bool = False) -> str:
+        """The name of a constructor, or of the structure that it makes of nothing.
+
+        One of an expression of another process is the program's own of that name.
+        """
+        constructor = self.declarations.constructors.entries[constructor.name].constructor
+        number = self._numbers.setdefault(constructor.name, len(self._numbers))
+        name = f"{'E' if empty else 'C'}{number}_{_plain(constructor.name)}"
+        self._namespace[name] = Struct(constructor, ()) if empty else constructor
+        return name
+
+    def is_only(self, constructor: Constructor) -> bool:
+        """Whether values of its type have no other constructor."""
+        entry = self.declarations.constructors.entries[constructor.name]
+        return len(self.declarations.types.entries[entry.type].constructors) == 1
+
+    def order(self, type_: Type) -> str:
+        """The name of what gives of a value what it is ordered by; "" for types whose values are in Python's order."""
+        if type_ not in self._orders:
+            name = f"order_{len(self._orders)}" if self._order.has_interned(type_) else ""
+            if name:
+                self._namespace[name] = self._order.key(type_)
+            self._orders[type_] = name
+        return self._orders[type_]
+
+    def function(self, instance: core.FunctionInstance, span: Span) -> str:
+        """The name of a function at ground types, which is compiled if it was not."""
+        if instance not in self._names:
+            name = f"{_plain(instance.name)}_{len(self._names)}"
+            self._names[instance] = name
+            self._namespace[name] = self._compiled(instance, name, span)
+        return self._names[instance]
+
+    def _compiled(self, instance: core.FunctionInstance, name: str, span: Span) -> Callable[..., Any]:
+        signature = self.declarations.functions.entries[instance.name][instance.number]
+        if signature.declaration.body is None:
+            return self._extern(signature, instance, span)
+        body = self._body(signature)
+        emitter = Emitter(self, types_given(signature, instance))
+        parameters = [name_of(parameter) for parameter in body.parameters]
+        emitter.given_back = [p for p, mutable in zip(parameters, instance.mutable, strict=True) if mutable]
+        value = emitter.value(body.expression)
+        emitter.give(value)
+        return self._defined(name, parameters, emitter, signature.declaration.span)
+
+    def _key_function(self, module: Module, named: s.Expression | s.TypeMention | None) -> Callable[..., Any]:
+        """The function that `deserialize_from_array=name()` names. Raises ProgramError where there is none."""
+        assert isinstance(named, s.Expression)
+        name = named.callee.name if isinstance(named, s.Call) and isinstance(named.callee, s.Name) else ""
+        found = self.declarations.functions.find(module, name)
+        if not found:
+            raise ProgramError([named.span.error(f"there is no function `{name}`", "name one of the map's values")])
+        signature = self.declarations.functions.entries[found[0]][0]
+        types = tuple(parameter.type for parameter in signature.parameters)
+        mutable = tuple(parameter.mutable for parameter in signature.parameters)
+        instance = core.FunctionInstance(signature.name, signature.number, types, mutable, signature.result)
+        function: Callable[..., Any] = self._namespace[self.function(instance, named.span)]
+        return function
+
+    def _body(self, signature: Signature) -> Body:
+        key = signature.name, signature.number
+        if key not in self.bodies:
+            findings: list[Diagnostic] = []
+            body = check_function(self.declarations, signature, findings)
+            if body is None:
+                raise ProgramError(findings)
+            self.bodies[key] = body
+        return self.bodies[key]
+
+    def _extern(self, signature: Signature, instance: core.FunctionInstance, span: Span) -> Callable[..., Any]:
+        """The function of Python behind an extern one."""
+        given = self.given.get(_python_name(instance.name))
+        if native := NATIVES.get(instance.name):
+            if not native.typed:
+                return native.function
+            found: Callable[..., Any] = native.function(Instance(instance.parameters, instance.result, self.types))
+            return found
+        if given:
+            return _promised(given, signature, instance.result)
+        told = f"the function `{signature}` is not written in DDlog, and there is none of Python for it"
+        raise ProgramError([span.error(told, "give one: `pipeline.function(...)` or `--functors module.py`")])
+
+
+def _promised(function: Callable[..., Any], signature: Signature, result: Type) -> Callable[..., Any]:
+    """A function of the user, whose results are checked to be of the type that its declaration promises."""
+
+    def called(*values: Any) -> Any:
+        found = function(*values)
+        if not has_type(found, result):
+            raise EvaluationError(f"`{signature.name}` gave {found!r}, which is no `{result}`")
+        return found
+
+    return called
+
+
+def _python_name(name: str) -> str:
+    """The name by which a function of Python is given for an extern one."""
+    return name.rpartition("::")[2].lower()
+
+
+def _plain(name: str) -> str:
+    """A name of Python's for one of DDlog's."""
+    return re.sub(r"\W+", "_", name)

@@ -1,0 +1,82 @@
+"""Calls and closures as Python writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from deltic.datalog.syntax.expressions import nodes_in
+from deltic_ddlog import core
+from deltic_ddlog.emitter import Emitter, emits, name_of
+
+
+@emits(core.CallFunction)
+def _call_function(emitter: Emitter, node: core.CallFunction) -> str:
+    instance = node.function
+    ground = core.FunctionInstance(
+        instance.name,
+        instance.number,
+        tuple(map(emitter.type, instance.parameters)),
+        instance.mutable,
+        emitter.type(instance.result),
+    )
+    name = emitter.compiler.function(ground, node.span)
+    return _called(emitter, name, node.arguments, instance.mutable)
+
+
+@emits(core.CallClosure)
+def _call_closure(emitter: Emitter, node: core.CallClosure) -> str:
+    callee, *_ = emitter.values([node.closure])
+    return _called(emitter, emitter.kept(callee), node.arguments, node.mutable)
+
+
+def _called(emitter: Emitter, name: str, arguments: Sequence[core.Expression], mutable: Sequence[bool]) -> str:
+    """A call; the new values of `mut` arguments go back where they came from."""
+    values = emitter.values(arguments)
+    called = f"{name}({', '.join(values)})"
+    changed = [argument for argument, is_mut in zip(arguments, mutable, strict=True) if is_mut]
+    if not changed:
+        return called
+    result = emitter.temporary()
+    new = [name_of(a.name) if isinstance(a, core.Variable) else emitter.temporary() for a in changed]
+    emitter.line(f"{', '.join([result, *new])} = {called}")
+    for argument, value in zip(changed, new, strict=True):
+        if core.is_place(argument):
+            emitter.store(argument, value)
+    return result
+
+
+@emits(core.FunctionValue)
+def _function_value(emitter: Emitter, node: core.FunctionValue) -> str:
+    instance = node.function
+    types = tuple(map(emitter.type, instance.parameters))
+    result = emitter.type(instance.result)
+    ground = core.FunctionInstance(instance.name, instance.number, types, instance.mutable, result)
+    return emitter.compiler.function(ground, node.span)
+
+
+@emits(core.MakeClosure)
+def _make_closure(emitter: Emitter, node: core.MakeClosure) -> str:
+    """What is around is read as it is now: by default values of parameters."""
+    name = f"closure{emitter.temporary()}"
+    own = [name_of(parameter) for parameter in node.parameters]
+    captured = [f"{outer}={outer}" for outer in _read_from_outside(node)]
+    outer_back = emitter.given_back
+    emitter.given_back = [p for p, mutable in zip(own, node.mutable, strict=True) if mutable]
+    with emitter.block(f"def {name}({', '.join([*own, *captured])}):"):
+        emitter.give(emitter.value(node.body))
+    emitter.given_back = outer_back
+    return name
+
+
+def _read_from_outside(node: core.MakeClosure) -> list[str]:
+    """The variables of a closure that are neither its own nor bound inside."""
+    inside = set(node.parameters)
+    read: dict[str, None] = {}
+    for part in nodes_in(node.body):
+        if isinstance(part, core.Bind | core.As):
+            inside.add(part.name)
+        elif isinstance(part, core.MakeClosure):
+            inside.update(part.parameters)
+        elif isinstance(part, core.Variable):
+            read[part.name] = None
+    return [name_of(name) for name in read if name not in inside]

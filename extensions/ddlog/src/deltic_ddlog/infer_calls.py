@@ -1,0 +1,253 @@
+"""Types of calls: which function a name means follows from the number and the types of arguments, and the result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from deltic.datalog.syntax.source import Span
+from deltic.errors import did_you_mean
+from deltic_ddlog import core
+from deltic_ddlog import syntax as s
+from deltic_ddlog.declarations import Signature
+from deltic_ddlog.inference import Inference, Typed, infers
+from deltic_ddlog.types import (
+    BROKEN,
+    STRING,
+    BigInt,
+    Bit,
+    Bool,
+    Double,
+    Float,
+    Function,
+    Named,
+    Parameter,
+    Signed,
+    Type,
+)
+from deltic_ddlog.types import String as StringType
+from deltic_ddlog.unification import OpenParameter, Unknown, fits, is_mutable, resolve, shown
+
+BUILT_IN = (Bool, BigInt, Bit, Signed, Float, Double, StringType)
+
+
+def _candidates(inference: Inference, name: str, type_: Type | None = None) -> list[Signature]:
+    """The functions that a name may mean here; those of the module that defines a type are among them."""
+    names = inference.declarations.functions
+    found = names.find_all(inference.module, name)
+    if isinstance(type_, Named) and "::" in type_.name:
+        home = f"{type_.name.rpartition('::')[0]}::{name}"
+        found += [home] if home in names.entries and home not in found else []
+    return [signature for full in found for signature in names.entries[full]]
+
+
+def _unknown_function(inference: Inference, span: Span, name: str) -> None:
+    known = [*inference.declarations.functions.visible(inference.module), *inference.locals()]
+    what = "constructor" if name.rpartition("::")[2][0].isupper() else "function or variable"
+    inference.report(span, f"there is no {what} `{name}`", did_you_mean(name, known))
+
+
+def _made(
+    inference: Inference, signature: Signature, parameters: Sequence[Type], result: Type
+) -> core.FunctionInstance:
+    known = inference.known
+    mutable = tuple(p.mutable for p in signature.parameters)
+    types = tuple(map(known, parameters))
+    return core.FunctionInstance(signature.name, signature.number, types, mutable, known(result))
+
+
+def function_value(inference: Inference, node: s.Name) -> Typed:
+    """A function by its name, as a value."""
+    candidates = _candidates(inference, node.name)
+    if not candidates:
+        _unknown_function(inference, node.span, node.name)
+        return inference.broken(node.span)
+    type_ = inference.unknown()
+    chosen: list[core.FunctionInstance | Callable[[], core.FunctionInstance]] = []
+
+    def attempt() -> bool:
+        fitting = [c for c in candidates if fits(Function(c.parameters, c.result), resolve(type_))]
+        if len(fitting) > 1:
+            return False
+        signature = (fitting or candidates)[0]
+        parameters, result = inference.instance(signature)
+        taken = zip(parameters, signature.parameters, strict=True)
+        own = Function(tuple(Parameter(t, p.mutable) for t, p in taken), result)
+        inference.require(node.span, own, type_)
+        chosen.append(lambda: _made(inference, signature, parameters, result))
+        return True
+
+    def fail() -> None:
+        told = "; ".join(map(str, candidates))
+        inference.report(node.span, f"`{node.name}` may be one of several functions: {told}")
+
+    inference.wait(attempt, fail)
+
+    def build() -> core.Expression:
+        made = chosen[0]
+        assert not isinstance(made, core.FunctionInstance)
+        return core.FunctionValue(inference.known(type_), made(), span=node.span)
+
+    return Typed(type_, build)
+
+
+@infers(s.Call)
+def _call(inference: Inference, node: s.Call) -> Typed:
+    callee = node.callee
+    if isinstance(callee, s.Name) and (node.dotted or inference.local(callee.name) is None):
+        return _function_call(inference, node, callee)
+    return _closure_call(inference, node)
+
+
+def _function_call(inference: Inference, node: s.Call, callee: s.Name) -> Typed:
+    arguments = inference.all(node.arguments)
+    spans = [argument.span for argument in node.arguments]
+    candidates = _candidates(inference, callee.name)
+    fitting = [c for c in candidates if len(c.parameters) == len(arguments)]
+    if not fitting:
+        if not candidates:
+            _unknown_function(inference, callee.span, callee.name)
+        else:
+            told = f"`{callee.name}` takes {_counts(candidates)}, and not {len(arguments)}"
+            inference.report(node.span, told, f"it is declared as `{candidates[0]}`")
+        return inference.broken(node.span)
+    return call(inference, node.span, callee.name, fitting, arguments, spans)
+
+
+def _counts(candidates: Sequence[Signature]) -> str:
+    counts = sorted({len(c.parameters) for c in candidates})
+    told = " or ".join(map(str, counts))
+    return f"{told} argument{'s' * (counts != [1])}"
+
+
+def call(
+    inference: Inference,
+    span: Span,
+    name: str,
+    candidates: Sequence[Signature],
+    arguments: Sequence[Typed],
+    spans: Sequence[Span],
+) -> Typed:
+    """A call of one of several functions."""
+    wanted = inference.unknown()
+    chosen: list[Callable[[], core.FunctionInstance]] = []
+
+    def could_be(candidate: Signature) -> bool:
+        taken = zip(candidate.parameters, arguments, strict=True)
+        return all(fits(p.type, argument.type) for p, argument in taken) and fits(candidate.result, wanted)
+
+    def attempt() -> bool:
+        fitting = [c for c in candidates if could_be(c)] if len(candidates) > 1 else list(candidates)
+        if not fitting:
+            types = ", ".join(shown(argument.type) for argument in arguments)
+            told = f"no function `{name}` takes ({types})" + _told_result(wanted)
+            inference.report(span, told, f"there is `{'`, `'.join(map(str, candidates[:4]))}`")
+            chosen.append(lambda: core.FunctionInstance(name, 0, (), (), inference.known(wanted)))
+            return True
+        if len(fitting) > 1:
+            return False
+        choose(fitting[0])
+        return True
+
+    def choose(signature: Signature) -> None:
+        parameters, result = inference.instance(signature)
+        for place, argument in enumerate(arguments):
+            inference.require(spans[place], argument.type, parameters[place])
+        inference.require(span, result, wanted)
+        chosen.append(lambda: _made(inference, signature, parameters, result))
+
+    def fail() -> None:
+        told = "; ".join(map(str, [c for c in candidates if could_be(c)][:4]))
+        inference.report(span, f"`{name}` may be one of several functions: {told}", "say the types: `(x: T)`")
+
+    def guess() -> bool:
+        """Of functions that all fit, that of the module itself."""
+        own = [c for c in candidates if could_be(c) and c.module is inference.module]
+        if chosen or len(own) != 1 or own[0].module.is_library:
+            return False
+        choose(own[0])
+        return True
+
+    inference.wait(lambda: bool(chosen) or attempt(), fail, guess)
+
+    def build() -> core.Expression:
+        built = tuple(argument.build() for argument in arguments)
+        return core.CallFunction(inference.known(wanted), chosen[0](), built, span=span)
+
+    return Typed(wanted, build)
+
+
+def _told_result(wanted: Type) -> str:
+    return "" if isinstance(resolve(wanted), Unknown) else f" and gives `{shown(wanted)}`"
+
+
+def _closure_call(inference: Inference, node: s.Call) -> Typed:
+    closure = inference.infer(node.callee)
+    arguments = inference.all(node.arguments)
+    result = inference.unknown()
+    parameters = tuple(OpenParameter(argument.type) for argument in arguments)
+    inference.require(node.callee.span, closure.type, Function(parameters, result))
+
+    def build() -> core.Expression:
+        mutable = tuple(map(is_mutable, parameters))
+        built = tuple(argument.build() for argument in arguments)
+        return core.CallClosure(inference.known(result), closure.build(), built, mutable, span=node.span)
+
+    return Typed(result, build)
+
+
+@infers(s.Lambda)
+def _lambda(inference: Inference, node: s.Lambda) -> Typed:
+    """A closure; it reads the variables around it, and cannot change them."""
+    result = inference.type(node.result) if node.result else inference.unknown()
+    outer, inference.result = inference.result, result
+    parameters, names = list[Parameter](), list[str]()
+    with inference.scope():
+        for item in node.parameters:
+            type_ = inference.type(item.type) if item.type else inference.unknown()
+            mutable = Parameter(type_, True) if item.mutable else OpenParameter(type_)
+            parameters.append(mutable)
+            names.append(inference.declare(item.name, type_, mutable=True).name)
+        body = inference.expect(node.body, result)
+    inference.result = outer
+    type_ = Function(tuple(parameters), result)
+
+    def build() -> core.Expression:
+        mutable = tuple(map(is_mutable, parameters))
+        return core.MakeClosure(inference.known(type_), tuple(names), mutable, body.build(), span=node.span)
+
+    return Typed(type_, build)
+
+
+def text_of(inference: Inference, node: s.Expression, typed: Typed | None = None) -> Callable[[], core.Expression]:
+    """The text of a value: of one that is no built-in one, what `to_string` gives."""
+    of = typed or inference.infer(node)
+    chosen: list[Callable[[], core.Expression]] = []
+
+    def attempt() -> bool:
+        found = resolve(of.type)
+        if isinstance(found, Unknown):
+            return False
+        if isinstance(found, BUILT_IN):
+            is_text = found == STRING
+            chosen.append(of.build if is_text else lambda: core.ToText(STRING, of.build(), span=node.span))
+            return True
+        if found == BROKEN:
+            chosen.append(of.build)
+            return True
+        candidates = [c for c in _candidates(inference, "to_string", found) if len(c.parameters) == 1]
+        candidates = [c for c in candidates if fits(c.parameters[0].type, found)]
+        if not candidates:
+            hint = f"define `function to_string(x: {shown(found)}): string`"
+            inference.report(node.span, f"there is no text for `{shown(found)}`", hint)
+            chosen.append(of.build)
+            return True
+        made = call(inference, node.span, "to_string", candidates, [of], [node.span])
+        inference.require(node.span, made.type, STRING)
+        chosen.append(made.build)
+        return True
+
+    def fail() -> None:
+        inference.report(node.span, "the type of this is not known", "say it: `(x: T)`")
+
+    inference.wait(attempt, fail)
+    return lambda: chosen[0]()

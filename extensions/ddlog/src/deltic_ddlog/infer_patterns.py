@@ -1,0 +1,187 @@
+"""Patterns: of cases and loops, of what is assigned to, and of atoms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from deltic.datalog.syntax.expressions import Node, nodes_in
+from deltic.errors import did_you_mean
+from deltic_ddlog import core
+from deltic_ddlog import syntax as s
+from deltic_ddlog.declarations import ConstructorEntry
+from deltic_ddlog.inference import Inference
+from deltic_ddlog.types import BROKEN, REFERENCES, Named, Tuple, Type
+from deltic_ddlog.unification import Unknown, resolve
+
+Build = Callable[[], core.Pattern]
+
+# In a case or a loop each name is a new variable, also where one around it has this name; on the left of an assignment
+# it is one that is there; in a rule one that is there if it is.
+Mode = Literal["new", "place", "rule"]
+
+
+@dataclass
+class PatternOf:
+    """A pattern on its way, and what it binds so far."""
+
+    inference: Inference
+    mode: Mode
+    mutable: bool = False
+    bound: set[str] = field(default_factory=set)
+
+    def of(self, node: s.Expression, type_: Type) -> Build:
+        """The pattern for a value of a type."""
+        span = node.span
+        match node:
+            case s.Wildcard():
+                return lambda: core.Anything(self.inference.known(type_), span=span)
+            case s.Declaration():
+                return self._new(node, node.name, type_)
+            case s.Name() if self.mode == "new" or (self.mode == "rule" and not self._is_known(node.name)):
+                return self._new(node, node.name, type_)
+            case s.Ascription():
+                self.inference.require(span, self.inference.type(node.type), type_)
+                return self.of(node.of, type_)
+            case s.Reference():
+                return self.of(node.of, self._behind_reference(node, type_))
+            case s.At():
+                name = self.declare(node.name, type_)
+                inner = self.of(node.pattern, type_)
+                return lambda: core.As(self.inference.known(type_), name, inner(), span=span)
+            case s.TupleExpression():
+                parts: list[Type] = [self.inference.unknown() for _ in node.items]
+                self.inference.require(span, Tuple(tuple(parts)), type_)
+                return self._parts(node, type_, None, [self.of(i, t) for i, t in zip(node.items, parts, strict=True)])
+            case s.Construct():
+                return self._construct(node, type_)
+            case s.Name() | s.Field() | s.TupleField() if self.mode == "place":
+                place = self.inference.expect(node, type_)
+                return lambda: core.Store(self.inference.known(type_), place.build(), span=span)
+            case _:
+                return self._equal(node, type_)
+
+    def _is_known(self, name: str) -> bool:
+        """Whether a name in a rule's pattern is no new variable."""
+        return self.inference.local(name) is not None
+
+    def declare(self, name: str, type_: Type) -> str:
+        """A variable that the pattern binds."""
+        self.bound.add(name)
+        return self.inference.declare(name, type_, mutable=self.mutable).name
+
+    def _new(self, node: s.Expression, name: str, type_: Type) -> Build:
+        if name in self.bound:
+            self.inference.report(node.span, f"this pattern declares `{name}` twice", "rename one of them")
+        elif isinstance(node, s.Declaration) and self.inference.is_fixed(name):
+            self.inference.report(node.span, f"there is a variable `{name}` already", "rename one of them")
+        unique = self.declare(name, type_)
+        return lambda: core.Bind(self.inference.known(type_), unique, span=node.span)
+
+    def _behind_reference(self, node: s.Expression, type_: Type) -> Type:
+        known = resolve(type_)
+        if isinstance(known, Unknown):
+            inside = self.inference.unknown()
+            self.inference.require(node.span, Named("ddlog_std::Ref", (inside,)), known)
+            return inside
+        if isinstance(known, Named) and known.name in REFERENCES:
+            return known.arguments[0]
+        self.inference.require(node.span, Named("ddlog_std::Ref", (self.inference.unknown(),)), known)
+        return self.inference.unknown()
+
+    def _parts(self, node: Node, type_: Type, constructor: ConstructorEntry | None, parts: list[Build]) -> Build:
+        made = constructor.constructor if constructor else None
+        known = self.inference.known
+        return lambda: core.Parts(known(type_), made, tuple(part() for part in parts), span=node.span)
+
+    def _construct(self, node: s.Construct, type_: Type) -> Build:
+        entry = find_constructor(self.inference, node)
+        if entry is None:
+            self.bind_all(node.arguments)
+            return lambda: core.Anything(self.inference.known(type_), span=node.span)
+        own = self.inference.unknown_type(entry.type)
+        wanted = resolve(type_)
+        while isinstance(wanted, Named) and wanted.name in REFERENCES:
+            wanted = resolve(wanted.arguments[0])
+        self.inference.require(node.span, own, wanted)
+        return self.of_fields(node, own, entry, node.arguments, node.constructor)
+
+    def bind_all(self, arguments: tuple[s.Argument, ...]) -> None:
+        """Have the variables of what was reported, so that they are not reported where they are used."""
+        for argument in arguments:
+            self.of(argument.value, BROKEN)
+
+    def of_fields(
+        self, node: Node, own: Named, entry: ConstructorEntry, arguments: tuple[s.Argument, ...], name: str
+    ) -> Build:
+        """The pattern of a struct by those of its fields; those that are left out may be anything."""
+        types = self.inference.declarations.fields(own, entry)
+        placed = place_arguments(self.inference, node, name, entry, arguments, complete=False)
+        if not placed:
+            self.bind_all(arguments)
+        span, parts = node.span, list[Build]()
+        for place, type_ in enumerate(types):
+            parts.append(self.of(placed.get(place) or s.Wildcard(span=span), type_))
+        return self._parts(node, own, entry, parts)
+
+    def _equal(self, node: s.Expression, type_: Type) -> Build:
+        """The value of an expression, over what is known before the pattern."""
+        if self.mode == "place":
+            hint = "assign to a variable, a field of one, or a pattern of these"
+            self.inference.report(node.span, "this is no place for a value", hint)
+        typed = self.inference.expect(node, type_)
+        for name in self.bound & {part.name for part in nodes_in(node) if isinstance(part, s.Name)}:
+            told = f"`{name}` is bound in this pattern, and cannot be used in it"
+            self.inference.report(node.span, told, f"give this another name, and ask for `{name} == ...` behind it")
+        return lambda: core.Equal(self.inference.known(type_), typed.build(), span=node.span)
+
+
+def find_constructor(inference: Inference, node: s.Construct) -> ConstructorEntry | None:
+    """The constructor of a name; None, and a finding, where there is none, or several."""
+    names = inference.declarations.constructors
+    found = names.find(inference.module, node.constructor)
+    if len(found) == 1:
+        return names.entries[found[0]]
+    if found:
+        told = " or ".join(f"`{name}`" for name in found)
+        inference.report(node.span, f"`{node.constructor}` is ambiguous: {told}", "write one of these in full")
+    else:
+        hint = did_you_mean(node.constructor, names.visible(inference.module))
+        inference.report(node.span, f"there is no constructor `{node.constructor}`", hint)
+    return None
+
+
+def place_arguments(
+    inference: Inference,
+    node: Node,
+    name: str,
+    entry: ConstructorEntry,
+    arguments: tuple[s.Argument, ...],
+    *,
+    complete: bool,
+) -> dict[int, s.Expression]:
+    """The arguments by the places of their fields."""
+    fields = entry.constructor.fields
+    found: dict[int, s.Expression] = {}
+    named = [argument for argument in arguments if argument.name is not None]
+    if named and len(named) < len(arguments):
+        inference.report(node.span, "some arguments have names and some have not", "name all, or none")
+        return found
+    if not named and len(arguments) != len(fields) and (arguments or complete):
+        told = f"`{name}` has {len(fields)} field{'s' * (len(fields) != 1)}, and not {len(arguments)}"
+        inference.report(node.span, told, f"its fields are {', '.join(fields)}" if fields else "")
+        return found
+    for place, argument in enumerate(arguments):
+        if argument.name is not None and argument.name not in fields:
+            hint = did_you_mean(argument.name, fields) or f"its fields are {', '.join(fields)}"
+            inference.report(argument.span, f"`{name}` has no field `{argument.name}`", hint)
+            continue
+        place = place if argument.name is None else fields.index(argument.name)
+        if place in found:
+            inference.report(argument.span, f"the field `{argument.name}` is given twice")
+        found[place] = argument.value
+    missing = [field_ for place, field_ in enumerate(fields) if place not in found]
+    if complete and missing and len(named) == len(arguments):
+        inference.report(node.span, f"`{name}` lacks {' and '.join(f'`{m}`' for m in missing)}", "give all fields")
+    return found

@@ -1,0 +1,456 @@
+"""Types of literals, names, values that are put together, and operators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from deltic.datalog.syntax.expressions import Node
+from deltic.errors import did_you_mean
+from deltic_ddlog import core
+from deltic_ddlog import syntax as s
+from deltic_ddlog.declarations import ConstructorEntry
+from deltic_ddlog.infer_calls import call, function_value, text_of
+from deltic_ddlog.infer_patterns import PatternOf, find_constructor, place_arguments
+from deltic_ddlog.inference import Inference, Typed, infers
+from deltic_ddlog.runtime import single
+from deltic_ddlog.types import (
+    BOOL,
+    BROKEN,
+    STRING,
+    UNIT,
+    BigInt,
+    Bit,
+    Double,
+    Float,
+    Named,
+    Signed,
+    Tuple,
+    Type,
+    content,
+)
+from deltic_ddlog.unification import Kind, Unknown, is_number, resolve, shown, unify
+
+_INTERN, _DEFAULT = "internment::Intern", "ddlog_std::default"
+_COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
+_LOGIC = frozenset(("and", "or", "=>"))
+_BITWISE = frozenset("&|^")
+
+
+@infers(s.BoolLiteral)
+def _bool(inference: Inference, node: s.BoolLiteral) -> Typed:
+    return Typed(BOOL, lambda: core.Literal(BOOL, node.value, span=node.span))
+
+
+@infers(s.StringLiteral)
+def _string(inference: Inference, node: s.StringLiteral) -> Typed:
+    return Typed(STRING, lambda: core.Literal(STRING, node.value, span=node.span))
+
+
+@infers(s.IntLiteral)
+def _int(inference: Inference, node: s.IntLiteral) -> Typed:
+    return _integer(inference, node, node.value)
+
+
+def _integer(inference: Inference, node: s.IntLiteral, value: int) -> Typed:
+    """An integer: of its own type, or of the one that is expected."""
+    type_: Type
+    if node.width:
+        type_ = Signed(node.width) if node.signed else Bit(node.width)
+    else:
+        type_ = inference.number(Unknown("number"))
+
+    def build() -> core.Expression:
+        known = inference.known(type_)
+        if isinstance(known, Float | Double):
+            told = single(float(value)) if isinstance(known, Float) else float(value)
+            return core.Literal(known, told, span=node.span)
+        if not _fits(value, known):
+            inference.report(node.span, f"{value} does not fit into `{known}`")
+        return core.Literal(known, value, span=node.span)
+
+    return Typed(type_, build)
+
+
+def _fits(value: int, type_: Type) -> bool:
+    match type_:
+        case Bit(width):
+            return 0 <= value < 1 << width
+        case Signed(width):
+            return -(1 << width - 1) <= value < 1 << width - 1
+        case _:
+            return True
+
+
+@infers(s.FloatLiteral)
+def _float(inference: Inference, node: s.FloatLiteral) -> Typed:
+    """`double`, unless `float` is expected."""
+    unknown = Unknown("number")
+    if node.width:
+        unify(unknown, Float() if node.width == 32 else Double())
+
+    def decided() -> bool:
+        found = resolve(unknown)
+        return isinstance(found, Float | Double)
+
+    def fail() -> None:
+        inference.report(node.span, f"this is a `double`, and `{shown(unknown)}` is expected here")
+
+    inference.wait(decided, fail, lambda: isinstance(resolve(unknown), Unknown) and unify(unknown, Double()))
+
+    def build() -> core.Expression:
+        known = inference.known(unknown)
+        value = single(node.value) if isinstance(known, Float) else node.value
+        return core.Literal(known, value, span=node.span)
+
+    return Typed(unknown, build)
+
+
+@infers(s.Interpolation)
+def _interpolation(inference: Inference, node: s.Interpolation) -> Typed:
+    parts = [text_of(inference, part) for part in node.parts]
+
+    def build() -> core.Expression:
+        return core.Operation(STRING, "text", tuple(part() for part in parts), span=node.span)
+
+    return Typed(STRING, build)
+
+
+@infers(s.InternedString)
+def _interned(inference: Inference, node: s.InternedString) -> Typed:
+    """References stand for what they refer to."""
+    text = inference.infer(node.text)
+    return Typed(Named(_INTERN, (STRING,)), text.build)
+
+
+@infers(s.VecLiteral)
+def _vec(inference: Inference, node: s.VecLiteral) -> Typed:
+    element = inference.unknown()
+    items = [inference.expect(item, element) for item in node.items]
+    type_ = Named("ddlog_std::Vec", (element,))
+
+    def build() -> core.Expression:
+        return core.MakeVec(inference.known(type_), tuple(item.build() for item in items), span=node.span)
+
+    return Typed(type_, build)
+
+
+@infers(s.MapLiteral)
+def _map(inference: Inference, node: s.MapLiteral) -> Typed:
+    key, value = inference.unknown(), inference.unknown()
+    items = [(inference.expect(k, key), inference.expect(v, value)) for k, v in node.items]
+    type_ = Named("ddlog_std::Map", (key, value))
+
+    def build() -> core.Expression:
+        built = tuple((k.build(), v.build()) for k, v in items)
+        return core.MakeMap(inference.known(type_), built, span=node.span)
+
+    return Typed(type_, build)
+
+
+@infers(s.TupleExpression)
+def _tuple(inference: Inference, node: s.TupleExpression) -> Typed:
+    items = inference.all(node.items)
+    type_ = Tuple(tuple(item.type for item in items))
+
+    def build() -> core.Expression:
+        return core.MakeTuple(inference.known(type_), tuple(item.build() for item in items), span=node.span)
+
+    return Typed(type_, build)
+
+
+@infers(s.Construct)
+def _construct(inference: Inference, node: s.Construct) -> Typed:
+    entry = find_constructor(inference, node)
+    if entry is None:
+        inference.all([argument.value for argument in node.arguments])
+        return inference.broken(node.span)
+    return construct(inference, node, node.constructor, entry, node.arguments)
+
+
+def construct(
+    inference: Inference, node: Node, name: str, entry: ConstructorEntry, arguments: tuple[s.Argument, ...]
+) -> Typed:
+    """A constructor applied to arguments for all of its fields."""
+    own = inference.unknown_type(entry.type)
+    types = inference.declarations.fields(own, entry)
+    placed = place_arguments(inference, node, name, entry, arguments, complete=True)
+    items = {place: inference.expect(value, types[place]) for place, value in placed.items()}
+
+    def build() -> core.Expression:
+        fields = tuple(items[place].build() for place in sorted(items))
+        return core.MakeStruct(inference.known(own), entry.constructor, fields, span=node.span)
+
+    return Typed(own, build)
+
+
+@infers(s.Name)
+def _name(inference: Inference, node: s.Name) -> Typed:
+    local = inference.local(node.name)
+    if local is None:
+        return function_value(inference, node)
+    return Typed(local.type, lambda: core.Variable(inference.known(local.type), local.name, span=node.span))
+
+
+@infers(s.Wildcard)
+def _wildcard(inference: Inference, node: s.Wildcard) -> Typed:
+    inference.report(node.span, "`_` has no value", "it stands in patterns alone")
+    return inference.broken(node.span)
+
+
+@infers(s.Declaration)
+def _declaration(inference: Inference, node: s.Declaration) -> Typed:
+    hint = f"write `var {node.name} = ...`, or say its type: `var {node.name}: T`"
+    inference.report(node.span, f"the variable `{node.name}` has no value", hint)
+    return inference.broken(node.span)
+
+
+def _declared(inference: Inference, node: s.Declaration, type_: Type) -> Typed:
+    """`var x: T` without a value: the one that the type has by default."""
+    target = PatternOf(inference, "place", mutable=True).of(node, type_)
+    default = call(inference, node.span, "default", inference.declarations.functions.entries[_DEFAULT], [], [])
+    inference.require(node.span, default.type, type_)
+    return Typed(UNIT, lambda: core.AssignTo(UNIT, target(), default.build(), span=node.span))
+
+
+@infers(s.At)
+def _at(inference: Inference, node: s.At) -> Typed:
+    inference.report(node.span, "`@` stands in patterns alone")
+    return inference.broken(node.span)
+
+
+@infers(s.Reference)
+def _reference(inference: Inference, node: s.Reference) -> Typed:
+    """`&x` as a value is the reference to it."""
+    of = inference.infer(node.of)
+    return Typed(Named("ddlog_std::Ref", (of.type,)), of.build)
+
+
+@infers(s.Ascription)
+def _ascription(inference: Inference, node: s.Ascription) -> Typed:
+    type_ = inference.type(node.type)
+    if isinstance(node.of, s.Declaration):
+        return _declared(inference, node.of, type_)
+    return Typed(type_, inference.expect(node.of, type_).build)
+
+
+@infers(s.Unary)
+def _unary(inference: Inference, node: s.Unary) -> Typed:
+    if node.operator == "not":
+        operand = inference.expect(node.operand, BOOL)
+        return Typed(BOOL, lambda: core.Operation(BOOL, "not", (operand.build(),), span=node.span))
+    if node.operator == "-" and isinstance(node.operand, s.IntLiteral):
+        return _integer(inference, node.operand, -node.operand.value)
+    operand = inference.infer(node.operand)
+    _want(inference, node.operand, operand.type, "integer" if node.operator == "~" else "number")
+    return Typed(operand.type, _operation(inference, node, operand.type, node.operator, operand))
+
+
+def _operation(
+    inference: Inference, node: s.Expression, type_: Type, operator: str, *operands: Typed
+) -> Callable[[], core.Expression]:
+    def build() -> core.Expression:
+        built = tuple(operand.build() for operand in operands)
+        return core.Operation(inference.known(type_), operator, built, span=node.span)
+
+    return build
+
+
+def _want(inference: Inference, node: s.Expression, type_: Type, kind: Kind) -> None:
+    """Report an operand that is no number of a kind."""
+    unknown = inference.number(Unknown(kind))
+    told = shown(type_)
+    if not unify(type_, unknown):
+        wanted = "a number" if kind == "number" else "an integer"
+        inference.report(node.span, f"this is of type `{told}`, and {wanted} is expected here")
+
+
+@infers(s.Binary)
+def _binary(inference: Inference, node: s.Binary) -> Typed:
+    operator = node.operator
+    if operator in _LOGIC:
+        left, right = inference.expect(node.left, BOOL), inference.expect(node.right, BOOL)
+        return Typed(BOOL, _operation(inference, node, BOOL, operator, left, right))
+    if operator == "++":
+        return _concatenation(inference, node)
+    left = inference.infer(node.left)
+    if operator in ("<<", ">>"):
+        _want(inference, node.left, left.type, "integer")
+        right = inference.expect(node.right, Bit(32))
+        return Typed(left.type, _operation(inference, node, left.type, operator, left, right))
+    right = inference.expect(node.right, left.type)
+    if operator in _COMPARISONS:
+        return Typed(BOOL, _operation(inference, node, BOOL, operator, left, right))
+    _want(inference, node.left, left.type, "integer" if operator in _BITWISE or operator == "%" else "number")
+    return Typed(left.type, _operation(inference, node, left.type, operator, left, right))
+
+
+def _concatenation(inference: Inference, node: s.Binary) -> Typed:
+    """Of texts, whose right side becomes one, or of bits."""
+    left = inference.infer(node.left)
+    result = inference.unknown()
+    right: list[Callable[[], core.Expression]] = []
+    typed = inference.infer(node.right)
+
+    def attempt() -> bool:
+        found, other = resolve(left.type), resolve(typed.type)
+        if found == STRING:
+            unify(result, STRING)
+            right.append(text_of(inference, node.right, typed))
+            return True
+        if isinstance(found, Bit) and isinstance(other, Bit):
+            right.append(typed.build)
+            inference.require(node.span, Bit(found.width + other.width), result)
+            return True
+        if isinstance(found, Unknown) or (isinstance(found, Bit) and isinstance(other, Unknown)):
+            return False
+        hint = 'the left side of `++` is a string or a `bit<>`; write `"${...}"`'
+        inference.report(node.left.span, f"this is of type `{shown(found)}`", hint)
+        right.append(typed.build)
+        return True
+
+    def fail() -> None:
+        inference.report(node.span, "the widths of what is put together are not known", "say them: `8'd1`")
+
+    def guess() -> bool:
+        unknown = isinstance(resolve(left.type), Unknown)
+        return unknown and resolve(typed.type) == STRING and unify(left.type, STRING)
+
+    inference.wait(attempt, fail, guess)
+
+    def build() -> core.Expression:
+        return core.Operation(inference.known(result), "++", (left.build(), right[0]()), span=node.span)
+
+    return Typed(result, build)
+
+
+@infers(s.Slice)
+def _slice(inference: Inference, node: s.Slice) -> Typed:
+    of = inference.infer(node.of)
+    _want(inference, node.of, of.type, "bits")
+    if node.high < node.low:
+        inference.report(node.span, "the highest bit comes first", f"write `[{node.low}:{node.high}]`")
+    type_ = Bit(max(node.high - node.low + 1, 1))
+
+    def build() -> core.Expression:
+        found = inference.known(of.type)
+        if isinstance(found, Bit | Signed) and node.high >= found.width:
+            inference.report(node.span, f"`{found}` has no bit {node.high}")
+        return core.BitsOf(type_, of.build(), node.high, node.low, span=node.span)
+
+    return Typed(type_, build)
+
+
+@infers(s.Cast)
+def _cast(inference: Inference, node: s.Cast) -> Typed:
+    """Between numbers; from one type of integers to another of another width in two steps."""
+    type_ = inference.type(node.type)
+    of = inference.infer(node.of)
+
+    def attempt() -> bool:
+        found = resolve(of.type)
+        if isinstance(found, Unknown):
+            return False
+        if not _castable(found, type_):
+            told = f"`{shown(found)}` cannot be cast to `{type_}`"
+            between = "in two steps: `x as signed<8> as signed<64>`"
+            inference.report(node.span, told, between if is_number(found) and is_number(type_) else "")
+        return True
+
+    def guess() -> bool:
+        found = resolve(of.type)
+        return isinstance(found, Unknown) and found.kind != "any" and is_number(type_) and unify(of.type, type_)
+
+    def fail() -> None:
+        inference.report(node.of.span, "the type of this is not known", "say it: `(x: bit<32>)`")
+
+    inference.wait(attempt, fail, guess)
+    return Typed(type_, lambda: core.CastTo(type_, of.build(), span=node.span))
+
+
+def _castable(from_: Type, to: Type) -> bool:
+    match from_, to:
+        case (Bit(a), Signed(b)) | (Signed(a), Bit(b)):
+            return a == b
+        case (BigInt() | Float() | Double(), _) | (_, BigInt() | Float() | Double()):
+            return is_number(from_) and is_number(to)
+        case _:
+            return is_number(from_) and type(from_) is type(to)
+
+
+@infers(s.Field)
+def _field(inference: Inference, node: s.Field) -> Typed:
+    of = inference.infer(node.of)
+    result = inference.unknown()
+    chosen: list[Callable[[], core.Expression]] = []
+
+    def attempt() -> bool:
+        found = _content(of.type)
+        if isinstance(found, Unknown):
+            return False
+        chosen.append(_field_of(inference, node, of, found, result))
+        return True
+
+    def fail() -> None:
+        told = f"the type of this is not known, so that its field `{node.name}` is not"
+        inference.report(node.of.span, told, "say the type: `(x: T)`")
+
+    inference.wait(attempt, fail)
+    return Typed(result, lambda: chosen[0]())
+
+
+def _content(type_: Type) -> Type:
+    """What references lead to."""
+    type_ = resolve(type_)
+    inside = content(type_)
+    return type_ if inside is type_ else _content(inside)
+
+
+def _field_of(
+    inference: Inference, node: s.Field, of: Typed, found: Type, result: Type
+) -> Callable[[], core.Expression]:
+    entry = inference.declarations.struct(found) if isinstance(found, Named) else None
+    if entry is None or not isinstance(found, Named):
+        if found != BROKEN:
+            inference.report(node.span, f"`{shown(found)}` has no fields")
+        return of.build
+    having = [c for c in entry.constructors if node.name in c.constructor.fields]
+    if not having:
+        hint = did_you_mean(node.name, [f for c in entry.constructors for f in c.constructor.fields])
+        inference.report(node.span, f"`{shown(found)}` has no field `{node.name}`", hint)
+        return of.build
+    if len(having) < len(entry.constructors):
+        told = f"not all constructors of `{shown(found)}` have a field `{node.name}`"
+        inference.report(node.span, told, "use `match`")
+        return of.build
+    places = [c.constructor.fields.index(node.name) for c in having]
+    type_ = inference.declarations.fields(found, having[0])[places[0]]
+    inference.require(node.span, type_, result)
+    known = inference.known
+    if len(set(places)) == 1:
+        return lambda: core.FieldOf(known(type_), of.build(), places[0], span=node.span)
+    by_constructor = tuple((c.constructor, place) for c, place in zip(having, places, strict=True))
+    return lambda: core.SharedField(known(type_), of.build(), by_constructor, span=node.span)
+
+
+@infers(s.TupleField)
+def _tuple_field(inference: Inference, node: s.TupleField) -> Typed:
+    of = inference.infer(node.of)
+    result = inference.unknown()
+
+    def attempt() -> bool:
+        found = _content(of.type)
+        if isinstance(found, Unknown):
+            return False
+        if found == BROKEN:
+            return True
+        if not isinstance(found, Tuple) or node.index >= len(found.items):
+            inference.report(node.span, f"`{shown(found)}` has no item {node.index}")
+        else:
+            inference.require(node.span, found.items[node.index], result)
+        return True
+
+    def fail() -> None:
+        inference.report(node.of.span, "the type of this is not known", "say it: `(x: (string, bool))`")
+
+    inference.wait(attempt, fail)
+    return Typed(result, lambda: core.FieldOf(inference.known(result), of.build(), node.index, span=node.span))

@@ -1,0 +1,245 @@
+"""Inference of types: what an expression says of the types in it, and what follows.
+
+Each form of expression has a function, registered by `@infers`, that gives its type, of which parts may be unknown,
+and a way to build the typed expression once all is known. What cannot be decided yet waits: a field of a value whose
+type is unknown, a name that several functions have. Unknown numbers are `bigint` when nothing else decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from deltic.datalog.syntax.source import Span
+from deltic.errors import Diagnostic
+from deltic_ddlog import core
+from deltic_ddlog import syntax as s
+from deltic_ddlog.types import UNIT, BigInt, Named, Type, TypeVariable, substitute, with_parts
+from deltic_ddlog.unification import Unknown, resolve, resolved, shown, unify
+
+if TYPE_CHECKING:
+    from deltic_ddlog.declarations import Declarations, Signature
+    from deltic_ddlog.modules import Module
+
+
+@dataclass(frozen=True)
+class Typed:
+    """An expression's type, and what builds it when types are known."""
+
+    type: Type
+    build: Callable[[], core.Expression]
+
+
+@dataclass(frozen=True)
+class Local:
+    """A variable: its name, which no other one of the function or rule has, its type, and whether it may change."""
+
+    name: str
+    type: Type
+    mutable: bool
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A decision that waits for types: `attempt` tells whether it was taken, `fail` reports that it cannot be."""
+
+    attempt: Callable[[], bool]
+    fail: Callable[[], None]
+    guess: Callable[[], bool] | None = None
+
+
+class Inference:
+    """The expressions of one function, or of one rule, on their way to typed ones."""
+
+    def __init__(self, declarations: Declarations, module: Module, result: Type | None = None) -> None:
+        self.declarations = declarations
+        self.module = module
+        self.result = result
+        self.findings: list[Diagnostic] = []
+        self.type_variables: frozenset[str] = frozenset()
+        self._scopes: list[dict[str, Local]] = [{}]
+        self._names: set[str] = set()
+        self._waiting: list[Waiting] = []
+        self._numbers: list[Unknown] = []
+        self.loops = 0
+
+    # --- names
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """Variables that are declared inside are not known behind."""
+        self._scopes.append({})
+        try:
+            yield
+        finally:
+            self._scopes.pop()
+
+    def local(self, name: str) -> Local | None:
+        """The variable that a name means here."""
+        return next((scope[name] for scope in reversed(self._scopes) if name in scope), None)
+
+    def is_fixed(self, name: str) -> bool:
+        """Whether a name means a parameter of the function or a variable of the rule, unless a block has its own."""
+        return self.local(name) is not None and self.local(name) is self._scopes[0].get(name)
+
+    def locals(self) -> list[str]:
+        """The names of the variables that are known here."""
+        return [name for scope in self._scopes for name in scope]
+
+    def declare(self, name: str, type_: Type, *, mutable: bool) -> Local:
+        """A new variable."""
+        found = Local(self.unique(name), type_, mutable)
+        self._scopes[-1][name] = found
+        return found
+
+    def let(self, name: str, type_: Type) -> None:
+        """A variable that keeps its name."""
+        self._scopes[-1][name] = Local(name, type_, mutable=False)
+
+    def unique(self, name: str) -> str:
+        """The name, or one like it that nothing has yet."""
+        found, number = name, 1
+        while found in self._names:
+            number += 1
+            found = f"{name}__{number}"
+        self._names.add(found)
+        return found
+
+    def forget_all_but(self, names: Iterable[str]) -> None:
+        """Of a rule's variables these alone are known from here on."""
+        kept = {name: local for name in names if (local := self.local(name))}
+        self._scopes = [kept]
+
+    # --- types
+
+    def unknown(self) -> Unknown:
+        """A type that is to be found."""
+        return Unknown()
+
+    def unknown_type(self, name: str) -> Named:
+        """A type of that name with unknown arguments."""
+        parameters = self.declarations.types.entries[name].parameters
+        return Named(name, tuple(self.unknown() for _ in parameters))
+
+    def number(self, unknown: Unknown) -> Unknown:
+        """A number's type that is to be found; `bigint` if nothing decides."""
+        self._numbers.append(unknown)
+        return unknown
+
+    def type(self, mention: s.TypeMention) -> Type:
+        """The type that is mentioned."""
+        before = len(self.declarations.findings)
+        found = self.declarations.type(mention, self.module, self.type_variables)
+        self.findings += self.declarations.findings[before:]
+        del self.declarations.findings[before:]
+        return found
+
+    def instance(self, signature: Signature) -> tuple[list[Type], Type]:
+        """The parameters' types and the result's with unknown types for type variables."""
+        given: dict[str, Type] = {}
+        for type_ in (*(p.type for p in signature.parameters), signature.result):
+            for name in sorted(variables_of(type_)):
+                given.setdefault(name, self.unknown())
+        return [substitute(p.type, given) for p in signature.parameters], substitute(signature.result, given)
+
+    def require(self, span: Span, actual: Type, wanted: Type, hint: str = "") -> None:
+        """Report where a type cannot be the one that is wanted."""
+        told = shown(actual), shown(wanted)
+        if not unify(actual, wanted):
+            self.report(span, f"this is of type `{told[0]}`, and `{told[1]}` is expected here", hint)
+
+    def report(self, span: Span, message: str, hint: str = "") -> None:
+        """Add a finding."""
+        self.findings.append(span.error(message, hint))
+
+    def known(self, type_: Type) -> Type:
+        """The type, once all is decided; what nothing decides does not matter."""
+        return resolved(type_, UNIT)
+
+    # --- expressions
+
+    def infer(self, node: s.Expression) -> Typed:
+        """The expression's type and builder."""
+        return _INFER[type(node)](self, node)
+
+    def expect(self, node: s.Expression, wanted: Type) -> Typed:
+        """The expression, which must be of a type."""
+        typed = self.infer(node)
+        self.require(node.span, typed.type, wanted)
+        return typed
+
+    def all(self, nodes: Sequence[s.Expression]) -> list[Typed]:
+        """Several expressions."""
+        return [self.infer(node) for node in nodes]
+
+    def broken(self, span: Span) -> Typed:
+        """What stands for an expression of which a finding was reported."""
+        return Typed(self.unknown(), lambda: core.MakeTuple(UNIT, (), span=span))
+
+    def wait(
+        self, attempt: Callable[[], bool], fail: Callable[[], None], guess: Callable[[], bool] | None = None
+    ) -> None:
+        """Decide now, or when more is known."""
+        if not attempt():
+            self._waiting.append(Waiting(attempt, fail, guess))
+
+    def solve(self) -> None:
+        """Decide all that waits."""
+        while self._waiting:
+            if self._step() or self._guess() or self._default():
+                continue
+            break
+        if not self.findings:
+            for waiting in self._waiting[:1]:
+                waiting.fail()
+        self._waiting.clear()
+
+    def _step(self) -> bool:
+        pending, self._waiting = self._waiting, []
+        left = [waiting for waiting in pending if not waiting.attempt()]
+        self._waiting = left + self._waiting
+        return len(left) < len(pending)
+
+    def _guess(self) -> bool:
+        return any(waiting.guess() for waiting in self._waiting if waiting.guess)
+
+    def _default(self) -> bool:
+        """Let numbers of which nothing more will be known be of type `bigint`."""
+        pending = [number for number in self._numbers if number.found is None]
+        for number in pending:
+            if number.kind != "any":
+                number.found = BigInt()
+        self._numbers.clear()
+        return bool(pending)
+
+
+def variables_of(type_: Type) -> set[str]:
+    """The type variables in a type."""
+    found: set[str] = set()
+
+    def visit(part: Type) -> Type:
+        part = resolve(part)
+        if isinstance(part, TypeVariable):
+            found.add(part.name)
+        return with_parts(part, visit)
+
+    visit(type_)
+    return found
+
+
+Infer = Callable[[Inference, s.Expression], Typed]
+InferT = TypeVar("InferT", bound=Callable[..., Typed])
+_INFER: dict[type[s.Expression], Infer] = {}
+
+
+def infers(*forms: type[s.Expression]) -> Callable[[InferT], InferT]:
+    """Register the decorated function for forms of expressions."""
+
+    def register(function: InferT) -> InferT:
+        for form in forms:
+            _INFER[form] = function
+        return function
+
+    return register

@@ -1,0 +1,24 @@
+"""The functions of `base64`."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+
+from deltic_ddlog.natives import native
+from deltic_ddlog.values import Struct, Vec, err, ok
+
+
+@native("base64::decode")
+def decode(text: str) -> Struct:
+    """The bytes that letters stand for."""
+    try:
+        return ok(Vec(base64.b64decode(text, validate=True)))
+    except binascii.Error as error:
+        return err(str(error))
+
+
+@native("base64::encode")
+def encode(data: Vec) -> str:
+    """Letters for bytes."""
+    return base64.b64encode(bytes(data)).decode()

@@ -1,0 +1,18 @@
+"""The functions of `intern`: interned strings are the strings, which have no numbers."""
+
+from __future__ import annotations
+
+from deltic_ddlog.natives import native
+
+
+@native("intern::string_intern")
+@native("intern::istring_str")
+def same(text: str) -> str:
+    """Interned strings are what they stand for."""
+    return text
+
+
+@native("intern::istring_ord")
+def istring_ord(text: str) -> int:
+    """Raises ValueError: such numbers come in the order in which strings were seen, and change with it."""
+    raise ValueError("interned strings have no numbers: they would depend on the order in which strings were seen")

@@ -1,0 +1,270 @@
+"""Functions over columns as data: an expression of a program, and how the values of its variables stand in columns.
+
+A plan travels to other processes with the functions that it calls, so that none of them may be a closure of Python. The
+first call of one in a process compiles it, and of a program that is not known there all that it needs.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property, lru_cache
+from typing import Any
+
+from deltic.circuit.python import digest
+from deltic.values.types import Column
+from deltic_ddlog import core
+from deltic_ddlog import types as t
+from deltic_ddlog.check import check_again
+from deltic_ddlog.checked import Checked, Program
+from deltic_ddlog.lowering.columns import Columns, native_type, same
+from deltic_ddlog.values import Group
+
+REMEMBERED = 1 << 12
+"""How many matches of a pattern with values are remembered, for the variables that it binds."""
+_KNOWN = 64
+"""How many programs a process remembers."""
+
+
+class Compiled:
+    """A program in a process, with the columns of its values."""
+
+    def __init__(self, checked: Checked) -> None:
+        self.checked, self.columns = checked, Columns(checked)
+        self.program = checked.functions.program
+
+    def binding(self, name: str, type_: t.Type) -> Binding:
+        """A value of the type in the column of that name."""
+        return Binding(type_, (Column(name, self.columns.type(type_)),), Stored(self, type_))
+
+    def __reduce__(self) -> Any:
+        return _arrived, (self.program,)
+
+    def __repr__(self) -> str:
+        return self.program.fingerprint
+
+
+@lru_cache(maxsize=_KNOWN)
+def _arrived(program: Program) -> Compiled:
+    return Compiled(check_again(program))
+
+
+@dataclass(frozen=True)
+class Code(ABC):
+    """A function from values of columns, in their order. The first call compiles it."""
+
+    of: Compiled
+
+    def __call__(self, *values: Any) -> Any:
+        return self.function(*values)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    @cached_property
+    def function(self) -> Callable[..., Any]:
+        """The function of Python."""
+        return self.compiled()
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """What tells functions apart."""
+        return digest([repr(self)])
+
+    @abstractmethod
+    def compiled(self) -> Callable[..., Any]:
+        """The function of Python, made from what this one is."""
+
+
+@dataclass(frozen=True)
+class Binding:
+    """Where the value of a variable is: in these columns, of which `read` makes it; `is_one` where one has it."""
+
+    type: t.Type
+    columns: tuple[Column, ...]
+    read: Code
+    is_one: bool = True
+
+
+Environment = Mapping[str, Binding]
+"""The variables that are known, by their names."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """A variable of a type, whose value `read` makes of that many columns."""
+
+    name: str
+    type: t.Type
+    width: int
+    read: Code
+
+
+@dataclass(frozen=True)
+class Stored(Code):
+    """The value of a type that one column has."""
+
+    type: t.Type
+
+    def compiled(self) -> Callable[..., Any]:
+        return self.of.columns.reading(self.type)
+
+
+@dataclass(frozen=True)
+class Whole(Code):
+    """The record that a row has."""
+
+    type: t.Type
+
+    def compiled(self) -> Callable[..., Any]:
+        form = self.of.columns.form(self.type)
+        return lambda *row: form.of_row(row)
+
+
+@dataclass(frozen=True)
+class Value(Code):
+    """The value of an expression over variables."""
+
+    expression: core.Expression
+    given: tuple[Given, ...]
+
+    def compiled(self) -> Callable[..., Any]:
+        names = [each.name for each in self.given]
+        return reading(self.of.checked.compile_expression(self.expression, names), self.given)
+
+
+@dataclass(frozen=True)
+class Written(Code):
+    """A value as a column of its type has it; None stays."""
+
+    code: Code
+    type: t.Type
+
+    def compiled(self) -> Callable[..., Any]:
+        write, function = self.of.columns.writing(self.type), self.code.function
+        return function if write is same else lambda *values: write(function(*values))
+
+
+@dataclass(frozen=True)
+class Items(Code):
+    """The elements of a collection, of a type, as a column of that type has them."""
+
+    code: Code
+    type: t.Type
+
+    def compiled(self) -> Callable[..., Any]:
+        write, function = self.of.columns.writing(self.type), self.code.function
+        return lambda *values: list(map(write, function(*values)))
+
+
+@dataclass(frozen=True)
+class Matching(Code):
+    """What a pattern over variables binds of a subject; None where the subject has not the pattern.
+
+    The columns of the subject come before those of the pattern's variables.
+    """
+
+    pattern: core.Pattern
+    subject: Value
+    given: tuple[Given, ...]
+
+    def compiled(self) -> Callable[..., Any]:
+        takes_apart = self.of.checked.compile_pattern(self.pattern, [each.name for each in self.given])
+        subject = Given("", self.subject.expression.type, sum(g.width for g in self.subject.given), self.subject)
+        return lru_cache(maxsize=REMEMBERED)(reading(takes_apart, (subject, *self.given)))
+
+
+@dataclass(frozen=True)
+class Part(Code):
+    """The value of one variable of a pattern, as a column has it if there are columns of its type.
+
+    It is None where there is no match.
+    """
+
+    matching: Matching
+    place: int
+    type: t.Type
+
+    def compiled(self) -> Callable[..., Any]:
+        match, place, columns = self.matching.function, self.place, self.of.columns
+        write = columns.writing(self.type) if columns.has(self.type) else same
+
+        def take(*values: Any) -> Any:
+            parts = match(*values)
+            return None if parts is None else write(parts[place])
+
+        return take
+
+
+@dataclass(frozen=True)
+class Test(Code):
+    """Whether a subject has a pattern."""
+
+    matching: Matching
+
+    def compiled(self) -> Callable[..., Any]:
+        match = self.matching.function
+        return lambda *values: match(*values) is not None
+
+
+@dataclass(frozen=True)
+class Guarded(Code):
+    """The function of the first values, which may only fail where all tests of values at places hold."""
+
+    code: Code
+    width: int
+    tests: tuple[tuple[Code, tuple[int, ...]], ...]
+
+    def compiled(self) -> Callable[..., Any]:
+        function, width = self.code.function, self.width
+
+        def call(*values: Any) -> Any:
+            try:
+                return function(*values[:width])
+            except Exception:
+                if all(test(*(values[place] for place in places)) for test, places in self.tests):
+                    raise
+                return None
+
+        return call
+
+
+@dataclass(frozen=True)
+class Grouped(Code):
+    """A group of a list of values of a type, each with its number of derivations and its row.
+
+    Its values are in the order of their rows. The columns of its key are behind the list.
+    """
+
+    key: Value
+    type: t.Type
+    row: tuple[Given, ...]
+
+    def compiled(self) -> Callable[..., Any]:
+        key, read, order = self.key.function, self.of.columns.reading(self.type), self._order()
+
+        def group(rows: Sequence[Sequence[Any]], *of_key: Any) -> Group:
+            values = ((read(value), count) for value, count, *_ in sorted(rows, key=order))
+            return Group(key(*of_key), tuple(values))
+
+        return group
+
+    def _order(self) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
+        """By what rows are ordered, whose values are behind a value and a number. Functions are as their texts are."""
+        parts, start = list[tuple[Callable[..., Any], int, int]](), 2
+        for each in self.row:
+            parts.append((self.of.columns.ordering(each.type, each.read.function), start, start + each.width))
+            start += each.width
+        return lambda row: tuple(part(*row[begin:end]) for part, begin, end in parts)
+
+
+def reading(function: Callable[..., Any], given: Sequence[Given]) -> Callable[..., Any]:
+    """A function of variables as one of their columns."""
+    if all(isinstance(each.read, Stored) and native_type(each.read.type) for each in given):
+        return function
+    ends, start = list[tuple[Callable[..., Any], int, int]](), 0
+    for each in given:
+        ends.append((each.read.function, start, start + each.width))
+        start += each.width
+    return lambda *values: function(*(read(*values[begin:end]) for read, begin, end in ends))

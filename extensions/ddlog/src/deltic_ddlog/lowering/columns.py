@@ -1,0 +1,119 @@
+"""How DDlog's values stand in circuits: records as rows, and values in columns.
+
+Booleans, strings, numbers of floating point and integers of up to 64 bits are columns of those types, so that joins,
+comparisons and arithmetic work on them at full speed. All other values are texts, as dumps print them. A record of a
+type with one constructor is a row with a column for each field; other records are rows of one column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from deltic.values.types import Column, Schema, Type
+from deltic_ddlog import types as t
+from deltic_ddlog.checked import Checked
+from deltic_ddlog.records import Codecs
+from deltic_ddlog.values import Constructor, Struct
+
+RECORD = "record"
+"""The column of relations whose records have no fields."""
+
+
+def native_type(type_: t.Type) -> Type | None:
+    """The type of the columns that hold values of a type as they are; None where they are texts."""
+    match t.content(type_):
+        case t.Bool():
+            return Type.BOOLEAN
+        case t.String():
+            return Type.STRING
+        case t.Float() | t.Double():
+            return Type.FLOAT64
+        case t.Bit(width) if width < 64:
+            return Type.INT64
+        case t.Bit(64):
+            return Type.UINT64
+        case t.Signed(width) if width <= 64:
+            return Type.INT64
+    return None
+
+
+def same(value: Any) -> Any:
+    """A value as it is."""
+    return value
+
+
+class Columns:
+    """The columns of a program's values."""
+
+    def __init__(self, checked: Checked) -> None:
+        self._checked, self.codecs = checked, Codecs(checked.types)
+        self._stored = Codecs(checked.types, "store", self.codecs.closures)
+
+    def type(self, type_: t.Type) -> Type:
+        """The type of a column of values."""
+        return native_type(type_) or Type.STRING
+
+    def has(self, type_: t.Type) -> bool:
+        """Whether values of the type can stand in columns."""
+        return native_type(type_) is not None or self.codecs.has(type_)
+
+    def reading(self, type_: t.Type) -> Callable[[Any], Any]:
+        """What makes a value of what a column has."""
+        return same if native_type(type_) else self._stored.of(type_).of_text
+
+    def writing(self, type_: t.Type) -> Callable[[Any], Any]:
+        """What makes of a value what its column has."""
+        return same if native_type(type_) else self._stored.of(type_).show
+
+    def ordering(self, type_: t.Type, read: Callable[..., Any]) -> Callable[..., Any]:
+        """By what columns are ordered whose values `read` makes; functions by their texts."""
+        if isinstance(t.content(type_), t.Function):
+            return same
+        key = self.codecs.key(type_)
+        return lambda *values: key(read(*values))
+
+    def form(self, record: t.Type) -> Form:
+        """The columns of records of a type."""
+        record = t.content(record)
+        if isinstance(record, t.Named) and len(made := self._checked.types[record.name].constructors) == 1:
+            constructor = made[0][0]
+            return Form(record, constructor, constructor.fields, self._checked.fields(record, constructor), self)
+        return Form(record, None, (RECORD,), (record,), self)
+
+
+@dataclass(frozen=True)
+class Form:
+    """How records of a type stand in rows: by the fields of their one constructor, or whole in one column."""
+
+    record: t.Type
+    constructor: Constructor | None
+    names: tuple[str, ...]
+    types: tuple[t.Type, ...]
+    columns: Columns
+
+    @property
+    def schema(self) -> Schema:
+        """The columns of the rows."""
+        pairs = zip(self.names, self.types, strict=True)
+        return Schema(tuple(Column(name, self.columns.type(type_)) for name, type_ in pairs))
+
+    @cached_property
+    def _writing(self) -> tuple[Callable[[Any], Any], ...]:
+        return tuple(map(self.columns.writing, self.types))
+
+    @cached_property
+    def _reading(self) -> tuple[Callable[[Any], Any], ...]:
+        return tuple(map(self.columns.reading, self.types))
+
+    def row(self, record: Any) -> tuple[Any, ...]:
+        """The row of a record."""
+        values = (record,) if self.constructor is None else record.fields
+        return tuple(write(value) for write, value in zip(self._writing, values, strict=True))
+
+    def of_row(self, row: tuple[Any, ...]) -> Any:
+        """The record of a row."""
+        values = tuple(read(value) for read, value in zip(self._reading, row, strict=True))
+        return values[0] if self.constructor is None else Struct(self.constructor, values)

@@ -1,0 +1,305 @@
+"""Expressions and patterns over columns: sqlglot trees for what columns can say, and functions of Python for the rest.
+
+Functions are made of the program's own, over the values that the columns hold. What an engine can compute on columns is
+not called for each row: comparisons, logic, and integer arithmetic modulo 2^n.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlglot import exp
+
+from deltic.circuit.expressions import cast, column, literal
+from deltic.circuit.python import PythonFunction
+from deltic.datalog.syntax.expressions import NodeT, nodes_in, transform
+from deltic.errors import ProgramError
+from deltic.values.types import Column, Type, ValueType
+from deltic_ddlog import core
+from deltic_ddlog import types as t
+from deltic_ddlog.lowering.code import (
+    Binding,
+    Code,
+    Compiled,
+    Environment,
+    Given,
+    Guarded,
+    Items,
+    Matching,
+    Part,
+    Test,
+    Value,
+    Written,
+)
+from deltic_ddlog.lowering.columns import native_type
+from deltic_ddlog.order import is_interned
+
+Tree = exp.Expression
+
+_COMPARISONS: Mapping[str, type[Tree]] = {
+    "==": exp.EQ,
+    "!=": exp.NEQ,
+    "<": exp.LT,
+    "<=": exp.LTE,
+    ">": exp.GT,
+    ">=": exp.GTE,
+}
+_ARITHMETIC: Mapping[str, type[Tree]] = {"+": exp.Add, "-": exp.Sub, "*": exp.Mul}
+_BITWISE: Mapping[str, type[Tree]] = {"&": exp.BitwiseAnd, "|": exp.BitwiseOr, "^": exp.BitwiseXor}
+_WRAPPERS = frozenset({"ddlog_std::ref_new", "ddlog_std::deref", "internment::intern", "internment::ival"})
+Bound = dict[str, tuple[t.Type, Tree | Binding]]
+"""What a pattern binds: what columns of the variables have, or how these are made anew where they have no columns."""
+SUBJECT = "Subject"
+"""The value that is compared with a pattern."""
+
+
+@dataclass(frozen=True)
+class Guard:
+    """A condition before a function, which computes it of these columns."""
+
+    test: Code
+    columns: tuple[Column, ...]
+
+
+class Expressions:
+    """The expressions of a program over columns.
+
+    Engines choose the order in which functions are called. So a function behind a condition that is one too may be
+    called for what does not meet it: its value is NULL, and no error, where it fails then.
+    """
+
+    def __init__(self, of: Compiled, guards: Sequence[Guard] = ()) -> None:
+        self.of, self.columns, self._checked, self._guards = of, of.columns, of.checked, tuple(guards)
+
+    def behind(self, condition: core.Expression, known: Environment) -> Expressions:
+        """The expressions behind a condition."""
+        test = self.function(plain(condition, known), known)
+        return Expressions(self.of, (*self._guards, Guard(test, _columns(test.given, known))))
+
+    def behind_match(self, part: Binding) -> Expressions:
+        """The expressions behind the match that a variable without a column is a part of."""
+        assert isinstance(part.read, Part)
+        return Expressions(self.of, (*self._guards, Guard(Test(self.of, part.read.matching), part.columns)))
+
+    def unguarded(self) -> Expressions:
+        """The expressions behind what no row passes that does not meet all conditions before it."""
+        return Expressions(self.of)
+
+    def value(self, expression: core.Expression, known: Environment) -> Tree:
+        """What the column of an expression's values has."""
+        expression = plain(expression, known)
+        if (tree := self._native(expression, known)) is not None:
+            return tree
+        function = self.function(expression, known)
+        code, columns = Written(self.of, function, expression.type), _columns(function.given, known)
+        return self._call(code, columns, self.columns.type(expression.type))
+
+    def constant(self, expression: core.Expression) -> Any:
+        """The value of an expression without variables. Raises ProgramError where a function fails."""
+        function = self._checked.compile_expression(expression, ())
+        try:
+            return function()
+        except Exception as error:
+            raise ProgramError([expression.span.error(f"this has no value: {error}")]) from error
+
+    def items(self, expression: core.Expression, element: t.Type, known: Environment) -> Tree:
+        """What an array of a collection's elements has."""
+        function = self.function(plain(expression, known), known)
+        array = Type.array(ValueType(self.columns.type(element)))
+        return self._call(Items(self.of, function, element), _columns(function.given, known), array)
+
+    def match(
+        self, pattern: core.Pattern, value: core.Expression | Binding, known: Environment
+    ) -> tuple[list[Tree], Bound]:
+        """The conditions under which a value has a pattern, and what the columns of its variables have then."""
+        match pattern:
+            case core.Anything():
+                return [], {}
+            case core.Bind(name=name):
+                return [], {name: (pattern.type, self._of(value, known))}
+            case core.As(name=name, pattern=part):
+                conditions, found = self.match(part, value, known)
+                return conditions, {name: (pattern.type, self._of(value, known)), **found}
+            case core.Equal(expression=expression):
+                return [exp.EQ(this=self._of(value, known), expression=self.value(expression, known))], {}
+            case core.Parts(constructor=None, parts=parts) if isinstance(value, core.MakeTuple):
+                return self._matches(zip(parts, value.items, strict=True), known)
+        return self._match_parts(pattern, value, known)
+
+    def _matches(self, pairs: Any, known: Environment) -> tuple[list[Tree], Bound]:
+        conditions: list[Tree] = []
+        found: Bound = {}
+        for pattern, value in pairs:
+            more, variables = self.match(pattern, value, known)
+            conditions += more
+            found |= variables
+        return conditions, found
+
+    def _of(self, value: core.Expression | Binding, known: Environment) -> Tree:
+        """What a column of the value has."""
+        if isinstance(value, core.Expression):
+            return self.value(value, known)
+        (only,) = value.columns
+        return column(only.name)
+
+    def _match_parts(
+        self, pattern: core.Pattern, value: core.Expression | Binding, known: Environment
+    ) -> tuple[list[Tree], Bound]:
+        """The match by functions of Python, which take the value apart once for all variables."""
+        pattern = plain(pattern, known)
+        context = self._given(pattern, known)
+        given = dict(known)
+        if isinstance(value, Binding):
+            subject: core.Expression = core.Variable(span=pattern.span, type=value.type, name=SUBJECT)
+            given[SUBJECT] = value
+        else:
+            subject = plain(value, known)
+        matching = Matching(self.of, pattern, self.function(subject, given), context)
+        columns = (*_columns(matching.subject.given, given), *_columns(context, given))
+        is_partial, bound = not self._always(pattern), Bound()
+        for i, (name, type_) in enumerate(core.bound_by(pattern)):
+            part, has = Part(self.of, matching, i, type_), self.columns.has(type_)
+            call = self._call(part, columns, self.columns.type(type_), is_partial) if has else None
+            bound[name] = (type_, Binding(type_, columns, part, is_one=False) if call is None else call)
+        is_tested = is_partial and all(isinstance(found, Binding) for _, found in bound.values())
+        return [self._call(Test(self.of, matching), columns, Type.BOOLEAN)] if is_tested else [], bound
+
+    def _always(self, pattern: core.Pattern) -> bool:
+        """Whether all values of the type have a pattern."""
+        match pattern:
+            case core.Anything() | core.Bind():
+                return True
+            case core.As(pattern=part):
+                return self._always(part)
+            case core.Parts(constructor=constructor, parts=parts):
+                if constructor is not None:
+                    type_ = t.content(pattern.type)
+                    assert isinstance(type_, t.Named)
+                    if len(self._checked.types[type_.name].constructors) > 1:
+                        return False
+                return all(map(self._always, parts))
+        return False
+
+    def function(self, expression: core.Expression, known: Environment) -> Value:
+        """A function from the columns of the variables that are named to the expression's value."""
+        return Value(self.of, expression, self._given(expression, known))
+
+    def _given(self, node: core.Expression | core.Pattern, known: Environment) -> tuple[Given, ...]:
+        names = (name for name in _mentioned(node) if name in known)
+        return tuple(Given(n, known[n].type, len(known[n].columns), known[n].read) for n in names)
+
+    def _call(self, code: Code, columns: Sequence[Column], type_: Type, is_partial: bool = False) -> Tree:
+        """A call over columns; a `partial` function gives None where there is no value."""
+        if self._guards:
+            width = len(columns)
+            columns = [*columns, *dict.fromkeys(c for guard in self._guards for c in guard.columns if c not in columns)]
+            tests = tuple((g.test, tuple(columns.index(each) for each in g.columns)) for g in self._guards)
+            code = Guarded(self.of, code, width, tests)
+        takes, is_partial = tuple(each.type for each in columns), is_partial or bool(self._guards)
+        function = PythonFunction("ddlog", code, takes, ValueType(type_, is_partial), fingerprint=code.fingerprint)
+        return function.applied([column(each.name) for each in columns])
+
+    # What columns can say
+
+    def _native(self, expression: core.Expression, known: Environment) -> Tree | None:
+        """A tree of what engines compute themselves; None for what is to be a function of Python."""
+        match expression:
+            case core.Variable(name=name) if known[name].is_one:
+                return column(known[name].columns[0].name)
+            case core.Literal(type=type_, value=value):
+                return literal(self.columns.writing(type_)(value), self.columns.type(type_))
+            case core.ToText(of=of):
+                return self._text(of, known)
+            case core.Operation(operator=operator, operands=operands):
+                return self._operation(operator, operands, expression.type, known)
+        return None
+
+    def _text(self, of: core.Expression, known: Environment) -> Tree | None:
+        type_ = native_type(of.type)
+        if type_ not in (Type.STRING, Type.INT64, Type.UINT64):
+            return None
+        found = self.value(of, known)
+        return found if type_ is Type.STRING else cast(found, Type.STRING)
+
+    def _operation(
+        self, operator: str, operands: Sequence[core.Expression], type_: t.Type, known: Environment
+    ) -> Tree | None:
+        if operator in ("and", "or", "=>", "not"):
+            return self._logic(operator, operands, known)
+        if len(operands) != 2:
+            return None
+        operand, is_native = operands[0].type, native_type(operands[0].type) is not None
+        if operator in ("==", "!=") or (operator in _COMPARISONS and is_native and not is_interned(operand)):
+            if isinstance(t.content(operand), t.Function):
+                return None
+            return self._binary(_COMPARISONS[operator], operands, known)
+        if operator == "++" and isinstance(type_, t.String) and all(isinstance(o.type, t.String) for o in operands):
+            return self._binary(exp.DPipe, operands, known)
+        if not isinstance(type_, t.Bit | t.Signed) or not is_native:
+            return None
+        if operator in _BITWISE:
+            return self._binary(_BITWISE[operator], operands, known)
+        if operator in _ARITHMETIC:
+            return wrapped(self._binary(_ARITHMETIC[operator], operands, known), type_)
+        return None
+
+    def _binary(self, kind: type[Tree], operands: Sequence[core.Expression], known: Environment) -> Tree:
+        left, right = (self.value(operand, known) for operand in operands)
+        return kind(this=left, expression=right)
+
+    def _logic(self, operator: str, operands: Sequence[core.Expression], known: Environment) -> Tree | None:
+        """Only where all of it is native: what need not be computed must not fail."""
+        trees = [self._native(operand, known) for operand in operands]
+        if any(tree is None or tree.find(exp.Anonymous) for tree in trees):
+            return None
+        if operator == "not":
+            return exp.Not(this=trees[0])
+        left, right = trees
+        if operator == "=>":
+            return exp.Or(this=exp.Not(this=left), expression=right)
+        return (exp.And if operator == "and" else exp.Or)(this=left, expression=right)
+
+
+def plain(node: NodeT, known: Environment) -> NodeT:
+    """The expression or pattern without what makes and follows references, and with fields of rows as variables."""
+
+    def change(node: Any) -> Any:
+        if isinstance(node, core.CallFunction) and node.function.name in _WRAPPERS and len(node.arguments) == 1:
+            (inner,) = node.arguments
+            return replace(inner, type=node.type) if is_interned(inner.type) != is_interned(node.type) else inner
+        if isinstance(node, core.FieldOf) and isinstance(node.of, core.Variable):
+            name = field_name(node.of.name, node.index)
+            if name in known:
+                return core.Variable(span=node.span, type=node.type, name=name)
+        return node
+
+    return transform(node, change)
+
+
+def field_name(variable: str, place: int) -> str:
+    """What the field of a record is called that a variable stands for; no variable begins with a capital."""
+    return f"Field{place}_{variable}"
+
+
+def _columns(given: Sequence[Given], known: Environment) -> tuple[Column, ...]:
+    """The columns that variables are in."""
+    return tuple(each for one in given for each in known[one.name].columns)
+
+
+def _mentioned(node: core.Expression | core.Pattern) -> list[str]:
+    """The variables that are mentioned, in the order of first mention."""
+    return list(dict.fromkeys(part.name for part in nodes_in(node) if isinstance(part, core.Variable)))
+
+
+def wrapped(tree: Tree, type_: t.Bit | t.Signed) -> Tree:
+    """The result of 64 bits modulo 2^width, as a number of the type."""
+    if type_.width == 64:
+        return tree
+    mask = literal((1 << type_.width) - 1, Type.INT64)
+    if isinstance(type_, t.Bit):
+        return exp.BitwiseAnd(this=tree, expression=mask)
+    half = literal(1 << type_.width - 1, Type.INT64)
+    shifted = exp.BitwiseAnd(this=exp.Add(this=tree, expression=half), expression=mask)
+    return exp.Sub(this=shifted, expression=half.copy())

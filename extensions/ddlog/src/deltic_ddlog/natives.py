@@ -1,0 +1,72 @@
+"""The functions of Python behind the `extern function`s of the libraries.
+
+`library/a/b.dl` declares module `a::b`, and `library/a/b.py`, where there is one, registers its extern functions when
+the module is imported. Those of a program are given by its user.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from deltic_ddlog.types import BigInt, Bit, Bool, Double, Float, Signed, String, Type
+
+if TYPE_CHECKING:
+    from deltic_ddlog.checked import TypeDefinition
+
+FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Instance:
+    """At which types a generic function is called; `types` defines the program's types by their full names."""
+
+    parameters: tuple[Type, ...]
+    result: Type
+    types: Mapping[str, TypeDefinition]
+
+
+@dataclass(frozen=True)
+class Native:
+    """A function of Python; one that needs to know types is given an `Instance` and gives the function."""
+
+    function: Callable[..., Any]
+    typed: bool
+
+
+NATIVES: dict[str, Native] = {}
+
+
+def native(name: str, *, typed: bool = False) -> Callable[[FunctionT], FunctionT]:
+    """Register the decorated function for an extern function by its full name, such as `ddlog_std::vec_push`.
+
+    It takes the arguments and gives the result. Where parameters are `mut`, it gives a tuple: the result, then the new
+    value of each of those, in their order.
+    """
+
+    def register(function: FunctionT) -> FunctionT:
+        NATIVES[name] = Native(function, typed)
+        return function
+
+    return register
+
+
+def has_type(value: Any, type_: Type) -> bool:
+    """Whether a value of Python's is one of a type; of types with parts, their kind alone is looked at."""
+    match type_:
+        case Bool():
+            return isinstance(value, bool)
+        case String():
+            return isinstance(value, str)
+        case Float() | Double():
+            return isinstance(value, float)
+        case BigInt():
+            return isinstance(value, int) and not isinstance(value, bool)
+        case Bit(width):
+            return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << width
+        case Signed(width):
+            half = 1 << width - 1
+            return isinstance(value, int) and not isinstance(value, bool) and -half <= value < half
+        case _:
+            return isinstance(value, tuple)

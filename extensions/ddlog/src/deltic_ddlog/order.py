@@ -1,0 +1,184 @@
+"""The order of values, in dumps and in functions: that of Rust, where interned values are ordered by their hashes."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from deltic.values.xxhash import xxh64
+from deltic_ddlog import types as t
+from deltic_ddlog.values import LISTS
+
+if TYPE_CHECKING:
+    from deltic_ddlog.checked import TypeDefinition
+
+SEED = 0x23B691A751D0E108
+"""With what DDlog's `hash64` begins."""
+
+Bytes = Callable[[Any], bytes]
+_INTERN, _MAP, _VECTOR = "internment::Intern", "ddlog_std::Map", "ddlog_std::Vec"
+
+
+def _inside(type_: t.Type) -> t.Type:
+    """The type of what references lead to; interned values are left."""
+    while isinstance(type_, t.Named) and type_.name in t.REFERENCES - {_INTERN}:
+        type_ = type_.arguments[0]
+    return t.STAND_FOR.get(type_.name, type_) if isinstance(type_, t.Named) else type_
+
+
+def is_interned(type_: t.Type) -> bool:
+    """Whether values of the type are interned, or lead to one that is."""
+    inside = _inside(type_)
+    return isinstance(inside, t.Named) and inside.name == _INTERN
+
+
+def _fields(types: Mapping[str, TypeDefinition], type_: t.Named) -> list[tuple[t.Type, ...]]:
+    """The types of the fields of each constructor."""
+    definition = types[type_.name]
+    given = dict(zip(definition.parameters, type_.arguments, strict=True))
+    return [tuple(t.substitute(field, given) for field in fields) for _, fields in definition.constructors]
+
+
+class Hashes:
+    """What Rust's `Hash` gives of values: the bytes that hashes are made of."""
+
+    def __init__(self, types: Mapping[str, TypeDefinition]) -> None:
+        self._types, self._made = types, dict[t.Type, Bytes]()
+
+    def of(self, type_: t.Type) -> Bytes:
+        """What gives the bytes of a value of the type."""
+        type_ = _inside(type_)
+        if type_ not in self._made:
+            # A type may contain itself.
+            self._made[type_] = lambda value: self._made[type_](value)
+            self._made[type_] = self._make(type_)
+        return self._made[type_]
+
+    def _make(self, type_: t.Type) -> Bytes:
+        match type_:
+            case t.Bool():
+                return lambda value: bytes([value])
+            case t.String():
+                return _string_bytes
+            case t.Bit(width) | t.Signed(width) if width <= 128:
+                size, signed = max(1, 1 << (width - 1).bit_length()) + 7 >> 3, isinstance(type_, t.Signed)
+                return lambda value: int(value).to_bytes(size, "little", signed=signed)
+            case t.Float() | t.Double():
+                return _float_bytes(isinstance(type_, t.Float))
+            case t.Tuple(items):
+                return _joined(list(map(self.of, items)))
+            case t.Named():
+                return self._named(type_)
+        return _signed_digits if isinstance(type_, t.BigInt | t.Signed) else _digits
+
+    def _named(self, type_: t.Named) -> Bytes:
+        if type_.name == _INTERN:
+            said = self.of(type_.arguments[0])
+            return lambda value: xxh64(said(value), SEED).to_bytes(8, "little")
+        if type_.name in LISTS or type_.name == _MAP:
+            element = t.Tuple(type_.arguments) if type_.name == _MAP else type_.arguments[0]
+            part, key = self.of(element), Order(self._types).key(element) if type_.name != _VECTOR else None
+            return lambda value: (
+                len(value).to_bytes(8, "little") + b"".join(map(part, value if key is None else sorted(value, key=key)))
+            )
+        made = _fields(self._types, type_)
+        parts = [_joined(list(map(self.of, fields))) for fields in made]
+        if len(made) == 1:
+            return lambda value: parts[0](value.fields)
+        return lambda value: (
+            value.constructor.place.to_bytes(8, "little") + parts[value.constructor.place](value.fields)
+        )
+
+
+def _string_bytes(value: str) -> bytes:
+    return value.encode() + b"\xff"
+
+
+def _digits(value: int) -> bytes:
+    """A big number as `num` has it: how many digits of 64 bits it has, and these."""
+    count = value.bit_length() + 63 >> 6
+    return count.to_bytes(8, "little") + value.to_bytes(8 * count, "little")
+
+
+def _signed_digits(value: int) -> bytes:
+    """The same behind its sign, which is 0 for minus and 2 for plus; of zero the sign, 1, alone."""
+    sign = 1 + (value > 0) - (value < 0)
+    return sign.to_bytes(8, "little") + (_digits(abs(value)) if value else b"")
+
+
+def _joined(parts: list[Bytes]) -> Bytes:
+    return lambda value: b"".join(part(each) for part, each in zip(parts, value, strict=True))
+
+
+def _float_bytes(is_single: bool) -> Bytes:
+    """A float as `ordered_float` takes it apart: mantissa, exponent and sign in the places of a double."""
+    bits, bias, layout = (23, 150, "<fI") if is_single else (52, 1075, "<dQ")
+
+    def said(value: float) -> bytes:
+        if math.isnan(value) or value == 0:
+            return (0x7FF8000000000000 if value else 0).to_bytes(8, "little")
+        raw = struct.unpack(layout[0] + layout[2], struct.pack(layout[:2], value))[0]
+        exponent, mantissa = raw >> bits & ((1 << (8 if is_single else 11)) - 1), raw & ((1 << bits) - 1)
+        mantissa = mantissa << 1 if exponent == 0 else mantissa | 1 << bits
+        placed = (exponent - bias & 0xFFFF) << 52 & 0x7FF0000000000000
+        found: bytes = (mantissa & 0xFFFFFFFFFFFFF | placed | (value > 0) << 63).to_bytes(8, "little")
+        return found
+
+    return said
+
+
+class Order:
+    """By what values of a program's types are ordered."""
+
+    def __init__(self, types: Mapping[str, TypeDefinition]) -> None:
+        self._types, self._hashes = types, Hashes(types)
+        self._made: dict[t.Type, Callable[[Any], Any]] = {}
+
+    def has_interned(self, type_: t.Type) -> bool:
+        """Whether there are interned values in values of the type, so that these are not in the order of Python's."""
+        pending, seen = [type_], set[t.Type]()
+        while pending:
+            type_ = _inside(pending.pop())
+            if type_ in seen:
+                continue
+            seen.add(type_)
+            if isinstance(type_, t.Tuple):
+                pending += type_.items
+            elif isinstance(type_, t.Named):
+                if type_.name == _INTERN:
+                    return True
+                pending += [*type_.arguments, *(field for fields in _fields(self._types, type_) for field in fields)]
+        return False
+
+    def key(self, type_: t.Type) -> Callable[[Any], Any]:
+        """What gives of a value what it is ordered by."""
+        type_ = _inside(type_)
+        if type_ not in self._made:
+            self._made[type_] = lambda value: self._made[type_](value)
+            self._made[type_] = self._make(type_) if self.has_interned(type_) else lambda value: value
+        return self._made[type_]
+
+    def _make(self, type_: t.Type) -> Callable[[Any], Any]:
+        if isinstance(type_, t.Tuple):
+            return _each(list(map(self.key, type_.items)))
+        assert isinstance(type_, t.Named)
+        if type_.name == _INTERN:
+            said = self._hashes.of(type_.arguments[0])
+            return lru_cache(maxsize=1 << 14)(lambda value: xxh64(said(value), SEED))
+        if type_.name == _MAP:
+            pair = self.key(t.Tuple(type_.arguments))
+            return lambda value: sorted(map(pair, value))
+        if type_.name in LISTS:
+            element, is_vector = self.key(type_.arguments[0]), type_.name == _VECTOR
+            return lambda value: list(map(element, value)) if is_vector else sorted(map(element, value))
+        if not self._types[type_.name].constructors:
+            return lambda value: value
+        parts = [_each(list(map(self.key, fields))) for fields in _fields(self._types, type_)]
+        return lambda value: (value.constructor.place, parts[value.constructor.place](value.fields))
+
+
+def _each(parts: list[Callable[[Any], Any]]) -> Callable[[Any], Any]:
+    return lambda value: tuple(part(each) for part, each in zip(parts, value, strict=True))

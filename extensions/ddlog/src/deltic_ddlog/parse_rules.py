@@ -1,0 +1,249 @@
+"""Rules, and the loops that are another way to write them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from deltic.errors import ProgramError
+from deltic_ddlog import syntax as s
+from deltic_ddlog.lexer import INT, NAME
+from deltic_ddlog.parse_expressions import ExpressionParser
+
+
+@dataclass(frozen=True)
+class _Derived:
+    """What a statement in a loop derives, once the clauses hold."""
+
+    clauses: tuple[s.Clause, ...]
+    head: s.Atom
+
+
+class RuleParser(ExpressionParser):
+    """Reads rules."""
+
+    def rule(self, attributes: tuple[s.Attribute, ...]) -> s.Rule:
+        """`heads :- body.`"""
+        start = self.token.start
+        heads = [self._head()]
+        while self.accept(","):
+            heads.append(self._head())
+        body = list[s.Clause]()
+        if self.accept(":-"):
+            body.append(self._clause())
+            while self.accept(","):
+                body.append(self._clause())
+        self.expect(".", "a rule ends with `.`, and its clauses are put apart by `,`")
+        return s.Rule(tuple(heads), tuple(body), attributes, span=self.span(start))
+
+    def _head(self) -> s.Atom:
+        atom = self.atom()
+        if not self.accept("@"):
+            return atom
+        return replace(atom, location=self._unary())
+
+    def _is_atom(self) -> bool:
+        """Whether an atom begins here, and no expression."""
+        first = 1 if self.is_at("&") else 0
+        if not self.is_upper(first) or self.ahead(first).text in ("FlatMap", "Aggregate", "Inspect"):
+            return False
+        behind = self.ahead(first + 1)
+        is_delayed = behind.text == "-" and self.ahead(first + 2).kind == INT
+        return behind.text in ("(", "[", "'") or (is_delayed and self.ahead(first + 3).text in ("(", "["))
+
+    def atom(self) -> s.Atom:
+        """`x in &R-1(...)`."""
+        start, variable = self.token.start, None
+        if self.token.kind == NAME and not self.is_upper() and self.ahead().text == "in":
+            variable = self.name("a variable's name").text
+            self.advance()
+        by_reference = self.accept("&")
+        if not self.is_upper():
+            raise self.unexpected("a relation")
+        relation = self.advance().text
+        delay, differentiated = 0, self.accept("'")
+        if self.is_at("-") and self.ahead().kind == INT:
+            self.advance()
+            at = self.token.start
+            if not (delay := self.number("a number of transactions")):
+                raise ProgramError([self.span(at).error("a delay is of one transaction at least", "read it without")])
+        arguments, record = None, None
+        if self.accept("["):
+            record = self.expression()
+            self.expect("]")
+        elif self.accept("("):
+            arguments = self.listed(self.argument, ")")
+        elif variable is None:
+            raise self.unexpected("`(`", "an atom has its arguments in parentheses")
+        else:
+            arguments = ()
+        span = self.span(start)
+        return s.Atom(relation, arguments, record, variable, by_reference, delay, differentiated, span=span)
+
+    def _clause(self) -> s.Clause:
+        start = self.token.start
+        if self._binds_a_record() or self._is_atom():
+            return s.Literal(self.atom(), negated=False, span=self.span(start))
+        if self.is_at("not"):
+            self.advance()
+            if self._binds_a_record() or self._is_atom():
+                return s.Literal(self.atom(), negated=True, span=self.span(start))
+            self.at -= 1
+        if self.token.kind == NAME and self.token.text == "Inspect":
+            self.advance()
+            return s.Inspect(self.expression(), span=self.span(start))
+        return self._condition(start)
+
+    def _binds_a_record(self) -> bool:
+        return self.token.kind == NAME and self.ahead().kind == NAME and self.ahead().text == "in"
+
+    def _condition(self, start: int) -> s.Clause:
+        found = self.expression()
+        span = self.span(start)
+        if isinstance(found, s.Assign) and isinstance(found.value, s.Call) and isinstance(found.value.callee, s.Name):
+            call, callee = found.value, found.value.callee.name
+            if callee == "FlatMap":
+                self._check_arguments(call, 1)
+                return s.FlatMap(found.target, call.arguments[0], span=span)
+            if callee == "Aggregate":
+                self._check_arguments(call, 2)
+                return s.Aggregate(found.target, call.arguments[0], call.arguments[1], span=span)
+        return s.Condition(found, span=span)
+
+    def _check_arguments(self, call: s.Call, count: int) -> None:
+        if len(call.arguments) != count:
+            told = "its items" if count == 1 else "variables to group by, and a function of a value"
+            raise ProgramError([call.span.error(f"this takes {count} argument{'s'[: count - 1]}: {told}")])
+
+    # --- loops
+
+    def loop(self, attributes: tuple[s.Attribute, ...]) -> tuple[s.Rule, ...]:
+        """The rules of `for (x in R) statement`."""
+        start = self.token.start
+        derived = self._statement()
+        span = self.span(start)
+        return tuple(s.Rule((found.head,), found.clauses, attributes, span=span) for found in derived)
+
+    def _statement(self) -> list[_Derived]:
+        with self.nested():
+            return self._any_statement()
+
+    def _any_statement(self) -> list[_Derived]:
+        if self.is_at("for"):
+            return self._for_statement()
+        if self.is_at("if"):
+            return self._if_statement()
+        if self.is_at("match"):
+            return self._match_statement()
+        if self.accept("{"):
+            return self._block_statement()
+        if self.accept("skip"):
+            return []
+        if self._is_atom():
+            return [_Derived((), self._head())]
+        return self._var_statement()
+
+    def _after(self, clauses: tuple[s.Clause, ...], derived: list[_Derived]) -> list[_Derived]:
+        return [_Derived((*clauses, *found.clauses), found.head) for found in derived]
+
+    def _for_statement(self) -> list[_Derived]:
+        start = self.advance().start
+        self.expect("(")
+        pattern = None if self._binds_a_record() or self._is_atom() else self.expression()
+        if pattern is not None:
+            self.expect("in")
+        atom = self._plain_atom()
+        clauses: list[s.Clause] = []
+        if pattern is not None:
+            name = f"__record{start}"
+            atom = replace(atom, variable=name)
+            value = s.Name(name, span=pattern.span)
+            clauses.append(s.Condition(s.Assign(pattern, value, span=pattern.span), span=pattern.span))
+        clauses.insert(0, s.Literal(atom, negated=False, span=atom.span))
+        if self.accept("if"):
+            condition = self.expression()
+            clauses.append(s.Condition(condition, span=condition.span))
+        self.expect(")")
+        return self._after(tuple(clauses), self._statement())
+
+    def _plain_atom(self) -> s.Atom:
+        """An atom that may stand without parentheses."""
+        start = self.token.start
+        if not self._binds_a_record() and self.is_upper() and self.ahead().text in (")", "if"):
+            return s.Atom(self.advance().text, (), None, span=self.span(start))
+        return self.atom()
+
+    def _if_statement(self) -> list[_Derived]:
+        self.advance()
+        condition = self.asked()
+        holds = s.Condition(condition, span=condition.span)
+        found = self._after((holds,), self._statement())
+        if self.accept("else"):
+            fails = s.Condition(s.Unary("not", condition, span=condition.span), span=condition.span)
+            found += self._after((fails,), self._statement())
+        return found
+
+    def _match_statement(self) -> list[_Derived]:
+        """Which case it is becomes a variable, so that a later case is tried only where no earlier one fits."""
+        start = self.advance().start
+        self.expect("(")
+        subject = self.expression()
+        self.expect(")")
+        self.expect("{")
+        cases = list[tuple[s.Expression, list[_Derived]]]()
+        while not self.accept("}"):
+            cases.append(self._statement_case())
+            self.accept(",")
+        span = self.span(start)
+        name = f"__case{start}"
+        patterns = [*(_anonymous(pattern) for pattern, _ in cases), s.Wildcard(span=span)]
+        numbered = tuple(
+            s.MatchCase(pattern, s.IntLiteral(place, 32, span=span), span=pattern.span)
+            for place, pattern in enumerate(patterns)
+        )
+        chosen = s.Assign(s.Declaration(name, span=span), s.Match(subject, numbered, span=span), span=span)
+        found = list[_Derived]()
+        for place, (pattern, derived) in enumerate(cases):
+            number = s.IntLiteral(place, 32, span=span)
+            is_case = s.Binary("==", s.Name(name, span=span), number, span=pattern.span)
+            binds = s.Assign(pattern, subject, span=pattern.span)
+            clauses = [s.Condition(e, span=pattern.span) for e in (chosen, is_case, binds)]
+            clauses = clauses[:2] if isinstance(pattern, s.Wildcard) else clauses
+            found += self._after(tuple(clauses), derived)
+        return found
+
+    def _statement_case(self) -> tuple[s.Expression, list[_Derived]]:
+        pattern = self.expression()
+        self.expect("->")
+        return pattern, self._statement()
+
+    def _block_statement(self) -> list[_Derived]:
+        found = list[_Derived]()
+        while not self.accept("}"):
+            found += self._statement()
+            if not self.accept(";"):
+                self.expect("}", "statements in a block are put apart by `;`")
+                break
+        return found
+
+    def _var_statement(self) -> list[_Derived]:
+        clause = self._condition(self.token.start)
+        self.expect("in", "write `R(...)`, `var x = value in statement` or `condition in statement`")
+        return self._after((clause,), self._statement())
+
+
+def _anonymous(pattern: s.Expression) -> s.Expression:
+    """The pattern without its variables."""
+    match pattern:
+        case s.Declaration() | s.Name():
+            return s.Wildcard(span=pattern.span)
+        case s.At():
+            return _anonymous(pattern.pattern)
+        case s.TupleExpression():
+            return replace(pattern, items=tuple(map(_anonymous, pattern.items)))
+        case s.Construct():
+            found = (replace(argument, value=_anonymous(argument.value)) for argument in pattern.arguments)
+            return replace(pattern, arguments=tuple(found))
+        case s.Reference() | s.Ascription():
+            return replace(pattern, of=_anonymous(pattern.of))
+        case _:
+            return pattern

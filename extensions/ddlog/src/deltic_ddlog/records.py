@@ -1,0 +1,489 @@
+"""Records: values as DDlog's commands write them and as its dumps print them, read and printed by their types.
+
+`Person{.name = "Ada", .tags = [1, 2]}`: fields of commands may also stand by place, sets and vectors are lists, and
+maps lists of pairs. What is printed can be read, and equal values are printed equal: values that a circuit has no
+column for are these texts in it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+from deltic_ddlog import types as t
+from deltic_ddlog.checked import TypeDefinition
+from deltic_ddlog.closures import Closures
+from deltic_ddlog.json_values import Json, JsonError
+from deltic_ddlog.order import Order
+from deltic_ddlog.runtime import single
+from deltic_ddlog.texts import show_float, show_string, unquoted
+from deltic_ddlog.values import LISTS, NONE, Group, Map, Struct, Vec, some
+
+REMEMBERED = 1 << 14
+"""How many texts of one type are remembered with their values."""
+
+
+class RecordError(ValueError):
+    """A text is no record, or none of the type; `offset` is where in the text it stops being one."""
+
+    def __init__(self, message: str, offset: int = -1) -> None:
+        super().__init__(message)
+        self.offset = offset
+
+
+@dataclass(frozen=True)
+class Made:
+    """`Name{…}`: arguments with the names of fields, or without; `is_whole` with brackets around one value, `R[v]`."""
+
+    name: str
+    arguments: tuple[tuple[str | None, Any], ...] = ()
+    is_whole: bool = False
+
+
+@dataclass(frozen=True)
+class Listed:
+    """`[a, b]` or `[k -> v]`, whose elements are pairs."""
+
+    items: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Serialized:
+    """`@json"…"`."""
+
+    text: str
+
+
+Record = bool | int | float | str | tuple[Any, ...] | Made | Listed | Serialized
+"""A record before its type is known."""
+
+_TOKEN = re.compile(
+    r"""(?:\s|\#[^\n]*(?:\n|\Z))*(?:
+      (?P<string>"(?:\\.|[^"\\])*")
+    | (?P<number>(?:-\s*|\+)?(?:0[xX][0-9a-fA-F][0-9a-fA-F_]*|0[bB][01]+|0[oO][0-7]+
+        |(?:[0-9][0-9_]*(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?))
+    | (?P<word>[A-Za-z_][A-Za-z0-9_]*(?:(?:::|\.)[A-Za-z_][A-Za-z0-9_]*)*)
+    | (?P<sign><-|->|[-{}()\[\],;.=%@])
+    )""",
+    re.VERBOSE | re.DOTALL,
+)
+_END = ("", "", 0)
+_FLOATS = {"NaN": math.nan, "inf": math.inf}
+
+
+class Reader:
+    """Reads records off a text, from an offset on. `folder` is where files of texts are sought."""
+
+    def __init__(self, text: str, folder: Path | None = None, offset: int = 0) -> None:
+        self.text, self.folder, self.offset = text, folder, offset
+        self._next_token, self._next_from = _END, -1
+
+    def peek(self) -> tuple[str, str]:
+        """The kind and the text of the next token; two empty ones at the end."""
+        return self._token()[:2]
+
+    def take(self, *wanted: str) -> str:
+        """The next token, which is one of these signs or words, or any if none are told. Raises RecordError."""
+        _, text, end = self._token()
+        if not text or (wanted and text not in wanted):
+            expected = " or ".join(f"`{each}`" for each in wanted) or "a value"
+            raise RecordError(f"{expected} is missing here", self._next())
+        self.offset = end
+        return text
+
+    def takes(self, sign: str) -> bool:
+        """Whether the next token is this one, which is taken then."""
+        _, text, end = self._token()
+        if text != sign:
+            return False
+        self.offset = end
+        return True
+
+    def record(self) -> Record:
+        """The record that begins here. Raises RecordError."""
+        kind, text = self.peek()
+        if kind == "string":
+            self.take()
+            return unquoted(text)
+        if kind == "number":
+            self.take()
+            return _number(text)
+        if kind == "word":
+            return self._made(self.take())
+        if text == "(":
+            items = self._items("(", ")", self.record)
+            return items[0] if len(items) == 1 else items
+        if text == "[":
+            return Listed(self._items("[", "]", self._element))
+        if text == "%":
+            return self._file()
+        if text == "@":
+            self.take()
+            self.take("json")
+            return Serialized(str(self.record()))
+        if text == "-":
+            self.take()
+            return -_FLOATS[self.take("inf")]
+        raise RecordError("a value is missing here", self._next())
+
+    def _made(self, name: str) -> Record:
+        if name in ("true", "false"):
+            return name == "true"
+        if name in _FLOATS:
+            return _FLOATS[name]
+        sign = self.peek()[1] if self.peek()[0] == "sign" else ""
+        if sign in ("{", "("):
+            return Made(name, self._items(sign, "}" if sign == "{" else ")", self._argument))
+        if sign == "[":
+            return Made(name, tuple((None, item) for item in self._items("[", "]", self.record)), is_whole=True)
+        return Made(name)
+
+    def _items(self, begin: str, end: str, item: Callable[[], Any]) -> tuple[Any, ...]:
+        self.take(begin)
+        items: list[Any] = []
+        while not self.takes(end):
+            if items:
+                self.take(",", end)
+                if self.text[self.offset - 1] == end:
+                    break
+            items.append(item())
+        return tuple(items)
+
+    def _argument(self) -> tuple[str | None, Record]:
+        if not self.takes("."):
+            return None, self.record()
+        name = self.take()
+        self.take("=")
+        return name, self.record()
+
+    def _element(self) -> Record:
+        found = self.record()
+        return (found, self.record()) if self.takes("->") else found
+
+    def _file(self) -> str:
+        self.take("%")
+        name = unquoted(self.take())
+        try:
+            return ((self.folder or Path()) / name).read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise RecordError(f"{name}: {getattr(error, 'strerror', None) or error}", self.offset) from error
+
+    def _token(self) -> tuple[str, str, int]:
+        """The next token, which is looked at several times before it is taken: its kind, its text, where it ends."""
+        if self._next_from != self.offset:
+            found, self._next_from = _TOKEN.match(self.text, self.offset), self.offset
+            kind = str(found.lastgroup) if found else ""
+            self._next_token = (kind, found[kind], found.end()) if found else _END
+        return self._next_token
+
+    def _next(self) -> int:
+        """Where the next thing begins that is no blank."""
+        found = re.compile(r"(?:\s|#[^\n]*(?:\n|\Z))*").match(self.text, self.offset)
+        return found.end() if found else self.offset
+
+
+def _number(text: str) -> int | float:
+    """A number in Rust's writing, with a sign that may stand apart, and `_` between and behind its digits."""
+    if text.isdigit():
+        return int(text)
+    text = re.sub(r"[\s_]", "", text)
+    if re.fullmatch(r"[-+]?[0-9]+", text):
+        return int(text)
+    return int(text, 0) if re.match(r"[-+]?0[xXbBoO]", text) else float(text)
+
+
+class Codec:
+    """The values of one type: `read` makes one of a record, `show` prints one, `of_text` reads what is printed.
+
+    Both readers raise RecordError.
+    """
+
+    def __init__(self, type_: t.Type, read: Callable[[Record], Any], show: Callable[[Any], str]) -> None:
+        self.type, self.read, self.show = type_, read, show
+        self.of_text: Callable[[str], Any] = lru_cache(maxsize=REMEMBERED)(self._of_text)
+
+    def _of_text(self, text: str) -> Any:
+        reader = Reader(text)
+        found = self.read(reader.record())
+        if reader.peek() != ("", ""):
+            raise RecordError(f"it is no value of the type {self.type}", reader.offset)
+        return found
+
+
+Style = Literal["dump", "store", "debug"]
+"""What texts are for: dumps; columns, which tell the types of `Any`; or Rust's `Debug`, with fields by place."""
+
+
+class Codecs:
+    """The codecs of all types of a program, in one style. Those of columns know the closures of dumps."""
+
+    def __init__(
+        self, types: Mapping[str, TypeDefinition], style: Style = "dump", closures: Closures | None = None
+    ) -> None:
+        self._types, self._order, self._style = types, Order(types), style
+        self._made: dict[t.Type, Codec] = {}
+        self.closures = closures or Closures()
+
+    def key(self, type_: t.Type) -> Callable[[Any], Any]:
+        """By what dumps order the values of a type."""
+        return self._order.key(type_)
+
+    def of(self, type_: t.Type) -> Codec:
+        """The codec of a type. Raises RecordError for one whose values are no records."""
+        type_ = t.content(type_)
+        if type_ not in self._made:
+            self._made[type_] = self._with_json(self._make(type_))
+        return self._made[type_]
+
+    def _with_json(self, codec: Codec) -> Codec:
+        """The codec, which reads `@json"…"` too."""
+
+        def read(record: Record) -> Any:
+            if not isinstance(record, Serialized):
+                return codec.read(record)
+            try:
+                return Json(self._types).of_text(codec.type, record.text)
+            except JsonError as error:
+                raise RecordError(f"@json: {error}") from error
+
+        return Codec(codec.type, read, codec.show)
+
+    def has(self, type_: t.Type) -> bool:
+        """Whether the values of a type are records."""
+        try:
+            self.check(type_)
+        except RecordError:
+            return False
+        return True
+
+    def check(self, type_: t.Type) -> None:
+        """Raises RecordError for a type some of whose values are no records."""
+        pending, seen = [type_], set[t.Type]()
+        while pending:
+            type_ = t.content(pending.pop())
+            if type_ in seen:
+                continue
+            seen.add(type_)
+            self.of(type_)
+            if isinstance(type_, t.Tuple):
+                pending += type_.items
+            elif isinstance(type_, t.Named):
+                definition = self._types[type_.name]
+                given = dict(zip(definition.parameters, type_.arguments, strict=True))
+                pending += [t.substitute(field, given) for _, fields in definition.constructors for field in fields]
+                pending += type_.arguments
+
+    def _make(self, type_: t.Type) -> Codec:
+        if (simple := _simple(type_)) is not None:
+            return simple
+        match type_:
+            case t.Tuple(items):
+                return self._tuple(type_, items)
+            case t.Function():
+                return self._closure(type_)
+            case t.Named(name, arguments) if name in LISTS:
+                return self._list(type_, arguments[0], LISTS[name])
+            case t.Named("ddlog_std::Map", arguments):
+                return self._map(type_, *arguments)
+            case t.Named("ddlog_std::Group", arguments):
+                return self._group(type_, *arguments)
+            case t.Named("ddlog_std::Any"):
+                return self._any(type_)
+            case t.Named("ddlog_std::Option", arguments):
+                return self._option(type_, arguments[0])
+            case t.Named(name) if self._types[name].constructors:
+                return self._struct(type_)
+        raise RecordError(f"values of the type {type_} are no records")
+
+    def _tuple(self, type_: t.Type, items: tuple[t.Type, ...]) -> Codec:
+        parts = [self.of(item) for item in items]
+
+        def read(record: Record) -> Any:
+            if not isinstance(record, tuple) or len(record) != len(parts):
+                raise _unfit(record, type_)
+            return tuple(part.read(each) for part, each in zip(parts, record, strict=True))
+
+        def show(value: Any) -> str:
+            return f"({', '.join(part.show(each) for part, each in zip(parts, value, strict=True))})"
+
+        return Codec(type_, read, show)
+
+    def _closure(self, type_: t.Type) -> Codec:
+        """Closures are told by names, which commands do not know."""
+
+        def read(record: Record) -> Any:
+            found = self.closures.of_text(record.name) if isinstance(record, Made) else None
+            if found is None:
+                raise RecordError(f"closures cannot be written: a value of the type {type_} is made in a rule")
+            return found
+
+        return Codec(type_, read, self.closures.text)
+
+    def _any(self, type_: t.Type) -> Codec:
+        """`Any{"bit<8>", 5}`; dumps print the value alone."""
+
+        def read(record: Record) -> Any:
+            match record:
+                case Made("Any", ((None, str(name)), (None, value))):
+                    return name, self.of(t.of_text(name)).read(value)
+            raise RecordError(f"values of the type {type_} cannot be written: one is made in a rule, by `to_any`")
+
+        def show(value: tuple[str, Any]) -> str:
+            text = self.of(t.of_text(value[0])).show(value[1])
+            return f"Any{{{show_string(value[0])}, {text}}}" if self._style == "store" else text
+
+        return Codec(type_, read, show)
+
+    def _list(self, type_: t.Type, element: t.Type, make: Callable[[Any], Any]) -> Codec:
+        part = self.of(element)
+        ordered = self._ordered(element) if make is not Vec else None
+
+        def read(record: Record) -> Any:
+            if not isinstance(record, Listed):
+                raise _unfit(record, type_)
+            return make(map(part.read, record.items))
+
+        def show(value: Any) -> str:
+            return f"[{', '.join(map(part.show, value if ordered is None else ordered(value)))}]"
+
+        return Codec(type_, read, show)
+
+    def _ordered(self, element: t.Type) -> Callable[[Any], list[Any]] | None:
+        """What puts the elements of a set in the order of dumps; None where they have it."""
+        if not self._order.has_interned(element):
+            return None
+        key = self._order.key(element)
+        return lambda values: sorted(values, key=key)
+
+    def _map(self, type_: t.Type, key: t.Type, value: t.Type) -> Codec:
+        pairs = self._list(type_, t.Tuple((key, value)), Map.of)
+        return Codec(type_, pairs.read, pairs.show)
+
+    def _group(self, type_: t.Type, key: t.Type, value: t.Type) -> Codec:
+        parts = self.of(t.Tuple((key, t.Named("ddlog_std::Vec", (t.Tuple((value, t.Signed(64))),)))))
+
+        def read(record: Record) -> Group:
+            found, weights = parts.read(record)
+            return Group(found, tuple(weights))
+
+        return Codec(type_, read, lambda group: parts.show((group.key, group.values)))
+
+    def _option(self, type_: t.Type, content: t.Type) -> Codec:
+        """An option may also be written as a list of one element or none, or as the value that there is."""
+        struct, part = self._struct(type_), self.of(content)
+
+        def read(record: Record) -> Any:
+            if isinstance(record, Made) and record.name.rpartition("::")[2] in ("None", "Some"):
+                return struct.read(record)
+            if isinstance(record, Listed) and len(record.items) <= 1:
+                return some(part.read(record.items[0])) if record.items else NONE
+            return some(part.read(record))
+
+        return Codec(type_, read, struct.show)
+
+    def _struct(self, type_: t.Type) -> Codec:
+        """Types may contain themselves, so that codecs of fields are made when they are first needed."""
+        assert isinstance(type_, t.Named)
+        definition = self._types[type_.name]
+        given = dict(zip(definition.parameters, type_.arguments, strict=True))
+        found: dict[str, list[Codec]] = {}
+
+        def parts(name: str) -> list[Codec]:
+            if name not in found:
+                fields = next(fields for made, fields in definition.constructors if made.name == name)
+                found[name] = [self.of(t.substitute(field, given)) for field in fields]
+            return found[name]
+
+        by_name = {made.name: made for made, _ in definition.constructors}
+        short = {name.rpartition("::")[2]: made for name, made in by_name.items()}
+
+        def read(record: Record) -> Any:
+            name = record.name.replace(".", "::") if isinstance(record, Made) else ""
+            constructor = by_name.get(name) or short.get(name)
+            if not isinstance(record, Made) or constructor is None:
+                raise _unfit(record, type_, f"its constructors are {', '.join(by_name)}")
+            fields = by_field(record, constructor.fields)
+            codecs = parts(constructor.name)
+            return Struct(
+                constructor, (part.read(fields[f]) for part, f in zip(codecs, constructor.fields, strict=True))
+            )
+
+        def show(value: Any) -> str:
+            codecs, constructor = parts(value.constructor.name), value.constructor
+            shown = [part.show(each) for part, each in zip(codecs, value.fields, strict=True)]
+            if self._style == "debug":
+                return f"{constructor.name}{{{','.join(shown)}}}"
+            told = ", ".join(f".{name} = {text}" for name, text in zip(constructor.fields, shown, strict=True))
+            return f"{constructor.name}{{{told}}}"
+
+        return Codec(type_, read, show)
+
+
+def by_field(record: Made, fields: tuple[str, ...], *, partly: bool = False) -> dict[str, Record]:
+    """What a record says of each field, by place or by name; of all of them, unless `partly`. Raises RecordError."""
+    names = [name for name, _ in record.arguments]
+    if any(names) or (partly and not names):
+        found = {str(name): value for name, value in record.arguments}
+    else:
+        found = dict(zip(fields, (value for _, value in record.arguments), strict=False))
+    wrong = [name for name in found if name not in fields]
+    missing = [name for name in fields if name not in found]
+    if wrong or (missing and not partly) or len(found) != len(record.arguments):
+        raise RecordError(f"{record.name} has the fields ({', '.join(fields)})")
+    return found
+
+
+def _simple(type_: t.Type) -> Codec | None:
+    """The codec of a type that is built in."""
+    match type_:
+        case t.Bool():
+            return Codec(type_, _of(bool, type_), lambda value: "true" if value else "false")
+        case t.String():
+            return Codec(type_, _of(str, type_), show_string)
+        case t.BigInt():
+            return Codec(type_, _integer(type_, None, None), str)
+        case t.Bit(width):
+            return Codec(type_, _integer(type_, 0, (1 << width) - 1), str)
+        case t.Signed(width):
+            return Codec(type_, _integer(type_, -(1 << width - 1), (1 << width - 1) - 1), str)
+        case t.Float() | t.Double():
+            is_single = isinstance(type_, t.Float)
+            return Codec(type_, lambda r: _float(r, type_, is_single), lambda value: show_float(value, is_single))
+    return None
+
+
+def _unfit(record: Record, type_: t.Type, hint: str = "") -> RecordError:
+    told = {bool: "a Boolean", int: "a number", float: "a number", str: "a string", tuple: "a tuple", Listed: "a list"}
+    what = record.name if isinstance(record, Made) else told.get(type(record), "this")
+    return RecordError(f"{what} is no value of the type {type_}" + (f"; {hint}" if hint else ""))
+
+
+def _of(kind: type, type_: t.Type) -> Callable[[Record], Any]:
+    def read(record: Record) -> Any:
+        if not isinstance(record, kind):
+            raise _unfit(record, type_)
+        return record
+
+    return read
+
+
+def _integer(type_: t.Type, low: int | None, high: int | None) -> Callable[[Record], int]:
+    def read(record: Record) -> int:
+        if not isinstance(record, int) or isinstance(record, bool):
+            raise _unfit(record, type_)
+        if (low is not None and record < low) or (high is not None and record > high):
+            raise RecordError(f"{record} does not fit into {type_}")
+        return record
+
+    return read
+
+
+def _float(record: Record, type_: t.Type, is_single: bool) -> float:
+    if not isinstance(record, int | float) or isinstance(record, bool):
+        raise _unfit(record, type_)
+    return single(record) if is_single else float(record)

@@ -1,0 +1,292 @@
+"""Checking of rules: clauses from left to right, each of which may bind variables for those behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from deltic.datalog.syntax.expressions import Node, nodes_in, transform
+from deltic.datalog.syntax.source import Span
+from deltic.errors import Diagnostic, did_you_mean
+from deltic_ddlog import checked as c
+from deltic_ddlog import core
+from deltic_ddlog import syntax as s
+from deltic_ddlog.declarations import ConstructorEntry, Declarations, RelationEntry
+from deltic_ddlog.functions import check_expression
+from deltic_ddlog.infer_control import element_of
+from deltic_ddlog.infer_patterns import Build, PatternOf
+from deltic_ddlog.infer_terms import construct
+from deltic_ddlog.inference import Inference, Typed
+from deltic_ddlog.modules import Module
+from deltic_ddlog.types import BOOL, Bit, Named, Signed, content
+
+_GROUP = "ddlog_std::Group"
+
+Built = Callable[[], list[c.Clause]]
+
+
+def check_rule(declarations: Declarations, module: Module, rule: s.Rule, findings: list[Diagnostic]) -> c.Rule | None:
+    """The rule with types; None, and findings, where something is wrong."""
+    checking = _Checking(declarations, module)
+    for clause in rule.body:
+        checking.clause(clause)
+    heads = [checking.head(head) for head in rule.heads]
+    checking.inference.solve()
+    if not checking.inference.findings:
+        built = tuple(clause for build in checking.built for clause in build())
+        made = c.Rule(tuple(head() for head in heads), built, rule.span)
+        for expression in made.expressions:
+            checking.inference.findings += check_expression(declarations, expression, {})
+        if not checking.inference.findings:
+            return made
+    findings += checking.inference.findings
+    return None
+
+
+def check_index(
+    declarations: Declarations, module: Module, item: s.IndexDeclaration, findings: list[Diagnostic]
+) -> c.Index | None:
+    """An index: its parameters are what its pattern binds."""
+    checking = _Checking(declarations, module)
+    inference = checking.inference
+    parameters = [(p.name, inference.type(p.type)) for p in item.parameters]
+    found = checking.atom_pattern(item.atom)
+    for (name, type_), declared in zip(parameters, item.parameters, strict=True):
+        local = inference.local(name)
+        if local is None:
+            inference.report(
+                declared.span, f"the pattern does not say where `{name}` is", f"name it in `{item.atom.relation}(...)`"
+            )
+        else:
+            inference.require(declared.span, local.type, type_)
+    for name in inference.locals():
+        if name not in dict(parameters):
+            inference.report(
+                item.atom.span, f"`{name}` is no parameter of the index", "write `_` for what may be anything"
+            )
+    inference.solve()
+    if found is None or inference.findings:
+        findings += inference.findings
+        return None
+    entry, pattern, _ = found
+    return c.Index(module.full(item.name), tuple(parameters), entry.name, pattern(), item.span)
+
+
+class _Checking:
+    """One rule on its way."""
+
+    def __init__(self, declarations: Declarations, module: Module) -> None:
+        self.declarations = declarations
+        self.module = module
+        self.inference = Inference(declarations, module)
+        self.built: list[Built] = []
+
+    # --- atoms
+
+    def relation(self, atom: s.Atom) -> RelationEntry | None:
+        """The relation that an atom names."""
+        names = self.declarations.relations
+        found = names.find(self.module, atom.relation)
+        if len(found) == 1:
+            return names.entries[found[0]]
+        if found:
+            told = " or ".join(f"`{name}`" for name in found)
+            self.inference.report(atom.span, f"`{atom.relation}` is ambiguous: {told}", "write one of these in full")
+            return None
+        hint = did_you_mean(atom.relation, names.visible(self.module))
+        self.inference.report(atom.span, f"there is no relation `{atom.relation}`", hint)
+        return None
+
+    def _constructor(self, atom: s.Atom, entry: RelationEntry) -> ConstructorEntry | None:
+        """The constructor whose fields are an atom's arguments: the one of the relation's name, or the only one."""
+        chosen = self._chosen(entry)
+        if chosen is None:
+            told = f"records of `{atom.relation}` are of type `{entry.record}`, and have no arguments"
+            self.inference.report(atom.span, told, f"write `{atom.relation}[...]`")
+        return chosen
+
+    def _chosen(self, entry: RelationEntry) -> ConstructorEntry | None:
+        made = self._constructors(entry)
+        named = [each for each in made if each.constructor.name == entry.name]
+        return named[0] if named else made[0] if len(made) == 1 else None
+
+    def _constructors(self, entry: RelationEntry) -> list[ConstructorEntry]:
+        record = content(entry.record)
+        found = self.declarations.struct(record) if isinstance(record, Named) else None
+        return found.constructors if found else []
+
+    def atom_pattern(self, atom: s.Atom, *, negated: bool = False) -> tuple[RelationEntry, Build, PatternOf] | None:
+        """The pattern that records have, and what it binds; behind `not` the name of the record says nothing."""
+        entry = self.relation(atom)
+        if entry is None:
+            PatternOf(self.inference, "rule").bind_all(atom.arguments or ())
+            return None
+        if atom.location is not None:
+            self.inference.report(atom.location.span, "only heads have places", "remove `@`")
+        pattern = PatternOf(self.inference, "rule")
+        name = pattern.declare(atom.variable, entry.record) if atom.variable and not negated else None
+        inside = self._record_pattern(atom, entry, pattern)
+        if inside is None:
+            return None
+        if name is None:
+            return entry, inside, pattern
+        return entry, lambda: core.As(entry.record, name, inside(), span=atom.span), pattern
+
+    def _record_pattern(self, atom: s.Atom, entry: RelationEntry, pattern: PatternOf) -> Build | None:
+        if atom.record is not None:
+            record = content(entry.record) if atom.by_reference else entry.record
+            return pattern.of(atom.record, record)
+        if not atom.arguments and atom.variable is not None:
+            return lambda: core.Anything(entry.record, span=atom.span)
+        constructor = self._constructor(atom, entry)
+        if constructor is None:
+            return None
+        own = content(entry.record)
+        assert isinstance(own, Named)
+        return pattern.of_fields(atom, own, constructor, atom.arguments or (), atom.relation)
+
+    def head(self, atom: s.Atom) -> Callable[[], c.Head]:
+        """What is derived."""
+        entry = self.relation(atom)
+        if atom.location is not None:
+            told = "rules that say where their results go are not supported"
+            self.inference.report(atom.location.span, told, "remove `@` and what is behind it")
+        if atom.delay or atom.differentiated:
+            self.inference.report(atom.span, "a head is of this transaction", f"write `{atom.relation}(...)`")
+        typed = self._head_record(atom, entry) if entry else self.inference.broken(atom.span)
+        name = entry.name if entry else atom.relation
+        return lambda: c.Head(name, typed.build(), atom.span)
+
+    def _head_record(self, atom: s.Atom, entry: RelationEntry) -> Typed:
+        """The fields of a record, or `R[record]`; one argument is the record too, unless records have one field."""
+        if atom.record is not None:
+            record = content(entry.record) if atom.by_reference else entry.record
+            return self.inference.expect(atom.record, record)
+        arguments, chosen = atom.arguments or (), self._chosen(entry)
+        is_struct = chosen is None or len(chosen.fields) != 1
+        if is_struct and self._constructors(entry) and len(arguments) == 1 and arguments[0].name is None:
+            return self.inference.expect(arguments[0].value, content(entry.record))
+        constructor = self._constructor(atom, entry)
+        if constructor is None:
+            return self.inference.broken(atom.span)
+        made = construct(self.inference, atom, atom.relation, constructor, arguments)
+        self.inference.require(atom.span, made.type, content(entry.record))
+        return made
+
+    # --- clauses
+
+    def clause(self, clause: s.Clause) -> None:
+        """The next clause of the body."""
+        match clause:
+            case s.Literal():
+                self._literal(clause)
+            case s.Condition():
+                self._condition(clause)
+            case s.FlatMap():
+                self._flat_map(clause)
+            case s.Aggregate():
+                self._aggregate(clause)
+            case s.Inspect():
+                self._inspect(clause)
+
+    def _literal(self, clause: s.Literal) -> None:
+        atom, span = clause.atom, clause.span
+        found = self.atom_pattern(atom, negated=clause.negated)
+        if found is None:
+            return
+        entry, pattern, bindings = found
+        if clause.negated:
+            for name in sorted(bindings.bound):
+                told = f"`{name}` is not known here, and `not` binds nothing"
+                self.inference.report(span, told, f"bind `{name}` before, or write `_` where it may be anything")
+            self.built.append(lambda: [c.Absent(entry.name, pattern(), atom.delay, atom.differentiated, span)])
+            return
+        self.built.append(lambda: [c.Match(entry.name, pattern(), atom.delay, atom.differentiated, span)])
+
+    def _condition(self, clause: s.Condition) -> None:
+        expression, span = self._grouped(clause.expression), clause.span
+        if not isinstance(expression, s.Assign):
+            condition = self.inference.expect(expression, BOOL)
+            self.built.append(lambda: [c.Condition(condition.build(), span)])
+            return
+        value = self.inference.infer(expression.value)
+        self._assign(expression.target, value, span)
+
+    def _assign(self, target: s.Expression, value: Typed, span: Span) -> None:
+        pattern = PatternOf(self.inference, "rule").of(target, value.type)
+        self.built.append(lambda: [c.Assignment(pattern(), value.build(), span)])
+
+    def _flat_map(self, clause: s.FlatMap) -> None:
+        items = self.inference.infer(self._grouped(clause.items))
+        element = element_of(self.inference, clause.items.span, items.type)
+        pattern = PatternOf(self.inference, "rule").of(clause.pattern, element)
+        self.built.append(lambda: [c.FlatMap(pattern(), items.build(), clause.span)])
+
+    def _inspect(self, clause: s.Inspect) -> None:
+        with self.inference.scope():
+            self.inference.let("ddlog_weight", Signed(64))
+            self.inference.let("ddlog_timestamp", Bit(64))
+            typed = self.inference.infer(clause.expression)
+        self.built.append(lambda: [c.Inspect(typed.build(), clause.span)])
+
+    # --- groups
+
+    def _grouped(self, expression: s.Expression) -> s.Expression:
+        """The expression with a variable for the group that it makes, which is a clause of its own."""
+        calls = [node for node in nodes_in(expression) if _is_group_by(node)]
+        if not calls:
+            return expression
+        call = calls[0]
+        assert isinstance(call, s.Call)
+        if len(calls) > 1:
+            self.inference.report(calls[1].span, "a clause makes one group", "put the other one into a rule of its own")
+        if len(call.arguments) != 2:
+            self.inference.report(call.span, "`group_by` takes what to group by", "write `value.group_by((x, y))`")
+            return expression
+        group = self._group(call.arguments[0], call.arguments[1], call.span)
+        return transform(expression, lambda node: group if node == call else node)
+
+    def _aggregate(self, clause: s.Aggregate) -> None:
+        """The older form: `Aggregate((x), f(y))` is `y.group_by(x).f()`."""
+        function = clause.function
+        if not isinstance(function, s.Call) or not function.arguments:
+            self.inference.report(function.span, "a function of a value is expected here", "write `group_sum(x)`")
+            return
+        group = self._group(function.arguments[0], clause.keys, clause.span)
+        value = self.inference.infer(replace(function, arguments=(group, *function.arguments[1:])))
+        self._assign(clause.pattern, value, clause.span)
+
+    def _group(self, values: s.Expression, key: s.Expression, span: Span) -> s.Name:
+        """Group, and forget all variables that the key does not name."""
+        typed, by = self.inference.infer(values), self.inference.infer(key)
+        if not _is_key(key):
+            hint = "compute it before, as `var k = ...`, and write `group_by(k)`"
+            self.inference.report(key.span, "groups are made by variables, and tuples of variables", hint)
+        names = [node.name for node in nodes_in(key) if isinstance(node, s.Name) and self.inference.local(node.name)]
+        kept = [local.name for name in dict.fromkeys(names) if (local := self.inference.local(name))]
+        self.inference.forget_all_but(names)
+        type_ = Named(_GROUP, (by.type, typed.type))
+        source_name = f"__group{len(self.built)}"
+        local = self.inference.declare(source_name, type_, mutable=False)
+
+        def build() -> list[c.Clause]:
+            known = self.inference.known(type_)
+            return [c.GroupBy(local.name, known, typed.build(), by.build(), tuple(kept), span)]
+
+        self.built.append(build)
+        return s.Name(source_name, span=span)
+
+
+def _is_key(node: s.Expression) -> bool:
+    match node:
+        case s.TupleExpression(items=items):
+            return all(map(_is_key, items))
+        case s.Construct(arguments=arguments):
+            return all(_is_key(argument.value) for argument in arguments)
+        case s.Ascription(of=of):
+            return _is_key(of)
+    return isinstance(node, s.Name | s.BoolLiteral | s.IntLiteral | s.StringLiteral)
+
+
+def _is_group_by(node: Node) -> bool:
+    return isinstance(node, s.Call) and isinstance(node.callee, s.Name) and node.callee.name == "group_by"

@@ -1,0 +1,50 @@
+"""Strings and floats as texts, as Rust's `escape_debug` and `Display` have them: DDlog's dumps are printed by these."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from decimal import Decimal
+
+from deltic_ddlog.runtime import single
+
+_ESCAPE = re.compile(r"\\(?:u\{([0-9a-fA-F]+)\}|u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
+_ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "b": "\b", "f": "\f", "a": "\a", "v": "\v"}
+_SHOWN = {"\0": "\\0", "\t": "\\t", "\n": "\\n", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
+
+
+def show_string(text: str) -> str:
+    """A string in quotes. What cannot be seen, or hangs on the character before it, is told by its number."""
+    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
+    return f'"{"".join(map(_shown, text))}"'
+
+
+def _shown(character: str) -> str:
+    if character in _SHOWN:
+        return _SHOWN[character]
+    is_seen = character.isprintable() and unicodedata.category(character) not in ("Mn", "Me")
+    return character if is_seen else f"\\u{{{ord(character):x}}}"
+
+
+def unquoted(text: str) -> str:
+    """The string that quotes are around."""
+    if "\\" not in text:
+        return text[1:-1]
+
+    def plain(found: re.Match[str]) -> str:
+        code = found[1] or found[2] or found[3]
+        return chr(int(code, 16)) if code else _ESCAPED.get(found[4], found[4])
+
+    return _ESCAPE.sub(plain, text[1:-1])
+
+
+def show_float(value: float, is_single: bool = False) -> str:
+    """The shortest decimal number that is read as the same value, without an exponent: `0.1`, `100`, `NaN`, `inf`."""
+    if not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "inf" if value > 0 else "-inf"
+    told = repr(value)
+    if is_single:
+        told = next(text for digits in range(1, 10) if single(float(text := f"{value:.{digits}g}")) == value)
+    return format(Decimal(told), "f").removesuffix(".0")

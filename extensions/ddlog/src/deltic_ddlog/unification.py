@@ -1,0 +1,180 @@
+"""Types that are not known yet, and what makes two types one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from deltic_ddlog.types import (
+    BROKEN,
+    BigInt,
+    Bit,
+    Double,
+    Float,
+    Function,
+    Named,
+    Parameter,
+    Signed,
+    Tuple,
+    Type,
+    TypeVariable,
+    with_parts,
+)
+
+# What an unknown type may be: any, a number, an integer, or one of `bit` and `signed`.
+Kind = Literal["any", "number", "integer", "bits"]
+
+_KINDS: Mapping[Kind, tuple[type[Type], ...]] = {
+    "any": (Type,),
+    "number": (Bit, Signed, BigInt, Float, Double),
+    "integer": (Bit, Signed, BigInt),
+    "bits": (Bit, Signed),
+}
+_ORDER: tuple[Kind, ...] = ("any", "number", "integer", "bits")
+
+
+class Unknown(Type):
+    """A type that is to be found; `found` once it is. Each is one of its own."""
+
+    def __init__(self, kind: Kind = "any") -> None:
+        self.kind = kind
+        self.found: Type | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __str__(self) -> str:
+        if self.found:
+            return str(self.found)
+        return "_" if self.kind == "any" else "number" if self.kind == "number" else "integer"
+
+    __hash__ = object.__hash__
+
+
+@dataclass(frozen=True)
+class OpenParameter(Parameter):
+    """A parameter of a closure that does not say whether it is `mut`: that follows from where the closure goes."""
+
+    cell: list[bool] = field(default_factory=lambda: [False], compare=False)
+
+
+def resolve(type_: Type) -> Type:
+    """The type, as far as it is known at its outside."""
+    while isinstance(type_, Unknown) and type_.found is not None:
+        type_ = type_.found
+    return type_
+
+
+def resolved(type_: Type, unknown: Type) -> Type:
+    """The type with all that is known of it; `unknown` stands for the rest."""
+    type_ = resolve(type_)
+    if isinstance(type_, Unknown):
+        return BigInt() if type_.kind != "any" else unknown
+    if isinstance(type_, Function):
+        parameters = tuple(Parameter(resolved(p.type, unknown), is_mutable(p)) for p in type_.parameters)
+        return Function(parameters, resolved(type_.result, unknown))
+    return with_parts(type_, lambda part: resolved(part, unknown))
+
+
+def is_mutable(parameter: Parameter) -> bool:
+    """Whether a parameter is `mut`, as far as that is known."""
+    return parameter.cell[0] if isinstance(parameter, OpenParameter) else parameter.mutable
+
+
+def shown(type_: Type) -> str:
+    """The type for a message: `_` stands for what is not known."""
+    type_ = resolve(type_)
+    return str(type_) if isinstance(type_, Unknown) else str(with_parts(type_, lambda part: _Shown(shown(part))))
+
+
+@dataclass(frozen=True)
+class _Shown(Type):
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def is_number(type_: Type, kind: Kind = "number") -> bool:
+    """Whether a type that is known is of a kind."""
+    return isinstance(type_, _KINDS[kind])
+
+
+def unify(one: Type, other: Type) -> bool:
+    """Make both types the same; False where they cannot be."""
+    one, other = resolve(one), resolve(other)
+    if one is other or BROKEN in (one, other):
+        return True
+    if isinstance(one, Unknown) and isinstance(other, Unknown):
+        one.kind = max(one.kind, other.kind, key=_ORDER.index)
+        other.found = one
+        return True
+    if isinstance(other, Unknown):
+        one, other = other, one
+    if isinstance(one, Unknown):
+        if not isinstance(other, _KINDS[one.kind]) or _occurs(one, other):
+            return False
+        one.found = other
+        return True
+    return _unify_parts(one, other)
+
+
+def _unify_parts(one: Type, other: Type) -> bool:
+    match one, other:
+        case (Tuple(ours), Tuple(theirs)) if len(ours) == len(theirs):
+            return _all([unify(a, b) for a, b in zip(ours, theirs, strict=True)])
+        case (Named(name, ours), Named(same, theirs)) if name == same:
+            return _all([unify(a, b) for a, b in zip(ours, theirs, strict=True)])
+        case (Function(), Function()) if len(one.parameters) == len(other.parameters):
+            pairs = list(zip(one.parameters, other.parameters, strict=True))
+            same_ways = _all([_same_way(a, b) for a, b in pairs])
+            return same_ways and _all([unify(a.type, b.type) for a, b in pairs]) and unify(one.result, other.result)
+        case _:
+            return one == other
+
+
+def _all(outcomes: list[bool]) -> bool:
+    """Whether all parts became one: each was tried, so that all is known for a message."""
+    return all(outcomes)
+
+
+def _same_way(one: Parameter, other: Parameter) -> bool:
+    """Have both parameters mutable, or none."""
+    if isinstance(one, OpenParameter):
+        one.cell[0] = one.cell[0] or is_mutable(other)
+    if isinstance(other, OpenParameter):
+        other.cell[0] = other.cell[0] or is_mutable(one)
+    return is_mutable(one) == is_mutable(other)
+
+
+def _occurs(unknown: Unknown, type_: Type) -> bool:
+    type_ = resolve(type_)
+    if type_ is unknown:
+        return True
+    match type_:
+        case Tuple(parts) | Named(_, parts):
+            return any(_occurs(unknown, part) for part in parts)
+        case Function():
+            return any(_occurs(unknown, p.type) for p in type_.parameters) or _occurs(unknown, type_.result)
+        case _:
+            return False
+
+
+def fits(declared: Type, actual: Type) -> bool:
+    """Whether a type with type variables, for which any may stand, could be a type that is known in part."""
+    actual = resolve(actual)
+    if isinstance(declared, TypeVariable) or BROKEN in (declared, actual):
+        return True
+    if isinstance(actual, Unknown):
+        return isinstance(declared, _KINDS[actual.kind])
+    match declared, actual:
+        case (Tuple(ours), Tuple(theirs)) if len(ours) == len(theirs):
+            return all(fits(a, b) for a, b in zip(ours, theirs, strict=True))
+        case (Named(name, ours), Named(same, theirs)) if name == same:
+            return all(fits(a, b) for a, b in zip(ours, theirs, strict=True))
+        case (Function(), Function()) if len(declared.parameters) == len(actual.parameters):
+            pairs = zip(declared.parameters, actual.parameters, strict=True)
+            return all(fits(a.type, b.type) for a, b in pairs) and fits(declared.result, actual.result)
+        case _:
+            return declared == actual

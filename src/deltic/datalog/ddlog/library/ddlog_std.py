@@ -1,5 +1,0 @@
-"""The functions of `ddlog_std`."""
-
-from deltic.datalog.ddlog.library import collections, groups, numbers, options, strings
-
-__all__ = ["collections", "groups", "numbers", "options", "strings"]

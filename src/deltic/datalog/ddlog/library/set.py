@@ -1,5 +1,0 @@
-"""The functions of `set`."""
-
-from deltic.datalog.ddlog.library import higher_order
-
-__all__ = ["higher_order"]

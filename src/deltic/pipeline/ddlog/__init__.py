@@ -1,1 +1,0 @@
-"""DDlog's command line over a pipeline: its inputs, its commands, and what it prints."""
