@@ -20,6 +20,19 @@ WINDOW = """%0 = source seen : set{at: int64, who: int64}
 DELAY = """%0 = source seen : set{at: int64, who: int64}
 %1 = delay (%0) : set{at: int64, who: int64}
 %2 = sink before (%1) : set{at: int64, who: int64}"""
+BESIDE = """%0 = source seen : set{at: int64, who: int64}
+%1 = delay (%0) : set{at: int64, who: int64}
+%2 = fixpoint (%0, %1) : <p: set{at: int64, who: int64}>
+  body {
+    %0 = import 0 : set{at: int64, who: int64}^1
+    %1 = import 1 : set{at: int64, who: int64}^1
+    %2 = feedback p : set{at: int64, who: int64}^1
+    %3 = plus (%0, %2) : zset{at: int64, who: int64}^1
+    %4 = distinct (%3) : set{at: int64, who: int64}^1
+    %5 = sink p (%4) : set{at: int64, who: int64}^1
+  }
+%3 = component p (%2) : set{at: int64, who: int64}
+%4 = sink all (%3) : set{at: int64, who: int64}"""
 PEOPLE = """%0 = source seen : set{at: int64, who: int64}
 %1 = map [who] (%0) : zset{who: int64}
 %2 = distinct (%1) : set{who: int64}
@@ -98,6 +111,16 @@ def test_a_delay_that_stays_owes_what_it_owed_and_a_new_one_everything(drive):
     assert log.extend(parse_circuit(two)) == {"before": {(1, 7): 1}}
     assert log.changes({}) == {"twice": {(1, 7): 1}}
     assert log.changes({}) == {}
+
+
+def test_a_delay_that_no_rule_reads_owes_what_it_owed(drive):
+    """What a circuit remembers depends on its nodes, and not on which of them its rules read."""
+    log = drive(parse_circuit(BESIDE))
+    log.insert(seen=[(1, 7)])
+    read = parse_circuit(f"{BESIDE}\n%5 = sink before (%1) : set{{at: int64, who: int64}}")
+    assert log.extend(read) == {"before": {(1, 7): 1}}
+    assert log.changes({"seen": [((1, 7), -1)]}) == {"all": {(1, 7): -1}}
+    assert log.changes({}) == {"before": {(1, 7): -1}}
 
 
 def test_a_table_that_becomes_a_bag_is_another_table(drive):

@@ -160,7 +160,10 @@ def remembering(circuit: Circuit) -> set[str]:
 
 
 def test_what_remembers_is_the_same_whatever_else_there_is():
-    """Neither the views that a circuit has nor a plan make another window, without its past, of a window."""
+    """Neither the views that a circuit has nor a plan make another window, without its past, of a window.
+
+    And it is there whether a rule reads it or not.
+    """
     found = 0
     for seed in range(70):
         rng = random.Random(seed)
@@ -172,6 +175,9 @@ def test_what_remembers_is_the_same_whatever_else_there_is():
             plan, _ = planned(circuit, Beliefs(rng), costs=EAGER)
             assert remembering(circuit) | remembering(plan) <= whole, f"seed {seed}\n{circuit}"
             found += len(remembering(circuit))
+            clocked = [n for n, node in enumerate(circuit.nodes) if isinstance(node.operator, ops.Window | ops.Delay)]
+            read = Circuit((*circuit.nodes, *(Node(ops.Sink(f"c{n}"), (n,), circuit.nodes[n].type) for n in clocked)))
+            assert remembering(read) == remembering(circuit), f"seed {seed}\n{circuit}"
     assert found > 50
 
 

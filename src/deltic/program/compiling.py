@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import deltic.program.operators  # noqa: F401  enters all operators into the tables of `scope`
 from deltic.calculus.incrementalize import fallbacks, incrementalize, refuse_fallbacks
@@ -12,6 +12,7 @@ from deltic.calculus.surround import surrounded
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit, CircuitBuilder, Node
 from deltic.circuit.inlining import inline
+from deltic.circuit.operators.base import Clocked
 from deltic.circuit.operators.keep import Keep
 from deltic.depth import deep
 from deltic.errors import UnsupportedError
@@ -44,6 +45,7 @@ class Compiler:
         self._scope = Scope(Drafts(), self._derivatives.builder)
         self._known = Known()
         self._calls: dict[tuple[ops.Call, tuple[int, ...]], dict[str, int]] = {}
+        self._remembers = False
 
     @deep
     def program(self, circuit: Circuit, *, strict: bool = False) -> Program:
@@ -81,6 +83,8 @@ class Compiler:
                         linked.sinks[name] = self._relation(place)
                     case Keep(name=name):
                         linked.wanted.setdefault(self._relation(place), name)
+        sinks = [place for place in map(places.__getitem__, circuit.sinks.values()) if isinstance(place, int)]
+        linked.remembering += self._remembering(sinks)
         return link(self._scope.drafts, linked, self._known)
 
     def _place(self, node: Node, inputs: Sequence[int | dict[str, int]]) -> int | dict[str, int]:
@@ -95,6 +99,7 @@ class Compiler:
             if key not in self._calls:
                 self._calls[key] = self._called(*key)
             return self._calls[key]
+        self._remembers = self._remembers or isinstance(node.operator, ops.Window | Clocked)
         return surrounded(self._surrounded, node, numbers)
 
     def _called(self, call: ops.Call, inputs: Sequence[int]) -> dict[str, int]:
@@ -107,9 +112,30 @@ class Compiler:
                 places.append(self._place(node, [places[i] for i in node.inputs]))
         return {name: place for name, i in call.circuit.sinks.items() if isinstance(place := places[i], int)}
 
+    def _remembering(self, places: Sequence[int]) -> Iterator[str]:
+        """The relations that remember the past for what nodes are computed from, read by rules or not.
+
+        What a circuit remembers depends on its nodes, and not on what rules make of them: a view that is defined later
+        over such a node goes on from its past.
+        """
+        relations = self._scope.drafts.relations
+        changes = [self._derivatives.delta(place) for place in places] if self._remembers else []
+        circuit = Circuit(tuple(self._derivatives.builder.nodes))
+        for number in sorted(circuit.ancestors(changes)):
+            if _remembers(circuit, circuit.nodes[number]):
+                read = (atom.relation for body in self._scope.bodies(number) for atom in body.atoms)
+                yield from (name for name in read if relations[name].definition.remembers)
+
     def _relation(self, number: int) -> str:
         """The relation of the change of a node."""
         return self._scope.relation(self._derivatives.delta(number))
+
+
+def _remembers(circuit: Circuit, node: Node) -> bool:
+    """Whether a node of an incremental circuit remembers the past: what was before the change is not apart from it."""
+    if isinstance(node.operator, ops.Delay):
+        return not isinstance(circuit.nodes[node.inputs[0]].operator, ops.Integrate)
+    return isinstance(node.operator, ops.WindowDelta)
 
 
 def _has_cycles(circuit: Circuit) -> bool:

@@ -12,6 +12,8 @@ class Definition:
     """What a relation is; `reads` are the fields that name the relations whose changes it follows."""
 
     reads: ClassVar[tuple[str, ...]] = ()
+    remembers: ClassVar[bool] = False
+    """Whether it depends on epochs of the past, beside the present rows of what it reads."""
 
     @property
     def sources(self) -> tuple[str, ...]:

@@ -17,16 +17,20 @@ from deltic.program.scope import Draft, Drafts
 
 @dataclass
 class Linked:
-    """What a program is made of: the numbers of relations of its tables and views, and those with a wanted name."""
+    """What a program is made of: the numbers of relations of its tables and views, and those with a wanted name.
+
+    `remembering` are those of relations that stay in it for their past, whoever reads them.
+    """
 
     tables: dict[str, str] = field(default_factory=dict)
     sinks: dict[str, str] = field(default_factory=dict)
     wanted: dict[str, str] = field(default_factory=dict)
+    remembering: list[str] = field(default_factory=list)
 
 
 def link(drafts: Drafts, linked: Linked, known: Known) -> Program:
     """The program of the tables and views."""
-    strata = _reached(drafts, [*linked.tables.values(), *linked.sinks.values()], known)
+    strata = _reached(drafts, [*linked.tables.values(), *linked.sinks.values(), *linked.remembering], known)
     wanted = {number: name for name, number in sorted(linked.sinks.items(), reverse=True)}
     for number, name in linked.wanted.items():
         wanted.setdefault(number, name)

@@ -19,6 +19,7 @@ class Delayed(Definition):
     """What relation `source` was an epoch ago."""
 
     reads: ClassVar[tuple[str, ...]] = ("source",)
+    remembers: ClassVar[bool] = True
     source: str
 
     def shared(self, columns: int) -> Iterator[tuple[int, str, int]]:

@@ -17,6 +17,7 @@ class Windowed(Definition):
     """The rows of relation `rows` whose value in `column` is at least the greatest of `clock` so far less `length`."""
 
     reads: ClassVar[tuple[str, ...]] = ("rows", "clock")
+    remembers: ClassVar[bool] = True
     rows: str
     clock: str
     column: int
