@@ -18,7 +18,7 @@ from deltic.datalog import check, lower, parse
 from deltic.engine.local import boundary
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.operators import scalar
-from deltic.engine.local.recursion import fixpoint as recursion
+from deltic.engine.local.recursion import epoch, settle
 from deltic.engine.local.storage import arrangement
 from deltic.engine.local.storage import state as relation
 from deltic.engine.local.storage.run import Run
@@ -127,20 +127,21 @@ def _without_counts(state, words, change):
     return Run(words, weights=present)
 
 
-def _settled_once(settle):
+def _settled_once(right):
     """Rows that lose their iteration are not looked for at later ones."""
 
     def settle_once(*args):
-        actions, counted, later, lost = settle(*args)
-        return actions, counted, np.full_like(later, recursion.NEVER), lost
+        actions, counted, later, lost = right(*args)
+        return actions, counted, np.full_like(later, settle.NEVER), lost
 
     return settle_once
 
 
+FIRST = (1, 0)
 ENGINE_MUTATIONS = {
     "counts forgotten": (relation.State, "change_set", lambda f: _without_counts),
-    "later derivations forgotten": (recursion, "settle", _settled_once),
-    "only the first iteration": (recursion._Epoch, "first", lambda f: lambda self: 1 if f(self) == 1 else None),
+    "later derivations forgotten": (settle, "settle", _settled_once),
+    "only the first iteration": (epoch._Epoch, "first", lambda f: lambda self: FIRST if f(self) == FIRST else None),
     "constants in no epoch": (boundary, "constant_change", lambda f: lambda *args: None),
     "undefined values kept": (scalar, "any_null", lambda f: lambda *nulls: None),
     "merging loses a run": (arrangement, "add_runs", lambda f: lambda runs, run, frozen=None: (*runs[1:], run)),
@@ -150,7 +151,7 @@ ENGINE_MUTATIONS = {
 @pytest.mark.parametrize("name", ENGINE_MUTATIONS)
 def test_random_programs_detect_a_wrong_step_of_the_engine(name, monkeypatch):
     """In vectorised iterations; that compiled ones do the same is tested by tests/engine/test_thin.py."""
-    monkeypatch.setattr(recursion._Epoch, "_is_compiled", lambda self, now: False)
+    monkeypatch.setattr(epoch._Epoch, "_is_small", lambda self, now: False)
     owner, attribute, wrong = ENGINE_MUTATIONS[name]
     monkeypatch.setattr(owner, attribute, wrong(getattr(owner, attribute)))
     assert programs_disagree()

@@ -20,7 +20,7 @@ from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.kernels.thresholds import DEFAULTS, Thresholds
 from deltic.engine.local.operators import aggregate
 from deltic.engine.local.operators import query as evaluate
-from deltic.engine.local.recursion import fixpoint as recursion
+from deltic.engine.local.recursion import refresh, settle
 from deltic.engine.local.storage import arrangement as store
 from deltic.engine.local.storage import state as relation
 from deltic.engine.reference import ReferenceEngine, from_arrow
@@ -32,12 +32,12 @@ from tests.differential.compare import batches_of, changes_between
 
 PLACES = {
     "a search": (evaluate, "search"),
-    "settling an iteration": (recursion, "settle"),
+    "settling an iteration": (settle, "settle"),
     "adding a change to a relation": (relation.State, "append"),
     "adding a change of counts": (relation.State, "count"),
     "merging runs": (store, "add_runs"),
     "the totals of groups": (aggregate, "add_runs"),
-    "a fixpoint": (recursion.Component, "update"),
+    "a fixpoint": (refresh, "update"),
     "the changes of tables": (boundary, "table_change"),
     "the changes of views": (boundary, "view_change"),
 }

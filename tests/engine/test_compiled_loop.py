@@ -18,12 +18,11 @@ from deltic.datalog import check, lower, parse
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.kernels.thresholds import DEFAULTS, Thresholds
 from deltic.engine.local.operators.search import Derived
-from deltic.engine.local.recursion import fixpoint
 from deltic.engine.local.recursion.compiled_loop import CompiledLoop
-from deltic.engine.local.recursion.pending import Agenda
+from deltic.engine.local.recursion.lost import LostRows
+from deltic.engine.local.recursion.pending import PendingQueue
 from deltic.engine.local.recursion.refresh import Policy, Refresh
 from deltic.engine.local.recursion.strategy import Strategy
-from deltic.engine.local.recursion.work_list import WorkList
 from deltic.engine.local.storage.run import NO_TIMES
 from tests.conformance.programs import CLOSURE
 from tests.differential.cases import Case
@@ -109,13 +108,13 @@ def test_thresholds_change_no_result(strategy, thresholds, entered):
 
 def test_a_batch_that_cancels_wholly_leaves_nothing_to_wait_for():
     """Two derivations of one row at one iteration, added up while they are gathered, with opposite signs."""
-    work, agenda = WorkList(1), Agenda(large=1)
+    queue = PendingQueue([["r"]], large=1)
     for sign in (1, -1):
-        agenda.derive(Derived(np.array([[7]], np.uint64), NO_TIMES, np.array([sign])), 3)
-    work.fill([agenda])
-    assert work.heap.size[0] == 0
-    work.hand_back([agenda], [1])
-    assert agenda.first() is None
+        queue.of("r").derive(Derived(np.array([[7]], np.uint64), NO_TIMES, np.array([sign])), 3)
+    heap = queue.to_heap(1)
+    assert heap.size[0] == 0
+    queue.from_heap(heap, [1])
+    assert queue.first() is None
 
 
 WIDE = """
@@ -149,8 +148,8 @@ def test_lost_rows_with_many_later_derivations(many, searches, monkeypatch):
     edges = {(s, sink) for s in starts} | {(s, m) for s in starts for m in middles} | {(m, sink) for m in middles}
     left = edges - {(s, sink) for s in starts[:many]}
     calls = []
-    original = fixpoint._Epoch._search
-    monkeypatch.setattr(fixpoint._Epoch, "_search", lambda *args: calls.append(1) or original(*args))
+    original = LostRows.search
+    monkeypatch.setattr(LostRows, "search", lambda *args: calls.append(1) or original(*args))
     engine, anew = (LocalEngine(circuit, Strategy.ELASTIC, INCREMENTAL) for _ in "12")
     for old, new in itertools.pairwise([set(), edges, left]):
         engine.apply(batches_of(circuit, changes_between({"e": frozenset(old)}, {"e": frozenset(new)})))

@@ -19,7 +19,7 @@ from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.epoch_runner import EpochRunner
 from deltic.engine.local.kernels.thresholds import Thresholds
 from deltic.engine.local.plan import questions
-from deltic.engine.local.recursion import fixpoint
+from deltic.engine.local.recursion import epoch
 from deltic.engine.local.recursion.refresh import Policy, Refresh
 from deltic.engine.local.recursion.strategy import Strategy
 from tests.differential.compare import batches_of, first_disagreement
@@ -142,7 +142,7 @@ def counted(monkeypatch):
 
     counting(EpochRunner, "attempt", "epochs")
     counting(EpochRunner, "_grow", "epochs")
-    counting(fixpoint._Epoch, "iterate", "iterations")
+    counting(epoch._Epoch, "_settle", "iterations")
     return counts
 
 

@@ -18,7 +18,7 @@ from deltic.engine.local import program as program_module
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.kernels.thresholds import DEFAULTS
 from deltic.engine.local.operators import query as evaluate
-from deltic.engine.local.recursion import fixpoint as recursion
+from deltic.engine.local.recursion import refresh, settle
 from deltic.engine.local.storage import state as relation
 from deltic.engine.reference import ReferenceEngine, from_arrow
 from deltic.errors import IterationLimitError, UnsupportedError
@@ -117,10 +117,10 @@ def test_a_recursion_that_stays_remembers_what_updates_cost():
 
 PLACES = {
     "a search": (evaluate, "search"),
-    "settling an iteration": (recursion, "settle"),
+    "settling an iteration": (settle, "settle"),
     "adding rows to a relation": (relation.State, "append"),
     "adding counts": (relation.State, "count"),
-    "a fixpoint": (recursion.Component, "bootstrap"),
+    "a fixpoint": (refresh, "bootstrap"),
     "a plan": (program_module, "plans_of"),
     "taking over a relation": (relation.State, "evolved"),
     "the change of a view": (boundary, "difference"),

@@ -20,7 +20,7 @@ from deltic.circuit.expressions import column, literal
 from deltic.circuit.graph import Circuit
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.kernels.thresholds import DEFAULTS, Thresholds
-from deltic.engine.local.recursion.signed.compiled import HistoryLoop
+from deltic.engine.local.recursion.compiled_loop import CompiledLoop
 from deltic.values.types import Column, Schema, Type
 from tests.engine.signed_bodies import Body, Row
 from tests.engine.test_signed import INCREMENTAL, LIMIT, SIZES, Changes, batches, entries, follow
@@ -144,13 +144,13 @@ def test_what_reads_whole_groups_is_told() -> None:
 
 @pytest.mark.parametrize("kind", ["integers", "extremes or NULL"])
 def test_aggregates_of_whole_numbers_are_compiled(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    follow_compiled, calls = HistoryLoop.follow, list[int]()
+    follow_compiled, calls = CompiledLoop.run, list[int]()
 
     def counted(*given: Any) -> int:
         calls.append(1)
         return follow_compiled(*given)
 
-    monkeypatch.setattr(HistoryLoop, "follow", counted)
+    monkeypatch.setattr(CompiledLoop, "run", counted)
     circuit = folded(random.Random(1), kind)
     LocalEngine(circuit, refresh=INCREMENTAL).apply(batches(circuit, {"given": {(0, 1): 1}}))
     assert calls

@@ -13,7 +13,7 @@ import pytest
 
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.recursion import refresh
-from deltic.engine.local.recursion.fixpoint import Component
+from deltic.engine.local.recursion.component import RecursiveComponent
 from deltic.engine.local.recursion.refresh import Policy, Refresh
 from deltic.engine.local.recursion.strategy import Strategy
 from tests.conformance.engines import Driver
@@ -53,7 +53,7 @@ def test_ten_times_as_many_random_programs(variant, batch):
 
 def abandoning(rng: random.Random) -> Any:
     """`update` of a component whose check gives up sometimes."""
-    original = Component.update
+    original = refresh.update
 
     def update(component, lower, check):
         def give_up(now: int) -> None:
@@ -66,7 +66,7 @@ def abandoning(rng: random.Random) -> Any:
     return update
 
 
-def state_of(component: Component) -> list[tuple[Any, ...]]:
+def state_of(component: RecursiveComponent) -> list[tuple[Any, ...]]:
     """All entries of a component's arrangements, by name, and that no relation has a change."""
     assert all(state.delta is None for state in component.states.values())
     return [
@@ -81,7 +81,7 @@ def test_an_abandoned_update_leaves_no_trace(strategy, monkeypatch):
     """After a random abandonment all is as it was, rows, iterations and counts; later epochs build on it."""
     rng = random.Random(1)
     abandoned, kept = [], []
-    original, bootstrap = refresh.Recursive._act, Component.bootstrap
+    original, bootstrap = refresh.Recursive._act, refresh.bootstrap
 
     def begin_anew(component, lower, check):
         assert state_of(component) == kept[-1]
@@ -93,8 +93,8 @@ def test_an_abandoned_update_leaves_no_trace(strategy, monkeypatch):
         first = all(not state.contents.runs for state in self.component.states.values())
         with monkeypatch.context() as patch:
             if not first:
-                patch.setattr(Component, "update", abandoning(rng))
-                patch.setattr(Component, "bootstrap", begin_anew)
+                patch.setattr(refresh, "update", abandoning(rng))
+                patch.setattr(refresh, "bootstrap", begin_anew)
             found = original(self, changes)
         abandoned.append("abandoned" in found[1])
         return found

@@ -12,7 +12,7 @@ from deltic.engine.local.operators.beginning import beginning
 from deltic.engine.local.operators.kernel import KERNELS, Kernel
 from deltic.engine.local.operators.query import Environment, Evaluation
 from deltic.engine.local.operators.search import Visits
-from deltic.engine.local.recursion.component import component_of
+from deltic.engine.local.recursion.component_of import component_of
 from deltic.engine.local.recursion.refresh import Recursive, Refresh
 from deltic.engine.local.recursion.strategy import Strategies
 from deltic.engine.local.storage.arrangement import Arrangement

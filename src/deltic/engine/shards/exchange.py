@@ -16,12 +16,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltic.engine.batches import TableBatch
+from deltic.engine.local.recursion.pending import RoundId
 from deltic.engine.local.storage.arrow import Encoded, encode_batch
 from deltic.engine.local.storage.interner import Interner
 from deltic.engine.local.storage.layout import Column
 from deltic.engine.local.storage.run import NO_TIMES, Times, Weights
 from deltic.engine.local.storage.state import State
-from deltic.engine.shards.plan import Iterate, Key, Turn
+from deltic.engine.shards.plan import Iterate, Key
 from deltic.values.hashing import xxhash64
 
 Inbox = Mapping[str, Sequence[pa.Table]]
@@ -90,10 +91,10 @@ def mail_of(sent: Iterable[Parcel]) -> Mail:
     return mail
 
 
-def waiting_in(step: Iterate, parcels: Iterable[Parcel]) -> tuple[Turn | None, int]:
+def waiting_in(step: Iterate, parcels: Iterable[Parcel]) -> tuple[RoundId | None, int]:
     """The first round for which derivations that are sent are, and how many these are."""
     times = [(parcel.target, parcel.rows.column(ITERATION)) for parcel in parcels]
-    turns = (Turn(pc.min(each).as_py(), step.level_of[target]) for target, each in times if len(each))
+    turns = (RoundId(pc.min(each).as_py(), step.level_of[target]) for target, each in times if len(each))
     return min(turns, default=None), sum(len(each) for _, each in times)
 
 

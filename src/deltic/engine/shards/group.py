@@ -11,21 +11,25 @@ from typing import Any
 from deltic.engine.changes import Changes, ViewChange
 from deltic.engine.conflicts import Conflicts, TableError, joined
 from deltic.engine.interrupts import postponed
+from deltic.engine.local.recursion.driver import run_rounds
+from deltic.engine.local.recursion.ends import shown
+from deltic.engine.local.recursion.pending import RoundId
+from deltic.engine.local.recursion.signed.oscillation import ClosingRelations
 from deltic.engine.local.storage.arrow import view_change
 from deltic.engine.local.storage.store import Store
 from deltic.engine.local.version import LocalVersion
 from deltic.engine.prepared import unfailing
 from deltic.engine.result import ComponentReport, EpochResult
-from deltic.engine.shards.ends import End
+from deltic.engine.shards.ends import termination_of
 from deltic.engine.shards.exchange import Mail, Parcel, mail_of
 from deltic.engine.shards.laid import Laid
-from deltic.engine.shards.plan import Iterate, ShardPlan, Turn
+from deltic.engine.shards.plan import Iterate, ShardPlan
 from deltic.engine.shards.room import told_in_rounds
 from deltic.engine.shards.round_steps import Renumbered
 from deltic.engine.shards.rounds import in_rounds, kept_as
 from deltic.engine.shards.shard import Shard
 from deltic.engine.shards.version import ShardsVersion, together
-from deltic.errors import CountOverflowError, DelticError
+from deltic.errors import DelticError
 
 
 class ShardGroup:
@@ -125,12 +129,9 @@ class ShardGroup:
     def _iterate(self, step: Iterate) -> ComponentReport:
         """Take all shards through the rounds of a recursion."""
         started, visited, options = time.perf_counter(), self._visited(), self.laid.options
-        was_empty, rounds = all(shard.is_empty(step) for shard in self.shards), 0
+        was_empty = all(shard.is_empty(step) for shard in self.shards)
         deepest = max(shard.deepest(step) for shard in self.shards)
-        end = End(step, self.plan.program, options, deepest)
-        while (turn := first_of(self.shards, step)) is not None:
-            take_round(self.shards, step, turn, end)
-            rounds += 1
+        rounds = run_rounds(GroupRounds(self.shards, step), termination_of(step, self.plan.program, options, deepest))
         for shard in self.shards:
             shard.finish_rounds(step)
         return ComponentReport(
@@ -162,33 +163,41 @@ class ShardGroup:
         return ViewChange(inserted, deleted, rows, lambda: together(part.to_arrow() for part in parts))
 
 
-# Rounds
+class GroupRounds:
+    """Takes the rounds of a recursion on shards in one process: what a stage sends is mail for the next one."""
+
+    def __init__(self, shards: Sequence[Shard], step: Iterate) -> None:
+        self._shards, self._step = shards, step
+
+    def first(self) -> RoundId | None:
+        """The first round for which anything waits on any shard."""
+        firsts = (shard.first(self._step) for shard in self._shards)
+        return min((first for first in firsts if first is not None), default=None)
+
+    @property
+    def waiting(self) -> int:
+        """How many rows wait on all shards."""
+        return sum(shard.waiting(self._step) for shard in self._shards)
+
+    def take(self, now: RoundId) -> int:
+        """Take all shards through a round."""
+        mail: Mail = {}
+        for stage in range(len(self._step.stages)):
+            sent = (shard.run_round(self._step, stage, now, mail.get(shard.number, {})) for shard in self._shards)
+            mail = mail_of([parcel for parcels in sent for parcel in parcels])
+        for shard in self._shards:
+            shard.end_round(self._step, mail.get(shard.number, {}))
+        reached = max(shard.reached(self._step) for shard in self._shards)
+        return reached if reached == now.iteration else -1
+
+    def closing(self) -> Sequence[ClosingRelations]:
+        """The relations that close the cycles, on each shard."""
+        return closing_of(self._shards, self._step)
 
 
-def first_of(shards: Iterable[Shard], step: Iterate) -> Turn | None:
-    """The first round for which anything waits on any shard."""
-    return min((first for shard in shards if (first := shard.first(step)) is not None), default=None)
-
-
-def take_round(shards: Sequence[Shard], step: Iterate, turn: Turn, end: End) -> None:
-    """Take all shards through a round; raises IterationLimitError where there is no `end`."""
-    end.check(turn)
-    try:
-        _take_round(shards, step, turn)
-    except CountOverflowError as error:
-        end.refuse_circle(turn, shards)
-        raise error.of(step.stratum.relations) from None
-    if end.is_due(turn, max(shard.reached(step) for shard in shards)):
-        end.look(turn, shards)
-
-
-def _take_round(shards: Sequence[Shard], step: Iterate, turn: Turn) -> None:
-    mail: Mail = {}
-    for stage in range(len(step.stages)):
-        sent = (shard.run_round(step, stage, turn, mail.get(shard.number, {})) for shard in shards)
-        mail = mail_of([parcel for parcels in sent for parcel in parcels])
-    for shard in shards:
-        shard.end_round(step, mail.get(shard.number, {}))
+def closing_of(shards: Iterable[Shard], step: Iterate) -> Sequence[ClosingRelations]:
+    """The relations that close the cycles of a recursion, on each shard."""
+    return [ClosingRelations({shown(n): s.states[n] for n in step.closing}, s.store.interner) for s in shards]
 
 
 # What shards have together

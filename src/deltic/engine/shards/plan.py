@@ -14,9 +14,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 from deltic.circuit.provided import called_in
+from deltic.engine.local.recursion.pending import RoundId
 from deltic.functions import Function, provide
 from deltic.program.histories import BY_ITERATION
 from deltic.program.program import Program, Relation, Stratum
@@ -74,17 +75,6 @@ class Recur:
         return f"recursion {', '.join(self.stratum.relations)} {self.why}"
 
 
-class Turn(NamedTuple):
-    """A round of a recursion: that of the relations of a level, at an iteration."""
-
-    iteration: int
-    level: int
-
-
-FIRST = Turn(0, 0)
-"""Before it nothing can wait."""
-
-
 @dataclass(frozen=True, eq=False)
 class Iterate:
     """A recursion is brought up to date in rounds, least iteration first, when all shards have taken its stage.
@@ -135,10 +125,10 @@ class Iterate:
             else:
                 yield from (f"settle {name}" for name in names)
 
-    def told(self, turn: Turn) -> str:
+    def told(self, now: RoundId) -> str:
         """A round for a reader."""
-        part = f", part {turn.level + 1} of {len(self.levels)}" if len(self.levels) > 1 else ""
-        return f"iteration {turn.iteration}{part}"
+        part = f", part {now.level + 1} of {len(self.levels)}" if len(self.levels) > 1 else ""
+        return f"iteration {now.iteration}{part}"
 
     def __str__(self) -> str:
         return f"recursion {', '.join(self.stratum.relations)} {self.why}"

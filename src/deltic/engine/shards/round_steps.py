@@ -13,6 +13,7 @@ import numpy as np
 
 from deltic.engine.local.growth import Growth
 from deltic.engine.local.operators.search import Derived
+from deltic.engine.local.recursion.pending import RoundId
 from deltic.engine.local.recursion.signed.admission import admission_of, admitted
 from deltic.engine.local.storage.arrangement import time_array
 from deltic.engine.local.storage.arrow import packed
@@ -22,7 +23,7 @@ from deltic.engine.local.storage.state import State
 from deltic.engine.local.storage.store import Store
 from deltic.engine.shards.exchange import Inbox, Parcel, Received
 from deltic.engine.shards.options import Options
-from deltic.engine.shards.plan import Iterate, Search, Send, ShardPlan, Step, Take, Turn
+from deltic.engine.shards.plan import Iterate, Search, Send, ShardPlan, Step, Take
 from deltic.engine.shards.rounds import Rounds
 from deltic.engine.shards.steps import Moment, Steps
 from deltic.engine.shards.times import by_time, derived_by_time, of_times
@@ -53,7 +54,7 @@ class RoundSteps(Steps):
         inside = {name for name, home in homes.items() if not delay_of(home.relation.definition)}
         return Rounds(step, self.states, self.environment, inside)
 
-    def first(self, step: Iterate) -> Turn | None:
+    def first(self, step: Iterate) -> RoundId | None:
         """The first round for which anything waits on this shard."""
         return self._rounds[step].first()
 
@@ -81,7 +82,7 @@ class RoundSteps(Steps):
         rounds.load()
         self._come_home(rounds, received)
 
-    def run_round(self, step: Iterate, stage: int, turn: Turn, inbox: Inbox, sends: bool = True) -> list[Parcel]:
+    def run_round(self, step: Iterate, stage: int, now: RoundId, inbox: Inbox, sends: bool = True) -> list[Parcel]:
         """Take the steps of a stage of a round, with what was sent to it.
 
         Where it has been taken before, by who `sends`, only what changes the shard itself is done again. Raises
@@ -91,11 +92,11 @@ class RoundSteps(Steps):
         self._admit(received)
         self._come_home(rounds, received)
         if not stage:
-            rounds.take(turn)
-            self._repeated(lambda: rounds.settle(turn), rounds.settle_again)
+            rounds.take(now)
+            self._repeated(lambda: rounds.settle(now), rounds.settle_again)
         if not received and not rounds.is_active:
             return []
-        return self._repeated(lambda: self._steps_taken(rounds, stage, turn.iteration, received, sends))
+        return self._repeated(lambda: self._steps_taken(rounds, stage, now.iteration, received, sends))
 
     def _repeated(self, take: Callable[[], Done], again: Callable[[], None] = lambda: None) -> Done:
         """What comes of a part of a round, which is taken again where a value has no place, after `again`."""

@@ -13,11 +13,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from deltic.engine.files.files import Files
+from deltic.engine.local.recursion.pending import FIRST, RoundId
 from deltic.engine.local.storage.store import Store
 from deltic.engine.result import ComponentReport
 from deltic.engine.shards.exchange import Inbox, Parcel, waiting_in
 from deltic.engine.shards.letters import Letter, sent
-from deltic.engine.shards.plan import FIRST, Iterate, Step, Turn
+from deltic.engine.shards.plan import Iterate, Step
 from deltic.engine.shards.rounds import in_rounds, kept_as
 from deltic.engine.shards.shard import Shard
 from deltic.engine.shards.tasks import Amid, Outcome, Task, handed_on, opened, save
@@ -64,7 +65,7 @@ class Round(Task):
     """
 
     number: int = 0
-    turn: Turn = FIRST
+    now: RoundId = FIRST
 
     @property
     def _step(self) -> Iterate:
@@ -81,7 +82,7 @@ class Round(Task):
         return opened(number, self.plan, self.options, files, self.states[number], [self._step], self.taken)
 
     def _taken(self, shard: Shard, inboxes: Sequence[Inbox]) -> list[Parcel]:
-        return shard.round_alone(self._step, self.turn, inboxes)
+        return shard.round_alone(self._step, self.now, inboxes)
 
     def _sent(self, files: Files, parcels: Sequence[Parcel], outcome: Outcome) -> Iterator[Letter]:
         if not self._is_last:

@@ -1,47 +1,39 @@
 """The part of one shard in a recursion that takes rounds of exchanges: a round for each iteration, least first.
 
-Rows of sets carry the iteration at which they are first derived, as in the local engine (`engine.local.recursion`), and
-each shard keeps the derivations at every iteration of those rows of the recursive relations that it is the home of.
-Rows of bags, and of histories, carry each iteration at which their weights change. So a round settles at home what
-comes and goes at its iteration; that is told to the other places of the relations, is followed through the rules, piece
-by piece, and comes home as derivations of later iterations, which wait for these. They end when nothing waits on any
-shard. All changes of a round are known everywhere before any is followed, and none is added before all are followed: by
-multilinearity each is followed once, beside the others as they are. Relations that follow others at the same iteration
-have a round of their own for it, of a later level.
+The driver, its queue and its settlers are those of one store (`engine.local.recursion`); each shard keeps the
+derivations at every iteration of those rows that it is the home of. A round settles at home what comes and goes at its
+iteration; that is sent to the other places of the relations, is followed through the rules, piece by piece, and comes
+home as derivations that wait for later rounds. All changes of a round are known everywhere before any is followed, and
+none is added before all are followed: by multilinearity each is followed once, beside the others as they are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from functools import partial
 
-import numpy as np
-
-from deltic.engine.local.kernels.settle import NEVER
 from deltic.engine.local.operators.query import Environment, Evaluation
-from deltic.engine.local.operators.search import Derived
 from deltic.engine.local.plan.plan import Access
-from deltic.engine.local.recursion.fixpoint import select, settle_all
-from deltic.engine.local.recursion.pending import Agenda
+from deltic.engine.local.recursion.driver import settle_round
+from deltic.engine.local.recursion.pending import Candidates, PendingQueue, RoundId
+from deltic.engine.local.recursion.settle import HistorySettler, SetSettler, Settler
+from deltic.engine.local.recursion.signed.choosing import examinations_of
 from deltic.engine.local.recursion.signed.oscillation import rest_of
 from deltic.engine.local.recursion.strategy import Strategy
-from deltic.engine.local.storage.arrangement import Arrangement, descriptors, time_array
+from deltic.engine.local.storage.arrangement import Arrangement
 from deltic.engine.local.storage.kinds import Kind
 from deltic.engine.local.storage.layout import Layout
-from deltic.engine.local.storage.run import NO_TIMES, NO_WEIGHTS, Run, Times, Weights, Words, consolidate, plain
+from deltic.engine.local.storage.run import NO_WEIGHTS, Run, plain
 from deltic.engine.local.storage.state import Role, State
-from deltic.engine.shards.histories import Histories
-from deltic.engine.shards.plan import Iterate, Turn
+from deltic.engine.shards.histories import Drifts
+from deltic.engine.shards.plan import Iterate
 from deltic.engine.shards.times import by_time, of_times
-from deltic.program.histories import delay_of
 from deltic.program.queries import When
 
 # What a relation keeps of what waits: derivations, and rows to be looked at again.
 _HELD: tuple[Role, Role] = ("waiting", "again")
 # What it keeps of the epoch's changes so far.
 _CHANGED: Role = "changed"
-
-# The rows of an iteration, sorted and distinct, with the changes of their weights, 0 where they are looked at again.
-Candidates = tuple[Words, Weights]
 
 
 class TimedPiece(Evaluation):
@@ -64,22 +56,29 @@ class Rounds:
         self.step, self.environment, self.inside = step, environment, inside
         self.homes = {name: states[name] for name in step.stratum.relations}
         self.timed = {name: states[name] for name in sorted(step.timed)}
-        self.delays = {name: delay_of(state.relation.definition) for name, state in self.homes.items()}
-        self._histories = Histories(self.homes, environment, lambda state: self._kept(state, _CHANGED))
+        self._examined = examinations_of(self.homes, environment)
+        self._settlers = {name: self._settler(state) for name, state in self.homes.items()}
+        self._drifts = Drifts(self._examined, lambda state: self._kept(state, _CHANGED))
         self._was_held = any((_CHANGED, state.canonical) in state.auxiliary for state in self.timed.values())
         self.forget()
 
+    def _settler(self, state: State) -> Settler:
+        if state.kind is Kind.RECURSIVE:
+            return SetSettler(state, self.environment)
+        return HistorySettler(state, self.environment, *self._examined.of(state.relation.name))
+
     def forget(self) -> None:
         """Forget the epoch."""
-        self._agendas: dict[str, tuple[Layout, Agenda]] = {}
+        self._queue = PendingQueue(self.step.levels, self.environment.thresholds.large)
+        self._packed = {name: state.layout for name, state in self.homes.items()}
         self._started: list[tuple[Arrangement, Layout, tuple[Run, ...]]] = []
         self._taken: dict[str, tuple[Layout, Candidates]] = {}
-        self._histories.forget()
+        self._drifts.forget()
         self.reached = -1
 
     def build(self) -> None:
         """Build the orders in which groups of histories are read."""
-        self._histories.build()
+        self._examined.build()
 
     def begin(self) -> None:
         """Nothing has changed yet, and nothing waits."""
@@ -114,62 +113,51 @@ class Rounds:
 
     def receive(self, name: str, run: Run) -> None:
         """Derivations of a relation, with their iterations, wait for these."""
-        agenda = self._agenda(name)
+        self._keep_up()
         for time, words, weights in by_time(run):
-            agenda.add(Run(words, weights=plain(weights)), time)
+            self._queue.of(name).add(Run(words, weights=plain(weights)), time)
 
-    def _agenda(self, name: str) -> Agenda:
-        """What waits for a relation, packed as its rows are now."""
-        state = self.homes[name]
-        layout, agenda = self._agendas.get(name, (state.layout, Agenda(self.environment.thresholds.large)))
-        if layout is not state.layout:
-            waiting, agenda = agenda, Agenda(self.environment.thresholds.large)
-            for time, words, weights in waiting.drain():
-                moved = state.contents.repacked(Run(words, weights=weights), layout, state.layout)
-                if weights.any():
-                    agenda.derive(Derived(moved.words, NO_TIMES, moved.all_weights()), time)
-                else:
-                    agenda.reconsider(moved.words, time_array(len(moved), time))
-        self._agendas[name] = state.layout, agenda
-        return agenda
+    def _keep_up(self) -> None:
+        """Pack what waits as rows are packed now."""
+        for name, state in self.homes.items():
+            if (packed := self._packed[name]) is not state.layout:
+                contents, now = state.contents, state.layout
+                self._queue.repack(name, partial(contents.repacked, old=packed, new=now))
+                self._packed[name] = now
 
-    def first(self) -> Turn | None:
+    def first(self) -> RoundId | None:
         """The first round for which anything waits."""
-        waiting = [(time, name) for name, (_, agenda) in self._agendas.items() if (time := agenda.first()) is not None]
-        return min((Turn(time, self.step.level_of[name]) for time, name in waiting), default=None)
+        return self._queue.first()
 
     @property
     def waiting(self) -> int:
         """How many rows wait, each as often as it is derived from another part of a batch."""
-        return sum(agenda.waiting for _, agenda in self._agendas.values())
+        return self._queue.waiting
 
-    def take(self, turn: Turn) -> None:
+    def take(self, now: RoundId) -> None:
         """Take up what waits for a round: all earlier ones are final."""
         self.environment.check()
-        for name in self.step.levels[turn.level]:
-            if name in self._agendas and (taken := self._agenda(name).take(turn.iteration)) is not None:
-                self._taken[name] = self.homes[name].layout, taken
+        self._keep_up()
+        taken = self._queue.take(now)
+        self._taken = {name: (self.homes[name].layout, candidates) for name, candidates in taken.items()}
 
-    def settle(self, turn: Turn) -> None:
-        """Let rows of this shard come and go in the round; what that leads to waits once all of it is done.
+    def settle(self, now: RoundId) -> None:
+        """Settle the rows of this shard in a round; what that leads to waits once all of it is done.
 
         Raises DomainOverflow where a value of a group has no place: once there is room, and all is as it was before,
         it may be done again.
         """
-        now, found = turn.iteration, _Found()
-        self._histories.keep_up()
-        for name in self.step.levels[turn.level]:
-            state = self.homes[name]
-            candidates = _joined(self._repacked(name), found.at(name, now))
-            if candidates is not None and state.kind is Kind.RECURSIVE:
-                self._decide(state, candidates, now, found)
-            elif candidates is not None:
-                self._sum(state, candidates, now, found)
+        self._drifts.keep_up()
+
+        def enter(name: str, change: Run) -> None:
+            self.change(name, change, kept=True)
+            self.reached = max(self.reached, now.iteration if self._settlers[name].delay else -1)
+
+        names = self.step.levels[now.level]
+        effects = settle_round(names, self._repacked, self._settlers, now.iteration, enter)
         self._taken = {}
-        for name, run, time in found.changes:
-            self._agenda(name).add(run, time)
-        for name, words, times in found.again:
-            self._agenda(name).reconsider(words, times)
+        self._keep_up()
+        effects.wait_in(self._queue)
 
     def _repacked(self, name: str) -> Candidates | None:
         """What was taken up of a relation, packed as its rows are now."""
@@ -181,40 +169,9 @@ class Rounds:
         moved = state.contents.repacked(Run(words, weights=weights), layout, state.layout)
         return moved.words, moved.all_weights()
 
-    def _decide(self, state: State, candidates: Candidates, now: int, found: _Found) -> None:
-        """Let rows of a set be asserted and retracted at an iteration."""
-        assert state.counts is not None
-        words, _ = candidates
-        past, counts = descriptors(state.contents.runs), descriptors(state.counts.runs)
-        settled = settle_all(candidates, now, past, counts, descriptors(()), True, self.environment.thresholds.large)
-        again, times = select(words, settled.later, settled.later - NEVER)
-        if len(times):
-            found.again.append((state.relation.name, again, times))
-        counted, weights = select(words, settled.counted, settled.counted)
-        if len(weights):
-            state.count(Run(counted, time_array(len(weights), now), plain(weights)))
-        self._settled(state, *select(words, settled.actions, settled.actions), now)
-
-    def _sum(self, state: State, candidates: Candidates, now: int, found: _Found) -> None:
-        """Let weights of a bag or a history change at an iteration, and look at the groups of a history."""
-        words, weights = candidates
-        self._settled(state, *select(words, weights, weights), now)
-        for target, run, again, times in self._histories.examine(state, words, now):
-            found.changes.append((target, run, now + self.delays[target]))
-            found.again.append((state.relation.name, again, times))
-
-    def _settled(self, state: State, words: Words, weights: Weights, now: int) -> None:
-        """Let a relation have a change at home."""
-        if len(weights):
-            run = Run(words, time_array(len(weights), now), plain(weights))
-            name = state.relation.name
-            self.change(name, run, kept=True)
-            self._histories.enter(state, run, now)
-            self.reached = max(self.reached, now if self.delays[name] else -1)
-
     def settle_again(self) -> None:
         """The round is to be settled again, by rows that may be packed in another way."""
-        self._histories.forget()
+        self._drifts.forget()
 
     def change(self, name: str, run: Run, kept: bool) -> None:
         """Let a relation change in this round, at home or at another place of it, where its rows may be `kept`."""
@@ -270,8 +227,9 @@ class Rounds:
     def hold(self) -> None:
         """Let the relations keep what waits, so that it is written with them, and the version of before the epoch."""
         self._let_be_before()
+        self._keep_up()
         for name, state in self.homes.items():
-            entries = list(self._agenda(name).drain())
+            entries = list(self._queue.of(name).drain())
             again = [(time, words, NO_WEIGHTS) for time, words, weights in entries if not weights.any()]
             waiting = [entry for entry in entries if entry[2].any()]
             for role, found in zip(_HELD, (waiting, again), strict=True):
@@ -289,35 +247,12 @@ class Rounds:
                     if role == "waiting":
                         self.receive(name, there)
                     else:
-                        self._agenda(name).reconsider(there.words, there.times)
+                        self._keep_up()
+                        self._queue.of(name).reconsider(there.words, there.times)
 
     def _kept(self, state: State, role: Role) -> Arrangement:
         """Where a relation keeps what waits, or has changed."""
         return state.keep(role, state.canonical, state.domains)
-
-
-class _Found:
-    """What settling a round leads to: changes of relations at an iteration, and rows to be looked at again."""
-
-    def __init__(self) -> None:
-        self.changes: list[tuple[str, Run, int]] = []
-        self.again: list[tuple[str, Words, Times]] = []
-
-    def at(self, name: str, now: int) -> Candidates | None:
-        """The change of a relation at the present iteration, which is settled in the same round."""
-        for number, (target, run, time) in enumerate(self.changes):
-            if (target, time) == (name, now):
-                del self.changes[number]
-                return run.words, run.all_weights()
-        return None
-
-
-def _joined(one: Candidates | None, other: Candidates | None) -> Candidates | None:
-    """The candidates of both."""
-    if one is None or other is None:
-        return other if one is None else one
-    words, weights = (np.concatenate(parts, axis=-1) for parts in zip(one, other, strict=True))
-    return consolidate(words, weights, keep_zeros=True)
 
 
 def kept_as(step: Iterate) -> str:

@@ -11,11 +11,12 @@ from collections.abc import Collection, Sequence
 
 from deltic.engine.conflicts import Conflicts
 from deltic.engine.local.growth import Growth
+from deltic.engine.local.recursion.pending import RoundId
 from deltic.engine.local.storage.layout import DomainOverflow
 from deltic.engine.local.storage.store import Store
 from deltic.engine.shards.exchange import Inbox, Parcel
 from deltic.engine.shards.options import Options
-from deltic.engine.shards.plan import Iterate, Present, ShardPlan, Step, Turn
+from deltic.engine.shards.plan import Iterate, Present, ShardPlan, Step
 from deltic.engine.shards.round_steps import Renumbered, RoundSteps
 from deltic.engine.shards.steps import Moment
 from deltic.errors import CountOverflowError
@@ -115,7 +116,7 @@ class Shard(RoundSteps):
             for _ in self._taken(step):
                 pass
 
-    def round_alone(self, step: Iterate, turn: Turn, inboxes: Sequence[Inbox]) -> list[Parcel]:
+    def round_alone(self, step: Iterate, now: RoundId, inboxes: Sequence[Inbox]) -> list[Parcel]:
         """Take the last stage of those of a round to which so much was sent, in a shard that holds what waits for it.
 
         Of the stages before, what changes the shard is done again; what it finds to be amiss was told by them.
@@ -127,7 +128,7 @@ class Shard(RoundSteps):
                 sent: list[Parcel] = []
                 for stage, inbox in enumerate(inboxes):
                     self.environment.faults.clear()
-                    sent = self.run_round(step, stage, turn, inbox, sends=stage == last)
+                    sent = self.run_round(step, stage, now, inbox, sends=stage == last)
                 return sent
             except Renumbered:
                 self._start_again()

@@ -16,7 +16,7 @@ from deltic.engine.local.operators.binding import value_of
 from deltic.engine.local.operators.kernel import KERNELS, Kernel
 from deltic.engine.local.operators.query import Environment, Evaluation
 from deltic.engine.local.plan.planner import plan
-from deltic.engine.local.recursion.component import component_of
+from deltic.engine.local.recursion.component_of import component_of
 from deltic.engine.local.recursion.refresh import Recursive
 from deltic.engine.local.storage.arrow import make_room, packed, table_change
 from deltic.engine.local.storage.batch import Batch

@@ -22,6 +22,7 @@ from deltic.engine.conflicts import Conflicts
 from deltic.engine.files.address import files_at
 from deltic.engine.files.files import Files
 from deltic.engine.image import Json
+from deltic.engine.local.recursion.pending import RoundId
 from deltic.engine.local.storage.codec import decode_rows
 from deltic.engine.local.storage.image import image_of, restored, restored_as
 from deltic.engine.local.storage.interner import Interner
@@ -34,7 +35,7 @@ from deltic.engine.shards.exchange import Inbox, Parcel
 from deltic.engine.shards.files import read_description, read_state, write_state
 from deltic.engine.shards.letters import DIRECT, DRIVER, Letter, Mailbox, letters_of, sent, slices, together_few
 from deltic.engine.shards.options import Options
-from deltic.engine.shards.plan import Iterate, ShardPlan, Step, Take, Turn
+from deltic.engine.shards.plan import Iterate, ShardPlan, Step, Take
 from deltic.engine.shards.shard import Shard
 from deltic.errors import DelticError
 
@@ -48,7 +49,7 @@ _NEXT = "next\0"
 class Amid:
     """The rounds of a recursion on a shard, or on all of them, between two of them."""
 
-    first: Turn | None = None
+    first: RoundId | None = None
     """The first one for which anything waits."""
     waiting: int = 0
     """How many rows wait."""
@@ -57,7 +58,7 @@ class Amid:
     reached: int = -1
     """The last iteration at which the recursion has changed since the one before, or, as they begin, of its rows."""
 
-    def wait(self, first: Turn | None, waiting: int) -> None:
+    def wait(self, first: RoundId | None, waiting: int) -> None:
         """Let so many rows wait, the first ones for this round, beside those that do."""
         self.first = min((each for each in (self.first, first) if each is not None), default=None)
         self.waiting += waiting

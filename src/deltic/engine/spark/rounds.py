@@ -7,12 +7,16 @@ from dataclasses import dataclass, field
 
 from deltic.engine.conflicts import Conflicts
 from deltic.engine.files.files import Files
-from deltic.engine.shards.ends import End
+from deltic.engine.local.recursion.driver import run_rounds
+from deltic.engine.local.recursion.ends import Termination
+from deltic.engine.local.recursion.pending import RoundId
+from deltic.engine.local.recursion.signed.oscillation import ClosingRelations
+from deltic.engine.shards.ends import termination_of
 from deltic.engine.shards.exchange import Mail, Parcel, mail_of
-from deltic.engine.shards.group import first_of, take_round
+from deltic.engine.shards.group import GroupRounds, closing_of
 from deltic.engine.shards.letters import Letter, Mailbox
 from deltic.engine.shards.options import Options
-from deltic.engine.shards.plan import Iterate, ShardPlan
+from deltic.engine.shards.plan import ShardPlan
 from deltic.engine.shards.round_steps import Renumbered
 from deltic.engine.shards.round_tasks import Begin, Round, RoundsTaken, hold
 from deltic.engine.shards.shard import Shard
@@ -95,65 +99,89 @@ class RoundJobs:
 
     def _iterate(self, reached: Reached, number: int, amid: Amid) -> None:
         """Take all shards through the rounds of a recursion."""
-        step, place = self.plan.iterated[number], self.files.place
-        taken, names = RoundsTaken(step, amid, self.options.shards), some_of(step.stratum.relations)
-        outcome = Outcome(states=dict(reached.states), amid={number: amid})
-        end = End(step, self.plan.program, self.options, amid.reached)
-        while (turn := outcome.amid[number].first) is not None:
-            if outcome.amid[number].waiting <= self.few:
-                outcome = self._iterate_here(number, taken, outcome, reached.taken, end)
-                continue
-            end.check(turn)
-            given = (self.conflicts, self.direct, reached.taken, 0, number, turn)
-            tasks = [
-                Round(self.plan, self.options, place, outcome.states, stage, *given)
-                for stage in range(len(step.stages))
-            ]
-            letters = [*wake(self.options.shards), *outcome.following]
-            outcome = self.run(letters, tasks, f"{self.told}: {names}: {step.told(turn)}")
-            taken.add(outcome)
-            if end.is_due(turn, outcome.amid[number].reached):
-                end.look(turn, self._shards(step, outcome.states, reached.taken))
-        taken.end()
-        reached.states = outcome.states
-        reached.rounds.append(taken)
+        step = self.plan.iterated[number]
+        termination = termination_of(step, self.plan.program, self.options, amid.reached)
+        rounds = _JobRounds(self, reached, number, amid, termination)
+        run_rounds(rounds, termination)
+        rounds.taken.end()
+        reached.states = rounds.outcome.states
+        reached.rounds.append(rounds.taken)
 
-    def _iterate_here(
-        self, number: int, taken: RoundsTaken, begun: Outcome, names: Mapping[str, str] | None, end: End
-    ) -> Outcome:
+
+class _JobRounds:
+    """Takes the rounds of a recursion of an epoch that is jobs: `outcome` is that of the last one."""
+
+    def __init__(self, jobs: RoundJobs, reached: Reached, number: int, amid: Amid, termination: Termination) -> None:
+        self._jobs, self._number, self._termination = jobs, number, termination
+        self._step, self._names = jobs.plan.iterated[number], reached.taken
+        self.taken = RoundsTaken(self._step, amid, jobs.options.shards)
+        self.outcome = Outcome(states=dict(reached.states), amid={number: amid})
+
+    @property
+    def _between(self) -> Amid:
+        return self.outcome.amid[self._number]
+
+    def first(self) -> RoundId | None:
+        """The first round for which anything waits."""
+        return self._between.first
+
+    def take(self, now: RoundId) -> int:
+        """Take a round by a job; where few rows wait, it and those after it in this process."""
+        if self._between.waiting <= self._jobs.few:
+            self._take_here()
+            return -1
+        self._take_by_job(now)
+        reached = self._between.reached
+        return reached if reached == now.iteration else -1
+
+    def closing(self) -> Sequence[ClosingRelations]:
+        """The relations that close the cycles, as the last round has written them."""
+        return closing_of(self._shards(), self._step)
+
+    def _take_by_job(self, now: RoundId) -> None:
+        jobs, step = self._jobs, self._step
+        given = (jobs.conflicts, jobs.direct, self._names, 0, self._number, now)
+        tasks = [
+            Round(jobs.plan, jobs.options, jobs.files.place, self.outcome.states, stage, *given)
+            for stage in range(len(step.stages))
+        ]
+        letters = [*wake(jobs.options.shards), *self.outcome.following]
+        what = f"{jobs.told}: {some_of(step.stratum.relations)}: {step.told(now)}"
+        self.outcome = jobs.run(letters, tasks, what)
+        self.taken.add(self.outcome)
+
+    def _take_here(self) -> None:
         """Take rounds in this process, as long as few rows wait."""
-        step, outcome = taken.step, Outcome()
-        shards = self._shards(step, begun.states, names)
-        mailbox = Mailbox(self.files)
-        derived = mail_of(Parcel(letter.target, letter.shard, mailbox.rows(letter)) for letter in begun.following)
-        while not self._iterated_here(shards, taken, derived, end):
+        shards, files, outcome = self._shards(), self._jobs.files, Outcome()
+        mailbox = Mailbox(files)
+        derived = mail_of(Parcel(m.target, m.shard, mailbox.rows(m)) for m in self.outcome.following)
+        while not self._taken_here(shards, derived):
             for shard in shards:
                 shard.roll_back()
         for shard in shards:
-            taken.faults += shard.environment.faults
-            taken.visited += shard.environment.visits.rows
-            hold(shard, number, step, self.files, begun.states[shard.number], outcome)
-        return outcome
+            self.taken.faults += shard.environment.faults
+            self.taken.visited += shard.environment.visits.rows
+            hold(shard, self._number, self._step, files, self.outcome.states[shard.number], outcome)
+        self.outcome = outcome
 
-    def _shards(self, step: Iterate, states: Mapping[int, str], names: Mapping[str, str] | None) -> list[Shard]:
-        """All shards between the rounds of a recursion, as files have them."""
-        given = self.plan, self.options, self.files
-        return [opened(number, *given, state, [step], names) for number, state in states.items()]
+    def _shards(self) -> list[Shard]:
+        """All shards between the rounds of the recursion, as files have them."""
+        given = self._jobs.plan, self._jobs.options, self._jobs.files
+        return [
+            opened(number, *given, state, [self._step], self._names) for number, state in self.outcome.states.items()
+        ]
 
-    def _iterated_here(self, shards: Sequence[Shard], taken: RoundsTaken, derived: Mail, end: End) -> bool:
+    def _taken_here(self, shards: Sequence[Shard], derived: Mail) -> bool:
         """Take rounds while few rows wait, the first with what was derived before.
 
         Whether that went well, or values were renumbered on the way.
         """
-        step, rounds = taken.step, 0
+        rounds, few = GroupRounds(shards, self._step), self._jobs.few
         try:
             for shard in shards:
                 shard.begin("trust")
-                shard.load(step, derived.get(shard.number, {}))
-            while (turn := first_of(shards, step)) is not None and sum(s.waiting(step) for s in shards) <= self.few:
-                take_round(shards, step, turn, end)
-                rounds += 1
+                shard.load(self._step, derived.get(shard.number, {}))
+            self.taken.here += run_rounds(rounds, self._termination, lambda: rounds.waiting <= few)
         except Renumbered:
             return False
-        taken.here += rounds
         return True

@@ -1,4 +1,4 @@
-"""Running the small iterations of a component in compiled code: its tables for `kernels.iterate`, there and back.
+"""Running the small rounds of a component in compiled code: its tables for `kernels.iterate`, there and back.
 
 Entered when few rows wait; left when an iteration is too large for it, or when nothing waits any more. In between the
 kernel returns now and then, so that what it gathered becomes part of the arrangements' runs and the caller can abandon
@@ -10,7 +10,8 @@ from __future__ import annotations
 import itertools
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -27,10 +28,8 @@ from deltic.engine.local.kernels.component import (
     A_START_COUNT,
     A_TIME_WORD,
     A_WIDTH,
-    G_COLUMNS,
     M_COLUMNS,
     NOBODY,
-    P_COLUMNS,
     Q_CHANGED,
     Q_COLUMNS,
     Q_DERIVED,
@@ -52,10 +51,8 @@ from deltic.engine.local.kernels.component import (
     R_WIDTH,
     START,
     T_COLUMNS,
-    V_COLUMNS,
     WITH,
     WITHOUT,
-    X_COLUMNS,
     Component,
     Log,
     Scratch,
@@ -64,39 +61,122 @@ from deltic.engine.local.kernels.component import (
 from deltic.engine.local.kernels.heap import Heap
 from deltic.engine.local.kernels.loading import compile_all
 from deltic.engine.local.kernels.thresholds import Thresholds
-from deltic.engine.local.kernels.types import Ints, Table
+from deltic.engine.local.kernels.types import Ints, Table, Words2
 from deltic.engine.local.operators.binding import Binding
-from deltic.engine.local.operators.query import Environment, Evaluation, Version
+from deltic.engine.local.operators.query import Environment, Evaluation
+from deltic.engine.local.recursion.ends import Termination
 from deltic.engine.local.recursion.levels import LevelBuffers
-from deltic.engine.local.recursion.pending import Agenda
-from deltic.engine.local.recursion.work_list import WorkList
+from deltic.engine.local.recursion.lost import LostRows
+from deltic.engine.local.recursion.pending import PendingQueue
+from deltic.engine.local.recursion.signed.grouped import GroupTables, moves
+from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.local.storage.arrangement import Arrangement, descriptors
 from deltic.engine.local.storage.basis import Basis
 from deltic.engine.local.storage.batch import Batch
-from deltic.engine.local.storage.layout import DomainOverflow, Layout
+from deltic.engine.local.storage.layout import DomainOverflow
 from deltic.engine.local.storage.run import Run, add_runs
 from deltic.engine.local.storage.state import State
 from deltic.program.queries import When
 
+# Why a kernel ended, and the fields of the heap, whose arrays may be new ones.
+KernelResult = tuple[int, Ints, Words2, Ints, Ints]
 # Runs that an arrangement may have beside those of `base`: its levels.
 _LEVELS = 3
 # Where the table of addresses has that of the runs, the one array that each call has anew.
 _BASE = Component._fields.index("base")
 
 
+@dataclass(frozen=True)
+class CompiledEpoch:
+    """What compiled code continues of an epoch: what waits, and what has changed; `begins` says from nothing.
+
+    `check` is called with the iteration reached, and may raise.
+    """
+
+    queue: PendingQueue
+    changes: Mapping[str, Batch]
+    lost: LostRows
+    termination: Termination
+    begins: bool
+    check: Callable[[int], None]
+
+
+class RelationTables(Protocol):
+    """What compiled code keeps for relations of one kind, beside what all have, and the kernel that follows them."""
+
+    @property
+    def kernels(self) -> Sequence[str]:
+        """What takes long to compile, and is therefore compiled at the same time."""
+
+    def own(self, state: State) -> Iterator[Arrangement]:
+        """The arrangements of a relation: its contents, other orders, and last that of its counts, or of its drift."""
+
+    def slots(self, loop: CompiledLoop) -> Mapping[int, int]:
+        """The arrangements of what is found that have several rows for one, by number, and how many."""
+
+    def arrange(self, loop: CompiledLoop) -> None:
+        """Enter in the tables what relations of this kind need."""
+
+    def begin(self, loop: CompiledLoop, epoch: CompiledEpoch, progress: Ints) -> None:
+        """Begin to continue an epoch."""
+
+    def iterate(self, loop: CompiledLoop, epoch: CompiledEpoch, progress: Ints) -> KernelResult:
+        """Call the kernel."""
+
+    def flush(self, loop: CompiledLoop, found: Mapping[str, tuple[Run, ...]]) -> None:
+        """What was found has become runs."""
+
+    def end(self, epoch: CompiledEpoch, progress: Ints) -> None:
+        """The epoch is handed back."""
+
+
+class SetTables:
+    """Recursive sets: each with its counts, as far as the strategy keeps them."""
+
+    kernels = ("iterate.iterate", "join.search")
+
+    def __init__(self, strategy: Strategy) -> None:
+        self._keeps = strategy is Strategy.NESTED, strategy is not Strategy.FULL
+
+    def own(self, state: State) -> Iterator[Arrangement]:
+        """The contents, other orders, and the counts."""
+        assert state.counts is not None
+        yield state.contents
+        yield from (a for a in state.built.values() if a is not state.contents)
+        yield state.counts
+
+    def slots(self, loop: CompiledLoop) -> Mapping[int, int]:
+        """None: what is found are rows."""
+        return {}
+
+    def arrange(self, loop: CompiledLoop) -> None:
+        """All is in the tables that any component has."""
+
+    def begin(self, loop: CompiledLoop, epoch: CompiledEpoch, progress: Ints) -> None:
+        """Nothing is in the progress but what the loop enters."""
+
+    def iterate(self, loop: CompiledLoop, epoch: CompiledEpoch, progress: Ints) -> KernelResult:
+        """Call the kernel for sets."""
+        return kernel.iterate(loop.arrays, loop.heap, progress, loop.thresholds, *self._keeps)
+
+    def flush(self, loop: CompiledLoop, found: Mapping[str, tuple[Run, ...]]) -> None:
+        """What was found of lost rows stays with the epoch."""
+
+    def end(self, epoch: CompiledEpoch, progress: Ints) -> None:
+        """The end was looked for on the way."""
+
+
 class CompiledLoop:
     """The tables of a component; they are rebuilt when one of its arrangements was repacked."""
-
-    kernels: ClassVar[Sequence[str]] = ("iterate.iterate", "join.search")
-    """What takes long to compile, and is therefore compiled at the same time."""
 
     def __init__(
         self,
         states: Mapping[str, State],
         inner: Mapping[str, Sequence[Evaluation]],
         searches: Mapping[str, Sequence[Evaluation]],
+        kind: RelationTables,
     ) -> None:
-        self.states = states
+        self.states, self.kind = states, kind
         self.names = list(states)
         self._following = [inner.get(name, ()) for name in self.names]
         self._searching = [searches.get(name, ()) for name in self.names]
@@ -107,7 +187,7 @@ class CompiledLoop:
         self.own: list[Arrangement] = []
         self._bindings: list[Binding] = []
         self._basis: Basis | None = None
-        compile_all(self.kernels)
+        compile_all(kind.kernels)
 
     def _build(self) -> None:
         """Everything that depends on layouts: those of the component's relations, and of what its queries read."""
@@ -115,14 +195,14 @@ class CompiledLoop:
         for state in self.states.values():
             self._basis.relation(state)
         self._bindings = [evaluation.binding for evaluation in self.evaluations]
-        own = [list(self._own(state)) for state in self.states.values()]
+        own = [list(self.kind.own(state)) for state in self.states.values()]
         self.own = [a for arrangements in own for a in arrangements]
         accesses = ((e, access) for e in self.evaluations for access in e.plan.segments[0].accesses[1:])
         lower = {
             id(a): a for e, access in accesses if access.relation not in self.states for a in [e.arrangement(access)]
         }
         self.arrangements = [*self.own, *lower.values()]
-        self._numbers = {id(a): i for i, a in enumerate(self.arrangements)}
+        self.numbers = {id(a): i for i, a in enumerate(self.arrangements)}
         count, widths = len(own), [state.layout.words for state in self.states.values()]
         total = len(self.arrangements) + count
         self.relations = np.zeros((count, R_COLUMNS), np.int64)
@@ -147,7 +227,6 @@ class CompiledLoop:
         self._bind()
         self.levels = LevelBuffers(self.table[:, A_WIDTH].tolist(), self._changing(), self.thresholds)
         width = max(widths)
-        self.waiting = WorkList(width)
         logged = self.thresholds.logged
         self._log = Log(np.empty(logged, np.int64), np.empty((logged, width), np.uint64), np.empty(logged, np.int64))
         self._scratch = self._make_scratch(0)
@@ -155,7 +234,8 @@ class CompiledLoop:
 
     def _changing(self) -> dict[int, int]:
         """The arrangements that change, the component's own and what is found of lost rows, and how much of each."""
-        return dict.fromkeys([*range(len(self.own)), *self.relations[:, R_FOUND].tolist()], 1)
+        changing = [*range(len(self.own)), *self.relations[:, R_FOUND].tolist()]
+        return dict.fromkeys(changing, 1) | dict(self.kind.slots(self))
 
     def _make_scratch(self, runs: int) -> Scratch:
         """Memory for searches over so many runs."""
@@ -180,11 +260,19 @@ class CompiledLoop:
         for state in self.states.values():
             for order, arrangement in state.built.items():
                 if order != state.canonical:
-                    row = self.table[self._numbers[id(arrangement)]]
+                    row = self.table[self.numbers[id(arrangement)]]
                     row[A_MOVES], row[A_MOVE_COUNT] = sum(map(len, found)), len(order)
                     found.append(moves(state.layout, order, arrangement.layout))
         self.moves = np.concatenate(found)
-        self.grouped = [np.empty((0, n), np.int64) for n in (G_COLUMNS, P_COLUMNS, V_COLUMNS, X_COLUMNS, V_COLUMNS)]
+        self.groups, self.untimed = GroupTables(len(self.moves), self.numbers), frozenset[int]()
+        self.kind.arrange(self)
+        self.moves = np.concatenate([self.moves, self.groups.moves()])
+        self.grouped = self.groups.tables()
+
+    def row(self, name: str) -> Ints:
+        """The row of `relations` of a relation."""
+        found: Ints = self.relations[self.names.index(name)]
+        return found
 
     def _bind(self) -> None:
         """The queries' tables by address, and their atoms."""
@@ -198,7 +286,7 @@ class CompiledLoop:
             head = self.names.index(evaluation.query.head)
             sign = evaluation.query.body.sign
             row[:Q_FINGERS] = (head, sign, len(atoms), len(accesses), packed.ctypes.data, packed.size)
-            read = [self._numbers[id(evaluation.arrangement(access))] for access in accesses]
+            read = [self.numbers[id(evaluation.arrangement(access))] for access in accesses]
             self._atoms_of.append(read)
             for access, a in zip(accesses, read, strict=True):
                 version = START if number >= following else WITH if access.when is When.NEW else WITHOUT
@@ -206,7 +294,7 @@ class CompiledLoop:
         self.atoms = np.array(atoms, np.int64).reshape(-1, T_COLUMNS)
         self._fingers = np.zeros((len(self.queries), 0), np.int64)
 
-    def _attach(self, found: Mapping[str, Sequence[Run]], start: Version) -> None:
+    def _attach(self, lost: LostRows) -> None:
         """Read the runs of all arrangements, and see that there is room for those that a search looks at."""
         runs: list[Run] = []
 
@@ -218,15 +306,15 @@ class CompiledLoop:
             put(row, A_BASE, A_BASE_COUNT, arrangement.runs)
             row[A_BASE_TIME] = max((run.max_time for run in arrangement.runs), default=0)
             if any(self._searching):
-                put(row, A_START, A_START_COUNT, start(arrangement))
+                put(row, A_START, A_START_COUNT, lost.before(arrangement))
         for number, name in zip(self.relations[:, R_FOUND], self.names, strict=True):
-            put(self.table[number], A_BASE, A_BASE_COUNT, found[name])
+            put(self.table[number], A_BASE, A_BASE_COUNT, lost.found[name])
         counts = np.maximum(self.table[:, A_BASE_COUNT] + _LEVELS, self.table[:, A_START_COUNT]).tolist()
         most: int = max(1 + sum(counts[a] for a in numbers) for numbers in self._atoms_of)
         self._make_room(max(most, 3 * max(counts) + 1))
         base = descriptors(runs)
         self._alive = runs, base
-        self._arrays[_BASE] = addresses([base])[0]
+        self.arrays[_BASE] = addresses([base])[0]
 
     def _make_room(self, runs: int) -> None:
         """See that searches over so many runs have their memory; a search has a finger for each and one more."""
@@ -239,55 +327,50 @@ class CompiledLoop:
         base = descriptors(())
         queries, levels = (self.queries, self.atoms), (self.levels.levels, self.levels.spares)
         component = Component(self.relations, self.table, base, self.moves, *queries, *levels, *self.grouped)
-        self._arrays = addresses(component, self._log, self._scratch)
+        self.arrays = addresses(component, self._log, self._scratch)
 
-    def run(
-        self,
-        agendas: Mapping[str, Agenda],
-        changes: Mapping[str, Batch],
-        found: dict[str, tuple[Run, ...]],
-        start: Version,
-        keeps: tuple[bool, bool],
-        check: Callable[[int], None],
-    ) -> int:
-        """Go through iterations as long as they are small; the number of those done.
+    def run(self, epoch: CompiledEpoch) -> int:
+        """Go through iterations as long as they are small; the number of those done, or of relations that changed.
 
-        What is found of lost rows is added to `found`; `start` is the version of arrangements before the epoch. `keeps`
-        says whether counts are kept at every iteration, and whether at all; `check` is called with the iteration
-        reached, and may raise. Raises DomainOverflow when a computed value has no place.
+        Raises DomainOverflow when a computed value has no place.
         """
-        waiting = [agendas[name] for name in self.names]
-        self._enter(waiting)
-        self._attach(found, start)
-        progress, status = self._begun(), kernel.PAUSED
+        self._enter(epoch.queue)
+        progress = self._begun()
+        self.kind.begin(self, epoch, progress)
+        self._attach(epoch.lost)
         try:
-            while status in (kernel.PAUSED, kernel.LARGE, kernel.ASKS):
-                status = self._iterate(progress, keeps)
-                if status == kernel.OVERFLOW:
-                    check(int(progress[kernel.P_NOW]))
-                    raise self._overflow()
-                if status == kernel.ASKS:
-                    status = self._answer(progress)
-                if status != kernel.ASKS:
-                    self._report(progress, changes)
-                if status not in (kernel.PAUSED, kernel.ASKS):
-                    self._flush(found)
-                if status == kernel.LARGE:
-                    self._attach(found, start)
-                postponed.check()
-                check(int(progress[kernel.P_NOW]))
+            self._iterate_all(epoch, progress)
         finally:
             self._count(progress)
-        self.waiting.hand_back(waiting, self.relations[:, R_WIDTH].tolist())
+        self.kind.end(epoch, progress)
+        epoch.queue.from_heap(self.heap, self.relations[:, R_WIDTH].tolist())
         return int(progress[kernel.P_DONE])
 
-    def _enter(self, waiting: Sequence[Agenda]) -> None:
-        """See that the tables are those of the present layouts, and take over what waits for each relation."""
+    def _iterate_all(self, epoch: CompiledEpoch, progress: Ints) -> None:
+        status = kernel.PAUSED
+        while status in (kernel.PAUSED, kernel.LARGE, kernel.ASKS):
+            status = self._iterate(epoch, progress)
+            if status == kernel.OVERFLOW:
+                epoch.check(int(progress[kernel.P_NOW]))
+                raise self._overflow()
+            if status == kernel.ASKS:
+                status = self._answer(progress)
+            if status != kernel.ASKS:
+                self._report(progress, epoch.changes)
+            if status not in (kernel.PAUSED, kernel.ASKS):
+                self._flush(epoch.lost.found)
+            if status == kernel.LARGE:
+                self._attach(epoch.lost)
+            postponed.check()
+            epoch.check(int(progress[kernel.P_NOW]))
+
+    def _enter(self, queue: PendingQueue) -> None:
+        """See that the tables are those of the present layouts, and take over what waits."""
         if not self._is_built():
             self._build()
         self._find_labels()
         self.levels.clear()
-        self.waiting.fill(waiting)
+        self.heap = queue.to_heap(int(self.relations[:, R_WIDTH].max()))
 
     def _begun(self) -> Ints:
         """The progress of a loop that begins."""
@@ -304,13 +387,6 @@ class CompiledLoop:
         self.environment.visits.rows += int(progress[kernel.P_VISITED])
         self._add_actuals()
 
-    def _own(self, state: State) -> Iterator[Arrangement]:
-        """The arrangements of a relation of the component: its contents, other orders, and its counts last."""
-        assert state.counts is not None
-        yield state.contents
-        yield from (a for a in state.built.values() if a is not state.contents)
-        yield state.counts
-
     def _is_built(self) -> bool:
         """Whether the tables are those of the present layouts, and of all arrangements."""
         bases = (self._basis, *(binding.basis for binding in self._bindings))
@@ -318,13 +394,12 @@ class CompiledLoop:
 
     def _has_all(self) -> bool:
         """Whether the tables are of the component's arrangements that are built now."""
-        present = [a for state in self.states.values() for a in self._own(state)]
+        present = [a for state in self.states.values() for a in self.kind.own(state)]
         return len(present) == len(self.own) and all(map(operator.is_, present, self.own))
 
-    def _iterate(self, progress: Ints, keeps: tuple[bool, bool]) -> int:
-        arrays, heap = self._arrays, self.waiting.heap
-        status, keys, rows, weights, size = kernel.iterate(arrays, heap, progress, self.thresholds, *keeps)
-        self.waiting.heap = Heap(keys, rows, weights, size)
+    def _iterate(self, epoch: CompiledEpoch, progress: Ints) -> int:
+        status, keys, rows, weights, size = self.kind.iterate(self, epoch, progress)
+        self.heap = Heap(keys, rows, weights, size)
         return int(status)
 
     def _find_labels(self) -> None:
@@ -359,17 +434,13 @@ class CompiledLoop:
         """Let what changed be part of the arrangements' runs, and what was found of the others."""
         for a, arrangement in enumerate(self.own):
             for run in self.levels.take(a):
-                arrangement.runs = add_runs(arrangement.runs, run)
+                kept = Run(run.words, weights=run.weights) if a in self.untimed else run
+                arrangement.runs = add_runs(arrangement.runs, kept)
             arrangement.before = arrangement.runs
         for name, a in zip(self.names, self.relations[:, R_FOUND].tolist(), strict=True):
             for run in self.levels.take(a):
                 found[name] = add_runs(found[name], run)
-
-
-def moves(source: Layout, order: Sequence[int], target: Layout) -> Table:
-    """How columns, in an order, come from one layout into another; see `kernels.component`."""
-    places = ((source.places[column], to) for column, to in zip(order, target.places, strict=True))
-    return np.array([(p.word, p.shift, p.mask, to.word, to.shift) for p, to in places], np.int64).reshape(-1, M_COLUMNS)
+        self.kind.flush(self, found)
 
 
 def _starts(counts: Sequence[int]) -> list[int]:

@@ -1,66 +1,122 @@
-"""From the delta queries of a recursive stratum to its component: with the whole-rule queries of its strategy."""
+"""A recursive component: mutually recursive relations, the queries that derive them, and what else computes them."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property
 
-from deltic.engine.local.operators.query import Evaluation
-from deltic.engine.local.plan.planner import plan
-from deltic.engine.local.plan.within_orders import plan_within_orders
+from deltic.engine.local.operators.query import Environment, Evaluation
 from deltic.engine.local.recursion.compiled_loop import CompiledLoop
-from deltic.engine.local.recursion.fixpoint import Component
-from deltic.engine.local.recursion.signed.component import Signed, signed_component
+from deltic.engine.local.recursion.ends import Bounds
+from deltic.engine.local.recursion.signed.admission import admission_of
+from deltic.engine.local.recursion.signed.examination import Examinations
+from deltic.engine.local.recursion.signed.whole import FunctionOutput, RelationFunction
 from deltic.engine.local.recursion.strategy import Strategy
-from deltic.engine.local.recursion.whole_rules import base_of, search_of
 from deltic.engine.local.storage.kinds import Kind
 from deltic.engine.local.storage.state import State
-from deltic.program.program import Stratum
+from deltic.program.histories import delay_of
+from deltic.program.operators.flat_map import Expanded
 
 
-def component_of(
-    stratum: Stratum, states: Mapping[str, State], evaluations: Sequence[Evaluation], strategy: Strategy
-) -> Component | Signed:
-    """The component of a recursive stratum, of whose rules the delta queries are `evaluations`."""
-    make = signed_component if stratum.signed else _component
-    return make(stratum.relations, states, evaluations, strategy)
+@dataclass(frozen=True)
+class RecursiveComponent:
+    """Mutually recursive relations, in the order in which they follow each other at one iteration.
 
-
-def _component(
-    relations: Sequence[str], states: Mapping[str, State], evaluations: Sequence[Evaluation], strategy: Strategy
-) -> Component:
-    """The component of a recursion that is monotone.
-
-    Bags have all their counts, whatever the strategy, and no compiled loop.
+    `outer` are the queries that follow relations of lower strata, `inner` those of the component; both by the relation
+    followed. `searches` find the derivations of given rows, by the relation of the rows; `bases` are those of rules
+    without relations of the component, from all rows of one of theirs. `examined` look at groups of a history, and
+    `outputs` are the relations that functions of whole relations compute. `compiled` takes small rounds in compiled
+    code. A `signed` component has histories: whatever the strategy, these have all iterations.
     """
-    if any(states[name].kind is Kind.RECURSIVE_BAG for name in relations):
-        strategy = Strategy.NESTED
-    inner: dict[str, list[Evaluation]] = defaultdict(list)
-    outer: list[Evaluation] = []
-    searches: dict[str, list[Evaluation]] = defaultdict(list)
-    searching: dict[str, list[Evaluation]] = defaultdict(list)
-    bases: list[Evaluation] = []
-    for evaluation in evaluations:
-        followed = evaluation.query.delta.relation
-        (inner[followed] if followed in relations else outer).append(evaluation)
-    for rule, of_rule in {evaluation.query.rule: evaluation for evaluation in evaluations}.items():
-        base = base_of(rule, relations)
-        if base is not None:
-            bases.append(Evaluation(plan(base), of_rule.domains, of_rule.environment))
-        elif strategy is Strategy.ELASTIC:
-            # Row by row, all variables of a lost row bound first: then intersections find few candidates. The filter
-            # of [ELA §4.2] would bind one variable of all lost rows after the other, in the order of the body.
-            search, domains = search_of(rule, of_rule.domains, states[rule.head].domains)
-            orders = {name: tuple(states[name].by_order) for name in relations}
-            found = plan_within_orders(search, orders)
-            evaluation = Evaluation(found, domains, of_rule.environment)
-            searches[rule.head].append(evaluation)
-            within = partial(plan_within_orders, orders=orders, asks=True)
-            searching[rule.head].append(evaluation.in_one_search(within))
-    own = {name: states[name] for name in relations}
-    asking = partial(plan, asks=True)
-    following = {name: [e.in_one_search(asking) for e in found] for name, found in inner.items()}
-    is_set = all(state.kind is Kind.RECURSIVE for state in own.values())
-    compiled = CompiledLoop(own, following, searching) if following and is_set else None
-    return Component(own, outer, inner, searches, bases, strategy, compiled)
+
+    states: Mapping[str, State]
+    environment: Environment
+    signed: bool
+    strategy: Strategy
+    outer: Sequence[Evaluation]
+    inner: Mapping[str, Sequence[Evaluation]]
+    searches: Mapping[str, Sequence[Evaluation]]
+    bases: Sequence[Evaluation]
+    examined: Examinations
+    outputs: Mapping[str, FunctionOutput]
+    compiled: CompiledLoop | None
+
+    @property
+    def maintained(self) -> str:
+        """How it is kept, for reports."""
+        return "signed" if self.signed else self.strategy.value
+
+    @cached_property
+    def levels(self) -> Sequence[Sequence[str]]:
+        """The relations that are settled together: sets and bags all, histories one after the other."""
+        return [(name,) for name in self.states] if self.signed else [tuple(self.states)]
+
+    @cached_property
+    def closing(self) -> Mapping[str, State]:
+        """The relations that close a cycle: their rows are there an iteration after they are derived."""
+        return {name: state for name, state in self.states.items() if delay_of(state.relation.definition)}
+
+    @cached_property
+    def functions(self) -> list[RelationFunction]:
+        """The functions of whole relations."""
+        return list(dict.fromkeys(output.function for output in self.outputs.values()))
+
+    @cached_property
+    def inputs(self) -> Mapping[str, Sequence[RelationFunction]]:
+        """The functions of which each relation is an input."""
+        found: dict[str, list[RelationFunction]] = defaultdict(list)
+        for function in self.functions:
+            for name in dict.fromkeys(source.relation.name for source in function.sources):
+                found[name].append(function)
+        return found
+
+    @property
+    def is_due(self) -> bool:
+        """Whether what functions make of nothing is not yet there."""
+        return not all(function.is_begun for function in self.functions)
+
+    @cached_property
+    def bounds(self) -> Bounds:
+        """What tells whether it comes to an end."""
+        states, limits = self.states.values(), self.environment
+        jumps = any(admission_of(state) is not None for state in states)
+        has_bags = any(state.kind is Kind.RECURSIVE_BAG for state in states)
+        given = tuple(self.closing), self.computing, self.signed, jumps, has_bags
+        return Bounds(*given, limits.iteration_limit, limits.recursion_timeout)
+
+    @property
+    def computing(self) -> list[str]:
+        """The rules that make new values from recursive rows; without one, every recursion of sets has an end."""
+        found = [e.query.rule.spoken() for e in self._following if e.query.computes]
+        made = (each.definition.function for each in self.examined.by_source.values())
+        found += [function.operator.arguments().strip("[]") for function in made if isinstance(function, Expanded)]
+        return list(dict.fromkeys(found))
+
+    @cached_property
+    def _following(self) -> list[Evaluation]:
+        """All queries that follow relations of the component."""
+        return [e for found in self.inner.values() for e in found]
+
+    @cached_property
+    def _searching(self) -> list[Evaluation]:
+        """All queries that find the derivations of given rows."""
+        return [e for found in self.searches.values() for e in found]
+
+    def build(self, lower: Mapping[str, State]) -> None:
+        """Build what an update by the changes of `lower` probes."""
+        changed = [e for e in self.outer if lower[e.query.delta.relation].delta is not None]
+        compiled = self.compiled.evaluations if self.compiled is not None else ()
+        for evaluation in (*changed, *self._following, *self._searching, *compiled):
+            evaluation.build()
+        self.examined.build()
+
+    def build_for_bootstrap(self) -> None:
+        """Build what a bootstrap probes, and of the component itself also what the first update will."""
+        compiled = self.compiled
+        for evaluation in (*self._following, *(compiled.following if compiled is not None else ())):
+            evaluation.build()
+        for evaluation in (*self._searching, *(compiled.evaluations if compiled is not None else ())):
+            evaluation.build(self.states)
+        self.examined.build()

@@ -12,9 +12,9 @@ import numpy as np
 from deltic.engine.image import Json
 from deltic.engine.local.operators.search import Visits
 from deltic.engine.local.parallel import processor_time
+from deltic.engine.local.recursion.component import RecursiveComponent
 from deltic.engine.local.recursion.course import Course, Race
-from deltic.engine.local.recursion.fixpoint import Check, Component
-from deltic.engine.local.recursion.signed.component import Signed
+from deltic.engine.local.recursion.epoch import Check, bootstrap, update
 from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.local.storage.state import Snapshot, State
 from deltic.engine.result import ComponentReport
@@ -119,7 +119,7 @@ class _History:
 class Recursive:
     """A recursive component under its policy; `follows` are the relations below it whose changes concern it."""
 
-    def __init__(self, component: Component | Signed, lower: Mapping[str, State], refresh: Refresh) -> None:
+    def __init__(self, component: RecursiveComponent, lower: Mapping[str, State], refresh: Refresh) -> None:
         self.component, self.lower, self.refresh = component, lower, refresh
         self.relations = tuple(component.states)
         self.follows = frozenset(e.query.delta.relation for e in component.outer)
@@ -128,12 +128,12 @@ class Recursive:
     @property
     def is_timed(self) -> bool:
         """Whether there may be something to do though nothing below it changes."""
-        return isinstance(self.component, Signed) and bool(self.component.functions)
+        return bool(self.component.functions)
 
     @property
     def is_due(self) -> bool:
         """Whether there is something to do even if nothing below it changes."""
-        return isinstance(self.component, Signed) and self.component.is_due
+        return self.component.is_due
 
     def adopt(self, other: Recursive) -> None:
         """Go by what another one, of the same relations, has learned of costs."""
@@ -247,7 +247,7 @@ class Recursive:
         started = processor_time()
         snapshot = Snapshot.of(self.component.states.values())
         try:
-            self.component.update(self.lower, lambda now: judge(now, processor_time() - started))
+            update(self.component, self.lower, lambda now: judge(now, processor_time() - started))
         except _Abandoned:
             snapshot.restore()
             for state in self.component.states.values():
@@ -257,7 +257,7 @@ class Recursive:
         return "update"
 
     def _bootstrap(self) -> str:
-        return self._recorded(lambda check: self.component.bootstrap(self.lower, check))
+        return self._recorded(lambda check: bootstrap(self.component, self.lower, check))
 
     def _recorded(self, run: Callable[[Check], None]) -> str:
         """Compute the component from nothing, and remember how that went."""

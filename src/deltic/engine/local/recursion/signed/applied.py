@@ -12,7 +12,7 @@ from deltic.circuit.custom import Change, CustomOperator
 from deltic.engine.local.operators.custom import decoded, encoded
 from deltic.engine.local.operators.query import Environment
 from deltic.engine.local.recursion.signed.timeline import BEGINNING, Timeline
-from deltic.engine.local.recursion.signed.whole import Following, Whole, total
+from deltic.engine.local.recursion.signed.whole import Following, RelationFunction, total
 from deltic.engine.local.storage.run import Run, add_runs, merge_runs
 from deltic.engine.local.storage.state import State
 from deltic.errors import EvaluationError
@@ -48,7 +48,7 @@ class _Crossing:
         return Run(self._target.no_rows()[0]) if found is None else found
 
 
-class Anew(Whole):
+class Recomputed(RelationFunction):
     """An operator without a derivative: its value less what the history says [FIX Prop. 7]."""
 
     def __init__(self, crossing: _Crossing, sources: Sequence[State], target: State, environment: Environment) -> None:
@@ -58,11 +58,11 @@ class Anew(Whole):
     def restart(self) -> None:
         """Nothing is in memory."""
 
-    def _change(self, name: str, now: int) -> Run:
+    def look(self, name: str, now: int) -> Run:
         return merge_runs(self._crossing.value(self.present(now)), self._result.between(BEGINNING, now).negated())
 
 
-class Derived(Whole):
+class ByDerivative(RelationFunction):
     """An operator by its derivative at each iteration, of what the epoch has changed until there.
 
     An epoch that begins from nothing goes from iteration to iteration instead, as its changes are all rows.
@@ -80,7 +80,7 @@ class Derived(Whole):
         self._at = None if self.is_begun else BEGINNING
         self._given: tuple[Run, ...] = ()
 
-    def _change(self, name: str, now: int) -> Run:
+    def look(self, name: str, now: int) -> Run:
         if self._at is None:
             deltas = [total(*pair) for pair in zip(self.drifts, self.sources, strict=True)]
             change = merge_runs(self._derived(deltas, now), total(self._given, self._target).negated())
@@ -136,10 +136,10 @@ class Stateful(Following):
         return self._crossing.custom.updated(self._state, given)
 
 
-def applied_of(applied: Applied, sources: Sequence[State], target: State, environment: Environment) -> Whole:
+def applied_of(applied: Applied, sources: Sequence[State], target: State, environment: Environment) -> RelationFunction:
     """The function by which a relation comes of a user's operator."""
     crossing = _Crossing(applied, sources, target, environment)
     if crossing.custom.state is not None:
         return Stateful(crossing, sources, environment)
-    kind = Anew if crossing.custom.derivative is None else Derived
+    kind = Recomputed if crossing.custom.derivative is None else ByDerivative
     return kind(crossing, sources, target, environment)

@@ -8,7 +8,7 @@ from deltic.circuit.accumulators import ACCUMULATORS
 from deltic.engine.local.operators.kernel import KERNELS
 from deltic.engine.local.operators.query import Environment
 from deltic.engine.local.operators.totals import GroupTotals
-from deltic.engine.local.recursion.signed.examination import EachRow, Examination, GroupFunction, RowSets
+from deltic.engine.local.recursion.signed.examination import EachRow, Examination, Examinations, GroupFunction, RowSets
 from deltic.engine.local.recursion.signed.extremes import IN_ORDER
 from deltic.engine.local.recursion.signed.running import RunningGroups, is_running
 from deltic.engine.local.storage.state import State
@@ -21,7 +21,18 @@ _VALUES = "from what it was before an iteration and what changes there; where it
 _WHOLE = "the whole history of a group is read at each iteration at which it is looked at"
 
 
-def examination_of(definition: Examined, source: State, target: State, environment: Environment) -> Examination:
+def examinations_of(states: Mapping[str, State], environment: Environment) -> Examinations:
+    """The examinations by which relations of a recursion come of others of it."""
+    found = {}
+    for state in states.values():
+        definition = state.relation.definition
+        if isinstance(definition, Examined):
+            source = states[definition.source]
+            found[definition.source] = _examination(definition, source, state, environment)
+    return Examinations(found)
+
+
+def _examination(definition: Examined, source: State, target: State, environment: Environment) -> Examination:
     """The examination by which a relation comes of another."""
     function = definition.function
     if function is None:

@@ -8,6 +8,9 @@ entry: between two of them, input and output are the same. Without drift they ar
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +26,7 @@ from deltic.engine.local.storage.state import State
 from deltic.program.histories import Examined
 
 
-class Found(NamedTuple):
+class ExaminationResult(NamedTuple):
     """What an examination finds: a change of the examined relation, and rows of its source to look at again."""
 
     change: Run
@@ -64,8 +67,34 @@ class Examination(ABC):
         """Enter a change of the source, which is no bootstrap's, into the drift."""
 
     @abstractmethod
-    def examine(self, words: Words, change: Run, now: int) -> Found:
+    def examine(self, words: Words, change: Run, now: int) -> ExaminationResult:
         """Look at the groups of these rows, sorted and distinct, at an iteration; `change` is that of the source."""
+
+
+@dataclass(frozen=True)
+class Examinations:
+    """The examinations of a recursion, by the relation that each looks at."""
+
+    by_source: Mapping[str, Examination] = field(default_factory=dict)
+
+    @cached_property
+    def by_iteration(self) -> Mapping[str, ByIteration]:
+        """The relations whose rows are kept by iteration, too."""
+        return {i.state.relation.name: i for each in self.by_source.values() for i in each.by_iteration}
+
+    def of(self, name: str) -> tuple[Examination | None, ByIteration | None]:
+        """What looks at a relation, and its rows by iteration."""
+        return self.by_source.get(name), self.by_iteration.get(name)
+
+    def begin(self) -> None:
+        """Begin an epoch."""
+        for examination in self.by_source.values():
+            examination.begin()
+
+    def build(self) -> None:
+        """Build the orders in which groups are read."""
+        for examination in self.by_source.values():
+            examination.build()
 
 
 class RowSets(Examination):
@@ -74,7 +103,7 @@ class RowSets(Examination):
     def drifts(self, change: Run) -> None:
         self.drift.runs = add_runs(self.drift.runs, Run(change.words, weights=change.weights))
 
-    def examine(self, words: Words, change: Run, now: int) -> Found:
+    def examine(self, words: Words, change: Run, now: int) -> ExaminationResult:
         own = words
         if self.source.layout is not self.target.layout:
             own = self.target.layout.pack(self.source.layout.unpack(words), words.shape[1])
@@ -83,7 +112,7 @@ class RowSets(Examination):
         self.environment.visits.rows += visited
         moved, again = np.flatnonzero(actions), following >= 0
         change = Run(own[:, moved], weights=plain(actions[moved]))
-        return Found(change, words[:, again], following[again].astype(np.int32))
+        return ExaminationResult(change, words[:, again], following[again].astype(np.int32))
 
 
 class GroupFunction(Examination):
@@ -107,7 +136,7 @@ class GroupFunction(Examination):
         words, weights = consolidate(arranged.words, arranged.all_weights())
         self.drift.runs = add_runs(self.drift.runs, Run(words, weights=plain(weights)))
 
-    def examine(self, words: Words, change: Run, now: int) -> Found:
+    def examine(self, words: Words, change: Run, now: int) -> ExaminationResult:
         groups = self.rows.groups(words)
         entries = self.rows.entries(groups)
         past = self.results.entries(self.results.groups_like(self.rows, groups))
@@ -122,7 +151,7 @@ class GroupFunction(Examination):
             again &= self._drifts(groups)
         probes = self.rows.canonical(groups[:, again], np.zeros(int(again.sum()), np.int64))
         times = following[again].astype(np.int32)
-        return Found(Run(moved, weights=plain(sums)), probes.words, times)
+        return ExaminationResult(Run(moved, weights=plain(sums)), probes.words, times)
 
     def _function(self, present: Entries) -> Run:
         """The function of all groups together, of their rows at one iteration."""
@@ -144,8 +173,8 @@ class EachRow(Examination):
     def drifts(self, change: Run) -> None:
         """It is looked at once."""
 
-    def examine(self, words: Words, change: Run, now: int) -> Found:
+    def examine(self, words: Words, change: Run, now: int) -> ExaminationResult:
         assert self.definition.function is not None
         scratch = Scratch(self.definition.function, self.source, self.target, self.environment)
         made = scratch.apply(Run(change.words, NO_TIMES, change.weights))
-        return Found(made, words[:, :0], np.empty(0, np.int32))
+        return ExaminationResult(made, words[:, :0], np.empty(0, np.int32))

@@ -13,7 +13,6 @@ from deltic.engine.local.accumulators.sum import WRAPPED
 from deltic.engine.local.kernels import aggregates as kernel
 from deltic.engine.local.kernels.component import G_COLUMNS, M_COLUMNS, NOBODY, P_COLUMNS, V_COLUMNS, V_LIMIT, X_COLUMNS
 from deltic.engine.local.kernels.types import Table
-from deltic.engine.local.recursion.compiled_loop import moves
 from deltic.engine.local.recursion.signed.by_iteration import ByIteration
 from deltic.engine.local.recursion.signed.running import RunningGroups
 from deltic.engine.local.storage.layout import Domain, Layout, Place
@@ -96,7 +95,7 @@ class GroupTables:
         readings += self._readings(running)
         results += self._results(running)
         places = [p for i, p in enumerate(running.past.layout.places) if i != len(keys)]
-        back = self._add_moves(moves(Layout(tuple(places), 0), target.canonical, target.layout))
+        back = self.add_moves(moves(Layout(tuple(places), 0), target.canonical, target.layout))
         counts = [len(rows) - start for rows, start in zip(self._rows, first, strict=True)]
         ranges = [(first[n], counts[n]) for n in (2, 3, 4)]
         aggregates.append((running.slots.width, first[1], *ranges[0], *ranges[1], *ranges[2], *back))
@@ -106,7 +105,7 @@ class GroupTables:
         """How canonical rows become those by iteration, but for the iteration."""
         places = [p for i, p in enumerate(index.layout.places) if i != len(index.keys)]
         found = moves(index.state.layout, (*index.keys, *index.others), Layout(tuple(places), 0))
-        return self._add_moves(found)
+        return self.add_moves(found)
 
     def moves(self) -> Table:
         """All moves, from the first one on."""
@@ -123,7 +122,8 @@ class GroupTables:
         """Tell which results have a place now: domains grow where layouts have room for that."""
         self._result_table[:, V_LIMIT] = [NOBODY if domain.empty else domain.bits for domain in self._limited]
 
-    def _add_moves(self, found: Table) -> tuple[int, int]:
+    def add_moves(self, found: Table) -> tuple[int, int]:
+        """Enter moves: where they are among all, and how many."""
         first = self._first_move + sum(map(len, self._moves))
         self._moves.append(found)
         return first, len(found)
@@ -133,7 +133,7 @@ class GroupTables:
     ) -> tuple[int, ...]:
         keys = range(running.groups.keys)
         found = moves(running.source.layout, keys, Layout(layout.places[: len(keys)], layout.words))
-        return (number, layout.words, *self._add_moves(found), *_place(time), *_place(value))
+        return (number, layout.words, *self.add_moves(found), *_place(time), *_place(value))
 
     def _extreme(self, running: RunningGroups, column: int, probe: int) -> tuple[int, ...]:
         place, slots = _column(running.entries, column), running.slots.ordered[column,]
@@ -162,6 +162,12 @@ class GroupTables:
             self._limited.append(domain)
             found.append((slot, kind, *_place(place), place.base, int(place.nullable), count, 0))
         return found
+
+
+def moves(source: Layout, order: Sequence[int], target: Layout) -> Table:
+    """How columns, in an order, come from one layout into another; see `kernels.component`."""
+    places = ((source.places[column], to) for column, to in zip(order, target.places, strict=True))
+    return np.array([(p.word, p.shift, p.mask, to.word, to.shift) for p, to in places], np.int64).reshape(-1, M_COLUMNS)
 
 
 def _place(place: Place | None) -> tuple[int, int, int]:

@@ -17,7 +17,7 @@ from deltic.program.histories import Nested
 from deltic.program.nested import alone
 
 
-class Inner(Following):
+class InnerFixpoint(Following):
     """The fixpoint with these inputs, for all of its relations that are read."""
 
     def __init__(self, definition: Nested, sources: Sequence[State], environment: Environment) -> None:

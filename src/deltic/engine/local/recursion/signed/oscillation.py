@@ -25,8 +25,8 @@ _DEEP, _SHOWN = 64, 6
 _Sums = npt.NDArray[np.uint64]
 
 
-class Part(NamedTuple):
-    """The relations that close the cycles of a recursion, by what they are called, or some of their rows."""
+class ClosingRelations(NamedTuple):
+    """The relations that close the cycles of a recursion, in one store, by what they are called."""
 
     relations: Mapping[str, State]
     interner: Interner
@@ -37,13 +37,13 @@ def rest_of(states: Iterable[State]) -> int:
     return max((run.max_time for state in states for run in state.contents.runs), default=0)
 
 
-class Watch:
+class CycleWatch:
     """When to look next, `horizon`, in an epoch before which histories were at rest from an iteration on."""
 
     def __init__(self, rest: int) -> None:
         self._rest, self.horizon = rest, max(_DEEP, 2 * rest)
 
-    def look(self, now: int, parts: Sequence[Part]) -> None:
+    def look(self, now: int, parts: Sequence[ClosingRelations]) -> None:
         """Raise IterationLimitError where an iteration before `now` is as an earlier one was; see to the next look."""
         self.horizon = 2 * now
         times, sums = self._sums(now, parts)
@@ -53,7 +53,7 @@ class Watch:
             if sums[first] == sums[second] and _is_same(parts, start, end):
                 raise oscillation_error(sorted(parts[0].relations), end, end - start, _rows(parts, start, end))
 
-    def _sums(self, now: int, parts: Sequence[Part]) -> tuple[npt.NDArray[np.int64], _Sums]:
+    def _sums(self, now: int, parts: Sequence[ClosingRelations]) -> tuple[npt.NDArray[np.int64], _Sums]:
         """The iterations with changes past the rest, and it: for each a number that tells its rows from most others."""
         times, amounts = [np.array([self._rest])], [np.zeros(1, np.uint64)]
         for number, (_, state) in enumerate(_states(parts)):
@@ -69,12 +69,12 @@ class Watch:
         return found, np.cumsum(sums, dtype=np.uint64)
 
 
-def _states(parts: Iterable[Part]) -> Iterator[tuple[str, State]]:
+def _states(parts: Iterable[ClosingRelations]) -> Iterator[tuple[str, State]]:
     """The relations of all parts, by what they are called."""
     return ((name, state) for part in parts for name, state in part.relations.items())
 
 
-def _is_same(parts: Iterable[Part], start: int, end: int) -> bool:
+def _is_same(parts: Iterable[ClosingRelations], start: int, end: int) -> bool:
     """Whether what the histories have after iteration `start` until `end` adds up to nothing."""
     changes = (_between(state, start, end) for _, state in _states(parts))
     return not any(consolidate(*change)[0].shape[1] for change in changes)
@@ -90,7 +90,7 @@ def _between(state: State, start: int, end: int) -> tuple[Words, npt.NDArray[np.
     return np.concatenate(words, axis=1), np.concatenate(weights)
 
 
-def _rows(parts: Iterable[Part], start: int, end: int) -> list[str]:
+def _rows(parts: Iterable[ClosingRelations], start: int, end: int) -> list[str]:
     """Rows that come and go between two iterations, as facts, and how many more."""
     shown, count = list[str](), 0
     each = ((name, state, part.interner) for part in parts for name, state in part.relations.items())

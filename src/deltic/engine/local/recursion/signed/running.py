@@ -22,7 +22,7 @@ from deltic.engine.local.operators.groups import GroupedRows, starts_of_groups
 from deltic.engine.local.operators.query import Environment
 from deltic.engine.local.operators.totals import GroupTotals
 from deltic.engine.local.recursion.signed.by_iteration import ByIteration, iterations, mask_of, place_of
-from deltic.engine.local.recursion.signed.examination import Examination, Found
+from deltic.engine.local.recursion.signed.examination import Examination, ExaminationResult
 from deltic.engine.local.recursion.signed.extremes import IN_ORDER, ValuesByIteration, is_in_order
 from deltic.engine.local.recursion.signed.reading import Entries, Groups
 from deltic.engine.local.storage.arrangement import descriptors
@@ -51,7 +51,7 @@ class RunningGroups(Examination):
     def drifts(self, change: Run) -> None:
         self.drift.runs = add_runs(self.drift.runs, Run(change.words, weights=change.weights))
 
-    def examine(self, words: Words, change: Run, now: int) -> Found:
+    def examine(self, words: Words, change: Run, now: int) -> ExaminationResult:
         keys = self._keys(words)
         entries = self.entries.entries(keys, now)
         totals, visited = self._before(keys, now)
@@ -64,7 +64,7 @@ class RunningGroups(Examination):
         if again.any():
             again &= self._drifted(keys)
         probes = self.source.layout.pack(self._padded(keys), len(again))[:, again]
-        return Found(moved, probes, following[again].astype(np.int32))
+        return ExaminationResult(moved, probes, following[again].astype(np.int32))
 
     def _keys(self, words: Words) -> list[Raw]:
         """The keys of the groups of some rows, which are sorted; without keys there is one group."""

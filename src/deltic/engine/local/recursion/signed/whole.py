@@ -1,4 +1,4 @@
-"""What is a function of whole relations: at each iteration, of what these are there.
+"""Functions of whole relations: at each iteration, of what these are there.
 
 It is looked at where one of its inputs changes, and, as long as the changes of the epoch do not add up to nothing, at
 each later iteration at which an input has an entry. Between two of these, inputs and results are the same.
@@ -18,8 +18,8 @@ from deltic.engine.local.storage.run import Run, Words, add_runs, merge_runs
 from deltic.engine.local.storage.state import State
 
 
-class Whole(ABC):
-    """A function of some relations, and what it makes, by name: `targets`, which are looked at together.
+class RelationFunction(ABC):
+    """A function of some relations, with its `outputs`, which are looked at together; `targets` are these by name.
 
     A mark in the store says that it was looked at; it is another one after each look. Where the store has not the mark
     that was left last, an epoch was taken back, or there was a restart.
@@ -28,9 +28,14 @@ class Whole(ABC):
     def __init__(self, sources: Sequence[State], environment: Environment) -> None:
         self.sources, self.environment = sources, environment
         self.timelines = [Timeline(source, environment) for source in sources]
-        self.targets: dict[str, State] = {}
+        self.outputs: list[FunctionOutput] = []
         self.drifts: list[tuple[Run, ...]] = []
         self._left: tuple[Run, ...] | None = None
+
+    @property
+    def targets(self) -> Mapping[str, State]:
+        """The relations that it computes, by what the function calls them."""
+        return {output.name: output.target for output in self.outputs}
 
     @property
     def is_begun(self) -> bool:
@@ -39,7 +44,7 @@ class Whole(ABC):
 
     @property
     def _mark(self) -> Arrangement:
-        return next(iter(self.targets.values())).keep("mark", (), ())
+        return self.outputs[0].target.keep("mark", (), ())
 
     def begin(self) -> None:
         """Begin an epoch."""
@@ -60,12 +65,12 @@ class Whole(ABC):
     def change(self, name: str, now: int) -> Run:
         """What a relation has more and less, at an iteration, than its history says; asked once for each."""
         self._left = None
-        found = self._change(name, now)
+        found = self.look(name, now)
         self._mark.runs = self._left = (Run(self._mark.layout.pack([], 1)),)
         return found
 
     @abstractmethod
-    def _change(self, name: str, now: int) -> Run:
+    def look(self, name: str, now: int) -> Run:
         """What a relation has more and less."""
 
     def following(self, now: int) -> int | None:
@@ -80,7 +85,7 @@ class Whole(ABC):
         return [timeline.between(BEGINNING, now) for timeline in self.timelines]
 
 
-class Following(Whole):
+class Following(RelationFunction):
     """A function that stands at one iteration: to be at another, it is told how its inputs differ.
 
     An epoch that begins earlier than where it stands is told them backwards, and its own changes on top.
@@ -99,7 +104,7 @@ class Following(Whole):
     def follow(self, changes: Sequence[Run]) -> Mapping[str, Run]:
         """Apply changes of the inputs: how the results change by them; the first ones are from nothing."""
 
-    def _change(self, name: str, now: int) -> Run:
+    def look(self, name: str, now: int) -> Run:
         if name not in self._owed:
             assert not self._owed
             changed = self.follow([self._moved(i, now) for i in range(len(self.sources))])
@@ -129,12 +134,12 @@ def total(runs: Sequence[Run], state: State) -> Run:
     return found
 
 
-class Look:
-    """How one relation comes of a function of whole relations."""
+class FunctionOutput:
+    """A relation that a function of whole relations computes, and what the function calls it."""
 
-    def __init__(self, name: str, target: State, function: Whole) -> None:
+    def __init__(self, name: str, target: State, function: RelationFunction) -> None:
         self.name, self.target, self.function = name, target, function
-        function.targets[name] = target
+        function.outputs.append(self)
 
     @property
     def probe(self) -> Words:
