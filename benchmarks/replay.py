@@ -14,7 +14,7 @@ from problems import Problem, new_engine, sample, signed
 
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.recursion import refresh
-from deltic.engine.local.recursion.course import Race
+from deltic.engine.local.recursion.costs import CostForecast
 from deltic.engine.resources import Resources
 
 LARGE_SEED = 1_000
@@ -87,8 +87,8 @@ def replay(
 
 def _judge_by_time_alone() -> None:
     """Let `auto`, in this process, neither expect anything of the rest of an update nor remember any [ELA §5.2]."""
-    Race.left = lambda race, spent: math.inf  # type: ignore[assignment, method-assign]
-    refresh._History.is_hopeless = _never  # type: ignore[assignment, method-assign]
+    CostForecast.left = lambda race, spent: math.inf  # type: ignore[assignment, method-assign]
+    refresh.CostHistory.is_hopeless = _never  # type: ignore[assignment, method-assign]
 
 
 def _never(*_: object) -> bool:

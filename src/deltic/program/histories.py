@@ -28,7 +28,7 @@ class Historical(Definition):
 
 
 @dataclass(frozen=True)
-class Admission:
+class PriorityOrder:
     """The order in which rows are let into a recursion: those with the least values of a column first, or greatest."""
 
     column: int
@@ -42,7 +42,7 @@ class Admission:
 class History(Historical):
     """The sum of what the relation's rules derive, at each iteration; of that what is admitted until then, if told."""
 
-    admission: Admission | None = None
+    admission: PriorityOrder | None = None
 
     def describe(self, names: Sequence[str]) -> Iterator[str]:
         if self.admission is not None:

@@ -25,7 +25,7 @@ from deltic.circuit.operators.semijoin import Semijoin
 from deltic.circuit.operators.top import Top
 from deltic.program.conjunctions import conjoin, is_plain
 from deltic.program.definitions import Constant, Definition, Derived
-from deltic.program.histories import BY_ITERATION, Admission, Applied, Examined, Historical, History, Nested
+from deltic.program.histories import BY_ITERATION, Applied, Examined, Historical, History, Nested, PriorityOrder
 from deltic.program.operators.aggregate import Call, Grouped
 from deltic.program.operators.antijoin import without
 from deltic.program.operators.flat_map import Expanded
@@ -131,7 +131,7 @@ class _Signed(Scope):
         return tuple(self.entering[given] for given in inputs)
 
     def summed(
-        self, number: int, columns: Sequence[str] = (), role: str = "", admission: Admission | None = None
+        self, number: int, columns: Sequence[str] = (), role: str = "", admission: PriorityOrder | None = None
     ) -> str:
         """The history of a node, or of some of its columns."""
         bodies, schema = self.bodies(number), self.circuit.type_of(number).schema
@@ -191,13 +191,13 @@ def _aggregate(scope: _Signed, number: int, delay: int) -> Examined:
     return Examined(delay, rows, keys, Grouped(rows, len(op.keys), calls))
 
 
-def _admission(calls: Sequence[Call], schema: Schema, columns: Sequence[str]) -> Admission | None:
+def _admission(calls: Sequence[Call], schema: Schema, columns: Sequence[str]) -> PriorityOrder | None:
     """The order in which an aggregate's rows are let in: that of the first number of which it has an extreme."""
     for call in calls:
         like, read = ACCUMULATORS[call.function].like, schema.columns[schema.index(columns[call.columns[0]])]
         is_counted = read.type.is_integer and read.type.kind is not Kind.UINT64
         if like in ("min", "max") and (is_counted or read.type.is_float):
-            return Admission(call.columns[0], like == "min")
+            return PriorityOrder(call.columns[0], like == "min")
     return None
 
 

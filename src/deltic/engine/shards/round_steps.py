@@ -14,7 +14,7 @@ import numpy as np
 from deltic.engine.local.growth import Growth
 from deltic.engine.local.operators.search import Derived
 from deltic.engine.local.recursion.pending import RoundId
-from deltic.engine.local.recursion.signed.admission import admission_of, admitted
+from deltic.engine.local.recursion.signed.priority import admission_of, admitted
 from deltic.engine.local.storage.arrangement import time_array
 from deltic.engine.local.storage.arrow import packed
 from deltic.engine.local.storage.layout import DomainOverflow
@@ -27,7 +27,7 @@ from deltic.engine.shards.plan import Iterate, Search, Send, ShardPlan, Step, Ta
 from deltic.engine.shards.rounds import Rounds
 from deltic.engine.shards.steps import Moment, Steps
 from deltic.engine.shards.times import by_time, derived_by_time, of_times
-from deltic.program.histories import Admission, delay_of
+from deltic.program.histories import PriorityOrder, delay_of
 
 Done = TypeVar("Done")
 
@@ -238,7 +238,7 @@ class RoundSteps(Steps):
             yield from self._parcels(query.head, state, total.words, total.all_weights(), total.times)
 
 
-def _admitted(state: State, admission: Admission, total: Run) -> Run:
+def _admitted(state: State, admission: PriorityOrder, total: Run) -> Run:
     """Derivations of a history, none earlier than it admits their rows."""
     found = admitted(state, admission, Derived(total.words, total.times, total.all_weights()), 0)
     admitted_then = derived_by_time([found], 0)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from deltic.datalog import check, lower, parse
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.recursion import refresh
-from deltic.engine.local.recursion.course import Course, Race
+from deltic.engine.local.recursion.costs import CostForecast, CostProfile
 from deltic.engine.local.recursion.refresh import Refresh
 from deltic.engine.local.recursion.strategy import Strategy
 from tests.conformance.engines import Driver
@@ -32,18 +32,18 @@ p(x, z) :- p(x, y), e(y, z).
 DELETED, INSERTED = ("e", -1), ("e", 1)
 
 
-def course(parts: list[float]) -> Course:
+def profile(parts: list[float]) -> CostProfile:
     """A bootstrap with so much work in each iteration from 0 on."""
-    found = Course()
+    found = CostProfile()
     for now, before in enumerate(itertools.accumulate(parts[:-1], initial=0.0)):
         found.reach(now, before)
     found.finish(sum(parts), 0, 0)
     return found
 
 
-def ends(of: Course, switch: float, parts: list[float]) -> tuple[bool, float]:
+def ends(of: CostProfile, switch: float, parts: list[float]) -> tuple[bool, float]:
     """Whether an update with so much work in each iteration runs to its end, and what it has spent when it ends."""
-    race, spent = Race(of), 0.0
+    race, spent = CostForecast(of), 0.0
     for now, part in enumerate(parts):
         for step in (0.0, *[part / 10] * 10):
             spent += step
@@ -61,14 +61,14 @@ SWITCHES = st.sampled_from([0.01, 0.2, 1.0, 5.0])
 def test_an_update_that_does_no_more_than_a_bootstrap_is_not_abandoned(parts, switch, data):
     """In any iteration: then at no time is more left of it than a bootstrap costs."""
     update = [part * data.draw(st.floats(0, 1)) for part in parts]
-    assert ends(course(parts), switch, update)[0]
+    assert ends(profile(parts), switch, update)[0]
 
 
 @given(WORKS, st.floats(0, 0.9))
 def test_an_update_that_does_a_lot_more_is_abandoned_early(parts, first):
     """When it shows, in the second iteration or later, that it does a hundred times what a bootstrap does there."""
     parts[0] = sum(parts[1:]) * first
-    of = course(parts)
+    of = profile(parts)
     is_done, spent = ends(of, 0.2, [parts[0], *(100 * part for part in parts[1:])])
     long = max(parts[1:]) > 0.9 * of.work  # the end of the race is seen as near
     assert long or (not is_done and spent <= parts[0] + 0.2 * of.work + 10 * max(parts[1:]))
@@ -77,7 +77,7 @@ def test_an_update_that_does_a_lot_more_is_abandoned_early(parts, first):
 @given(WORKS, st.sampled_from([0.01, 0.2, 1.0]), st.floats(1, 100))
 def test_an_update_past_the_end_of_a_bootstrap_may_take_as_long_again(parts, switch, after):
     """Where there is nothing to go by it is abandoned when it has cost another bootstrap, and infinity means never."""
-    of = course(parts)
+    of = profile(parts)
     long = [*(part / 2 for part in parts), *([of.work / 10] * 100)]
     is_done, spent = ends(of, switch, long)
     assert not is_done
@@ -89,7 +89,7 @@ def test_an_update_past_the_end_of_a_bootstrap_may_take_as_long_again(parts, swi
 @given(WORKS, st.floats(0.05, 0.9))
 def test_the_switching_parameter_is_the_work_that_an_update_may_do_before_it_is_judged(parts, switch):
     """[ELA §5.2]: where nothing shows that the rest is less, an update ends at that part of the cost of a bootstrap."""
-    of = course([0.0, 1e-9, *parts])
+    of = profile([0.0, 1e-9, *parts])
     is_done, spent = ends(of, switch, [0.0, of.work])
     assert not is_done
     assert switch * of.work < spent <= (switch + 0.11) * of.work
@@ -98,8 +98,8 @@ def test_the_switching_parameter_is_the_work_that_an_update_may_do_before_it_is_
 @given(WORKS, st.sets(st.integers(0, 30)))
 def test_a_course_that_is_seen_now_and_then_has_its_work_in_order(parts, seen):
     """Compiled iterations are seen now and then: in between each has an equal part."""
-    whole = course(parts)
-    found = Course()
+    whole = profile(parts)
+    found = CostProfile()
     for now in sorted(seen):
         if now < len(parts):
             found.reach(now, whole.until(now))
@@ -187,7 +187,7 @@ def test_reasons_tell_rows_visited():
 
 def test_the_history_predicts_from_what_it_saw():
     """Deletions are told apart from insertions, larger changes cost less for each row, and estimates fade."""
-    history = refresh._History()
+    history = refresh.CostHistory()
     assert history.predict({DELETED: 10}) is None
     history.learn({DELETED: 10}, 5.0)
     assert history.predict({DELETED: 10}) == pytest.approx(5.0)
@@ -201,7 +201,7 @@ def test_the_history_predicts_from_what_it_saw():
 
 
 def test_only_changes_like_those_that_were_tried_are_hopeless():
-    history = refresh._History()
+    history = refresh.CostHistory()
     history.learn({DELETED: 10}, 0.5)
     assert history.predict({DELETED: 1000}) > 1.0
     assert not history.is_hopeless({DELETED: 1000}, 1.0)
@@ -210,7 +210,7 @@ def test_only_changes_like_those_that_were_tried_are_hopeless():
 
 
 def test_what_was_abandoned_is_believed_to_cost_what_it_seemed_to():
-    history = refresh._History()
+    history = refresh.CostHistory()
     history.learn({DELETED: 10}, 0.5)
     history.abandon({DELETED: 10}, 3.0)
     assert history.predict({DELETED: 10}) == pytest.approx(3.0)
@@ -219,6 +219,6 @@ def test_what_was_abandoned_is_believed_to_cost_what_it_seemed_to():
 
 
 def test_a_bootstrap_from_fewer_rows_is_expected_to_cost_less():
-    of = Course()
+    of = CostProfile()
     of.finish(4.0, 1_000, 200)
     assert [of.expected(size) for size in (0, 50, 200, 400)] == [0.0, 1.0, 4.0, 8.0]

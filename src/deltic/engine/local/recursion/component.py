@@ -10,9 +10,9 @@ from functools import cached_property
 from deltic.engine.local.operators.query import Environment, Evaluation
 from deltic.engine.local.recursion.compiled_loop import CompiledLoop
 from deltic.engine.local.recursion.ends import Bounds
-from deltic.engine.local.recursion.signed.admission import admission_of
 from deltic.engine.local.recursion.signed.examination import Examinations
-from deltic.engine.local.recursion.signed.whole import FunctionOutput, RelationFunction
+from deltic.engine.local.recursion.signed.priority import admission_of
+from deltic.engine.local.recursion.signed.relation_function import FunctionOutput, RelationFunction
 from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.local.storage.kinds import Kind
 from deltic.engine.local.storage.state import State

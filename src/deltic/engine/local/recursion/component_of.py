@@ -16,7 +16,7 @@ from deltic.engine.local.recursion.signed.choosing import examinations_of
 from deltic.engine.local.recursion.signed.compiled import history_tables
 from deltic.engine.local.recursion.signed.examination import Examinations
 from deltic.engine.local.recursion.signed.nested import InnerFixpoint
-from deltic.engine.local.recursion.signed.whole import FunctionOutput
+from deltic.engine.local.recursion.signed.relation_function import FunctionOutput
 from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.local.recursion.whole_rules import base_of, search_of
 from deltic.engine.local.storage.kinds import Kind

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from deltic.circuit.iterations import Deadline, circle_error, limit_error
-from deltic.engine.local.recursion.signed.admission import Depth
 from deltic.engine.local.recursion.signed.oscillation import ClosingRelations, CycleWatch
+from deltic.engine.local.recursion.signed.priority import Depth
 from deltic.engine.local.storage.arrangement import present
 from deltic.program.histories import BY_ITERATION
 

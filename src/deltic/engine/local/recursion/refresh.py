@@ -1,4 +1,4 @@
-"""The refresh policy: for each recursive component and epoch, whether to update or to start again [ELA §3, §5.2]."""
+"""The refresh policy: for each recursive component and epoch, whether to update or to recompute [ELA §3, §5.2]."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from deltic.engine.image import Json
 from deltic.engine.local.operators.search import Visits
 from deltic.engine.local.parallel import processor_time
 from deltic.engine.local.recursion.component import RecursiveComponent
-from deltic.engine.local.recursion.course import Course, Race
+from deltic.engine.local.recursion.costs import CostForecast, CostProfile
 from deltic.engine.local.recursion.epoch import Check, bootstrap, update
 from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.local.storage.state import Snapshot, State
@@ -73,7 +73,7 @@ class _Abandoned(Exception):
 
 
 @dataclass
-class _History:
+class CostHistory:
     """What the component's own past says of costs, in seconds of processor: of a bootstrap, and of updates.
 
     Changes are told apart by relation and sign: deletions may cost much more than insertions. An update by n rows of a
@@ -81,7 +81,7 @@ class _History:
     `largest` is the largest change of each kind that was tried.
     """
 
-    course: Course = field(default_factory=Course)
+    profile: CostProfile = field(default_factory=CostProfile)
     coefficients: dict[Kind, float] = field(default_factory=dict)
     largest: dict[Kind, int] = field(default_factory=dict)
 
@@ -123,7 +123,7 @@ class Recursive:
         self.component, self.lower, self.refresh = component, lower, refresh
         self.relations = tuple(component.states)
         self.follows = frozenset(e.query.delta.relation for e in component.outer)
-        self._history = _History()
+        self._history = CostHistory()
 
     @property
     def is_timed(self) -> bool:
@@ -143,7 +143,7 @@ class Recursive:
         """What it knows of costs, to be written."""
         history = self._history
         return {
-            "course": asdict(history.course),
+            "course": asdict(history.profile),
             "coefficients": [[*kind, value] for kind, value in history.coefficients.items()],
             "largest": [[*kind, rows] for kind, rows in history.largest.items()],
         }
@@ -151,7 +151,7 @@ class Recursive:
     def learn(self, learned: Mapping[str, Json]) -> None:
         """Know what was learned once."""
         pairs = ({(name, sign): n for name, sign, n in learned[what]} for what in ("coefficients", "largest"))
-        self._history = _History(Course(**learned["course"]), *pairs)
+        self._history = CostHistory(CostProfile(**learned["course"]), *pairs)
 
     def run(self) -> ComponentReport:
         """Bring the component up to date; the `delta` of its relations says what changed."""
@@ -213,31 +213,31 @@ class Recursive:
 
     def _attempt(self, changes: Changes) -> tuple[str, str]:
         """Update, unless or until that seems to cost more than a bootstrap."""
-        course, visited = self._history.course, self._visits.rows
-        bootstrap = course.expected(self._size())
+        profile, visited = self._history.profile, self._visits.rows
+        bootstrap = profile.expected(self._size())
         if self._history.is_hopeless(changes, bootstrap):
             self._history.fade(changes)
-            last = f"the last one visited {course.visited:,} rows"
+            last = f"the last one visited {profile.visited:,} rows"
             return self._bootstrap(), f"an update was expected to cost more than a bootstrap; {last}"
         try:
             done = self._update(changes, self._referee(bootstrap))
-            return done, f"it visited {self._visits.rows - visited:,} rows, the last bootstrap {course.visited:,}"
+            return done, f"it visited {self._visits.rows - visited:,} rows, the last bootstrap {profile.visited:,}"
         except _Abandoned as abandoned:
             self._history.abandon(changes, abandoned.work)
         reason = f"an update was abandoned after {self._visits.rows - visited:,} rows visited: what was left of it"
         return (
             self._bootstrap(),
-            f"{reason} seemed to cost more than a bootstrap; the last one visited {course.visited:,}",
+            f"{reason} seemed to cost more than a bootstrap; the last one visited {profile.visited:,}",
         )
 
     def _referee(self, bootstrap: float) -> Callable[[int, float], None]:
         """What abandons an update, given its iteration and what was spent, where a bootstrap of that cost is better."""
-        race, switch = Race(self._history.course), self.refresh.switch
+        forecast, switch = CostForecast(self._history.profile), self.refresh.switch
         free = max(_QUICK, switch * bootstrap) if switch else -1.0
 
         def judge(now: int, spent: float) -> None:
-            race.reach(now, spent)
-            if spent > free and ((left := race.left(spent)) > bootstrap or not switch):
+            forecast.reach(now, spent)
+            if spent > free and ((left := forecast.left(spent)) > bootstrap or not switch):
                 raise _Abandoned(spent + left)
 
         return judge
@@ -261,10 +261,10 @@ class Recursive:
 
     def _recorded(self, run: Callable[[Check], None]) -> str:
         """Compute the component from nothing, and remember how that went."""
-        course, started, visited = Course(), processor_time(), self._visits.rows
-        run(lambda now: course.reach(now, processor_time() - started))
-        course.finish(processor_time() - started, self._visits.rows - visited, self._size())
-        self._history.course = course
+        profile, started, visited = CostProfile(), processor_time(), self._visits.rows
+        run(lambda now: profile.reach(now, processor_time() - started))
+        profile.finish(processor_time() - started, self._visits.rows - visited, self._size())
+        self._history.profile = profile
         return "bootstrap"
 
     def _size(self) -> int:

@@ -25,10 +25,10 @@ from deltic.engine.local.operators.search import Derived, Past
 from deltic.engine.local.parallel import run_all
 from deltic.engine.local.recursion.lost import LostRows
 from deltic.engine.local.recursion.pending import Candidates, PendingQueue
-from deltic.engine.local.recursion.signed.admission import admission_of, admitted
 from deltic.engine.local.recursion.signed.by_iteration import ByIteration
 from deltic.engine.local.recursion.signed.examination import Examination
-from deltic.engine.local.recursion.signed.whole import FunctionOutput, RelationFunction
+from deltic.engine.local.recursion.signed.priority import admission_of, admitted
+from deltic.engine.local.recursion.signed.relation_function import FunctionOutput, RelationFunction
 from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.local.storage.arrangement import Descriptors, descriptors, time_array
 from deltic.engine.local.storage.run import Run, Times, Words, consolidate, narrow, plain

@@ -11,8 +11,8 @@ import pyarrow as pa
 from deltic.circuit.custom import Change, CustomOperator
 from deltic.engine.local.operators.custom import decoded, encoded
 from deltic.engine.local.operators.query import Environment
+from deltic.engine.local.recursion.signed.relation_function import Following, RelationFunction, total
 from deltic.engine.local.recursion.signed.timeline import BEGINNING, Timeline
-from deltic.engine.local.recursion.signed.whole import Following, RelationFunction, total
 from deltic.engine.local.storage.run import Run, add_runs, merge_runs
 from deltic.engine.local.storage.state import State
 from deltic.errors import EvaluationError

@@ -30,9 +30,9 @@ from deltic.engine.local.kernels.component import (
 )
 from deltic.engine.local.kernels.types import Ints
 from deltic.engine.local.recursion.compiled_loop import CompiledEpoch, CompiledLoop, KernelResult
-from deltic.engine.local.recursion.signed.admission import admission_of, order_of
 from deltic.engine.local.recursion.signed.examination import Examination, Examinations, RowSets
 from deltic.engine.local.recursion.signed.grouped import is_compiled, moves
+from deltic.engine.local.recursion.signed.priority import admission_of, order_of
 from deltic.engine.local.recursion.signed.running import RunningGroups
 from deltic.engine.local.storage.arrangement import Arrangement
 from deltic.engine.local.storage.run import Run

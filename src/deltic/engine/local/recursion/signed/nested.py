@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from deltic.engine.local.operators.custom import decoded, encoded
 from deltic.engine.local.operators.query import Environment
-from deltic.engine.local.recursion.signed.whole import Following
+from deltic.engine.local.recursion.signed.relation_function import Following
 from deltic.engine.local.storage.run import Run
 from deltic.engine.local.storage.state import State
 from deltic.engine.protocol import Engine

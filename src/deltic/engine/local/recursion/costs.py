@@ -1,4 +1,4 @@
-"""How a bootstrap went from iteration to iteration: what an update is measured by while it runs.
+"""The cost profile of a bootstrap, iteration by iteration, and the forecast of an update by it while that runs.
 
 An update goes through the same iterations as a bootstrap of the component, and does in each a part of what that does
 there. So the part that it did of the iterations behind it tells what those before it will take.
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass
-class Course:
+class CostProfile:
     """The work of a bootstrap, in seconds of processor: `before[i]` of it before iteration `iterations[i]` began.
 
     `work` is the whole, `visited` the rows that were visited, `size` the rows of what the component was computed from.
@@ -47,13 +47,13 @@ class Course:
         return self.work * size / self.size if self.size else self.work
 
 
-class Race:
-    """An update beside the course of the last bootstrap."""
+class CostForecast:
+    """Forecasts the cost of an update by the profile of the last bootstrap."""
 
-    def __init__(self, course: Course) -> None:
-        self._course = course
+    def __init__(self, profile: CostProfile) -> None:
+        self._profile = profile
         self._now, self._since = 0, 0.0
-        self._reached, self._getting_on = course.until(1), 0.0
+        self._reached, self._getting_on = profile.until(1), 0.0
         self._work = self._way = 0.0
 
     def reach(self, now: int, spent: float) -> None:
@@ -61,7 +61,7 @@ class Race:
         if now == self._now:
             return
         self._now = now
-        reached = self._course.until(now + 1)
+        reached = self._profile.until(now + 1)
         if reached > self._reached:
             if self._getting_on:
                 self._work = (self._work + spent - self._since) / 2
@@ -79,4 +79,4 @@ class Race:
         if not self._getting_on:
             return here
         pace = (self._work + here) / (self._way + self._getting_on)
-        return max(here, pace * (self._course.work - self._reached))
+        return max(here, pace * (self._profile.work - self._reached))

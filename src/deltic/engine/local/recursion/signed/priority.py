@@ -15,7 +15,7 @@ import numpy as np
 from deltic.engine.local.kernels.admission import DOUBLES, LEAST, SINGLES, admissions
 from deltic.engine.local.operators.search import Derived
 from deltic.engine.local.storage.state import State
-from deltic.program.histories import Admission, History
+from deltic.program.histories import History, PriorityOrder
 from deltic.values.types import Kind
 
 
@@ -40,19 +40,19 @@ class Depth:
         return self.depth
 
 
-def admission_of(state: State) -> Admission | None:
+def admission_of(state: State) -> PriorityOrder | None:
     """The order in which rows of a relation are admitted, if they are."""
     definition = state.relation.definition
     return definition.admission if isinstance(definition, History) else None
 
 
-def order_of(state: State, admission: Admission) -> int:
+def order_of(state: State, admission: PriorityOrder) -> int:
     """The order of values as kernels take it."""
     kind = state.relation.schema.columns[admission.column].type.kind
     return LEAST * admission.least | {Kind.FLOAT64: DOUBLES, Kind.FLOAT32: SINGLES}.get(kind, 0)
 
 
-def admitted(state: State, admission: Admission, found: Derived, now: int) -> Derived:
+def admitted(state: State, admission: PriorityOrder, found: Derived, now: int) -> Derived:
     """Derivations, those without times of their own of iteration `now`, none earlier than its row is admitted."""
     offsets, domain = state.layout.column(found.words, admission.column), state.domains[admission.column]
     first = admissions(domain.decode(offsets), order_of(state, admission)).astype(np.int32)
