@@ -16,5 +16,5 @@ def termination_of(step: Iterate, program: Program, options: Options, deepest: i
     definitions = [program.relations[name].definition for name in relations]
     jumps = any(isinstance(each, History) and each.admission is not None for each in definitions)
     has_bags = any(kind_of(program, name) is Kind.RECURSIVE_BAG for name in relations)
-    known = step.closing, step.computing, step.stratum.signed, jumps, has_bags
+    known = relations, step.closing, step.computing, step.stratum.signed, jumps, has_bags
     return Termination(Bounds(*known, options.iteration_limit, options.recursion_timeout), deepest)

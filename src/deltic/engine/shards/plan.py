@@ -19,7 +19,6 @@ from typing import Any
 from deltic.circuit.provided import called_in
 from deltic.engine.local.recursion.pending import RoundId
 from deltic.functions import Function, provide
-from deltic.program.histories import BY_ITERATION
 from deltic.program.program import Program, Relation, Stratum
 from deltic.program.queries import Query
 
@@ -111,11 +110,6 @@ class Iterate:
     def level_of(self) -> Mapping[str, int]:
         """The level of each relation of the recursion."""
         return {name: level for level, names in enumerate(self.levels) for name in names}
-
-    @property
-    def shown(self) -> list[str]:
-        """What the recursive relations are called."""
-        return sorted(name.removesuffix(BY_ITERATION) for name in self.closing)
 
     def settled(self) -> Iterator[str]:
         """What shards settle at home in a round, for a reader."""

@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from functools import partial
 
-from deltic.engine.local.operators.query import Environment, Evaluation
-from deltic.engine.local.plan.plan import Access
+from deltic.engine.local.operators.query import Environment
 from deltic.engine.local.recursion.driver import settle_round
 from deltic.engine.local.recursion.pending import Candidates, PendingQueue, RoundId
 from deltic.engine.local.recursion.settle import HistorySettler, SetSettler, Settler
@@ -28,19 +27,11 @@ from deltic.engine.local.storage.state import Role, State
 from deltic.engine.shards.histories import Drifts
 from deltic.engine.shards.plan import Iterate
 from deltic.engine.shards.times import by_time, of_times
-from deltic.program.queries import When
 
 # What a relation keeps of what waits: derivations, and rows to be looked at again.
 _HELD: tuple[Role, Role] = ("waiting", "again")
 # What it keeps of the epoch's changes so far.
 _CHANGED: Role = "changed"
-
-
-class TimedPiece(Evaluation):
-    """A piece of a delta query in a recursion: each of its atoms is read in the state that it names."""
-
-    def _is_new(self, access: Access, recursive: object) -> bool:
-        return access.when is When.NEW
 
 
 class Rounds:

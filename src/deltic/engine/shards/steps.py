@@ -33,7 +33,6 @@ from deltic.engine.shards.exchange import ITERATION, Inbox, Parcel, Received, jo
 from deltic.engine.shards.options import Options
 from deltic.engine.shards.plan import Define, Iterate, Move, Present, Recur, Search, Send, ShardPlan, Step, Take
 from deltic.engine.shards.room import bytes_on, told_on_one, watched
-from deltic.engine.shards.rounds import TimedPiece
 from deltic.program.definitions import Table
 from deltic.program.queries import Query
 
@@ -74,8 +73,8 @@ class Steps:
         self.fit()
 
     def _evaluation(self, query: Query) -> Evaluation:
-        make = TimedPiece if query.head in self.plan.timed else Evaluation
-        return make(plan(query), self.store.domains.variables[query.rule], self.environment)
+        domains = self.store.domains.variables[query.rule]
+        return Evaluation(plan(query), domains, self.environment, reads_as_named=query.head in self.plan.timed)
 
     def _recursive(self, step: Recur) -> Recursive:
         relations = step.stratum.relations

@@ -89,10 +89,17 @@ class Actual:
 
 
 class Evaluation:
-    """A query's plan, bound to the states of the relations that it reads."""
+    """A query's plan, bound to the states of the relations that it reads.
 
-    def __init__(self, plan: Plan, domains: dict[int, Domain], environment: Environment) -> None:
+    Where a recursive relation changes, lower strata are past, and read as they are now. A query that `reads_as_named`
+    reads each atom in the state that the atom names, in any case.
+    """
+
+    def __init__(
+        self, plan: Plan, domains: dict[int, Domain], environment: Environment, reads_as_named: bool = False
+    ) -> None:
         self.plan, self.domains, self.environment = plan, domains, environment
+        self._reads_as_named = reads_as_named
         self.query = plan.query
         self.head = environment.states[self.query.head]
         self.value_types = {variable_name(v): t for v, t in self.query.body.types.items()}
@@ -119,9 +126,13 @@ class Evaluation:
         """This evaluation, if one search computes all; else one that asks for the rest, and counts as this one."""
         if len(self.plan.segments) == 1 and self.plan.segments[0].compute is None:
             return self
-        found = Evaluation(plan(self.query), self.domains, self.environment)
+        found = self._planned(plan(self.query))
         found.actual = self.actual
         return found
+
+    def _planned(self, plan: Plan) -> Evaluation:
+        """The same query by another plan."""
+        return Evaluation(plan, self.domains, self.environment, self._reads_as_named)
 
     @property
     def binding(self) -> Binding:
@@ -201,7 +212,7 @@ class Evaluation:
             found = planned(self.query, part=lambda condition: seen.part(condition, self.query.body, self.types))
             orders = {access for segment in found.segments for access in segment.accesses[1:]}
             is_other = found.segments != self.plan.segments and orders <= set(self._accesses)
-            self._ordered[present] = Evaluation(found, self.domains, self.environment) if is_other else self
+            self._ordered[present] = self._planned(found) if is_other else self
         return self._ordered[present]
 
     def _magnitude(self, relation: str) -> int:
@@ -223,7 +234,7 @@ class Evaluation:
             sizes = {state.relation.name: len(state.contents) for state in states}
             orders = {state.relation.name: orders for state, orders in zip(states, readable, strict=True)}
             plan = plan_groups(self.query, sizes, orders, tuple(self._delta_state.by_order))
-            self._grouped[present] = None if plan is None else Evaluation(plan, self.domains, self.environment)
+            self._grouped[present] = None if plan is None else self._planned(plan)
         return self._grouped[present]
 
     def _readable(self, state: State) -> tuple[tuple[int, ...], ...]:
@@ -293,8 +304,8 @@ class Evaluation:
         return store.runs if self._is_new(access, recursive) else store.before
 
     def _is_new(self, access: Access, recursive: Container[str]) -> bool:
-        past = self.query.delta.relation in recursive and access.relation not in recursive
-        return past or access.when is When.NEW
+        is_past = self.query.delta.relation in recursive and access.relation not in recursive
+        return access.when is When.NEW or (is_past and not self._reads_as_named)
 
     def _compute(
         self, index: int, derived: Derived, recursive: frozenset[str], now: int, version: Version | None

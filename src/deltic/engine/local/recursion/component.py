@@ -83,7 +83,7 @@ class RecursiveComponent:
         states, limits = self.states.values(), self.environment
         jumps = any(admission_of(state) is not None for state in states)
         has_bags = any(state.kind is Kind.RECURSIVE_BAG for state in states)
-        given = tuple(self.closing), self.computing, self.signed, jumps, has_bags
+        given = tuple(self.states), tuple(self.closing), self.computing, self.signed, jumps, has_bags
         return Bounds(*given, limits.iteration_limit, limits.recursion_timeout)
 
     @property

@@ -55,9 +55,9 @@ def run_rounds(executor: RoundExecutor, termination: Termination, may_go_on: Cal
         termination.check(now.iteration)
         try:
             reached = executor.take(now)
-        except CountOverflowError:
+        except CountOverflowError as error:
             termination.refuse_circle(now.iteration, executor.closing())
-            raise
+            raise error.of(termination.bounds.relations) from None
         if reached >= 0 and termination.is_due(reached):
             termination.look(reached, executor.closing())
         rounds += 1

@@ -14,12 +14,13 @@ from deltic.program.histories import BY_ITERATION
 
 @dataclass(frozen=True)
 class Bounds:
-    """What is known of a recursion before it runs: the relations that close its cycles, and what it may take.
+    """What is known of a recursion before it runs: its relations, those that close its cycles, and what it may take.
 
     `computing` are the rules that make new values from recursive rows; without one, every recursion of sets has an end.
     In a `signed` one rows come and go; where rows are admitted by their values, iterations `jump`.
     """
 
+    relations: Sequence[str]
     closing: Sequence[str]
     computing: Sequence[str]
     signed: bool
