@@ -167,7 +167,7 @@ def test_what_is_gone_is_not_met_again_and_again():
 
 
 def test_a_change_of_one_row_in_one_of_many_groups():
-    """Groups are neither read nor computed anew when nothing in them changed."""
+    """HistoryGroups are neither read nor computed anew when nothing in them changed."""
     program = """
         .decl x(k: number, v: number)
         .input x

@@ -62,7 +62,7 @@ ORDERED = ("percentile", "percentile_disc", "min_by", "max_by", "string_agg", "c
 
 @pytest.mark.parametrize("seed", range(12))
 def test_values_that_come_and_go(seed):
-    """Groups that vanish and come again, with NULLs, many rows of one value, and changes of one row."""
+    """HistoryGroups that vanish and come again, with NULLs, many rows of one value, and changes of one row."""
     rng = random.Random(seed)
     columns = (Column("k", Type.INT64), Column("v", Type.FLOAT64, seed % 2 > 0), Column("s", Type.STRING, seed % 3 > 0))
     schema = Schema(columns)

@@ -48,7 +48,7 @@ class _Crossing:
         return Run(self._target.no_rows()[0]) if found is None else found
 
 
-class Recomputed(RelationFunction):
+class Recompute(RelationFunction):
     """An operator without a derivative: its value less what the history says [FIX Prop. 7]."""
 
     def __init__(self, crossing: _Crossing, sources: Sequence[State], target: State, environment: Environment) -> None:
@@ -141,5 +141,5 @@ def applied_of(applied: Applied, sources: Sequence[State], target: State, enviro
     crossing = _Crossing(applied, sources, target, environment)
     if crossing.custom.state is not None:
         return Stateful(crossing, sources, environment)
-    kind = Recomputed if crossing.custom.derivative is None else ByDerivative
+    kind = Recompute if crossing.custom.derivative is None else ByDerivative
     return kind(crossing, sources, target, environment)

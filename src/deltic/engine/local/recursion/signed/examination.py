@@ -18,8 +18,8 @@ import numpy as np
 from deltic.engine.local.kernels.histories import examine_rows
 from deltic.engine.local.operators.query import Environment
 from deltic.engine.local.recursion.signed.by_iteration import ByIteration
-from deltic.engine.local.recursion.signed.reading import Entries, Groups
-from deltic.engine.local.recursion.signed.scratch import Scratch
+from deltic.engine.local.recursion.signed.group_kernel import GroupKernel
+from deltic.engine.local.recursion.signed.reading import Entries, HistoryGroups
 from deltic.engine.local.storage.arrangement import Arrangement, descriptors
 from deltic.engine.local.storage.run import NO_TIMES, Run, Times, Words, add_runs, consolidate, plain
 from deltic.engine.local.storage.state import State
@@ -39,7 +39,7 @@ class Examination(ABC):
 
     def __init__(self, definition: Examined, source: State, target: State, environment: Environment) -> None:
         self.definition, self.source, self.target, self.environment = definition, source, target, environment
-        self.read: tuple[Groups, ...] = ()
+        self.read: tuple[HistoryGroups, ...] = ()
         self.by_iteration: tuple[ByIteration, ...] = ()
         self.drift = Arrangement(source.canonical, source.domains)
 
@@ -120,8 +120,11 @@ class GroupFunction(Examination):
 
     def __init__(self, definition: Examined, source: State, target: State, environment: Environment) -> None:
         super().__init__(definition, source, target, environment)
-        self.rows, self.results = self.read = Groups(source, definition.keys), Groups(target, definition.keys)
-        self.scratch: Scratch | None = None
+        self.rows, self.results = self.read = (
+            HistoryGroups(source, definition.keys),
+            HistoryGroups(target, definition.keys),
+        )
+        self.kernel: GroupKernel | None = None
 
     @property
     def order(self) -> Arrangement:
@@ -129,7 +132,7 @@ class GroupFunction(Examination):
 
     def begin(self) -> None:
         super().begin()
-        self.scratch = None
+        self.kernel = None
 
     def drifts(self, change: Run) -> None:
         arranged = self.rows.arranged(change)
@@ -156,10 +159,10 @@ class GroupFunction(Examination):
     def _function(self, present: Entries) -> Run:
         """The function of all groups together, of their rows at one iteration."""
         rows = self.rows.canonical(present.words, present.weights)
-        if self.scratch is None:
+        if self.kernel is None:
             assert self.definition.function is not None
-            self.scratch = Scratch(self.definition.function, self.source, self.target, self.environment)
-        return self.scratch.apply(rows)
+            self.kernel = GroupKernel(self.definition.function, self.source, self.target, self.environment)
+        return self.kernel.apply(rows)
 
     def _drifts(self, groups: Words) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         """Of which groups the changes so far do not add up to nothing."""
@@ -175,6 +178,6 @@ class EachRow(Examination):
 
     def examine(self, words: Words, change: Run, now: int) -> ExaminationResult:
         assert self.definition.function is not None
-        scratch = Scratch(self.definition.function, self.source, self.target, self.environment)
-        made = scratch.apply(Run(change.words, NO_TIMES, change.weights))
+        kernel = GroupKernel(self.definition.function, self.source, self.target, self.environment)
+        made = kernel.apply(Run(change.words, NO_TIMES, change.weights))
         return ExaminationResult(made, words[:, :0], np.empty(0, np.int32))

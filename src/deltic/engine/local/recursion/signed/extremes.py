@@ -12,7 +12,7 @@ from deltic.engine.local.operators.groups import GroupedRows
 from deltic.engine.local.operators.totals import GroupTotals
 from deltic.engine.local.operators.values import OF_64_BITS
 from deltic.engine.local.recursion.signed.by_iteration import Ints, mask_of, place_of
-from deltic.engine.local.recursion.signed.reading import Groups
+from deltic.engine.local.recursion.signed.reading import HistoryGroups
 from deltic.engine.local.storage.arrangement import descriptors
 from deltic.engine.local.storage.interner import is_labelled
 from deltic.engine.local.storage.layout import Raw
@@ -36,7 +36,7 @@ class ValuesByIteration:
     def __init__(self, columns: Columns, groups: GroupTotals) -> None:
         (self.column,) = self.columns = columns
         self.keys, self.source, self.slots = groups.keys, groups.source, groups.slots.ordered[columns]
-        self.groups = Groups(groups.source, (*range(groups.keys), self.column))
+        self.groups = HistoryGroups(groups.source, (*range(groups.keys), self.column))
 
     def change(self, keys: Sequence[Raw], rows: GroupedRows, new: Totals, now: int) -> int:
         """Bring the slots about the values up to date with changed rows; the number of entries looked at."""

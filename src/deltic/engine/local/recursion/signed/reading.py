@@ -72,7 +72,7 @@ def _part(run: Run, first: Positions, end: Positions) -> tuple[Positions, Words,
     return np.repeat(np.arange(len(first)), lengths), run.words[:, at], times, weights
 
 
-class Groups:
+class HistoryGroups:
     """The groups of a relation by some of its columns, which come first in the order in which it is read."""
 
     def __init__(self, state: State, keys: Sequence[int]) -> None:
@@ -98,7 +98,7 @@ class Groups:
         raws = self.state.layout.unpack(words)
         return self._packed([raws[c] for c in self.order[: self.keys]], words.shape[1])
 
-    def groups_like(self, other: Groups, groups: Words) -> Words:
+    def groups_like(self, other: HistoryGroups, groups: Words) -> Words:
         """The groups of another relation with the same keys, in this one."""
         raws = other.arrangement.layout.unpack(groups)
         return self._packed(raws[: self.keys], groups.shape[1])

@@ -24,7 +24,7 @@ from deltic.engine.local.operators.totals import GroupTotals
 from deltic.engine.local.recursion.signed.by_iteration import ByIteration, iterations, mask_of, place_of
 from deltic.engine.local.recursion.signed.examination import Examination, ExaminationResult
 from deltic.engine.local.recursion.signed.extremes import IN_ORDER, ValuesByIteration, is_in_order
-from deltic.engine.local.recursion.signed.reading import Entries, Groups
+from deltic.engine.local.recursion.signed.reading import Entries, HistoryGroups
 from deltic.engine.local.storage.arrangement import descriptors
 from deltic.engine.local.storage.layout import Domain, Raw
 from deltic.engine.local.storage.run import Run, Words, add_runs, consolidate, plain
@@ -46,7 +46,7 @@ class RunningGroups(Examination):
         slot = Domain(Type.INT64, 0, max(1, self.slots.width.bit_length()), empty=False)
         self.totals = target.keep("totals", tuple(keys), (*source.domains[: self.groups.keys], iterations(), slot))
         self.values = [ValuesByIteration(columns, self.groups) for columns in self.slots.ordered]
-        self.read = (Groups(source, keys), *(values.groups for values in self.values))
+        self.read = (HistoryGroups(source, keys), *(values.groups for values in self.values))
 
     def drifts(self, change: Run) -> None:
         self.drift.runs = add_runs(self.drift.runs, Run(change.words, weights=change.weights))

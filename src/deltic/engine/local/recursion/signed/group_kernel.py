@@ -10,7 +10,7 @@ from deltic.engine.local.storage.state import State
 from deltic.program.definitions import Definition
 
 
-class Scratch:
+class GroupKernel:
     """A kernel between two relations that are empty before and after each use, with the layouts of others."""
 
     def __init__(self, definition: Definition, source: State, target: State, environment: Environment) -> None:
