@@ -28,7 +28,8 @@ from deltic.engine.files.files import Files
 from deltic.engine.shards.files import RUNS
 from deltic.engine.shards.letters import DRIVER, Letter
 from deltic.engine.shards.tasks import Task
-from deltic.engine.spark.engine import SparkEngine
+from deltic.engine.spark.engine import spark_engine
+from deltic.engine.spark.executor import SparkExecutor
 from deltic.pipeline.session import Pipeline
 
 SQL = """
@@ -83,7 +84,7 @@ def part(address: str, rows: int, batch: int, shards: int, limit: int) -> Iterat
     circuit = pipeline.catalog.circuit
     files: Files = files_at(address)
     job = partial(run_apart, limit)
-    engine = SparkEngine(circuit, directory=files, run_tasks=job, executor="job", shards=shards)
+    engine = spark_engine(circuit, directory=files, run_tasks=job, place="job", shards=shards)
     customers = np.arange(CUSTOMERS)
     country = pa.array((customers % 200).astype(np.int32))
     one = pa.array(np.ones(CUSTOMERS, np.int64))
@@ -102,8 +103,9 @@ def part(address: str, rows: int, batch: int, shards: int, limit: int) -> Iterat
     found = engine.version.lookup("total", {"customer": known}).to_pylist()
     yield "look up s", round(time.perf_counter() - started, 2)
     assert found[0]["n"] > 0
-    names = engine.files.names(RUNS)
-    yield "files MiB", sum(map(engine.files.size, names)) // MIB
+    assert isinstance(engine.executor, SparkExecutor)
+    files = engine.executor.files
+    yield "files MiB", sum(map(files.size, files.names(RUNS))) // MIB
     yield "driver's peak MiB", peak() // MIB
 
 

@@ -26,8 +26,8 @@ from deltic.engine.protocol import Engine
 from deltic.engine.reference import ReferenceEngine, from_arrow
 from deltic.engine.result import EpochResult
 from deltic.engine.shards.engine import ShardedEngine
-from deltic.engine.spark.engine import SparkEngine
-from deltic.engine.spark.placement import Executor
+from deltic.engine.spark.engine import spark_engine
+from deltic.engine.spark.placement import ShardPlace
 from tests.differential.circuits import sources_of
 from tests.engine.shards.jobs import run_here
 from tests.engine.spark.placing import Anywhere, placed
@@ -46,12 +46,12 @@ ENGINES: dict[str, Callable[[Circuit], Engine]] = {
 }
 
 
-def in_tasks(circuit: Circuit, executor: Executor, **options: Any) -> SparkEngine:
+def in_tasks(circuit: Circuit, executor: ShardPlace, **options: Any) -> ShardedEngine:
     """The engine on Spark, its jobs run in this process; rows of more than 64 bytes go to tasks and come in files."""
     directory = Path(tempfile.mkdtemp(prefix="deltic-tasks-"))
     atexit.register(shutil.rmtree, directory, ignore_errors=True)
     made: dict[str, Any] = {"run_tasks": run_here, "direct": 64, "shards": 2, **options}
-    return SparkEngine(circuit, directory=LocalFiles(directory), executor=executor, **made)
+    return spark_engine(circuit, directory=LocalFiles(directory), place=executor, **made)
 
 
 Changes = Mapping[str, Iterable[tuple[tuple, int]]]

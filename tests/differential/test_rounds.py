@@ -18,7 +18,7 @@ from deltic.datalog import check, lower, parse
 from deltic.engine.shards.engine import ShardedEngine
 from deltic.engine.shards.lay_out import lay_out
 from deltic.engine.shards.tasks import total
-from deltic.engine.spark.placement import Executor
+from deltic.engine.spark.placement import ShardPlace
 from deltic.program.compiling import program_of
 from tests.conformance.engines import Driver, in_tasks
 from tests.differential.compare import MakeEngine, first_disagreement
@@ -174,7 +174,7 @@ def test_many_rounds(name):
     compare(name, range(105, 108))
 
 
-def growing(circuit: Circuit, executor: Executor | None, shards: int = 2) -> ShardedEngine:
+def growing(circuit: Circuit, executor: ShardPlace | None, shards: int = 2) -> ShardedEngine:
     """Recursions begin on one shard, and grow out of it, and back, at no more rows than these tests have."""
     options = {"shards": shards, "rounds": "auto", "task_memory": 900}
     return ShardedEngine(circuit, **options) if executor is None else in_tasks(circuit, executor, few=5, **options)

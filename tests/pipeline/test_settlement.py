@@ -77,7 +77,7 @@ def begun(pipeline, table):
     if not len(pipeline):
         pipeline.sql(f"CREATE TABLE t ({table}); {VIEW}")
     if hasattr(pipeline._epochs.engine, "placement"):
-        pipeline._epochs.engine._engine._few = 0
+        pipeline._epochs.engine._engine.executor.few = 0
     return pipeline
 
 

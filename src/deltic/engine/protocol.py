@@ -20,12 +20,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from deltic.circuit.graph import Circuit
-    from deltic.engine.batches import Batch, Changed
-    from deltic.engine.comparing import Beside
+    from deltic.engine.batches import Changed
     from deltic.engine.image import Image, Saved
-    from deltic.engine.keyed import KeyedChange, RowChange
-    from deltic.engine.shards.posted import Posted, Site
-    from deltic.engine.watermark import Watermark
+    from deltic.engine.table_tasks import TableTasks
 
 NOTHING: Mapping[str, Changed] = MappingProxyType({})
 """No rows of any table."""
@@ -96,25 +93,9 @@ class Engine(Version, Protocol):
         with self.prepare_extension(circuit, rows) as epoch:
             return epoch.commit()
 
-    def site(self, table: str) -> Site | None:
-        """Where tasks may write rows of a table for the next epoch; None where this process is to have them."""
-        return None
-
-    def compared(self, table: str, rows: Posted, beside: Beside) -> Posted | None:
-        """What comes and goes so that rows which tasks have written are held in place of others, found by tasks too.
-
-        None where this process is to find it; not while an epoch is prepared.
-        """
-        return None
-
-    def settled(
-        self, table: str, changes: Sequence[RowChange | KeyedChange], conflicts: Conflicts, watermark: Watermark | None
-    ) -> Batch | None:
-        """What changes of a table amount to, one after the other, in weights, found by tasks.
-
-        Those before the watermark are apart: the batch is Sifted. None where this process is to find it; not while an
-        epoch is prepared. Raises AbsentKeys and UnorderedKeys.
-        """
+    @property
+    def tasks(self) -> TableTasks | None:
+        """What tasks do for tables before the next epoch; None where this process is to do it."""
         return None
 
     def checks_keys(self, table: str) -> bool:

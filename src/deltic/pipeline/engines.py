@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from deltic.engine.local.engine import LocalEngine
+    from deltic.engine.shards.engine import ShardedEngine
     from deltic.program.compiling import Compiler
 
 EngineName = Literal["auto", "local", "spark", "reference"]
@@ -175,15 +176,15 @@ class Engines:
     def _placed(self, circuit: Circuit, shards: Shards, spark: SparkSession, options: Mapping[str, Any]) -> Engine:
         """An engine that chooses, for each epoch, between the places that there are."""
         from deltic.engine.spark.costs import Costs
-        from deltic.engine.spark.engine import SparkEngine
+        from deltic.engine.spark.engine import spark_engine
         from deltic.engine.spark.job import run_each, run_job
         from deltic.engine.spark.placed import PlacedEngine
         from deltic.engine.spark.placement import Placement
 
-        def on_shards(circuit: Circuit) -> SparkEngine:
+        def on_shards(circuit: Circuit) -> ShardedEngine:
             job, each = partial(run_job, spark), partial(run_each, spark)
             split: dict[str, Any] = {**options, **self._split(shards)}
-            return SparkEngine(circuit, directory=shards.files(), run_tasks=job, run_each=each, **split)
+            return spark_engine(circuit, directory=shards.files(), run_tasks=job, run_each=each, **split)
 
         is_auto = self.name == "auto"
         executors: list[Place] = ["process", "job"] if shards.executor == "auto" else [shards.executor]

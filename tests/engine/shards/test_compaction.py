@@ -20,7 +20,7 @@ from deltic.datalog import check, lower, parse
 from deltic.engine.files.files import LocalFiles
 from deltic.engine.shards import compaction
 from deltic.engine.shards.files import DESCRIPTIONS, RUNS, files_of, read_description
-from deltic.engine.spark.engine import SparkEngine
+from deltic.engine.spark.engine import spark_engine
 from deltic.errors import BusyError, DelticError
 from tests.engine.shards.jobs import run_here
 
@@ -56,7 +56,7 @@ class World:
     def __init__(self, files, seed=3, **options):
         self.aside, self.rng = Aside(), random.Random(seed)
         options = {"run_each": self.aside, "frozen": FROZEN, "shards": 2, **options}
-        self.engine = SparkEngine(CIRCUIT, directory=files, run_tasks=run_here, executor="job", **options)
+        self.engine = spark_engine(CIRCUIT, directory=files, run_tasks=run_here, place="job", **options)
         self.rows = {"edge": set(), "name": set()}
 
     def change(self, count=30, most=40):
@@ -87,12 +87,12 @@ class World:
 
     def most_runs(self):
         """The runs of the arrangement that has the most."""
-        told = [read_description(self.engine.files, state) for state in self.engine._states.values()]
+        told = [read_description(self.engine.executor.files, state) for state in self.engine.executor.states.values()]
         return max(len(a["runs"]) for one in told for _, a in compaction._arrangements(one))
 
     def strays(self):
         """The files that nobody needs."""
-        files, states = self.engine.files, set(self.engine._states.values())
+        files, states = self.engine.executor.files, set(self.engine.executor.states.values())
         named = {name for state in states for name in files_of(read_description(files, state))}
         return {*files.names(RUNS), *files.names(DESCRIPTIONS)} - named - states
 
@@ -103,10 +103,10 @@ def test_compactions_and_epochs_by_turns(files):
         world.epoch(most=60)
         if step % 3 == 2:
             before = world.most_runs()
-            world.engine._compacting.wait()
+            world.engine.executor.compacting.wait()
             assert world.most_runs() <= before
             world.check()
-            assert world.engine._compacting.mark == ""
+            assert world.engine.executor.compacting.mark == ""
     assert world.aside.told
     assert set(world.aside.told) <= {"compaction of 1 shard", "compaction of 2 shards"}
     loose = World(files, run_each=None, frozen=FROZEN)
@@ -118,11 +118,11 @@ def test_compactions_and_epochs_by_turns(files):
 @pytest.mark.parametrize("between", ["epochs", "an epoch that packs anew", "an aborted epoch", "the process"])
 def test_what_comes_meanwhile_is_neither_lost_nor_doubled(tmp_path, between):
     world = World(LocalFiles(tmp_path), seed=len(between))
-    engine, compacting = world.engine, world.engine._compacting
+    engine, compacting = world.engine, world.engine.executor.compacting
     compacting.begin = lambda *_: None
     for _ in range(5):
         world.epoch(most=60)
-    before, states = world.most_runs(), dict(engine._states)
+    before, states = world.most_runs(), dict(engine.executor.states)
 
     def meanwhile():
         if between == "epochs":
@@ -134,18 +134,18 @@ def test_what_comes_meanwhile_is_neither_lost_nor_doubled(tmp_path, between):
             with engine.prepare({"edge": pa.table({"x": [-1], "y": [-1], WEIGHT: [1]})}):
                 pass
         else:
-            engine.executor = "process"
+            engine.executor.place = "process"
             world.epoch(most=60)
 
     world.aside.between = meanwhile
-    compacting._compact(engine, {0, 1}, whole=False)
+    compacting._compact(engine.executor, {0, 1}, whole=False)
     world.check()
     if between in ("epochs", "an aborted epoch"):
         assert world.most_runs() < before
-    assert engine._states != states or between == "the process"
+    assert engine.executor.states != states or between == "the process"
     world.aside.between = lambda: None
     for executor in ("job", "process", "job"):
-        engine.executor = executor
+        engine.executor.place = executor
         world.epoch(most=60)
     assert not world.strays()
 
@@ -153,7 +153,7 @@ def test_what_comes_meanwhile_is_neither_lost_nor_doubled(tmp_path, between):
 def test_nobody_publishes_while_an_epoch_is_committed(tmp_path):
     """Between the new state and the removal of what it does not name, or both would go."""
     engine, found = (world := World(LocalFiles(tmp_path))).engine, []
-    collect = engine._collect_garbage
+    collect = engine.executor._collect_garbage
 
     def enter():
         with pytest.raises(BusyError):
@@ -166,7 +166,7 @@ def test_nobody_publishes_while_an_epoch_is_committed(tmp_path):
         thread.join()
         collect()
 
-    engine._collect_garbage = collected
+    engine.executor._collect_garbage = collected
     world.epoch()
     assert found == [1]
 
@@ -182,15 +182,15 @@ def test_one_that_fails_changes_nothing_and_its_files_go(tmp_path, caplog):
     caplog.set_level(logging.WARNING, "deltic.compaction")
     for _ in range(4):
         world.epoch(most=60)
-        engine._compacting.wait()
+        engine.executor.compacting.wait()
     assert any("the executors are gone; the state is as it was" in message for message in caplog.messages)
     assert world.strays()
     world.epoch(count=1)
-    engine._compacting.wait()
+    engine.executor.compacting.wait()
     world.aside.between = lambda: None
     world.epoch(count=1)
-    engine._compacting.wait()
-    engine._compacting.begin = lambda *_: None
+    engine.executor.compacting.wait()
+    engine.executor.compacting.begin = lambda *_: None
     world.epoch(count=1)
     assert not world.strays()
 
@@ -200,7 +200,7 @@ def test_all_runs_become_one_where_somebody_asks(files):
     world.engine.compact()
     world.epoch()
     for executor in ("job", "process", "job"):
-        world.engine.executor = executor
+        world.engine.executor.place = executor
         world.epoch(most=60)
     assert world.engine.compact()
     assert world.most_runs() == 1
@@ -219,7 +219,7 @@ def test_a_pipeline_that_keeps_no_files_says_so():
 def test_many_runs_are_merged_even_if_no_compaction_comes(tmp_path, monkeypatch):
     monkeypatch.setattr("deltic.engine.local.storage.run._MANY_RUNS", 3)
     world = World(LocalFiles(tmp_path))
-    world.engine._compacting.begin = lambda *_: None
+    world.engine.executor.compacting.begin = lambda *_: None
     for _ in range(6):
         world.epoch(most=60)
     assert world.most_runs() <= 4

@@ -105,7 +105,7 @@ def test_a_copy_goes_when_its_table_grows_and_comes_back_when_it_shrinks(make):
 def test_what_is_not_concerned_stays_as_it_is():
     driver = loaded()
     runs = [shard.states["wide"].contents.runs for shard in driver.engine.shards]
-    driver.engine._lay_out_again(copied={})
+    driver.engine.running.place(copied={})
     assert [shard.states["wide"].contents.runs for shard in driver.engine.shards] == runs
     assert "a everywhere" not in driver.engine.plan.placed
 

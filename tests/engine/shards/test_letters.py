@@ -23,7 +23,7 @@ from deltic.engine.shards import tasks
 from deltic.engine.shards.exchange import Parcel
 from deltic.engine.shards.files import LETTERS, RUNS
 from deltic.engine.shards.letters import DIRECT, DRIVER, Mailbox, letters_of, sent, together_few
-from deltic.engine.spark.engine import SparkEngine
+from deltic.engine.spark.engine import spark_engine
 from deltic.errors import StateError
 from tests.engine.shards.jobs import run_here
 
@@ -60,7 +60,7 @@ class Noting:
 
 
 def engine_at(files, direct, run=run_here):
-    return SparkEngine(CIRCUIT, directory=files, run_tasks=run, executor="job", shards=3, direct=direct)
+    return spark_engine(CIRCUIT, directory=files, run_tasks=run, place="job", shards=3, direct=direct)
 
 
 def changes_of(seed, epochs=6):
@@ -134,13 +134,13 @@ def test_files_of_letters_go_once_nobody_reads_them(files):
     for change, _ in changes_of(7):
         result = engine.apply(change).changes
         old = result if old is None else old
-    there = set(engine.files.names(LETTERS))
+    there = set(engine.executor.files.names(LETTERS))
     rows = old["three"]
     del old, result
     gc.collect()
     more = engine.apply({"name": _signed({(40, "n")}, set(), ("x", "said"))})
     assert not more.changes
-    assert not set(engine.files.names(LETTERS)) & there
+    assert not set(engine.executor.files.names(LETTERS)) & there
     assert rows.num_rows
 
 
@@ -183,11 +183,11 @@ def test_a_letter_that_cannot_be_read_is_an_error_that_names_the_file(files, dam
     def damaged(letters, *given):
         name = letters[-1].file
         if is_on and damage == "gone":
-            engine.files.remove(name)
+            engine.executor.files.remove(name)
         elif is_on:
-            data = engine.files.read(name)
-            engine.files.remove(name)
-            engine.files.write(name, [data[: len(data) // 2] if damage == "cut" else bytes(len(data))])
+            data = engine.executor.files.read(name)
+            engine.executor.files.remove(name)
+            engine.executor.files.write(name, [data[: len(data) // 2] if damage == "cut" else bytes(len(data))])
         return run_here(letters, *given)
 
     engine.apply(before)
@@ -229,12 +229,14 @@ def test_a_job_tells_what_it_has_read_and_written(files):
     engine = engine_at(files, DIRECT)
     whole = _table(x=np.arange(n), y=np.random.default_rng(2).permutation(n))
     first = engine.apply({"edge": whole})
-    there = sum(engine.files.size(name) for folder in (RUNS, LETTERS) for name in engine.files.names(folder))
+    there = sum(
+        engine.executor.files.size(name) for folder in (RUNS, LETTERS) for name in engine.executor.files.names(folder)
+    )
     assert first.bytes_written >= there
     assert first.bytes_read > whole.nbytes / 2
     small = engine.apply({"edge": _table(x=[n], y=[n])})
     assert 0 < small.bytes_written < first.bytes_written / 20
     if isinstance(files, LocalFiles):  # a store is asked for what this process has not read lately
         assert 0 < small.bytes_read < first.bytes_read / 2
-    engine.executor = "process"
+    engine.executor.place = "process"
     assert engine.apply({"edge": _table(x=[n + 1], y=[n])}).bytes_written == 0

@@ -22,7 +22,7 @@ from deltic.engine.files.files import LocalFiles
 from deltic.engine.shards import posted
 from deltic.engine.shards.files import LETTERS
 from deltic.engine.shards.posted import Posted
-from deltic.engine.spark.engine import SparkEngine
+from deltic.engine.spark.engine import spark_engine
 from deltic.errors import DataError, Diagnostic
 from deltic.pipeline.spark.posting import Rows
 from tests.engine.shards.jobs import run_here
@@ -37,15 +37,15 @@ CIRCUIT = lower(check([parse(PROGRAM)]))
 
 
 def engine_at(files, executor="job", shards=3):
-    engine = SparkEngine(CIRCUIT, directory=files, run_tasks=run_here, shards=shards)
-    engine.executor = executor
+    engine = spark_engine(CIRCUIT, directory=files, run_tasks=run_here, shards=shards)
+    engine.executor.place = executor
     return engine
 
 
 def post(engine, table, rows, rng, weight=None):
     """Rows as tasks write them, of three partitions; some of the tasks run twice, and are heard once."""
     schema = engine.program.relations[engine.program.tables[table]].schema
-    site, letters = engine.site(table), []
+    site, letters = engine.tasks.site(table), []
     task = partial(site.posting.over, read=Rows(table, schema, weight))
     for part in range(3):
         batches = rows.slice(part * len(rows) // 3, (part + 1) * len(rows) // 3 - part * len(rows) // 3).to_batches(7)
@@ -83,7 +83,7 @@ def test_an_epoch_is_that_of_the_rows(files, monkeypatch):
     rng, there = random.Random(5), {"edge": set(), "name": set()}
     engine, other, elsewhere = engine_at(files), engine_at(files, "process", 2), engine_at(files, shards=2)
     for step, executor in enumerate(["job", "process", "job"]):
-        engine.executor = executor
+        engine.executor.place = executor
         given, same = {}, {}
         for name, come, gone in changes(rng, there):
             columns = "xy" if name == "edge" else ("x", "said")
@@ -122,13 +122,13 @@ def test_the_driver_has_names_alone_and_files_go(files, monkeypatch):
     del batch
     gc.collect()
     assert folder.names(LETTERS) == []
-    assert engine.files.names(LETTERS) == []
+    assert engine.executor.files.names(LETTERS) == []
 
 
 def test_rows_that_every_shard_has_stand_in_a_file_once(tmp_path, monkeypatch):
     monkeypatch.setattr(posted, "_FEW", 0)
     engine = engine_at(LocalFiles(tmp_path))
-    site = engine.site("edge")
+    site = engine.tasks.site("edge")
     site = replace(site, split=replace(site.split, key=None))
     rows = table([(i, i) for i in range(50)], "xy")
     batch = Posted(site, site.posting.over(iter(rows.to_batches()), Rows("edge", site.schema, 1)))
@@ -145,7 +145,7 @@ def test_an_error_of_a_task_is_told_and_nothing_changes(files):
         post(engine, "edge", rows, random.Random(2), 1)
     gc.collect()
     assert engine.count("edge", table=True) == 1
-    read = Rows("edge", engine.site("edge").schema, 1)
+    read = Rows("edge", engine.tasks.site("edge").schema, 1)
     read(table([(i, i) for i in range(40)], "xy"))
     with pytest.raises(DataError, match="row 42, column x"):
         read(rows)

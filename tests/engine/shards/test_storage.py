@@ -27,7 +27,7 @@ from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.storage import run
 from deltic.engine.shards import tasks
 from deltic.engine.shards.files import DESCRIPTIONS, RUNS, files_of, read_description
-from deltic.engine.spark.engine import SparkEngine
+from deltic.engine.spark.engine import spark_engine
 from deltic.errors import StateError
 from deltic.pipeline.durable.checkpoint import Moment, write_checkpoint
 from tests.engine.shards.jobs import run_here
@@ -50,7 +50,7 @@ OTHER = lower(check([parse(PROGRAM + ".decl loops(x: number) .output loops loops
 
 
 def engine_at(files, executor="job"):
-    return SparkEngine(CIRCUIT, directory=files, run_tasks=run_here, executor=executor, shards=2)
+    return spark_engine(CIRCUIT, directory=files, run_tasks=run_here, place=executor, shards=2)
 
 
 def table(**columns):
@@ -80,7 +80,7 @@ def test_jobs_and_the_process_by_turns_over_the_same_files(files):
     engine = engine_at(files, "job")
     engine.apply({"name": table(x=range(30), said=[f"n{n}" for n in range(30)])})
     for step in range(12):
-        engine.executor = rng.choice(["job", "process"])
+        engine.executor.place = rng.choice(["job", "process"])
         engine.apply({"edge": random_change(rng, edges)})
         assert rows_of(engine, "two") == two_of(edges), step
         assert rows_of(engine, "named") == sorted({(y, f"n{x}") for x, y in edges})
@@ -98,11 +98,15 @@ def test_garbage_goes_once_nobody_reads_it(files):
     for _ in range(2):
         gc.collect()
         engine.apply({"edge": random_change(rng, edges)})
-    needed = {name for state in engine._states.values() for name in files_of(read_description(engine.files, state))}
-    there = {*engine.files.names(RUNS), *engine.files.names(DESCRIPTIONS)}
-    assert there >= {*needed, *engine._states.values()}
-    assert len(there) <= len(needed) + 2 * len(engine._states) + 2
-    sizes = sum(engine.files.size(name) for name in engine.files.names(RUNS))
+    needed = {
+        name
+        for state in engine.executor.states.values()
+        for name in files_of(read_description(engine.executor.files, state))
+    }
+    there = {*engine.executor.files.names(RUNS), *engine.executor.files.names(DESCRIPTIONS)}
+    assert there >= {*needed, *engine.executor.states.values()}
+    assert len(there) <= len(needed) + 2 * len(engine.executor.states) + 2
+    sizes = sum(engine.executor.files.size(name) for name in engine.executor.files.names(RUNS))
     assert sizes < 200_000
 
 
@@ -112,7 +116,7 @@ def test_other_definitions_may_be_taken_back(files, executor):
     rng, edges = random.Random(11), set()
     engine = engine_at(files)
     engine.apply({"edge": random_change(rng, edges)})
-    engine.executor = executor
+    engine.executor.place = executor
     with engine.prepare_extension(OTHER) as epoch:
         assert epoch.version.count("loops") == len({x for x, z in two_of(edges) if x == z})
     engine.apply({"edge": random_change(rng, edges)})
@@ -166,7 +170,7 @@ def test_searches_read_what_is_near_the_changed_rows_and_no_more(tmp_path, monke
     files = files_of_kind("objects", tmp_path, monkeypatch)
     monkeypatch.setattr(remote, "BLOCK", 1 << 12)
     monkeypatch.setattr(run, "_FENCE", 1 << 9)
-    engine = SparkEngine(circuit_of_looks(), directory=files, run_tasks=run_here, executor="job", shards=2)
+    engine = spark_engine(circuit_of_looks(), directory=files, run_tasks=run_here, place="job", shards=2)
     n, rng = 100_000, np.random.default_rng(1)
     drawn = {"o": rng.integers(0, n // 4, n), "price": rng.integers(0, 1000, n)}
     orders = table(o=np.arange(n // 4), c=np.arange(n // 4) % 77)
@@ -187,7 +191,7 @@ def test_what_is_read_in_parts_is_what_there_is(tmp_path, monkeypatch, seed):
     parts: list[int] = []
     near = run.KeptRun.near
     monkeypatch.setattr(run.KeptRun, "near", lambda *given: parts.append(0) or near(*given))
-    engine = SparkEngine(circuit, directory=files, run_tasks=run_here, executor="job", shards=2)
+    engine = spark_engine(circuit, directory=files, run_tasks=run_here, place="job", shards=2)
     local, there = LocalEngine(circuit), dict[int, tuple[int, int]]()
     for step in range(6):
         gone = rng.sample(sorted(there), min(len(there), rng.randrange(6)))
@@ -232,16 +236,16 @@ def test_a_disk_that_refuses_leaves_the_state_of_before(tmp_path, monkeypatch, e
     engine = engine_at(LocalFiles(tmp_path, system))
     engine.apply({"edge": table(x=[1, 2], y=[2, 3])})
     if executor != "job":
-        engine.executor = "process"
+        engine.executor.place = "process"
         engine.apply({"edge": table(x=[3], y=[4])})
-        engine.executor = "job"
-    before, states = rows_of(engine, "two"), engine._states
+        engine.executor.place = "job"
+    before, states = rows_of(engine, "two"), engine.executor.states
     system.is_on = True
     with pytest.raises(StateError, match=rf"files of a shard cannot be written \({told}.*Make room there, or name"):
         engine.apply({"edge": table(x=[9, 4], y=[9, 9])})
     system.is_on = False
     assert rows_of(engine, "two") == before
-    assert engine._states == states
+    assert engine.executor.states == states
     engine.apply({"edge": table(x=[9, 4], y=[9, 9])})
     assert (9, 9) in rows_of(engine, "two")
 
@@ -251,16 +255,16 @@ def test_a_disk_that_refuses_leaves_the_state_of_before(tmp_path, monkeypatch, e
 def test_files_that_are_not_what_was_written_are_named(files, folder, damage):
     engine = engine_at(files)
     engine.apply({"edge": table(x=range(1, 20), y=range(2, 21))})
-    name = engine.files.names(folder)[0]
-    data = engine.files.read(name)
-    engine.files.remove(name)
+    name = engine.executor.files.names(folder)[0]
+    data = engine.executor.files.read(name)
+    engine.executor.files.remove(name)
     if damage == "truncated":
-        engine.files.write(name, [data[: len(data) // 2]])
+        engine.executor.files.write(name, [data[: len(data) // 2]])
     epoch = engine.epoch
     with pytest.raises(StateError, match=rf"{name}: it .*nothing was changed"):
         engine.apply({"edge": table(x=range(50, 70), y=range(51, 71))})
     assert engine.epoch == epoch
-    engine.files.write(name, [data])
+    engine.executor.files.write(name, [data])
     engine.apply({"edge": table(x=range(50, 70), y=range(51, 71))})
     assert (50, 52) in rows_of(engine, "two")
 
@@ -292,7 +296,7 @@ def test_checkpoints_take_over_the_files_of_jobs_and_jobs_those_of_checkpoints(t
     second = checkpointed(engine, state, 2, first)
     assert system.counts["copied"] < 20_000
     assert system.counts["written"] < 20_000
-    engine.files.clear()
+    engine.executor.files.clear()
     other = reopened(second, state, shards)
     assert rows_of(other, "named") == [(2, "a name that is 1 long"), (3, "a name that is 2 long")]
     system.counts.clear()
@@ -327,12 +331,12 @@ def test_texts_that_went_another_way_are_not_taken_for_those_of_before(tmp_path)
     state, shards = LocalFiles(tmp_path / "state"), LocalFiles(tmp_path / "shards")
     engine = engine_at(shards)
     engine.apply({"name": table(x=range(9), said=[f"n{x}" for x in range(9)]), "edge": table(x=range(9), y=range(9))})
-    engine.executor = "process"
+    engine.executor.place = "process"
     for prefix in ("abandoned", "more"):  # the first ones are numbered in this process, and never in the files
         with engine.prepare({"name": table(x=range(20, 29), said=[f"{prefix}{x}" for x in range(9)])}) as _:
             pass
     made = checkpointed(engine, state, 1)
-    engine.executor = "job"
+    engine.executor.place = "job"
     engine.apply({"name": table(x=range(20, 29), said=[f"other{x}" for x in range(9)])})
     engine.apply({"edge": table(x=range(20, 29), y=range(20, 29))})
     wanted = rows_of(engine, "named")

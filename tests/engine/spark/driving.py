@@ -138,8 +138,8 @@ class World:
     def work_with(self, trouble: Trouble | None) -> None:
         """Let the next jobs have a trouble, and all their rows in files; without one few rows have none."""
         job = partial(run_job, self.spark)
-        self.engine._direct, self.engine._few = 0 if trouble else DIRECT, self.few
-        self.engine._run_tasks = partial(_troubled_job, job, trouble) if trouble else job
+        self.engine.executor.direct, self.engine.executor.few = 0 if trouble else DIRECT, self.few
+        self.engine.executor.run_tasks = partial(_troubled_job, job, trouble) if trouble else job
 
     def change_reference(self, rows: Change | None = None) -> None:
         """Let the reference have a change."""
@@ -186,9 +186,9 @@ def epochs(
     for number in range(count):
         found |= world.epoch(trouble if number == 0 else None)
     engine = world.engine
-    states = set(engine._states.values())
-    named = {name for state in states for name in files_of(read_description(engine.files, state))}
-    there = {name for folder in (RUNS, DESCRIPTIONS, LETTERS) for name in engine.files.names(folder)}
+    states = set(engine.executor.states.values())
+    named = {name for state in states for name in files_of(read_description(engine.executor.files, state))}
+    there = {name for folder in (RUNS, DESCRIPTIONS, LETTERS) for name in engine.executor.files.names(folder)}
     return found, len(there - named - states)
 
 

@@ -13,7 +13,8 @@ from deltic.circuit.graph import Circuit
 from deltic.engine.files.files import LocalFiles
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.placed import Place, Placed
-from deltic.engine.spark.engine import SparkEngine
+from deltic.engine.shards.engine import ShardedEngine
+from deltic.engine.spark.engine import spark_engine
 from deltic.engine.spark.placed import PlacedEngine
 from deltic.engine.spark.placement import Held, Home, Placement, home_of
 from tests.engine.shards.jobs import run_here
@@ -37,7 +38,7 @@ def placed(circuit: Circuit, placement: Placement, shards: int = 2) -> PlacedEng
     directory = Path(tempfile.mkdtemp(prefix="deltic-placed-"))
     atexit.register(shutil.rmtree, directory, ignore_errors=True)
 
-    def on_shards(circuit: Circuit) -> SparkEngine:
-        return SparkEngine(circuit, directory=LocalFiles(directory), run_tasks=run_here, shards=shards)
+    def on_shards(circuit: Circuit) -> ShardedEngine:
+        return spark_engine(circuit, directory=LocalFiles(directory), run_tasks=run_here, shards=shards)
 
     return PlacedEngine(circuit, placement, on_shards, LocalEngine)

@@ -15,7 +15,7 @@ from deltic.engine.files.files import LocalFiles
 from deltic.engine.shards.compaction import _arrangements
 from deltic.engine.shards.files import DESCRIPTIONS, RUNS, files_of, read_description
 from deltic.engine.shards.letters import DIRECT
-from deltic.engine.spark.engine import SparkEngine
+from deltic.engine.spark.engine import spark_engine
 from deltic.engine.spark.job import run_each, run_job
 from deltic.errors import DelticError
 from tests.differential.compare import first_disagreement
@@ -37,7 +37,7 @@ COSTS = """
 
 def in_jobs(spark, directory, circuit, direct=DIRECT):
     job = partial(run_job, spark)
-    return SparkEngine(circuit, directory=LocalFiles(directory), run_tasks=job, executor="job", shards=2, direct=direct)
+    return spark_engine(circuit, directory=LocalFiles(directory), run_tasks=job, place="job", shards=2, direct=direct)
 
 
 @pytest.mark.slow
@@ -51,11 +51,11 @@ def test_random_circuits_as_jobs(spark, tmp_path, seed, direct):
 @pytest.mark.slow
 def test_rounds_of_histories_as_jobs(spark, tmp_path):
     circuit = lower(check([parse(COSTS)]))
-    engine = SparkEngine(
+    engine = spark_engine(
         circuit,
         directory=LocalFiles(tmp_path),
         run_tasks=partial(run_job, spark),
-        executor="job",
+        place="job",
         shards=2,
         few=0,
     )
@@ -90,30 +90,37 @@ def test_a_job_that_fails_leaves_the_state_of_before(spark, tmp_path):
     engine = in_jobs(spark, tmp_path, lower(check([parse(PROGRAM)])))
     rows = pa.table({"x": [1, 2], "y": [2, 3], WEIGHT: [1, 1]})
     engine.apply({"edge": rows})
-    before, engine._states = engine._states, {0: "missing.shard", 1: "missing.shard"}
+    before, engine.executor.states = engine.executor.states, {0: "missing.shard", 1: "missing.shard"}
     more = pa.table({"x": [3], "y": [4], WEIGHT: [1]})
     with pytest.raises(DelticError, match=r"missing.shard: it cannot be read .* nothing was changed"):
         engine.apply({"edge": more})
-    engine._states = before
+    engine.executor.states = before
     assert engine.count("reach") == 3
     engine.apply({"edge": more})
     assert engine.count("reach") == 6
-    named = {name for state in engine._states.values() for name in files_of(read_description(engine.files, state))}
-    assert {*engine.files.names(RUNS), *engine.files.names(DESCRIPTIONS)} == {*named, *engine._states.values()}
+    named = {
+        name
+        for state in engine.executor.states.values()
+        for name in files_of(read_description(engine.executor.files, state))
+    }
+    assert {*engine.executor.files.names(RUNS), *engine.executor.files.names(DESCRIPTIONS)} == {
+        *named,
+        *engine.executor.states.values(),
+    }
 
 
 @pytest.mark.slow
 def test_a_compaction_is_a_job_of_its_own(spark, tmp_path):
     job, each = partial(run_job, spark), partial(run_each, spark)
-    options = {"run_tasks": job, "run_each": each, "executor": "job", "shards": 2, "frozen": 4}
-    engine = SparkEngine(lower(check([parse(PROGRAM)])), directory=LocalFiles(tmp_path), **options)
+    options = {"run_tasks": job, "run_each": each, "place": "job", "shards": 2, "frozen": 4}
+    engine = spark_engine(lower(check([parse(PROGRAM)])), directory=LocalFiles(tmp_path), **options)
     for n in range(3):
         rows = pa.table({"x": range(100 * n, 100 * n + 40), "y": range(100 * n + 1, 100 * n + 41), WEIGHT: [1] * 40})
         engine.apply({"edge": rows})
-    engine._compacting.wait()
-    engine._compacting.begin(engine, {0, 1})  # the last epoch began none where one went on
-    engine._compacting.wait()
-    states = [read_description(engine.files, state) for state in engine._states.values()]
+    engine.executor.compacting.wait()
+    engine.executor.compacting.begin(engine.executor, {0, 1})  # the last epoch began none where one went on
+    engine.executor.compacting.wait()
+    states = [read_description(engine.executor.files, state) for state in engine.executor.states.values()]
     runs = [len(a["runs"]) for one in states for name, a in _arrangements(one) if name[0] == "edge"]
     assert max(runs) < 3
     assert engine.count("reach") == 3 * 40 * 41 // 2

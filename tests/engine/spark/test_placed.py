@@ -96,7 +96,7 @@ def test_a_move_that_fails_leaves_the_state_where_it_is(monkeypatch):
         def fail(*_):
             raise DelticError("the cluster is gone")
 
-        engine._run_tasks = fail
+        engine.executor.run_tasks = fail
         return engine
 
     engine._shards = without_workers

@@ -276,6 +276,11 @@ class LocalEngine(Engine):
         """The memory of all runs, in bytes."""
         return self.store.nbytes
 
+    @property
+    def resident(self) -> int:
+        """The same: all of the state is in this process."""
+        return self.nbytes
+
 
 def _extension(old: LocalProgram, new: LocalProgram, kept: Mapping[str, str]) -> Extension:
     """What of a program was kept by a new one, what was built, and what is gone."""

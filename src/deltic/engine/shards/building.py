@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from deltic.engine.batches import Changed
 from deltic.engine.changes import Changes, ViewChange
@@ -13,26 +13,16 @@ from deltic.engine.result import EpochResult
 from deltic.engine.shards.evolution import Evolution, Former, Rows, evolution
 from deltic.engine.shards.extension import consolidated
 from deltic.engine.shards.group import ShardGroup
-from deltic.engine.shards.laid import Laid
+from deltic.engine.shards.placed_program import PlacedProgram
 from deltic.engine.shards.plan import ShardPlan
 from deltic.engine.shards.setting import Definition
 from deltic.engine.shards.shard import Shard
-from deltic.engine.shards.version import ShardsVersion, together
+from deltic.engine.shards.version import together
 from deltic.program.operators.delay import Delayed
 from deltic.program.program import Program, Relation
 
 NOTHING = Former(Program({}, (), (), {}, {}), ShardPlan(Program({}, (), (), {}, {}), {}, ()), lambda name: 0)
 """What there is to go on with where no epoch has been."""
-
-
-@dataclass(frozen=True)
-class Built:
-    """A program whose relations are there: how its views differ from those of before, and its version."""
-
-    result: EpochResult
-    version: ShardsVersion
-    take: Callable[[], None]
-    """Lets the engine hold it."""
 
 
 def evolved(former: Former, old: Definition, new: Definition) -> Evolution:
@@ -41,14 +31,14 @@ def evolved(former: Former, old: Definition, new: Definition) -> Evolution:
     return evolution(former, new.program, new.maintained, lambda now, was: alike[0](now) is alike[1](was))
 
 
-def former(laid: Laid, stores: Sequence[Store], other: Definition, begun: Mapping[str, Changed]) -> Former:
+def former(placed: PlacedProgram, stores: Sequence[Store], other: Definition, begun: Mapping[str, Changed]) -> Former:
     """What there is in some stores for another definition to go on with.
 
     It is nothing of tables that turn into bags, or are `begun` with other rows.
     """
-    tables, turned = laid.program.tables, {*(laid.options.bags ^ other.options.bags), *begun}
+    tables, turned = placed.program.tables, {*(placed.options.bags ^ other.options.bags), *begun}
     changed = [tables[table] for table in turned if table in tables and table in other.program.tables]
-    return Former(laid.program, laid.plan, rows_in(stores), changed, begun)
+    return Former(placed.program, placed.plan, rows_in(stores), changed, begun)
 
 
 def rows_in(stores: Sequence[Store]) -> Rows:
@@ -56,27 +46,27 @@ def rows_in(stores: Sequence[Store]) -> Rows:
     return lambda name: sum(len(store.states[name].contents) for store in stores)
 
 
-def building(definition: Definition, found: Evolution) -> Laid:
+def building(definition: Definition, found: Evolution) -> PlacedProgram:
     """What the epoch runs on that computes what an evolution wants."""
-    return Laid(replace(definition, program=found.program), found.building)
+    return PlacedProgram(replace(definition, program=found.program), found.building)
 
 
 def build(
-    laid: Laid, found: Evolution, stores: Sequence[Store], learned: Sequence[Sequence[Json]]
+    placed: PlacedProgram, found: Evolution, stores: Sequence[Store], learned: Sequence[Sequence[Json]]
 ) -> tuple[list[Shard], EpochResult]:
-    """The shards of what is laid out: with what stays in some stores, and the rest computed in an epoch.
+    """The shards of a placed program: with what stays in some stores, and the rest computed in an epoch.
 
     What recursions have `learned` on each shard stays with those that stay. The stores are left as they are.
     """
-    builder = building(laid.definition, found)
+    builder = building(placed.definition, found)
     relations = builder.plan.program.relations
     pairs = [(relations[name], was) for name, was in found.taken.items()]
     group = ShardGroup(builder, builder.shards(_taken(store, pairs) for store in stores))
     result = group.run(builder.beginning(found), "trust")
     made = sum(_made_orders(new, before, found.taken) for new, before in zip(group.stores, stores, strict=True))
     group.forget_changes()
-    stay = [(r, name) for name, r in laid.plan.program.relations.items() if laid.plan.placed[name].kept]
-    shards = laid.shards(store.evolved(stay) for store in group.stores)
+    stay = [(r, name) for name, r in placed.plan.program.relations.items() if placed.plan.placed[name].kept]
+    shards = placed.shards(store.evolved(stay) for store in group.stores)
     for shard, known in zip(shards, learned, strict=True):
         shard.learn([each for each in known if all(found.taken.get(name) == name for name in each[0])])
     return shards, replace(result, rows_visited=result.rows_visited + made)

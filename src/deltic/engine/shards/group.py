@@ -22,7 +22,7 @@ from deltic.engine.prepared import unfailing
 from deltic.engine.result import ComponentReport, EpochResult
 from deltic.engine.shards.ends import termination_of
 from deltic.engine.shards.exchange import Mail, Parcel, mail_of
-from deltic.engine.shards.laid import Laid
+from deltic.engine.shards.placed_program import PlacedProgram
 from deltic.engine.shards.plan import Iterate, ShardPlan
 from deltic.engine.shards.room import told_in_rounds
 from deltic.engine.shards.round_steps import Renumbered
@@ -33,10 +33,10 @@ from deltic.errors import DelticError
 
 
 class ShardGroup:
-    """The shards of a program that is laid out, which take epochs together."""
+    """The shards of a placed program, which take epochs together."""
 
-    def __init__(self, laid: Laid, shards: Sequence[Shard]) -> None:
-        self.laid, self.plan, self.shards = laid, laid.plan, shards
+    def __init__(self, placed: PlacedProgram, shards: Sequence[Shard]) -> None:
+        self.placed, self.plan, self.shards = placed, placed.plan, shards
 
     @property
     def stores(self) -> list[Store]:
@@ -74,7 +74,7 @@ class ShardGroup:
 
     def _versions(self, epoch: int, before: ShardsVersion) -> Iterator[LocalVersion]:
         for shard, version in zip(self.shards, before.shards, strict=True):
-            yield version.following(epoch, self.laid.program, shard.store)
+            yield version.following(epoch, self.placed.program, shard.store)
 
     def forget_changes(self) -> None:
         """Forget what the epoch has changed, which is part of the rows."""
@@ -105,11 +105,11 @@ class ShardGroup:
         for stage, steps in enumerate(self.plan.stages):
             mail = mail_of(self._stage(stage, mail))
             iterated += [self._iterate(step) for step in steps if isinstance(step, Iterate)]
-        self.laid.refuse(fault for shard in self.shards for fault in shard.environment.faults)
+        self.placed.refuse(fault for shard in self.shards for fault in shard.environment.faults)
         postponed.check()
         for shard in self.shards:
             shard.end()
-        found = {view: change for view, name in self.laid.program.sinks.items() if (change := self._change(name))}
+        found = {view: change for view, name in self.placed.program.sinks.items() if (change := self._change(name))}
         reports = (*summed(report for shard in self.shards for report in shard.reports), *iterated)
         return EpochResult(Changes(found), rows_visited=self._visited(), components=reports)
 
@@ -128,7 +128,7 @@ class ShardGroup:
 
     def _iterate(self, step: Iterate) -> ComponentReport:
         """Take all shards through the rounds of a recursion."""
-        started, visited, options = time.perf_counter(), self._visited(), self.laid.options
+        started, visited, options = time.perf_counter(), self._visited(), self.placed.options
         was_empty = all(shard.is_empty(step) for shard in self.shards)
         deepest = max(shard.deepest(step) for shard in self.shards)
         rounds = run_rounds(GroupRounds(self.shards, step), termination_of(step, self.plan.program, options, deepest))

@@ -27,11 +27,17 @@ RunEach = Callable[[Sequence[Callable[[], Iterable[Letter]]], str], Iterable[Let
 
 
 class Compacted(Protocol):
-    """What has the state of shards in files; see `SparkEngine`."""
+    """What has the state of shards in files; see `SparkExecutor`."""
 
-    section: CriticalSection
     files: Files
-    _prepared: Prepared | None
+
+    @property
+    def section(self) -> CriticalSection:
+        """What lets one thread at a time work on the state."""
+
+    @property
+    def prepared(self) -> Prepared | None:
+        """The epoch that is neither committed nor aborted."""
 
     @property
     def states_in_files(self) -> Mapping[int, str]:
@@ -45,7 +51,7 @@ class Compacted(Protocol):
 
 
 class Compacting:
-    """The compactions of one engine, which `run` does.
+    """The compactions of one executor, which `run` does.
 
     Meanwhile nobody is to remove files whose names begin with `mark`, and those that are `read`.
     """
@@ -55,10 +61,10 @@ class Compacting:
         self._thread: threading.Thread | None = None
         self.mark, self.read = "", frozenset[str]()
 
-    def begin(self, engine: Compacted, numbers: Collection[int]) -> None:
+    def begin(self, shards: Compacted, numbers: Collection[int]) -> None:
         """Begin one of these shards, unless one goes on."""
         if numbers and (self._thread is None or not self._thread.is_alive()):
-            given = engine, frozenset(numbers)
+            given = shards, frozenset(numbers)
             self._thread = threading.Thread(target=self._try, args=given, name="deltic compaction", daemon=True)
             self._thread.start()
 
@@ -68,23 +74,23 @@ class Compacting:
             self._thread.join()
             self._thread = None
 
-    def now(self, engine: Compacted) -> None:
+    def now(self, shards: Compacted) -> None:
         """Make one run of all those of each arrangement, and wait for it; raises what a job does."""
         self.wait()
-        self._compact(engine, (), whole=True)
+        self._compact(shards, (), whole=True)
 
-    def _try(self, engine: Compacted, numbers: Collection[int]) -> None:
+    def _try(self, shards: Compacted, numbers: Collection[int]) -> None:
         """The log alone is told where it fails: nothing depends on it, and a later epoch begins another one."""
         try:
-            self._compact(engine, numbers, whole=False)
+            self._compact(shards, numbers, whole=False)
         except Exception as error:  # noqa: BLE001
             _LOG.warning("compaction of %d shards: %s; the state is as it was", len(numbers), error)
 
-    def _compact(self, engine: Compacted, numbers: Collection[int], whole: bool) -> None:
+    def _compact(self, shards: Compacted, numbers: Collection[int], whole: bool) -> None:
         self.mark = f"compact-{uuid4().hex}-"
         try:
-            with engine.section:
-                files, tasks = engine.files, engine.compactions(numbers, self.mark, whole)
+            with shards.section:
+                files, tasks = shards.files, shards.compactions(numbers, self.mark, whole)
                 before = {task.number: read_description(files, task.state) for task in tasks}
                 read = {name for told in before.values() for name in files_of(told)}
                 self.read = frozenset(read | {task.state for task in tasks})
@@ -92,22 +98,22 @@ class Compacting:
                 outcome = total(self._run(tasks, f"compaction of {len(tasks)} shard{'s' * (len(tasks) > 1)}"))
                 if outcome.errors:
                     raise outcome.errors[0]
-                self._publish(engine, files, before, outcome.states)
+                self._publish(shards, files, before, outcome.states)
         finally:
             self.mark, self.read = "", frozenset()
 
     def _publish(
-        self, engine: Compacted, files: Files, before: Mapping[int, Mapping[str, Json]], after: Mapping[int, str]
+        self, shards: Compacted, files: Files, before: Mapping[int, Mapping[str, Json]], after: Mapping[int, str]
     ) -> None:
         """Put what was made in place of what it was made of, once there is no epoch to be decided that reads this."""
         while True:
-            with engine.section:
-                if engine.files is not files or not engine.states_in_files:
+            with shards.section:
+                if shards.files is not files or not shards.states_in_files:
                     return
-                if engine._prepared is None:
-                    now = {number: read_description(files, engine.states_in_files[number]) for number in before}
+                if shards.prepared is None:
+                    now = {number: read_description(files, shards.states_in_files[number]) for number in before}
                     made = {n: rebased(now[n], before[n], read_description(files, after[n])) for n in before}
                     self.mark, self.read = "", frozenset()
-                    engine.take_compacted({n: describe(files, told) for n, told in made.items() if told})
+                    shards.take_compacted({n: describe(files, told) for n, told in made.items() if told})
                     return
             time.sleep(_PAUSE)

@@ -3,32 +3,31 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from deltic.circuit.graph import Circuit
-from deltic.engine.batches import Batch, Changed, apart, rows_of
-from deltic.engine.comparing import Beside
+from deltic.engine.batches import Changed, apart, rows_of
 from deltic.engine.conflicts import Conflicts
 from deltic.engine.critical_section import CriticalSection, exclusive
 from deltic.engine.image import Image, Saved
-from deltic.engine.keyed import KeyedChange, RowChange
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.placed import Placed
 from deltic.engine.prepared import Prepared, prepared_by, refuse_second
 from deltic.engine.protocol import NOTHING, Engine
-from deltic.engine.shards.posted import Posted, Site
+from deltic.engine.shards.engine import ShardedEngine
+from deltic.engine.shards.posted import Posted
 from deltic.engine.size import Size
-from deltic.engine.spark.engine import SparkEngine
+from deltic.engine.spark.executor import SparkExecutor
 from deltic.engine.spark.moving import Movable, move
-from deltic.engine.spark.placement import Executor, Held, Home, Placement, home_of, kind_of
-from deltic.engine.watermark import Watermark
+from deltic.engine.spark.placement import Held, Home, Placement, home_of, kind_of
+from deltic.engine.table_tasks import TableTasks
 from deltic.errors import DelticError, UnsupportedError
 from deltic.program.memory import remembered
 
 # What can have the state.
-HomeEngine = LocalEngine | SparkEngine
-MakeShards = Callable[[Circuit], SparkEngine]
+HomeEngine = LocalEngine | ShardedEngine
+MakeShards = Callable[[Circuit], ShardedEngine]
 
 # What came since the state was measured has to be so many rows, and such a part of all, before that is done again.
 _FEW, _PART = 1000, 8
@@ -55,7 +54,7 @@ class PlacedEngine(Engine):
         """Let the state be that of this engine."""
         self._engine = engine
         self._prepared: Prepared | None = None
-        self._ready: SparkEngine | None = None
+        self._ready: ShardedEngine | None = None
         """Shards that the state may move to."""
         self._held: Held | None = None
         self._since = self._here = 0
@@ -129,16 +128,14 @@ class PlacedEngine(Engine):
             started, is_empty = time.perf_counter(), not self._engine.epoch
             self._move(wanted)
             wanted = wanted if is_empty else replace(wanted, moved=time.perf_counter() - started)
-        if isinstance(self._engine, SparkEngine):
-            self._engine.executor = _executor(wanted)
+        _run_at(self._engine, wanted)
         return wanted
 
     def _move(self, wanted: Placed) -> None:
         """Move the state to another home. After any exception it is where it was."""
         old = self._engine
         new = self._made(home_of(wanted.place))
-        if isinstance(new, SparkEngine):
-            new.executor = _executor(wanted)
+        _run_at(new, wanted)
         try:
             if old.epoch:
                 moved, rows = move(old, new), self._measured().rows
@@ -157,31 +154,17 @@ class PlacedEngine(Engine):
         assert self._local is not None
         return self._local(self.circuit)
 
-    def site(self, table: str) -> Site | None:
-        shards = self._by_tasks()
-        return None if shards is None else shards.site(table)
-
-    def _by_tasks(self) -> SparkEngine | None:
-        """The shards where a job may have the next epoch: they have the state, or there are no rows yet."""
+    @property
+    def tasks(self) -> TableTasks | None:
+        """Those of shards where a job may have the next epoch: they have the state, or there are no rows yet."""
         if "job" not in self.placement.places:
             return None
-        if isinstance(self._engine, SparkEngine):
-            return self._engine
+        if isinstance(self._engine, ShardedEngine):
+            return self._engine.tasks
         if any(self._measured().rows.values()):
             return None
         self._ready = self._ready or self._shards(self.circuit)
-        return self._ready
-
-    @exclusive
-    def settled(
-        self, table: str, changes: Sequence[RowChange | KeyedChange], conflicts: Conflicts, watermark: Watermark | None
-    ) -> Batch | None:
-        shards = self._by_tasks()
-        return None if shards is None else shards.settled(table, changes, conflicts, watermark)
-
-    @exclusive
-    def compared(self, table: str, rows: Posted, beside: Beside) -> Posted | None:
-        return self._engine.compared(table, rows, beside)
+        return self._ready.tasks
 
     def checks_keys(self, table: str) -> bool:
         return self._engine.checks_keys(table)
@@ -198,8 +181,7 @@ class PlacedEngine(Engine):
         """Measure what there is; homes that could not take it may be asked again."""
         engine = self._engine
         rows = {table: engine.entries(table) for table in engine.program.tables}
-        resident = engine.resident if isinstance(engine, SparkEngine) else engine.nbytes
-        self._held, self._since, self._here = Held(self.home, rows, engine.nbytes, resident), 0, 0
+        self._held, self._since, self._here = Held(self.home, rows, engine.nbytes, engine.resident), 0, 0
         self._barred: dict[Home, str] = {"shards": self._memory, "local": self._memory} if self._memory else {}
         if total := sum(rows.values()):
             self.placement.costs.row_bytes = self._held.bytes / total
@@ -280,12 +262,15 @@ class PlacedEngine(Engine):
         return self._engine.forgotten(view)
 
 
-def _executor(placed: Placed) -> Executor:
-    assert placed.place != "local"
-    return placed.place
+def _run_at(engine: HomeEngine, placed: Placed) -> None:
+    """Let the next epoch of shards run at a place of theirs."""
+    if isinstance(engine, ShardedEngine):
+        assert isinstance(engine.executor, SparkExecutor)
+        assert placed.place != "local"
+        engine.executor.place = placed.place
 
 
 def _discard(engine: HomeEngine) -> None:
-    """Let go of the files of an engine that nobody has any more; who reads a version of it has them mapped."""
-    if isinstance(engine, SparkEngine):
+    """Let go of the files of an engine that is not used any more; who reads a version of it has them mapped."""
+    if isinstance(engine, ShardedEngine):
         engine.discard()

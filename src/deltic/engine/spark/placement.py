@@ -16,8 +16,8 @@ from typing import Literal
 from deltic.engine.placed import TOLD, Expected, Place, Placed
 from deltic.engine.spark.costs import Costs, Kind
 
-Executor = Literal["process", "job"]
-"""What runs an epoch on shards."""
+ShardPlace = Literal["process", "job"]
+"""Where an epoch of shards can run."""
 Home = Literal["local", "shards"]
 
 # What another home has to save beyond the price of the move, in seconds, and in what part of an epoch's: less is noise.

@@ -176,16 +176,19 @@ class Epochs:
     def site(self, table: Table) -> Site | None:
         """Where tasks may write rows of a table for the next epoch; None where they are to come to this process."""
         self.check_process()
-        return self.engine.site(table.name)
+        tasks = self.engine.tasks
+        return None if tasks is None else tasks.site(table.name)
 
     def compared(self, table: Table, rows: Posted, beside: Beside) -> Posted | None:
         """What rows that tasks have written amount to beside others, found by tasks; None where this process is to."""
         with self.writing():
-            return self.engine.compared(table.name, rows, beside)
+            tasks = self.engine.tasks
+            return None if tasks is None else tasks.compared(table.name, rows, beside)
 
     def settled(self, conflicts: Conflicts, table: Table, changes: Sequence[RowChange | KeyedChange]) -> Batch | None:
         """What changes of a table amount to, one after the other, as shards find it; None where this process is to."""
-        return self.engine.settled(table.name, changes, conflicts, self._watermark(table))
+        tasks = self.engine.tasks
+        return None if tasks is None else tasks.settled(table.name, changes, conflicts, self._watermark(table))
 
     def are_late(self, table: Table, keys: pa.Table) -> Mask:
         """Which keys of a table are of rows that are too late to change, whether they are there or not."""

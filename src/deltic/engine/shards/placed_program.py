@@ -1,4 +1,4 @@
-"""A program that is laid out on shards: what an epoch runs on, and another program, or another way, makes anew."""
+"""A program that is placed on shards: what an epoch runs on. Another program, or another placement, is another one."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ NOWHERE: Mapping[str, tuple[Key, ...]] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
-class Laid:
+class PlacedProgram:
     """What is to be kept, and its plan on shards."""
 
     definition: Definition
     plan: ShardPlan
 
     @classmethod
-    def of(cls, definition: Definition, there: Mapping[str, tuple[Key, ...]] = NOWHERE) -> Laid:
-        """A program that is laid out anew; rows of relations that are `there` are spread by some keys already.
+    def of(cls, definition: Definition, there: Mapping[str, tuple[Key, ...]] = NOWHERE) -> PlacedProgram:
+        """A program that is laid out; rows of relations that are `there` are spread by some keys already.
 
         Raises UnsupportedError when something of it has no place on shards.
         """
