@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+from functools import partial
 
 import numpy as np
 import pytest
 
 from deltic.datalog import check, lower, parse
 from deltic.engine.local.engine import LocalEngine
+from deltic.engine.local.operators.binding import value_of
 from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.local.storage.arrangement import present
 from deltic.engine.local.storage.kinds import Kind
@@ -150,7 +152,7 @@ def test_a_program_that_compares_columns_unifies_their_domains() -> None:
     engine = LocalEngine(first)
     engine.apply(batches_of(first, changes_between({}, {t: frozenset([(i,)]) for i, t in enumerate("abcd", 10**6)})))
     store = engine.store
-    store.define(LocalEngine(second).program, engine._value_of)
+    store.define(LocalEngine(second).program, partial(value_of, interner=store.interner))
     store.fit()
     a, b, c, d = (store.states[name].domains[0] for name in "abcd")
     assert a is b is c
