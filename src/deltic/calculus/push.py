@@ -48,6 +48,8 @@ class Derivatives:
         self.builder = CircuitBuilder(circuit.depth)
         self._deltas: dict[int, int] = {}
         self._values: dict[int, int] = {}
+        self._news: dict[int, int] = {}
+        self._olds: dict[int, int] = {}
         self._open: list[str] = []
 
     def build(self) -> Circuit:
@@ -102,6 +104,11 @@ class Derivatives:
             self.builder.add(end.operator, *map(carried, end.inputs))
 
     def new(self, number: int) -> int:
+        if number not in self._news:
+            self._news[number] = self._new(number)
+        return self._news[number]
+
+    def _new(self, number: int) -> int:
         node = self.circuit.nodes[number]
         if isinstance(node.operator, ops.Antijoin):
             return self.builder.add(node.operator, self.new(node.inputs[0]), self.kept(node.inputs[1]))
@@ -110,6 +117,11 @@ class Derivatives:
         return self.kept(number)
 
     def old(self, number: int) -> int:
+        if number not in self._olds:
+            self._olds[number] = self._old(number)
+        return self._olds[number]
+
+    def _old(self, number: int) -> int:
         node = self.circuit.nodes[number]
         if isinstance(node.operator, ops.Antijoin):
             return self.builder.add(node.operator, self.old(node.inputs[0]), self._was(node.inputs[1]))

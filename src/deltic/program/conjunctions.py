@@ -31,7 +31,7 @@ def restrict(body: Body, condition: Term) -> list[Body]:
     sides = (predicate.this, predicate.expression) if isinstance(predicate, exp.EQ | exp.NullSafeEQ) else ()
     found = [body.infer(side) for side in sides]
     if not found or found[0].type is not found[1].type:
-        return [body if predicate in body.conditions else replace(body, conditions=(*body.conditions, predicate))]
+        return [replace(body, conditions=(*body.conditions, predicate))]
     left, right = map(_term_of, sides)
     if isinstance(predicate, exp.EQ) and all(value.nullable for value in found):
         body = replace(body, conditions=(*body.conditions, is_not_null(as_expression(left).copy())))

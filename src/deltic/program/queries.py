@@ -132,6 +132,27 @@ class Body:
         may_be_null = self.infer(left).nullable and self.infer(right).nullable
         return (exp.NullSafeEQ if may_be_null else exp.EQ)(this=left.copy(), expression=right.copy())
 
+    def renamed(self, variables: Mapping[int, int]) -> Body:
+        """The body with another variable for each of its own."""
+        columns = {variable_name(old): new for old, new in variables.items()}
+
+        def other(term: Term) -> Term:
+            return variables[term] if isinstance(term, int) else replace_columns(term, columns)
+
+        def in_atoms(atoms: Iterable[Atom]) -> tuple[Atom, ...]:
+            return tuple(replace(atom, terms=tuple(map(other, atom.terms))) for atom in atoms)
+
+        return replace(
+            self,
+            atoms=in_atoms(self.atoms),
+            absent=in_atoms(self.absent),
+            conditions=tuple(as_expression(other(c)) for c in self.conditions),
+            equations=tuple((variables[v], as_expression(other(e))) for v, e in self.equations),
+            out={name: other(term) for name, term in self.out.items()},
+            types={variables[v]: value for v, value in self.types.items()},
+            names={variables[v]: name for v, name in self.names.items()},
+        )
+
     def substitute(self, variable: int, term: Term) -> Body:
         """The body with a variable replaced by another one or by a literal; NULL, if both may be that."""
         types = dict(self.types)

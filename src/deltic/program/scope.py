@@ -32,6 +32,9 @@ MOST = 8
 LONGEST = 16
 """Atoms to which joins of joins are one conjunction: beyond that what is joined is a relation of its own."""
 
+HIGHEST = 16
+"""Maps and filters, one over the other, to which conditions are one conjunction: a chain of n would have n²/2."""
+
 BODIES: dict[type[ops.Operator], Bodies] = {}
 RELATIONS: dict[type[ops.Operator], Maker] = {}
 
@@ -108,6 +111,9 @@ class Scope:
         self.feedback: dict[str, str] = {}
         self.bundles: dict[int, dict[str, str]] = {}
         self.delayed: dict[int, str] = {}
+        self.joins: dict[int, list[Body]] = {}
+        self.heights: dict[int, int] = {}
+        """How many maps and filters stand one over the other below and at a node that is one."""
         own = circuit.sinks.items() if isinstance(circuit, Circuit) and component is not None else ()
         self.wanted = {number: name for name, number in sorted(own, reverse=True)}
         """The names that nodes want for their relations."""
@@ -117,11 +123,38 @@ class Scope:
         if number in self.whole:
             return [self.atom(self.whole[number], number)]
         node = self.circuit.nodes[number]
+        if isinstance(node.operator, ops.JoinDelta) and not self.whole:
+            return self._remembered(number, node)
         if lower := BODIES.get(type(node.operator)):
             return lower(self, node.operator, node)
         if type(node.operator) not in RELATIONS:
             raise refusal(number, node.operator)
         return [self.atom(self.relation(number), number)]
+
+    def _remembered(self, number: int, node: Node) -> list[Body]:
+        """The conjunctions of a join: n joins, each of the one before with itself, are lowered once each, not 2ⁿ times.
+
+        Each use has variables of its own.
+        """
+        if (found := self.joins.get(number)) is None:
+            found = self.joins[number] = BODIES[type(node.operator)](self, node.operator, node)
+            return found
+        return [body.renamed({variable: next(self.drafts.variables) for variable in body.types}) for body in found]
+
+    def below(self, number: int) -> list[Body]:
+        """The conjunctions of what a map or a filter reads; where too many stand below it, a relation of its own."""
+        return (self._alone(number) if self._height(number) == HIGHEST else None) or self.bodies(number)
+
+    def _height(self, number: int) -> int:
+        """How many maps and filters are one conjunction at this node: beyond the highest they are counted again."""
+        path = list[int]()
+        while number not in self.heights and isinstance(self.circuit.nodes[number].operator, ops.Map | ops.Filter):
+            path.append(number)
+            (number,) = self.circuit.nodes[number].inputs
+        height = self.heights.get(number, 0)
+        for above in reversed(path):
+            height = self.heights[above] = height % HIGHEST + 1
+        return height
 
     def factors(self, number: int) -> list[Body]:
         """The conjunctions of what a join or an antijoin reads; where they are too many, a relation of its own."""
@@ -130,7 +163,11 @@ class Scope:
 
     def kept(self, number: int) -> list[Body] | None:
         """The relation of a sum, alone; None in a recursion, and for a join, whose conditions may stand above it."""
-        if not self._is_sum(number) or (self.component is not None and self.is_recursive(number)):
+        return self._alone(number) if self._is_sum(number) else None
+
+    def _alone(self, number: int) -> list[Body] | None:
+        """The relation of a node; None in a recursion."""
+        if self.component is not None and self.is_recursive(number):
             return None
         return [self.atom(self.relation(number), number)]
 

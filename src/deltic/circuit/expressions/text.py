@@ -37,8 +37,15 @@ def _show(expression: exp.Expression) -> str:
         if isinstance(node, exp.Identifier) and not is_plain(node.name):
             node.set("quoted", True)
         if parent is not None and _binds_looser(node, parent):
-            node.replace(exp.Paren(this=node.copy()))
+            _parenthesize(node)
     return copy.sql(dialect="duckdb")
+
+
+def _parenthesize(node: exp.Expr) -> None:
+    """Put parentheses around a node, which stays the one that it is: a copy at each level would make n² nodes."""
+    around = exp.Paren()
+    node.replace(around)
+    around.set("this", node)
 
 
 def _binds_looser(node: exp.Expr, parent: exp.Expr) -> bool:

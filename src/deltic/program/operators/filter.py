@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import conjuncts
 from deltic.circuit.graph import Node
@@ -13,7 +15,7 @@ from deltic.program.scope import Scope, bodies_of
 @bodies_of(ops.Filter)
 def filter_(scope: Scope, op: ops.Filter, node: Node) -> list[Body]:
     """The conjunctions of the input, under each part of the predicate."""
-    bodies = scope.bodies(*node.inputs)
+    bodies = scope.below(*node.inputs)
     for part in conjuncts(op.predicate):
         bodies = [restricted for body in bodies for restricted in restrict(body, replace_columns(part, body.out))]
-    return bodies
+    return [replace(body, conditions=tuple(dict.fromkeys(body.conditions))) for body in bodies]

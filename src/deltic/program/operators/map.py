@@ -21,7 +21,7 @@ def map_(scope: Scope, op: ops.Map, node: Node) -> list[Body]:
     columns = scope.circuit.type_of(number).schema.value_types
     pairs = zip(op.columns, op.expressions, strict=True)
     partial = [e for c, e in pairs if not c.nullable and infer(e, columns).nullable]
-    return [_mapped(op, partial, body) for body in scope.bodies(number)]
+    return [_mapped(op, partial, body) for body in scope.below(number)]
 
 
 def _mapped(operator: ops.Map, partial: list[exp.Expression], body: Body) -> Body:

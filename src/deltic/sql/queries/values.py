@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from deltic.circuit.expressions import columns_of
 from deltic.sql import types
 from deltic.sql.queries.rows import Rows, resolve, settled
 from deltic.sql.queries.scope import Scope
@@ -21,8 +22,20 @@ class Values:
     """
 
     def __init__(self, rows: Rows, scope: Scope, placed: dict[str, Typed] | None = None) -> None:
-        self.rows, self.scope = rows, scope
+        self._rows, self.scope = rows, scope
         self._placed = {} if placed is None else placed
+        self._computed: dict[str, tuple[Column, exp.Expression]] = {}
+        """Columns that the rows get when they are read next: one map for all of them, not a map for each."""
+
+    @property
+    def rows(self) -> Rows:
+        """The rows with all columns that there are so far."""
+        self._add_computed()
+        return self._rows
+
+    @rows.setter
+    def rows(self, rows: Rows) -> None:
+        self._rows, self._computed = rows, {}
 
     def over(self, rows: Rows) -> Values:
         """The same placeholders over other rows."""
@@ -36,7 +49,7 @@ class Values:
         """The value of a column or of a placeholder."""
         if reference.name in self._placed:
             return self._placed[reference.name]
-        return resolve(reference, self.rows, self.scope.bindings, self.scope.source)
+        return resolve(reference, self._rows, self.scope.bindings, self.scope.source)
 
     def dotted(self, node: exp.Expression) -> exp.Expression:
         """An expression in which fields of a column are taken of it: `s.f`, and `t.s.f` where s is a column of t."""
@@ -70,7 +83,7 @@ class Values:
     def _finds(self, reference: exp.Column) -> bool:
         """Whether there is a column that a reference means, here or around."""
         bindings = self.scope.bindings
-        return bool(self.rows.find(reference) or (bindings and bindings.find(reference)))
+        return bool(self._rows.find(reference) or (bindings and bindings.find(reference)))
 
     def place(self, node: exp.Expression, value: Typed) -> exp.Column:
         """What stands for a node of this value, and is the same for the same value."""
@@ -110,14 +123,24 @@ class Values:
     def column(self, value: Typed, name: str) -> Column:
         """A column of the rows that has this value; a new one, unless it is a column."""
         if isinstance(value.expression, exp.Column):
-            return self.scope.nodes.column(self.rows.node, value.expression.name)
+            return self._there(value.expression.name)
         return self.computed(value, name)
+
+    def _there(self, name: str) -> Column:
+        return self._computed[name][0] if name in self._computed else self.scope.nodes.column(self._rows.node, name)
+
+    def _add_computed(self) -> None:
+        if self._computed:
+            columns, values = zip(*self._computed.values(), strict=True)
+            self.rows = self._rows.over(self.scope.nodes.extend(self._rows.node, columns, values))
 
     def computed(self, value: Typed, name: str) -> Column:
         """A new column of the rows that has this value."""
         value = settled(value)
         column = Column(self.scope.nodes.fresh(name), value.type.type, value.type.nullable)
-        self.rows = self.rows.over(self.scope.nodes.extend(self.rows.node, [column], [value.expression]))
+        if not self._computed.keys().isdisjoint(columns_of(value.expression)):
+            self._add_computed()
+        self._computed[column.name] = column, value.expression
         return column
 
     def go_on(self, node: int) -> None:

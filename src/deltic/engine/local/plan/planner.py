@@ -167,12 +167,19 @@ class Planner:
     def _test(self) -> None:
         """Decide the conditions whose variables are bound."""
         self._bind_equations()
-        for condition in [c for c in self.conditions if self._is_bound(c) and is_test(c, self.types)]:
-            self.conditions.remove(condition)
+        for condition in self._take(lambda c: self._is_bound(c) and is_test(c, self.types)):
             if not is_null_test(condition):
                 nullable = [v for v in variables_of(condition) if self.body.types[v].nullable]
                 self.steps += [Test(is_not_null(as_expression(v))) for v in nullable]
             self.steps.append(Test(condition))
+
+    def _take(self, is_ready: Callable[[exp.Expression], bool]) -> list[exp.Expression]:
+        """The conditions that are ready, which wait no longer."""
+        ready, waiting = list[exp.Expression](), list[exp.Expression]()
+        for condition in self.conditions:
+            (ready if is_ready(condition) else waiting).append(condition)
+        self.conditions = waiting
+        return ready
 
     def _bind(self, sought: bool) -> bool:
         """Bind the variable of an equation by arithmetic on bound ones: one that an atom must have, or not."""
@@ -336,9 +343,8 @@ class Planner:
         """Compute these variables, and decide the conditions that can be decided; early, none that may be an error."""
         for equation in ready:
             self.equations.remove(equation)
-        conditions = tuple(c for c in self.conditions if self._is_bound(c) and not (early and is_checked(c)))
-        self.conditions = [c for c in self.conditions if c not in conditions]
-        return Compute(tuple(ready), conditions)
+        conditions = self._take(lambda c: self._is_bound(c) and not (early and is_checked(c)))
+        return Compute(tuple(ready), tuple(conditions))
 
     def _ask(self, compute: Compute) -> None:
         """Let the search ask, conditions first: their variables are bound."""
