@@ -208,7 +208,7 @@ def _insert(pipeline: deltic.Pipeline, table: str, row: tuple[object, ...]) -> N
         change.insert(table, [row])
 
 
-def slope(sizes: Sequence[int], seconds: Sequence[float]) -> float:
+def slope(sizes: Sequence[float], seconds: Sequence[float]) -> float:
     """The exponent of the power of the size that fits the seconds best."""
     xs, ys = [math.log(size) for size in sizes], [math.log(max(second, 1e-6)) for second in seconds]
     x, y = sum(xs) / len(xs), sum(ys) / len(ys)
