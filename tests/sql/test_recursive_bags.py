@@ -27,7 +27,7 @@ from deltic.circuit.oracle.interpreter import Interpreter
 from deltic.circuit.tables import from_arrow, to_arrow
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.reference import ReferenceEngine
-from deltic.errors import IterationLimitError
+from deltic.errors import EvaluationError, IterationLimitError
 from deltic.values.types import Schema, Type
 from tests.conformance.engines import ENGINES, Driver
 
@@ -404,3 +404,37 @@ def test_an_interrupt_ends_a_recursion_without_an_end_at_once(kind):
         change.insert("t", [(1,)])
     timer.join()
     assert len(pipeline["t"]) == 0
+
+
+@pytest.mark.parametrize("union", ["UNION ALL", "UNION"])
+def test_max_recursion_level_allows_as_many_steps(union):
+    """A recursion whose last step is the level itself is an error, as Spark has it; before it, none."""
+    pipeline = deltic.Pipeline()
+    pipeline.sql("CREATE TABLE bound (n INT); INSERT INTO bound VALUES (3)")
+    pipeline.sql(
+        f"CREATE VIEW v AS WITH RECURSIVE r(n) MAX RECURSION LEVEL 4 AS "
+        f"(SELECT 1 {union} SELECT r.n + 1 FROM r JOIN bound ON r.n < bound.n) SELECT n FROM r"
+    )
+    assert sorted(row["n"] for row in pipeline["v"].to_arrow().to_pylist()) == [1, 2, 3]
+    with pytest.raises(EvaluationError, match="goes on past its MAX RECURSION LEVEL"):
+        pipeline.sql("UPDATE bound SET n = 5")
+    assert sorted(row["n"] for row in pipeline["v"].to_arrow().to_pylist()) == [1, 2, 3]
+    pipeline.sql("UPDATE bound SET n = 4")
+    assert sorted(row["n"] for row in pipeline["v"].to_arrow().to_pylist()) == [1, 2, 3, 4]
+
+
+def test_limit_stops_a_recursion_before_its_max_recursion_level():
+    text = (
+        "WITH RECURSIVE r(n) MAX RECURSION LEVEL 3 AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT n FROM r LIMIT "
+    )
+    pipeline = deltic.Pipeline()
+    assert [row["n"] for row in pipeline.sql(text + "3").to_arrow().to_pylist()] == [1, 2, 3]
+    with pytest.raises(EvaluationError, match="goes on past its MAX RECURSION LEVEL"):
+        pipeline.sql(text + "4")
+
+
+def test_rows_that_lead_back_are_no_further_levels_of_union():
+    pipeline = deltic.Pipeline()
+    pipeline.sql("CREATE TABLE e (s INT, d INT); INSERT INTO e VALUES (1, 2), (2, 3), (3, 1)")
+    query = "WITH RECURSIVE r(x) MAX RECURSION LEVEL 3 AS (SELECT 1 UNION SELECT e.d FROM r JOIN e ON r.x = e.s) "
+    assert sorted(row["x"] for row in pipeline.sql(query + "SELECT x FROM r").to_arrow().to_pylist()) == [1, 2, 3]

@@ -256,6 +256,12 @@ FUNCTIONS |= by_rows(
         "factorial": _vectorised(LONG, (INT,), _factorial, tolerant=True),
         # Whether a scalar subquery, of this text and with so many rows, has one at most: then TRUE, else an error.
         "scalar_subquery": Function(Type.BOOLEAN, "CASE WHEN {1} <= 1 THEN TRUE END", partial=True),
+        "recursion_level": Function(
+            Type.BOOLEAN,
+            "CASE WHEN {0} < {1} THEN TRUE END",
+            partial=True,
+            failure=lambda _: "the recursion goes on past its MAX RECURSION LEVEL; name a greater one",
+        ),
         "width_bucket": _vectorised(LONG, (DOUBLE, DOUBLE, DOUBLE, LONG), _width_bucket, tolerant=True),
         "conv": Function(Type.STRING, python=_conv, tolerant=True),
         "is_narrow": Function(

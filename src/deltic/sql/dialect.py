@@ -86,6 +86,14 @@ def _identifier(parser: SparkParser) -> exp.Identifier:
     return exp.to_identifier("".join(text.name for text in texts), quoted=True)
 
 
+def _position(parser: SparkParser) -> exp.Expression:
+    """position('a' IN x), which Spark calls locate, or position('a', x)."""
+    start = parser._index
+    found = parser._parse_position()
+    found.meta["in"] = any(token.token_type is TokenType.IN for token in parser._tokens[start : parser._index])
+    return found
+
+
 _BITS = (
     (TokenType.PIPE, exp.BitwiseOr),
     (TokenType.CARET, exp.BitwiseXor),
@@ -115,6 +123,7 @@ class DelticParser(SparkParser):
         },
         "TABLE": _relation,
         "IDENTIFIER": _identifier,
+        "POSITION": _position,
     }
     # `||` binds as much as + does.
     TERM: ClassVar[dict[TokenType, type[exp.Binary]]] = {**SparkParser.TERM, TokenType.DPIPE: exp.DPipe}
@@ -192,6 +201,16 @@ class DelticParser(SparkParser):
                     found = exp.Anonymous(this="shiftrightunsigned", expressions=[shifted.this, shifted.expression])
             else:
                 return found
+
+    def _parse_function_call(self, *args: Any, **options: Any) -> Any:
+        """A call, whose function keeps the name that it was called by."""
+        called = self._curr.text if self._curr else ""
+        found = node = super()._parse_function_call(*args, **options)
+        while isinstance(node, exp.Window | exp.Filter | exp.WithinGroup | exp.IgnoreNulls | exp.RespectNulls):
+            node = node.this
+        if isinstance(node, exp.Func):
+            node.meta["called"] = called.lower()
+        return found
 
     def _parse_pipe_syntax_join(self, query: exp.Query) -> exp.Query | None:
         return pipes.joined(self, query)

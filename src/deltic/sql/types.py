@@ -96,16 +96,6 @@ def written(type_: Type) -> str:
             return _WRITTEN[type_.kind]
 
 
-def is_assignable(found: Type, target: Type) -> bool:
-    """Whether a value of one type may be stored in a column of another: Spark's ANSI store assignment."""
-    times = (Type.DATE, Type.TIMESTAMP, Type.TIMESTAMP_NTZ)
-    if found.is_numeric and target.is_numeric:
-        return True
-    if target is Type.STRING:
-        return not found.is_composite and found is not Type.BINARY
-    return found in times and target in times
-
-
 def _decimal(data_type: exp.DataType, source: SourceText) -> Type:
     digits = [int(parameter.name) for parameter in data_type.expressions]
     try:

@@ -195,3 +195,23 @@ def test_statements_in_a_transaction_see_what_those_before_them_have_done(pipeli
     assert sorted(pipeline["b"]) == [(1, "x"), (1, "x"), (3, "c")]
     with pytest.raises(ProgramError, match="a transaction takes INSERT"), pipeline.transaction() as change:
         change.sql("SELECT 1")
+
+
+def test_fields_of_an_inserted_struct_are_stored_in_their_order():
+    """Spark's store assignment: names of fields do not matter, their number and types do; arrays and maps go inside."""
+    pipeline = deltic.Pipeline()
+    pipeline.sql(
+        "CREATE TABLE r (s STRUCT<v: INT, w: STRING>, xs ARRAY<STRUCT<a: BIGINT>>, m MAP<STRING, STRUCT<a: INT>>)"
+    )
+    pipeline.sql("INSERT INTO r VALUES (struct(1L AS w, 'b' AS v), array(struct(1)), map('k', named_struct('z', 2)))")
+    pipeline.sql("INSERT INTO r (s) SELECT (2, 3)")
+    first = {"s": {"v": 1, "w": "b"}, "xs": [{"a": 1}], "m": [("k", {"a": 2})]}
+    second = {"s": {"v": 2, "w": "3"}, "xs": None, "m": None}
+    assert sorted(pipeline["r"].to_arrow().to_pylist(), key=repr) == sorted([first, second], key=repr)
+    for value in ("struct(1)", "struct('x', 'y')", "struct(1, array(2))"):
+        with pytest.raises(ProgramError, match="column s of r is STRUCT<v: INT, w: STRING>, and its value is"):
+            pipeline.sql(f"INSERT INTO r (s) VALUES ({value})")
+    with pytest.raises(ProgramError, match="its value is STRUCT<col1: INT, col2: STRING>"):
+        pipeline.sql("UPDATE r SET s = struct(7, 'z')")
+    pipeline.sql("UPDATE r SET s = named_struct('v', 7L, 'w', 'z')")
+    assert {row["s"]["v"] for row in pipeline["r"].to_arrow().to_pylist()} == {7}

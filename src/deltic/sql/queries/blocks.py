@@ -175,8 +175,13 @@ class _Block:
                 raise self._scope.refuse(node, "several names for one expression")
             else:
                 inner = node.this if isinstance(node, exp.Alias) else node
-                items.append(Item(_alias(node), self._named(inner, items)))
+                items.append(Item(self._name(node), self._named(inner, items)))
         return items
+
+    def _name(self, node: exp.Expression) -> str:
+        """The name of a selected expression; the alias of a window function is the name of its window."""
+        alias = "" if isinstance(node, exp.Window) else node.alias
+        return alias or name_of(self._meant(node), self._values)
 
     def _generated(self, node: exp.Expression) -> list[Item]:
         """What a function that makes rows gives, which the rows are multiplied by."""
@@ -229,7 +234,7 @@ class _Block:
 
     def _in_time(self, clauses: Clauses) -> tuple[Clauses, exp.Group | None]:
         """The clauses and GROUP BY with the start and end of the window of time that they name, if they do."""
-        group = self._ordinals(self._select.args.get("group"), [item.node for item in clauses.items])
+        group = self._ordinals(self._select.args.get("group"), clauses.items)
         keys = list(group.expressions) if group is not None else []
         windows = TimeWindows(self._values, [*clauses, *keys], keys)
         for key in keys:
@@ -247,12 +252,10 @@ class _Block:
         self._values = groups.lower()
         return rewritten
 
-    def _ordinals(self, group: exp.Group | None, nodes: Sequence[exp.Expression]) -> exp.Group | None:
+    def _ordinals(self, group: exp.Group | None, items: Sequence[Item]) -> exp.Group | None:
         """GROUP BY with the selected expressions in the place of their numbers and names."""
         if group is None:
             return None
-        items = [Item(_alias(e), n) for e, n in zip(self._select.expressions, nodes, strict=False)]
-        items += [Item("", node) for node in nodes[len(items) :]]
         if group.args.get("all") and not group.expressions and self._values.rows.find(exp.column("all")):
             return exp.Group(expressions=[exp.column("all")])
         copy = group.copy()
@@ -337,8 +340,3 @@ def _keys(group: exp.Expression, within: bool = False) -> Iterator[exp.Expressio
             yield from _keys(key, True)
         else:
             yield key
-
-
-def _alias(node: exp.Expression) -> str:
-    # The alias of a window function is the name of its window.
-    return ("" if isinstance(node, exp.Window) else node.alias) or name_of(node)

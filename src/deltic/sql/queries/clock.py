@@ -71,10 +71,12 @@ def _is_time(node: exp.Expression) -> bool:
 
 
 def _time(node: exp.Expression) -> exp.Expression:
-    """The column of the clock, as the type that a function of the time has."""
+    """The column of the clock, as the type that a function of the time has; it keeps the words of that function."""
     name = node.name.lower() if isinstance(node, exp.Anonymous) else node.sql_name().lower()  # type: ignore[attr-defined]
     column, type_ = exp.Column(this=exp.Identifier(this=_NOW)), OF_THE_CLOCK[name]
-    return exp.Paren(this=exp.Cast(this=column, to=exp.DataType.build(type_))) if type_ else column
+    found = exp.Paren(this=exp.Cast(this=column, to=exp.DataType.build(type_))) if type_ else column
+    found.meta["spoken"] = f"{'current_date' if name == 'curdate' else name}()"
+    return found
 
 
 def with_time(select: exp.Select) -> exp.Select:

@@ -13,8 +13,9 @@ from dataclasses import replace
 from sqlglot import exp
 
 from deltic.circuit import operators as ops
-from deltic.circuit.expressions import column, literal
+from deltic.circuit.expressions import checked, column, literal
 from deltic.circuit.graph import Circuit, CircuitBuilder
+from deltic.functions import call
 from deltic.sql.queries.nodes import Nodes
 from deltic.values.types import Column, Schema, Type
 
@@ -22,12 +23,13 @@ _SAME = (ops.Filter, ops.FlatMap, ops.Negate, ops.Distinct, ops.Join)
 _BY_KEYS = (ops.Aggregate, ops.Top, ops.Over)
 
 
-def by_level(body: Circuit, level: str, stop: str = "", most: int = 0) -> Circuit | None:
+def by_level(body: Circuit, level: str, stop: str = "", most: int = 0, limit: int | None = None) -> Circuit | None:
     """The body of a recursion whose rows have their `level`; None where it cannot be computed by levels.
 
-    With `most` it stops once there are so many rows; `stop` is the name of a column for that.
+    With `most` it stops once there are so many rows; `stop` is the name of a column for that. A row of the level
+    `limit`, or of a later one, is an error.
     """
-    return _Levelled(body, level, stop, most).circuit()
+    return _Levelled(body, level, stop, most, limit).circuit()
 
 
 def stopped(nodes: Nodes, node: int, most: int) -> tuple[int, str] | None:
@@ -61,8 +63,8 @@ def _with_level(operator: ops.Map, level: str) -> ops.Map:
 class _Levelled:
     """Makes the body again, node by node; `recursive` are those of its nodes that depend on the recursion."""
 
-    def __init__(self, body: Circuit, level: str, stop: str, most: int) -> None:
-        self._body, self._level, self._stop, self._most = body, level, stop, most
+    def __init__(self, body: Circuit, level: str, stop: str, most: int, limit: int | None) -> None:
+        self._body, self._level, self._stop, self._most, self._limit = body, level, stop, most, limit
         self._builder = CircuitBuilder(body.depth)
         self._made: list[int] = []
         self._rows = 0
@@ -96,7 +98,7 @@ class _Levelled:
             case ops.Sink():
                 after = exp.Add(this=column(self._level), expression=literal(1, Type.INT64))
                 made = self._levels(given[0], after)
-                return self._builder.add(operator, self._first_levels(made) if self._is_set else made)
+                return self._builder.add(operator, self._bounded(self._first_levels(made) if self._is_set else made))
             case ops.Antijoin():
                 return self._builder.add(operator, self._at_each(inputs[0]), given[1])
         if isinstance(operator, _SAME):
@@ -104,6 +106,13 @@ class _Levelled:
         if isinstance(operator, _BY_KEYS):
             return self._builder.add(replace(operator, keys=(*operator.keys, self._level)), *given)
         return None
+
+    def _bounded(self, rows: int) -> int:
+        """The rows, where those past the limit of levels are an error."""
+        if self._limit is None:
+            return rows
+        limit = literal(self._limit, Type.INT64)
+        return self._builder.add(ops.Filter(checked(call("recursion_level", column(self._level), limit))), rows)
 
     def _at_least(self, number: int) -> int:
         """A term of a sum with a level: what does not depend on the recursion is before its first one.

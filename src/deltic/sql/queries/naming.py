@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import date, datetime
 
 from sqlglot import exp
 
+from deltic.circuit.expressions.meaning import evaluate
+from deltic.errors import DelticError
 from deltic.sql.aggregates import aggregate_name, direction
+from deltic.sql.queries.default_arguments import with_defaults
 from deltic.sql.queries.time_windows import is_time_window
+from deltic.sql.queries.values import Values
+from deltic.sql.scalars.literals import adjacent, is_number
+from deltic.values.types import Kind, Type
 
 _SIGNS: Mapping[type[exp.Expression], str] = {
     exp.Add: "+",
@@ -27,103 +34,365 @@ _SIGNS: Mapping[type[exp.Expression], str] = {
     exp.BitwiseAnd: "&",
     exp.BitwiseOr: "|",
     exp.BitwiseXor: "^",
+    exp.BitwiseLeftShift: "<<",
+    exp.BitwiseRightShift: ">>",
 }
 _UPPER = (
-    *("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "cos", "cosh", "degrees", "exp"),
-    *("expm1", "floor", "hypot", "log10", "log1p", "log2", "power", "radians", "rint", "signum", "sin", "sinh"),
-    *("sqrt", "tan", "tanh"),
+    *("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos", "cosh", "degrees", "e", "exp"),
+    *("expm1", "hypot", "log", "log10", "log1p", "log2", "pi", "power", "radians", "regexp", "regexp_like"),
+    *("rint", "rlike", "signum", "sin", "sinh", "sqrt", "tan", "tanh"),
+    *("dense_rank", "percent_rank", "rank"),
 )
 """Functions that Spark writes in capitals."""
+_UPPER_ALONE = ("ceil", "floor")
+"""Functions that it writes so with one argument."""
 _RANKS = (exp.RowNumber, exp.Rank, exp.DenseRank, exp.PercentRank, exp.Ntile)
 """Window functions whose frame goes by rows."""
+_CASTS = ("date", "int", "string", "bigint", "double", "float", "boolean", "smallint", "tinyint", "binary", "timestamp")
+"""Functions that are casts: of a column they have its name."""
+_OTHERWISE = {"array_agg": "collect_list", "dateadd": "date_add", "to_varchar": "to_char"}
+"""Functions that Spark calls by another name."""
+_OF_UNITS = {"date_add": "timestampadd", "dateadd": "timestampadd", "datediff": "timestampdiff"}
+"""Functions that are others where their first argument is a unit of time."""
+_FIRST_ALONE = ("from_json", "to_json")
+"""Functions whose schema and options are no part of the name."""
 
 
-def name_of(node: exp.Expression) -> str:
-    """The name of a selected expression: that of its column, also of one that is cast, or its text as Spark has it."""
-    inner = node.this if isinstance(node, exp.Cast) else node
-    if isinstance(inner, exp.Column | exp.Dot):
-        return inner.name
-    return node.name.lower() if is_time_window(node) else text_of(node)
+def name_of(node: exp.Expression, values: Values) -> str:
+    """The name of a selected expression over these rows, in which stars and fields of columns are written out."""
+    return _Names(values).of(node)
 
 
-def text_of(node: exp.Expression) -> str:
-    """An expression in Spark's words; one that has none of its own here in sqlglot's."""
-    if sign := _SIGNS.get(type(node)):
-        return f"({text_of(node.this)} {sign} {text_of(node.expression)})"
-    writer = next((write for kind, write in _WRITERS.items() if isinstance(node, kind)), None)
-    return node.sql(dialect="spark") if writer is None else writer(node)
+class _Names:
+    """Expressions in Spark's words; those that have none of their own here in sqlglot's."""
+
+    def __init__(self, values: Values) -> None:
+        self._values, self._source = values, values.scope.source
+
+    def of(self, node: exp.Expression) -> str:
+        """The name of a column: that of the column that is selected, also of one that is cast, or the text."""
+        if spoken := node.meta.get("spoken"):
+            return str(spoken)
+        inner = node.unnest()
+        if isinstance(inner, exp.Anonymous) and inner.name.lower() in _CASTS and len(inner.expressions) == 1:
+            inner = inner.expressions[0]
+        elif isinstance(inner, exp.Cast) and not is_number(inner):
+            inner = inner.this
+        if isinstance(inner, exp.Column) or _is_path(inner):
+            return inner.name
+        return inner.name.lower() if is_time_window(inner) else self.text(node)
+
+    def text(self, node: exp.Expression) -> str:
+        """The text of an expression."""
+        if spoken := node.meta.get("spoken"):
+            return str(spoken)
+        if sign := _SIGNS.get(type(node)):
+            return self._of_times(node) or f"({self.text(node.this)} {sign} {self.text(node.expression)})"
+        writer = next((write for kind, write in _WRITERS.items() if isinstance(node, kind)), None)
+        return node.sql(dialect="spark") if writer is None else writer(self, node)
+
+    def listed(self, nodes: list[exp.Expression]) -> str:
+        return ", ".join(map(self.text, nodes))
+
+    def _type(self, node: exp.Expression) -> Type | None:
+        """The type of a column, or of a constant; None where it is not known here."""
+        inner = node.unnest()
+        if not isinstance(inner, exp.Column | exp.Cast | exp.Interval | exp.Anonymous | exp.Dot):
+            return None
+        try:
+            return self._values.typed(inner).type.type
+        except DelticError:
+            return None
+
+    def _of_times(self, node: exp.Expression) -> str:
+        """The text of a sum or difference of a time, which Spark has as a function or without parentheses."""
+        if not isinstance(node, exp.Add | exp.Sub):
+            return ""
+        sides = [node.this, node.expression]
+        types = [self._type(side) for side in sides]
+        if isinstance(node, exp.Add) and types[1] is Type.DATE:
+            sides, types = sides[::-1], types[::-1]
+        of_days = isinstance(sides[1], exp.Interval) and types[1] is Type.DAY_TIME_INTERVAL
+        added = self.text(sides[1])
+        if types[0] is Type.DATE and types[1] not in (Type.DATE, Type.YEAR_MONTH_INTERVAL):
+            added = f"extractansiintervaldays({added})" if of_days else added
+            return f"date_{'add' if isinstance(node, exp.Add) else 'sub'}({self.text(sides[0])}, {added})"
+        is_time = types[0] is not None and types[0].kind in (Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ)
+        if is_time and types[1] in (Type.DAY_TIME_INTERVAL, Type.YEAR_MONTH_INTERVAL):
+            return f"{self.text(sides[0])} {_SIGNS[type(node)]} {added}"
+        return ""
+
+    # Columns and constants
+
+    def column(self, node: exp.Expression) -> str:
+        assert isinstance(node, exp.Column)
+        if not self._values.is_placed(node):
+            return node.name
+        found = self._values.resolve(node).expression.name
+        return next((a.name for a in self._values.rows.attributes if a.column.name == found), found)
+
+    def field(self, node: exp.Expression) -> str:
+        base = node.this.unnest()
+        return f"{'window' if is_time_window(base) else self.text(base)}.{node.name}"
+
+    def literal(self, node: exp.Expression) -> str:
+        if isinstance(node, exp.Literal) and not node.is_string and "e" in node.name.lower():
+            return str(self._constant(exp.Cast(this=node.copy(), to=exp.DataType.build("string"))))
+        return node.name
+
+    def _constant(self, node: exp.Expression) -> object:
+        return evaluate(self._values.typed(node).expression, {}, {})
+
+    def adjacent(self, node: exp.Expression) -> str:
+        return adjacent([part.name for part in node.expressions], node, self._source)
+
+    def cast(self, node: exp.Expression) -> str:
+        target = node.args["to"].sql(dialect="spark").upper().replace(", ", ",")
+        if not isinstance(node, exp.TryCast) and isinstance(node.this, exp.Literal):
+            return f"{target.replace('_LTZ', '')} '{_written(self._constant(node))}'"
+        if is_number(node):
+            return str(node.this.name)
+        return f"{'TRY_CAST' if node.args.get('safe') else 'CAST'}({self.text(node.this)} AS {target})"
+
+    def interval(self, node: exp.Expression) -> str:
+        unit = node.args.get("unit")
+        if not isinstance(unit, exp.Var) or not isinstance(node.this, exp.Literal):
+            return node.sql(dialect="spark")
+        name, amount = unit.name.upper().removesuffix("S"), node.this.name
+        if name in ("HOUR", "MINUTE", "SECOND"):
+            whole, point, rest = amount.partition(".")
+            amount = whole.zfill(2) + point + rest
+        return f"INTERVAL '{amount}' {name}"
+
+    # Conditions
+
+    def not_(self, node: exp.Expression) -> str:
+        if isinstance(node.this, exp.Is) and isinstance(node.this.expression, exp.Null):
+            return f"({self.text(node.this.this)} IS NOT NULL)"
+        return f"(NOT {self.text(node.this)})"
+
+    def is_(self, node: exp.Expression) -> str:
+        sign = "<=>" if isinstance(node.expression, exp.Boolean) else "IS"
+        return f"({self.text(node.this)} {sign} {self.text(node.expression)})"
+
+    def neg(self, node: exp.Expression) -> str:
+        return f"-{node.this.name}" if isinstance(node.this, exp.Literal) else f"(- {self.text(node.this)})"
+
+    def in_(self, node: exp.Expression) -> str:
+        query = node.args.get("query")
+        if query is None:
+            return f"({self.text(node.this)} IN ({self.listed(node.expressions)}))"
+        left = self.text(node.this)
+        if isinstance(node.this, exp.Tuple):
+            parts = ", ".join(f"'{self.of(part)}', {self.text(part)}" for part in node.this.expressions)
+            left = f"named_struct({parts})"
+        return f"({left} IN (listquery({self._outer(query)})))"
+
+    def _outer(self, query: exp.Expression) -> str:
+        """The columns of the rows around that a subquery names with their relation, in the order of their places."""
+        inside = {table.alias_or_name.lower() for table in query.find_all(exp.Table, exp.Subquery)}
+        there = [
+            column.name
+            for column in query.find_all(exp.Column, bfs=False)
+            if column.text("table").lower() not in {*inside, ""} and self._values.rows.find(column)
+        ]
+        return ", ".join(dict.fromkeys(there))
+
+    def exists(self, node: exp.Expression) -> str:
+        return f"exists({self._outer(node.this)})"
+
+    def query(self, node: exp.Expression) -> str:
+        return f"scalarsubquery({self._outer(node)})"
+
+    def like(self, node: exp.Expression) -> str:
+        patterns, negate = node.expression, "not" if node.args.get("negate") else ""
+        if isinstance(patterns, exp.Any | exp.All):
+            return f"{negate}like{'any' if isinstance(patterns, exp.Any) else 'all'}({self.text(node.this)})"
+        if isinstance(node, exp.ILike):
+            found = f"ilike({self.text(node.this)}, {self.text(patterns)})"
+        else:
+            found = f"{self.text(node.this)} LIKE {self.text(patterns)}"
+        return f"(NOT {found})" if negate else found
+
+    def escape(self, node: exp.Expression) -> str:
+        ending = "" if isinstance(node.this, exp.ILike) else f" ESCAPE '{node.expression.name}'"
+        return self.text(node.this) + ending
+
+    def case(self, node: exp.Expression) -> str:
+        operand = node.args.get("this")
+        parts = ["CASE"]
+        for branch in node.args["ifs"]:
+            condition = exp.EQ(this=operand.copy(), expression=branch.this.copy()) if operand else branch.this
+            parts.append(f"WHEN {self.text(condition)} THEN {self.text(branch.args['true'])}")
+        if default := node.args.get("default"):
+            parts.append(f"ELSE {self.text(default)}")
+        return f"{' '.join(parts)} END"
+
+    # Calls
+
+    def call(self, node: exp.Expression) -> str:
+        name, given = node.name.lower(), list(node.expressions)
+        shown = [self._argument(part) for part in given]
+        if name == "like":
+            ending = f" ESCAPE '{shown[2]}'" if shown[2:] else ""
+            return f"{shown[0]} LIKE {shown[1]}{ending}"
+        if name in ("ltrim", "rtrim") and len(given) == 2:
+            return f"TRIM({'LEADING' if name == 'ltrim' else 'TRAILING'} {shown[0]} FROM {shown[1]})"
+        if name == "shiftrightunsigned" and "called" not in node.meta:
+            return f"({shown[0]} >>> {shown[1]})"
+        if name == "positive":
+            return f"(+ {shown[0]})"
+        if name == "log" and len(given) == 1:
+            shown = ["E()", *shown]
+        if name in _OF_UNITS and len(given) == 3:
+            return f"{_OF_UNITS[name]}({', '.join(shown)})"
+        return self._called(_OTHERWISE.get(name, name), shown[: 1 if name in _FIRST_ALONE else None])
+
+    def _called(self, name: str, given: list[str]) -> str:
+        is_upper = name in _UPPER or (name in _UPPER_ALONE and len(given) == 1)
+        return f"{name.upper() if is_upper else name}({', '.join(with_defaults(name, given))})"
+
+    def _argument(self, node: exp.Expression) -> str:
+        if isinstance(node, exp.Alias):
+            return f"{self.text(node.this)} AS {node.alias}"
+        return self.text(node)
+
+    def lambda_(self, node: exp.Expression) -> str:
+        variables = ["namedlambdavariable()"] * len(node.expressions)
+        body = node.this.copy()
+        names = {name.name.lower() for name in node.expressions}
+        return f"lambdafunction({', '.join([self.text(_with_variables(body, names)), *variables])})"
+
+    def function(self, node: exp.Expression) -> str:
+        if isinstance(node, exp.Count) and isinstance(node.this, exp.Star) and not node.expressions:
+            return "count(1)"
+        parts = [part for key in node.arg_types if key in _ARGUMENTS for part in _each(node.args.get(key))]
+        called = node.meta.get("called") or aggregate_name(node)
+        name = _OTHERWISE.get(called, called)
+        return self._called(name, [self.text(part) for part in parts])
+
+    def of_group(self, node: exp.Expression) -> str:
+        """An aggregate WITHIN GROUP, or of one whose order stands in its argument."""
+        call = node.this
+        order = self.listed(node.expression.expressions)
+        return f"{self.text(call)} WITHIN GROUP (ORDER BY {_short(order)})"
+
+    def listagg(self, node: exp.Expression) -> str:
+        ordered = node.this
+        if not isinstance(ordered, exp.Order):
+            return self.function(node)
+        separator = node.args.get("separator")
+        given = [self.text(ordered.this), *([self.text(separator)] if separator else [])]
+        return f"{self._called('listagg', given)} WITHIN GROUP (ORDER BY {self.listed(ordered.expressions)})"
+
+    def trim(self, node: exp.Expression) -> str:
+        side, letters = node.args.get("position") or "BOTH", node.args.get("expression")
+        if letters is None:
+            names = {"LEADING": "ltrim", "TRAILING": "rtrim"}
+            return f"{names.get(side, 'trim')}({self.text(node.this)})"
+        return f"TRIM({side} {self.text(letters)} FROM {self.text(node.this)})"
+
+    def position(self, node: exp.Expression) -> str:
+        start = node.args.get("position")
+        called = "locate" if node.meta.get("in") else node.meta.get("called") or "locate"
+        return self._called(called, [self.text(n) for n in (node.args["substr"], node.this, start) if n is not None])
+
+    def overlay(self, node: exp.Expression) -> str:
+        parts = [node.args.get(key) for key in ("this", "expression", "from_", "for_")]
+        return self._called("overlay", [self.text(part) for part in parts if part is not None])
+
+    def window(self, node: exp.Expression) -> str:
+        parts = []
+        if keys := node.args.get("partition_by"):
+            parts.append(f"PARTITION BY {self.listed(keys)}")
+        if order := node.args.get("order"):
+            parts.append(f"ORDER BY {self.listed(order.expressions)}")
+        return f"{self._in_window(node.this)} OVER ({' '.join([*parts, self._frame(node)])})"
+
+    def _in_window(self, node: exp.Expression) -> str:
+        if isinstance(node, exp.IgnoreNulls) and isinstance(node.this, exp.NthValue):
+            return f"{self.text(node.this)} ignore nulls"
+        return self.text(node)
+
+    def _frame(self, node: exp.Expression) -> str:
+        call = node.this.this if isinstance(node.this, exp.IgnoreNulls | exp.RespectNulls) else node.this
+        if isinstance(call, exp.Lag | exp.Lead):
+            rows = self.text(call.args.get("offset") or exp.Literal.number(1))
+            bound = f"{'-' if isinstance(call, exp.Lag) else ''}{rows} FOLLOWING"
+            return f"ROWS BETWEEN {bound} AND {bound}"
+        spec = node.args.get("spec")
+        if spec is None:
+            if not node.args.get("order"):
+                return "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
+            return f"{'ROWS' if isinstance(call, _RANKS) else 'RANGE'} BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
+        return f"{spec.args['kind'].upper()} BETWEEN {self._bound(spec, 'start')} AND {self._bound(spec, 'end')}"
+
+    def _bound(self, spec: exp.Expression, side: str) -> str:
+        amount, way = spec.args.get(side), spec.args.get(f"{side}_side") or ""
+        if amount is None or amount == "CURRENT ROW":
+            return "CURRENT ROW"
+        return f"{amount if isinstance(amount, str) else self.text(amount)} {way.upper()}"
+
+    def item(self, node: exp.Expression) -> str:
+        base, index = node.this, node.expressions[0]
+        if index.is_string and (found := self._type(base)) is not None and found.kind is Kind.STRUCT:
+            return f"{self.text(base)}.{index.name}"
+        return f"{self.text(base)}[{self.listed(node.expressions)}]"
 
 
-def _listed(nodes: list[exp.Expression]) -> str:
-    return ", ".join(map(text_of, nodes))
+def _is_path(node: exp.Expr) -> bool:
+    """Whether it is a field of a column, or one of such a field."""
+    while isinstance(node, exp.Dot):
+        node = node.this
+        if isinstance(node, exp.Column):
+            return True
+    return False
 
 
-def _not(node: exp.Expression) -> str:
-    if isinstance(node.this, exp.Is) and isinstance(node.this.expression, exp.Null):
-        return f"({text_of(node.this.this)} IS NOT NULL)"
-    return f"(NOT {text_of(node.this)})"
+def _written(value: object) -> str:
+    """A time as Spark writes it in literals."""
+    if isinstance(value, datetime):
+        text = value.replace(tzinfo=None).isoformat(" ")
+        return text.rstrip("0") if value.microsecond else text
+    return value.isoformat() if isinstance(value, date) else str(value)
 
 
-def _neg(node: exp.Expression) -> str:
-    return f"-{node.this.name}" if isinstance(node.this, exp.Literal) else f"(- {text_of(node.this)})"
+def _with_variables(body: exp.Expression, names: set[str]) -> exp.Expression:
+    """The body of a lambda function with the name that Spark shows for its parameters."""
+    around = exp.Paren(this=body)
+    for part in list(body.find_all(exp.Identifier)):
+        is_variable = part.name.lower() in names and not isinstance(part.parent, exp.Column | exp.Dot | exp.Lambda)
+        first = isinstance(part.parent, exp.Dot) and part.arg_key == "this"
+        if is_variable or (first and part.name.lower() in names):
+            part.replace(exp.column("namedlambdavariable()", quoted=True))
+    for column in list(around.find_all(exp.Column)):
+        owner, *fields = column.parts
+        if owner.name.lower() in names:
+            path: exp.Expression = exp.column("namedlambdavariable()", quoted=True)
+            for name in fields:
+                path = exp.Dot(this=path, expression=name.copy())
+            column.replace(path)
+    found: exp.Expression = around.this
+    return found
 
 
-def _in(node: exp.Expression) -> str:
-    shown = "listquery()" if node.args.get("query") else _listed(node.expressions)
-    return f"({text_of(node.this)} IN ({shown}))"
+def _short(order: str) -> str:
+    """The order of WITHIN GROUP as percentiles and modes show it: without what is usual."""
+    return order.replace(" ASC NULLS FIRST", "").replace(" NULLS LAST", "")
 
 
-def _cast(node: exp.Expression) -> str:
-    word = "TRY_CAST" if node.args.get("safe") else "CAST"
-    return f"{word}({text_of(node.this)} AS {node.args['to'].sql(dialect='spark').upper()})"
-
-
-def _like(node: exp.Expression) -> str:
-    found = f"{text_of(node.this)} LIKE {text_of(node.expression)}"
-    return f"(NOT {found})" if node.args.get("negate") else found
-
-
-def _case(node: exp.Expression) -> str:
-    operand = node.args.get("this")
-    parts = ["CASE"]
-    for branch in node.args["ifs"]:
-        condition = exp.EQ(this=operand.copy(), expression=branch.this.copy()) if operand else branch.this
-        parts.append(f"WHEN {text_of(condition)} THEN {text_of(branch.args['true'])}")
-    if default := node.args.get("default"):
-        parts.append(f"ELSE {text_of(default)}")
-    return f"{' '.join(parts)} END"
-
-
-def _called(node: exp.Expression) -> str:
-    name = node.name.lower()
-    name = "ceil" if name == "ceiling" else name
-    given = node.expressions
-    if name == "round" and len(given) == 1:
-        given = [*given, exp.Literal.number(0)]
-    return f"{name.upper() if name in _UPPER else name}({_listed(given)})"
-
-
-def _function(node: exp.Expression) -> str:
-    if isinstance(node, exp.Count) and isinstance(node.this, exp.Star) and not node.expressions:
-        return "count(1)"
-    parts = [part for key in node.arg_types if key in _ARGUMENTS for part in _each(node.args.get(key))]
-    name = _FUNCTIONS.get(type(node)) or aggregate_name(node)
-    return f"{name}({_listed(parts)}{', 1' if isinstance(node, exp.Quantile) else ''})"
-
-
-_FUNCTIONS: Mapping[type[exp.Expression], str] = {
-    exp.Stddev: "stddev",
-    exp.Variance: "variance",
-    exp.GroupConcat: "listagg",
-    exp.FirstValue: "first_value",
-    exp.LastValue: "last_value",
-    exp.Rank: "RANK",
-    exp.DenseRank: "DENSE_RANK",
-}
-"""Names that columns have otherwise than aggregates are called by."""
-
-
-_ARGUMENTS = ("this", "expression", "expressions", "offset", "default", "quantile", "separator", "start", "length")
+_ARGUMENTS = (
+    "this",
+    "expression",
+    "expressions",
+    "offset",
+    "default",
+    "quantile",
+    "accuracy",
+    "separator",
+    "start",
+    "length",
+)
 
 
 def _each(value: object) -> list[exp.Expression]:
@@ -132,64 +401,63 @@ def _each(value: object) -> list[exp.Expression]:
     return [value] if isinstance(value, exp.Expression) else []
 
 
-def _window(node: exp.Expression) -> str:
-    parts = []
-    if keys := node.args.get("partition_by"):
-        parts.append(f"PARTITION BY {_listed(keys)}")
-    if order := node.args.get("order"):
-        parts.append(f"ORDER BY {_listed(order.expressions)}")
-    return f"{text_of(node.this)} OVER ({' '.join([*parts, _frame(node)])})"
-
-
-def _frame(node: exp.Expression) -> str:
-    spec = node.args.get("spec")
-    if spec is None:
-        if not node.args.get("order"):
-            return "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
-        return f"{'ROWS' if isinstance(node.this, _RANKS) else 'RANGE'} BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
-    return f"{spec.args['kind'].upper()} BETWEEN {_bound(spec, 'start')} AND {_bound(spec, 'end')}"
-
-
-def _bound(spec: exp.Expression, side: str) -> str:
-    amount, way = spec.args.get(side), spec.args.get(f"{side}_side") or ""
-    if amount is None or amount == "CURRENT ROW":
-        return "CURRENT ROW"
-    return f"{amount if isinstance(amount, str) else text_of(amount)} {way.upper()}"
-
-
-def _ordered(node: exp.Expression) -> str:
+def _ordered(names: _Names, node: exp.Expression) -> str:
     assert isinstance(node, exp.Ordered)
-    return f"{text_of(node.this)} {direction(node)}"
+    return f"{names.text(node.this)} {direction(node)}"
 
 
-_WRITERS: Mapping[type[exp.Expr], Callable[[exp.Expression], str]] = {
-    exp.Paren: lambda node: text_of(node.this),
-    exp.Column: lambda node: node.name,
-    exp.Dot: lambda node: f"{text_of(node.this)}.{node.name}",
-    exp.Literal: lambda node: node.name,
-    exp.Null: lambda node: "NULL",
-    exp.Boolean: lambda node: str(bool(node.this)).lower(),
-    exp.Neg: _neg,
-    exp.Not: _not,
-    exp.NEQ: lambda node: f"(NOT ({text_of(node.this)} = {text_of(node.expression)}))",
-    exp.Is: lambda node: f"({text_of(node.this)} IS {text_of(node.expression)})",
-    exp.In: _in,
-    exp.Between: lambda node: f"between({_listed([node.this, node.args['low'], node.args['high']])})",
-    exp.Like: _like,
-    exp.DPipe: lambda node: f"concat({_listed([node.this, node.expression])})",
-    exp.Case: _case,
-    exp.If: lambda node: f"(IF({_listed([node.this, node.args['true'], node.args.get('false') or exp.Null()])}))",
-    exp.Cast: _cast,
-    exp.Bracket: lambda node: f"{text_of(node.this)}[{_listed(node.expressions)}]",
-    exp.Array: lambda node: f"array({_listed(node.expressions)})",
-    exp.Distinct: lambda node: f"DISTINCT {_listed(node.expressions)}",
-    exp.Filter: lambda node: f"{text_of(node.this)} FILTER (WHERE {text_of(node.expression.this)})",
+def _of_two(name: str) -> Callable[[_Names, exp.Expression], str]:
+    return lambda names, node: f"{name}({names.listed([node.this, node.expression])})"
+
+
+_WRITERS: Mapping[type[exp.Expr], Callable[[_Names, exp.Expression], str]] = {
+    exp.Paren: lambda names, node: names.text(node.this),
+    exp.Column: _Names.column,
+    exp.Dot: _Names.field,
+    exp.Literal: _Names.literal,
+    exp.RawString: lambda names, node: node.name,
+    exp.HexString: lambda names, node: f"X'{node.name.upper()}'",
+    exp.Concat: _Names.adjacent,
+    exp.Interval: _Names.interval,
+    exp.Null: lambda names, node: "NULL",
+    exp.Boolean: lambda names, node: str(bool(node.this)).lower(),
+    exp.Neg: _Names.neg,
+    exp.Not: _Names.not_,
+    exp.NEQ: lambda names, node: f"(NOT ({names.text(node.this)} = {names.text(node.expression)}))",
+    exp.NullSafeNEQ: lambda names, node: f"(NOT ({names.text(node.this)} <=> {names.text(node.expression)}))",
+    exp.Is: _Names.is_,
+    exp.In: _Names.in_,
+    exp.Between: lambda names, node: f"between({names.listed([node.this, node.args['low'], node.args['high']])})",
+    exp.Like: _Names.like,
+    exp.ILike: _Names.like,
+    exp.Escape: _Names.escape,
+    exp.RegexpLike: _of_two("RLIKE"),
+    exp.DPipe: _of_two("concat"),
+    exp.Case: _Names.case,
+    exp.If: lambda n, node: f"(IF({n.listed([node.this, node.args['true'], node.args.get('false') or exp.Null()])}))",
+    exp.Cast: _Names.cast,
+    exp.Bracket: _Names.item,
+    exp.Array: lambda names, node: f"array({names.listed(node.expressions)})",
+    exp.Tuple: lambda names, node: (
+        f"named_struct({', '.join(f'{names.of(part)}, {names.text(part)}' for part in node.expressions)})"
+    ),
+    exp.Lambda: _Names.lambda_,
+    exp.Distinct: lambda names, node: f"DISTINCT {names.listed(node.expressions)}",
+    exp.Filter: lambda names, node: f"{names.text(node.this)} FILTER (WHERE {names.text(node.expression.this)})",
+    exp.WithinGroup: _Names.of_group,
+    exp.IgnoreNulls: lambda names, node: names.text(node.this),
+    exp.RespectNulls: lambda names, node: names.text(node.this),
     exp.Ordered: _ordered,
-    exp.Window: _window,
-    exp.Exists: lambda node: "exists()",
-    exp.Query: lambda node: "scalarsubquery()",
-    exp.Anonymous: _called,
-    exp.Extract: lambda node: f"extract({node.name} FROM {text_of(node.expression)})",
-    exp.Func: _function,
+    exp.Window: _Names.window,
+    exp.Exists: _Names.exists,
+    exp.Query: _Names.query,
+    exp.Anonymous: _Names.call,
+    exp.Extract: lambda names, node: f"extract({node.name} FROM {names.text(node.expression)})",
+    exp.Trim: _Names.trim,
+    exp.StrPosition: _Names.position,
+    exp.Overlay: _Names.overlay,
+    exp.GroupConcat: _Names.listagg,
+    exp.Any: lambda names, node: f"any({names.text(node.this)})",
+    exp.Func: _Names.function,
 }
 """How each kind of expression is written, those of narrower kinds first."""

@@ -41,22 +41,30 @@ def lower_recursive(definition: exp.CTE, names: Sequence[str], scope: Scope) -> 
         check_absence(body, lambda told, remedy: scope.source.error(definition, told, remedy))
         found = _lowered(definition, names, scope, is_set, counts=True)
         body = found.body
-    if not is_set and not (grows_with(body) and is_linear(body)):
-        body = _by_level(definition, body, scope)
+    limit = level_limit(definition)
+    if limit is not None or not (is_set or (grows_with(body) and is_linear(body))):
+        body = _by_level(definition, body, scope, limit)
     bundle = scope.nodes.builder.add(ops.Fixpoint(body, scope.refresh), *found.imports)
     rows = scope.nodes.builder.add(ops.Component(name), bundle)
     return found.base.over(scope.nodes.keep(rows, [a.column.name for a in found.base.attributes]))
 
 
-def _by_level(definition: exp.CTE, body: Circuit, scope: Scope) -> Circuit:
-    """The body of a recursion of UNION ALL in which a row of a level is made of several, or of none, of the one before.
+def level_limit(definition: exp.CTE) -> int | None:
+    """The levels that MAX RECURSION LEVEL allows, if it is written."""
+    found = definition.args["alias"].args.get("recursion_level")
+    return None if found is None else int(found.name)
 
-    Raises ProgramError where an operator of it is not known to go level by level.
+
+def _by_level(definition: exp.CTE, body: Circuit, scope: Scope, limit: int | None) -> Circuit:
+    """The body of a recursion whose rows have their level, up to a limit.
+
+    Of UNION ALL it is one in which a row of a level is made of several, or of none, of the one before. Raises
+    ProgramError where an operator of it is not known to go level by level.
     """
-    found = by_level(body, scope.nodes.fresh("level"))
+    found = by_level(body, scope.nodes.fresh("level"), limit=limit)
     if found is None:
-        what = f"{definition.alias} under an operator of Python in its own definition, which is of UNION ALL,"
-        raise scope.refuse(definition, what, "write UNION")
+        what = f"{definition.alias} under an operator of Python in its own definition, which goes level by level,"
+        raise scope.refuse(definition, what, "write UNION, and no MAX RECURSION LEVEL")
     return found
 
 

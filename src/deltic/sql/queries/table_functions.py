@@ -11,8 +11,9 @@ from deltic.sql.queries.scope import Scope
 from deltic.sql.queries.subqueries import bind, prepared
 from deltic.sql.queries.values import Values
 from deltic.sql.scalars import coerced
+from deltic.sql.scalars.coercion import is_assignable
 from deltic.sql.scalars.functions.written import SqlFunction, function_called
-from deltic.sql.types import is_assignable, written
+from deltic.sql.types import written
 
 
 def rows_called(node: exp.Expression, left: Rows, scope: Scope) -> Rows | None:
@@ -44,7 +45,7 @@ def _as_declared(function: SqlFunction, rows: Rows, scope: Scope) -> Rows:
     made = []
     for column, attribute in zip(columns, rows.visible, strict=True):
         value = attribute.typed
-        if not (value.is_null or value.type.type is column.type or is_assignable(value.type.type, column.type)):
+        if not (value.is_null or is_assignable(value.type.type, column.type)):
             told = f"column {column.name} of {function.name} is {written(column.type)}"
             raise function.source.error(function.body, f"{told}, and its query has {written(value.type.type)}")
         made.append(Attribute(column.name, values.column(coerced(value, column.type), column.name)))

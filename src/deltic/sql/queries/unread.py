@@ -23,7 +23,6 @@ _UNREAD: dict[type[exp.Expression], tuple[str, ...]] = {
     exp.Pivot: ("default_on_null",),
     exp.Between: ("symmetric",),
     exp.With: ("search", "cycle", "udfs"),
-    exp.TableAlias: ("recursion_level",),
     exp.CTE: ("scalar", "key_expressions"),
     exp.Star: ("ilike",),
     exp.Cast: ("format", "default", "action"),
@@ -37,13 +36,11 @@ _WORDS = {
     "totals": "WITH TOTALS",
     "symmetric": "BETWEEN SYMMETRIC",
     "cycle": "CYCLE",
-    "recursion_level": "MAX RECURSION LEVEL",
 }
 
 _REMEDIES = {
     "symmetric": "write x BETWEEN least(a, b) AND greatest(a, b)",
     "totals": "write GROUPING SETS",
-    "recursion_level": "leave it out; iteration_limit of the pipeline bounds recursions",
     "percent": "write the number of rows",
     "with_ties": "write QUALIFY rank() OVER (ORDER BY …) <= n",
 }

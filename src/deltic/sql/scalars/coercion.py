@@ -277,3 +277,34 @@ def _has_conversion(source: Type, target: Type) -> bool:
     if source.kind is Kind.ARRAY:
         return _has_conversion(source.element.type, target.element.type)
     return _has_conversion(source.key, target.key) and _has_conversion(source.value.type, target.value.type)
+
+
+def is_assignable(found: Type, target: Type, by_name: bool = False) -> bool:
+    """Whether a value of one type may be stored in a column of another: Spark's ANSI store assignment.
+
+    Fields of structs are stored in their order, whatever their names, unless `by_name` wants the same names.
+    """
+    times = (Type.DATE, Type.TIMESTAMP, Type.TIMESTAMP_NTZ)
+    if found is target or found is VOID or (found.is_numeric and target.is_numeric):
+        return True
+    if found.is_composite and found.kind is target.kind:
+        return _are_assignable(found, target, by_name)
+    if target is Type.STRING:
+        return not found.is_composite and found is not Type.BINARY
+    return found in times and target in times
+
+
+def _are_assignable(found: Type, target: Type, by_name: bool) -> bool:
+    """Whether the parts of one composite type may be stored as those of another of the same kind."""
+    if found.kind is Kind.ARRAY:
+        return is_assignable(found.element.type, target.element.type, by_name)
+    if found.kind is Kind.MAP:
+        pairs = [(found.key, target.key), (found.value.type, target.value.type)]
+    else:
+        fields = list(zip(found.fields, target.fields, strict=False))
+        if len(found.fields) != len(target.fields):
+            return False
+        if by_name and any(a.name.lower() != b.name.lower() for a, b in fields):
+            return False
+        pairs = [(a.type, b.type) for a, b in fields]
+    return all(is_assignable(a, b, by_name) for a, b in pairs)

@@ -14,13 +14,14 @@ from deltic.sql.dialect import Deltic
 from deltic.sql.names import find_name
 from deltic.sql.queries import stored_circuit, view_circuit
 from deltic.sql.scalars import NULL, Typed, typed
+from deltic.sql.scalars.coercion import is_assignable, open_type
 from deltic.sql.scalars.functions.texts import within_bound
 from deltic.sql.statements.effect import Effect
 from deltic.sql.statements.parse_storing import default_value
 from deltic.sql.statements.program import Types
 from deltic.sql.statements.statements import Assignment, Change, Delete, Insert, Merge, OnConflict, Update, When
 from deltic.sql.text import SourceText
-from deltic.sql.types import is_assignable, written
+from deltic.sql.types import written
 from deltic.values.types import Column
 
 
@@ -32,7 +33,7 @@ def effect_of(change: Change, tables: Mapping[str, Table], relations: Types) -> 
             change.table, f"{change.table.name} is a view", "its rows follow from tables: change those"
         )
     table = tables[find_name(change.table, "table", tables, change.source)]
-    writing = _Writing(change.source, table, relations)
+    writing = _Writing(change.source, table, relations, by_name=not isinstance(change, Insert))
     if isinstance(change, Insert):
         writing.insert(change)
     elif isinstance(change, Delete):
@@ -45,10 +46,10 @@ def effect_of(change: Change, tables: Mapping[str, Table], relations: Types) -> 
 
 
 class _Writing:
-    """The effect on one table, clause by clause."""
+    """The effect on one table, clause by clause; `by_name` wants the table's names of fields in structs."""
 
-    def __init__(self, source: SourceText, table: Table, relations: Types) -> None:
-        self._source, self._table, self._relations = source, table, relations
+    def __init__(self, source: SourceText, table: Table, relations: Types, by_name: bool) -> None:
+        self._source, self._table, self._relations, self._by_name = source, table, relations, by_name
         self._storing = {one.column: one for one in table.storing}
         self._definitions: list[Definition] = []
         self._signs: dict[str, Literal[1, -1]] = {}
@@ -230,7 +231,7 @@ class _Writing:
             return given
         target = written(column.type)
         value = NULL if given is None else given
-        if not (value.is_null or is_assignable(value.type.type, column.type)):
+        if not (value.is_null or is_assignable(open_type(value), column.type, self._by_name)):
             told = f"{name} is {target}, and its value is {written(value.type.type)}"
             raise self._source.error(place, told, f"convert it: CAST(… AS {target})")
         found = typed(exp.cast(exp.column("value"), target, dialect="spark"), lambda _: value, self._source)

@@ -11,11 +11,12 @@ from deltic.catalog.storing import Storing
 from deltic.circuit.expressions.meaning import evaluate
 from deltic.errors import EvaluationError
 from deltic.sql.scalars import Typed, typed
+from deltic.sql.scalars.coercion import is_assignable
 from deltic.sql.scalars.functions.texts import within_bound
 from deltic.sql.statements.cursor import Cursor
 from deltic.sql.statements.reading import Tokens, expression, split, token_error
 from deltic.sql.text import SourceText
-from deltic.sql.types import is_assignable, type_of, written
+from deltic.sql.types import type_of, written
 from deltic.values.types import Column, Type
 
 _FIXED = (exp.DataType.Type.CHAR, exp.DataType.Type.NCHAR)
@@ -49,7 +50,7 @@ def parse_default(cursor: Cursor, column: Column, storing: Storing) -> Storing:
 def _fitting(tokens: Tokens, column: Column, source: SourceText) -> Typed:
     """The value of a DEFAULT of a column. Raises ProgramError for one that is no constant, or none of the column."""
     found = default_value(expression(tokens, source), source)
-    if not (found.is_null or is_assignable(found.type.type, column.type) or found.type.type is column.type):
+    if not (found.is_null or is_assignable(found.type.type, column.type)):
         told = f"column {column.name} is {written(column.type)}, and its DEFAULT is {written(found.type.type)}"
         raise token_error(source, tokens[0], told, f"convert it: CAST(… AS {written(column.type)})")
     return found
