@@ -124,7 +124,7 @@ def _answer(query: str, schema: Schema, state: Mapping[str, Bag]) -> Bag:
     for table in schema:
         rows = arrow_table(table.columns, state[table.name], "n")
         _connection.register(table.name, rows.drop_columns("n").take(_each_as_often(rows.column("n"))))
-    return Bag(_connection.execute(query).fetchall())
+    return Bag(tuple(map(_plain, row)) for row in _connection.execute(query).fetchall())
 
 
 def _each_as_often(counts: pa.ChunkedArray) -> pa.Array:

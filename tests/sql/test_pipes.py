@@ -60,3 +60,10 @@ def test_what_is_no_operator_is_refused(query):
     with pytest.raises(ProgramError, match="cannot stand here"):
         pipeline.sql(f"CREATE TABLE t (a INT); CREATE TABLE u (a INT); {query}")
     assert list(pipeline.sql("SHOW TABLES")) == []
+
+
+def test_columns_that_are_dropped_behind_others_that_are_set():
+    pipeline = deltic.Pipeline()
+    pipeline.sql("CREATE TABLE t (a INT, b INT, c STRING); INSERT INTO t VALUES (1, 2, 'x')")
+    answer = pipeline.sql("FROM t |> EXTEND a + b AS e |> SET b = b * 2 |> DROP c, a").to_arrow()
+    assert answer.to_pylist() == [{"b": 4, "e": 3}]

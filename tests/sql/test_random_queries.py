@@ -15,6 +15,7 @@ import sys
 import pytest
 
 from tests.sql.against_duckdb import disagreement
+from tests.sql.random_forms import Forms
 from tests.sql.random_queries import QueryMaker, random_schema
 
 BATCHES, PER_BATCH = 40, 25
@@ -42,6 +43,29 @@ def test_random_queries(batch, record_property):
 def test_ten_times_as_many_random_queries(batch, record_property):
     record_property("random SQL queries", 100)
     check_seeds(range(1_000_000 + batch * 100, 1_000_000 + (batch + 1) * 100))
+
+
+def check_forms(seeds: range) -> None:
+    """The same for queries in forms that DuckDB has in other words."""
+    for seed in seeds:
+        rng = random.Random(seed)
+        schema = random_schema(rng)
+        form = Forms(rng, schema).form()
+        if found := disagreement(form.spark, schema, rng, translated=form.duckdb):
+            pytest.fail(f"seed {seed}, {found}\n{form.duckdb}", pytrace=False)
+
+
+@pytest.mark.parametrize("batch", range(6))
+def test_random_forms(batch, record_property):
+    record_property("random SQL queries", PER_BATCH)
+    check_forms(range(batch * PER_BATCH, (batch + 1) * PER_BATCH))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("batch", range(10))
+def test_more_random_forms(batch, record_property):
+    record_property("random SQL queries", 100)
+    check_forms(range(1_000_000 + batch * 100, 1_000_000 + (batch + 1) * 100))
 
 
 if __name__ == "__main__":

@@ -71,7 +71,7 @@ def _set(parser: SparkParser, query: exp.Query) -> exp.Query:
 
 def _drop(parser: SparkParser, query: exp.Query) -> exp.Select:
     parser._advance()
-    names = parser._parse_csv(parser._parse_id_var)
+    names = [exp.Column(this=name) for name in parser._parse_csv(parser._parse_id_var)]
     return around(_open(query).select(exp.Star(except_=names), append=False, copy=False))
 
 

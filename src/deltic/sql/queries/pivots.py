@@ -99,7 +99,7 @@ def _listed(part: exp.Expression) -> tuple[list[exp.Expression], str]:
 
 def _parts(node: exp.Expression) -> list[exp.Expression]:
     """What stands in parentheses, or by itself."""
-    found: list[exp.Expression] = node.expressions if isinstance(node, exp.Tuple) else [node]
+    found: list[exp.Expression] = node.expressions if isinstance(node, exp.Tuple) else [node.unnest()]
     return found
 
 
