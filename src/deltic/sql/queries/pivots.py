@@ -99,7 +99,9 @@ def _listed(part: exp.Expression) -> tuple[list[exp.Expression], str]:
 
 def _parts(node: exp.Expression) -> list[exp.Expression]:
     """What stands in parentheses, or by itself."""
-    found: list[exp.Expression] = node.expressions if isinstance(node, exp.Tuple) else [node.unnest()]
+    if isinstance(node, exp.Paren):
+        return _parts(node.this)
+    found: list[exp.Expression] = node.expressions if isinstance(node, exp.Tuple) else [node]
     return found
 
 
