@@ -99,7 +99,7 @@ def value(expression: str, type_: str) -> Any:
         ),
         ("5.0 / 0.0", "double", float("inf")),
         ("16777217.0 + 0.0", "float", 16777216.0),
-        ("1.5 as s8", "s8", 1),
+        ("(1.5: double) as float", "float", 1.5),
         ("1 == 1 => false", "bool", False),
         ('"a" ++ 1 ++ true ++ "${-3: s8}"', "string", "a1true-3"),
         ('"${Outer{Inner{1, (true, 2)}, "x"}}"', "string", "<x:1>"),

@@ -155,3 +155,22 @@ def test_another_function_of_python_or_of_a_module_is_another_program(tmp_path: 
     assert fingerprint("function g(): u8 { 1 }", f=lambda x: x, other=lambda x: x + 1) == first
     assert fingerprint("function g(): u8 { 1 }", f=lambda x: x + 1) != first
     assert fingerprint("function g(): u8 { 2 }", f=lambda x: x, other=lambda x: x) != first
+
+
+def test_closures_are_printed_in_one_order_and_go_as_they_came():
+    program = """
+    input relation L(n: u8)
+    function twice(x: u8): u8 { x + x }
+    function plus(n: u8): function(u8): u8 { |x| x + n }
+    output relation P(f: function(u8): u8)
+    P(plus(n)) :- L(n).
+    P(|x| x * n) :- L(n).
+    P(twice) :- L(_).
+    """
+    commands = "start; insert L(2), insert L(1); commit dump_changes; start; delete L(2); commit dump_changes;"
+    lines = printed(program, commands)
+    came, gone = lines[1:6], lines[7:]
+    assert came == sorted(came)
+    assert {line.partition("{.f = closure_")[0] for line in came} == {"P"}
+    assert [line[-8:] for line in gone] == ["{2}}: -1"] * 2
+    assert {line.replace(": -1", ": +1") for line in gone} < set(came)

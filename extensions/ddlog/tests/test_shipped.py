@@ -20,6 +20,8 @@ import pytest
 import deltic
 from deltic.engine.shards.lay_out import lay_out
 from deltic.program.compiling import program_of
+from deltic_ddlog.check import check
+from deltic_ddlog.lowering.program import Lowered
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -37,12 +39,22 @@ output relation Told(name: string, text: string, half: u64)
 Told(name, told(kind), half(weight)) :- thing in Thing(name, kind, weight), 100 / thing.weight > 1, is_round(name).
 output relation Listed(kind: Kind, names: Vec<string>)
 Listed(kind, names) :- Thing(name, kind, _), var names = name.group_by(kind).to_vec().
+relation Test(name: string, holds: function(u64): bool)
+Test(name, |w| w > least) :- Thing(name, Boxed{_, _}, weight), var least = weight - 3.
+Test(name, |w| w == thing.weight) :- thing in Thing(name, Plain, _).
+Test("odd", is_odd) :- Thing("pin", _, _).
+Test("above", above(5)) :- Thing("pin", _, _).
+function is_odd(w: u64): bool { w % 2 == 1 }
+function above(least: u64): function(u64): bool { |w| w > least }
+output relation Holds(name: string, weight: u64)
+Holds(name, weight) :- Test(name, holds), Thing(_, _, weight), holds(weight).
 output relation Unboxed(name: string, first: Option<string>)
 Unboxed(name, first) :- Thing(name, kind, _), Boxed{.tags = var tags} = kind, var first = tags.nth(0).
 """
 SHAPES = 'function is_round(name: string): bool { name.contains("o") }'
 ROWS = [("box", 'Boxed{.size = 3, .tags = ["a", "b", "a"]}', 8), ("dot", "Plain{}", 4), ("pin", "Plain{}", 6)]
 VIEWS = {
+    "Holds": [("above", 6), ("above", 8), ("box", 6), ("box", 8), ("dot", 4), ("pin", 6)],
     "Listed": [('Boxed{.size = 3, .tags = ["a", "b", "a"]}', '["box"]'), ("Plain{}", '["dot", "pin"]')],
     "Tag": [("box", "a"), ("box", "b")],
     "Told": [("box", "boxed 3", 4), ("dot", "plain", 2)],
@@ -93,6 +105,32 @@ def test_a_plan_runs_in_another_process(tmp_path: Path) -> None:
     )
     assert told.returncode == 0, told.stderr
     assert ast.literal_eval(told.stdout) == VIEWS
+
+
+def test_closures_are_read_where_no_rule_has_made_them(tmp_path: Path) -> None:
+    """From their texts, by what has the program alone: closures of rules, of functions, and functions as values."""
+    with pipeline_of(tmp_path) as pipeline:
+        with pipeline.transaction() as change:
+            change.insert("Thing", ROWS)
+        rows = sorted(map(tuple, pipeline["Test"]))
+    lowered = Lowered(check(PROGRAM, directories=[tmp_path], functions={"half": half}))
+    assert lowered.part
+    tests = [lowered.form("Test").of_row(row).fields for row in pickle.loads(pickle.dumps(rows))]
+    held = [(name, weight) for name, holds in tests for *_, weight in ROWS if holds(weight)]
+    assert sorted(held) == VIEWS["Holds"]
+
+
+def test_closures_that_a_state_has_are_made_again(tmp_path: Path) -> None:
+    """In another pipeline, which has compiled no rule yet when a row goes that has a closure."""
+    with pipeline_of(tmp_path, state=tmp_path / "state") as pipeline, pipeline.transaction() as change:
+        change.insert("Thing", ROWS)
+    extern = deltic.function(half, arguments=["uint64"], returns="uint64", name="half", deterministic=True)
+    with deltic.Pipeline(functions=[extern], state=tmp_path / "state") as pipeline:
+        with pipeline.transaction() as change:
+            change.delete("Thing", ROWS[1:2])
+        assert sorted(map(tuple, pipeline["Holds"])) == [
+            row for row in VIEWS["Holds"] if row[0] != "dot" if row[1] != 4
+        ]
 
 
 @pytest.mark.spark

@@ -72,7 +72,7 @@ def _checked(modules: Sequence[Module], functions: Mapping[str, Callable[..., An
     findings += [finding for rule in rules for finding in _streams(relations, rule)]
     if findings:
         raise ProgramError(in_order(findings))
-    constructors = constructor_definitions(declarations, compiler.types)
+    constructors, compiler.rules = constructor_definitions(declarations, compiler.types), rules
     return c.Checked(compiler.types, relations, rules, indexes, constructors, compiler)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from deltic.datalog.syntax.expressions import nodes_in
 from deltic.datalog.syntax.source import Span
 from deltic_ddlog import core
+from deltic_ddlog.closures import Closures
 from deltic_ddlog.core import Expression, Pattern
 from deltic_ddlog.modules import Text
 from deltic_ddlog.syntax import Role, Semantics
@@ -218,6 +219,11 @@ class Functions(Protocol):
     @property
     def program(self) -> Program:
         """The program that they are of."""
+        ...
+
+    @property
+    def closures(self) -> Closures:
+        """The closures of the program."""
         ...
 
     def expression(self, expression: core.Expression, names: Sequence[str]) -> Callable[..., Any]:

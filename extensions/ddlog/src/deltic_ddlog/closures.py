@@ -1,33 +1,125 @@
-"""Closures in columns and records: a closure is told by the code that it is made by, and by what it has captured."""
+"""Closures and functions as values, as data: a name made of what the code says, and the values that are captured.
+
+A closure in a column is a text, such as `closure_0123456789abcdef{5}`, from which any process that has the program
+makes it again.
+"""
 
 from __future__ import annotations
 
-import hashlib
-import marshal
-from collections.abc import Callable
-from types import FunctionType
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
+
+from deltic.circuit.python import digest
+from deltic.datalog.syntax.expressions import nodes_in
+from deltic.errors import EvaluationError
+from deltic_ddlog import core
+from deltic_ddlog.types import Type, substitute
 
 Closure = Callable[..., Any]
 
 
-class Closures:
-    """The closures of a program that have been stored, by their texts. A program's texts mean something to it alone."""
+@dataclass(frozen=True)
+class ClosureCode:
+    """A closure, or a function as a value, at the types that `given` has for the type variables around it."""
 
-    def __init__(self) -> None:
-        self._known: dict[str, Closure] = {}
+    node: core.MakeClosure | core.FunctionValue
+    given: Mapping[str, Type]
 
-    def text(self, closure: Closure) -> str:
-        """The text of a closure: the same for the same code with the same captured values."""
-        if isinstance(closure, FunctionType) and not closure.__closure__:
-            captured = repr((closure.__defaults__, closure.__kwdefaults__))
-            said = hashlib.blake2b(marshal.dumps(closure.__code__) + captured.encode(), digest_size=8).hexdigest()
+    @cached_property
+    def name(self) -> str:
+        """What tells it apart from all others, in every process that has the program."""
+        if isinstance(self.node, core.FunctionValue):
+            instance = core.at(self.node.function, self.given)
+            says = [instance.name, str(instance.number), *map(str, (*instance.parameters, instance.result))]
         else:
-            said = f"{id(closure):x}"
-        text = f"closure_{said}"
-        self._known[text] = closure
-        return text
+            span = self.node.span
+            captured = (f"{variable.name}: {type_}" for variable, type_ in zip(self.captured, self.types, strict=True))
+            place = f"{span.line}:{span.column}-{span.end_line}:{span.end_column}"
+            says = [span.source.text, place, str(self._ground(self.node.type)), *captured]
+            says += [f"{name} = {type_}" for name, type_ in sorted(self.given.items())]
+        return f"closure_{digest(says)}"
 
-    def of_text(self, text: str) -> Closure | None:
-        """The closure of a text that `text` gave; None of another one."""
-        return self._known.get(text)
+    @cached_property
+    def captured(self) -> tuple[core.Variable, ...]:
+        """The variables of a closure that are neither its own nor bound inside."""
+        if isinstance(self.node, core.FunctionValue):
+            return ()
+        inside, read = set(self.node.parameters), dict[str, core.Variable]()
+        for part in nodes_in(self.node.body):
+            if isinstance(part, core.Bind | core.As):
+                inside.add(part.name)
+            elif isinstance(part, core.MakeClosure):
+                inside.update(part.parameters)
+            elif isinstance(part, core.Variable):
+                read.setdefault(part.name, part)
+        return tuple(variable for name, variable in read.items() if name not in inside)
+
+    @cached_property
+    def types(self) -> tuple[Type, ...]:
+        """The types of the captured variables."""
+        return tuple(self._ground(variable.type) for variable in self.captured)
+
+    def _ground(self, type_: Type) -> Type:
+        return substitute(type_, self.given) if self.given else type_
+
+
+class Closures:
+    """The closures of a program by their names.
+
+    `compiled` gives the function from captured values to the closure. `written` finds those that are in the program's
+    text; it is asked for once, for the name of one that was not met in this process.
+    """
+
+    def __init__(
+        self,
+        compiled: Callable[[ClosureCode], Callable[..., Closure]],
+        written: Callable[[], Iterable[ClosureCode]],
+    ) -> None:
+        self._compiled, self._written = compiled, written
+        self._codes: dict[str, ClosureCode] = {}
+        self._makers: dict[str, Callable[..., Closure]] = {}
+        self._functions: dict[Closure, str] = {}
+        self._has_all = False
+
+    def learn(self, code: ClosureCode) -> str:
+        """The name of a closure, by which it is known from now on."""
+        self._codes.setdefault(code.name, code)
+        return code.name
+
+    def learn_function(self, code: ClosureCode, function: Closure) -> None:
+        """That a function is the value of this code."""
+        self._functions.setdefault(function, self.learn(code))
+
+    def taken_apart(self, closure: Closure) -> tuple[ClosureCode, Sequence[Any]]:
+        """The code of a closure, and what it has captured. Raises EvaluationError for a function of Python."""
+        name = self._functions.get(closure) or getattr(closure, "__name__", "")
+        if name not in self._codes:
+            raise EvaluationError(f"the function {name} is no closure of the program, and cannot be stored")
+        return self._codes[name], getattr(closure, "__defaults__", None) or () if closure not in self._functions else ()
+
+    def key(self, closure: Closure) -> str:
+        """By what closures are ordered."""
+        code, values = self.taken_apart(closure)
+        return f"{code.name}{values!r}"
+
+    def of_name(self, name: str) -> tuple[ClosureCode, Callable[..., Closure]] | None:
+        """The code of that name, and what makes the closure of captured values; None where the program has none."""
+        if name not in self._codes and not self._has_all:
+            self._has_all = True
+            for code in self._written():
+                self.learn(code)
+        if name not in self._codes:
+            return None
+        code = self._codes[name]
+        if name not in self._makers:
+            self._makers[name] = self._compiled(code)
+        return code, self._makers[name]
+
+
+def closures_in(expression: core.Expression | core.Pattern, given: Mapping[str, Type]) -> Iterable[ClosureCode]:
+    """The closures and functions as values that an expression or pattern says itself."""
+    for node in nodes_in(expression):
+        if isinstance(node, core.MakeClosure | core.FunctionValue):
+            yield ClosureCode(node, given)

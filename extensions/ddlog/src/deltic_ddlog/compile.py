@@ -9,16 +9,18 @@ whole, for values do not change.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 from deltic.circuit.python import digest, fingerprint
+from deltic.datalog.syntax.expressions import nodes_in
 from deltic.datalog.syntax.source import Span
 from deltic.errors import Diagnostic, EvaluationError, ProgramError
 from deltic_ddlog import core, emit_calls, emit_control, emit_terms, runtime, texts
 from deltic_ddlog import syntax as s
-from deltic_ddlog.checked import Program
+from deltic_ddlog.checked import Program, Rule
+from deltic_ddlog.closures import ClosureCode, Closures, closures_in
 from deltic_ddlog.declarations import Declarations, Signature
 from deltic_ddlog.definitions import type_definitions
 from deltic_ddlog.depth import deep
@@ -57,7 +59,9 @@ class Compiler:
         self.given = given
         self.bodies: dict[tuple[str, int], Body] = {}
         self.sources: dict[str, str] = {}
-        self._order = Order(self.types)
+        self.rules: Sequence[Rule] = ()
+        self.closures = Closures(self._closure, self._written_closures)
+        self._order = Order(self.types, self.closures.key)
         self._names: dict[core.FunctionInstance, str] = {}
         self._orders: dict[Type, str] = {}
         self._numbers: dict[str, int] = {}
@@ -131,7 +135,7 @@ class Compiler:
     def order(self, type_: Type) -> str:
         """The name of what gives of a value what it is ordered by; "" for types whose values are in Python's order."""
         if type_ not in self._orders:
-            name = f"order_{len(self._orders)}" if self._order.has_interned(type_) else ""
+            name = f"order_{len(self._orders)}" if self._order.has_own(type_) else ""
             if name:
                 self._namespace[name] = self._order.key(type_)
             self._orders[type_] = name
@@ -144,6 +148,36 @@ class Compiler:
             self._names[instance] = name
             self._namespace[name] = self._compiled(instance, name, span)
         return self._names[instance]
+
+    def function_value(self, code: ClosureCode) -> str:
+        """The name of a function that is a value."""
+        assert isinstance(code.node, core.FunctionValue)
+        name = self.function(core.at(code.node.function, code.given), code.node.span)
+        self.closures.learn_function(code, self._namespace[name])
+        return name
+
+    def _closure(self, code: ClosureCode) -> Callable[..., Any]:
+        """A function from captured values to the closure."""
+        with deep():
+            emitter = Emitter(self, code.given)
+            emitter.line(f"return {emitter.value(code.node)}")
+            return self._defined("captured", [name_of(v.name) for v in code.captured], emitter, code.node.span)
+
+    def _written_closures(self) -> Iterator[ClosureCode]:
+        """The closures of the rules, and of the functions that these lead to, at the types of their calls."""
+        pending: list[tuple[core.Expression, Mapping[str, Type]]] = []
+        pending += [(expression, {}) for rule in self.rules for expression in rule.expressions]
+        seen = set[core.FunctionInstance]()
+        while pending:
+            expression, given = pending.pop()
+            yield from closures_in(expression, given)
+            for node in nodes_in(expression):
+                if isinstance(node, core.CallFunction | core.FunctionValue):
+                    instance = core.at(node.function, given)
+                    signature = self.declarations.functions.entries[instance.name][instance.number]
+                    if instance not in seen and signature.declaration.body is not None:
+                        seen.add(instance)
+                        pending.append((self._body(signature).expression, types_given(signature, instance)))
 
     def _compiled(self, instance: core.FunctionInstance, name: str, span: Span) -> Callable[..., Any]:
         signature = self.declarations.functions.entries[instance.name][instance.number]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from deltic.datalog.syntax.expressions import Node
-from deltic_ddlog.types import Type
+from deltic_ddlog.types import Type, substitute
 
 if TYPE_CHECKING:
     from deltic_ddlog.values import Constructor
@@ -21,6 +22,14 @@ class FunctionInstance:
     parameters: tuple[Type, ...]
     mutable: tuple[bool, ...]
     result: Type
+
+
+def at(instance: FunctionInstance, given: Mapping[str, Type]) -> FunctionInstance:
+    """The instance at the types that type variables stand for."""
+    if not given:
+        return instance
+    types = tuple(substitute(type_, given) for type_ in instance.parameters)
+    return replace(instance, parameters=types, result=substitute(instance.result, given))
 
 
 @dataclass(frozen=True)

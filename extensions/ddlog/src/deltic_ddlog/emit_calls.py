@@ -4,23 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from deltic.datalog.syntax.expressions import nodes_in
 from deltic_ddlog import core
+from deltic_ddlog.closures import ClosureCode
 from deltic_ddlog.emitter import Emitter, emits, name_of
 
 
 @emits(core.CallFunction)
 def _call_function(emitter: Emitter, node: core.CallFunction) -> str:
-    instance = node.function
-    ground = core.FunctionInstance(
-        instance.name,
-        instance.number,
-        tuple(map(emitter.type, instance.parameters)),
-        instance.mutable,
-        emitter.type(instance.result),
-    )
-    name = emitter.compiler.function(ground, node.span)
-    return _called(emitter, name, node.arguments, instance.mutable)
+    name = emitter.compiler.function(core.at(node.function, emitter.given), node.span)
+    return _called(emitter, name, node.arguments, node.function.mutable)
 
 
 @emits(core.CallClosure)
@@ -47,36 +39,20 @@ def _called(emitter: Emitter, name: str, arguments: Sequence[core.Expression], m
 
 @emits(core.FunctionValue)
 def _function_value(emitter: Emitter, node: core.FunctionValue) -> str:
-    instance = node.function
-    types = tuple(map(emitter.type, instance.parameters))
-    result = emitter.type(instance.result)
-    ground = core.FunctionInstance(instance.name, instance.number, types, instance.mutable, result)
-    return emitter.compiler.function(ground, node.span)
+    return emitter.compiler.function_value(ClosureCode(node, emitter.given))
 
 
 @emits(core.MakeClosure)
 def _make_closure(emitter: Emitter, node: core.MakeClosure) -> str:
     """What is around is read as it is now: by default values of parameters."""
-    name = f"closure{emitter.temporary()}"
+    code = ClosureCode(node, emitter.given)
+    name, made = emitter.compiler.closures.learn(code), emitter.temporary()
     own = [name_of(parameter) for parameter in node.parameters]
-    captured = [f"{outer}={outer}" for outer in _read_from_outside(node)]
+    captured = [f"{outer}={outer}" for outer in (name_of(variable.name) for variable in code.captured)]
     outer_back = emitter.given_back
     emitter.given_back = [p for p, mutable in zip(own, node.mutable, strict=True) if mutable]
     with emitter.block(f"def {name}({', '.join([*own, *captured])}):"):
         emitter.give(emitter.value(node.body))
     emitter.given_back = outer_back
-    return name
-
-
-def _read_from_outside(node: core.MakeClosure) -> list[str]:
-    """The variables of a closure that are neither its own nor bound inside."""
-    inside = set(node.parameters)
-    read: dict[str, None] = {}
-    for part in nodes_in(node.body):
-        if isinstance(part, core.Bind | core.As):
-            inside.add(part.name)
-        elif isinstance(part, core.MakeClosure):
-            inside.update(part.parameters)
-        elif isinstance(part, core.Variable):
-            read[part.name] = None
-    return [name_of(name) for name in read if name not in inside]
+    emitter.line(f"{made} = {name}")
+    return made

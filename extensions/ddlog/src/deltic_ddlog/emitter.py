@@ -8,6 +8,7 @@ from typing import Protocol, TypeVar
 
 from deltic.datalog.syntax.source import Span
 from deltic_ddlog import core
+from deltic_ddlog.closures import ClosureCode, Closures
 from deltic_ddlog.types import Tuple, Type, content, substitute
 from deltic_ddlog.values import Constructor
 
@@ -32,6 +33,11 @@ class Names(Protocol):
     def order(self, type_: Type) -> str: ...
 
     def function(self, instance: core.FunctionInstance, span: Span) -> str: ...
+
+    def function_value(self, code: ClosureCode) -> str: ...
+
+    @property
+    def closures(self) -> Closures: ...
 
 
 class Emitter:

@@ -352,8 +352,7 @@ def _cast(inference: Inference, node: s.Cast) -> Typed:
             return False
         if not _castable(found, type_):
             told = f"`{shown(found)}` cannot be cast to `{type_}`"
-            between = "in two steps: `x as signed<8> as signed<64>`"
-            inference.report(node.span, told, between if is_number(found) and is_number(type_) else "")
+            inference.report(node.span, told, _remedy(found, type_))
         return True
 
     def guess() -> bool:
@@ -371,10 +370,25 @@ def _castable(from_: Type, to: Type) -> bool:
     match from_, to:
         case (Bit(a), Signed(b)) | (Signed(a), Bit(b)):
             return a == b
-        case (BigInt() | Float() | Double(), _) | (_, BigInt() | Float() | Double()):
+        case (BigInt(), Bit()):
+            return False
+        case (Float() | Double(), _):
+            return isinstance(to, Float | Double)
+        case (BigInt(), _) | (_, BigInt() | Float() | Double()):
             return is_number(from_) and is_number(to)
         case _:
             return is_number(from_) and type(from_) is type(to)
+
+
+def _remedy(from_: Type, to: Type) -> str:
+    """How else a number becomes one of another type."""
+    if not (is_number(from_) and is_number(to)):
+        return ""
+    if isinstance(from_, Float | Double):
+        return "by a function of `fp`: `int_from_d(x)`"
+    if isinstance(from_, BigInt):
+        return "by a signed number: `x as signed<64> as bit<64>`"
+    return "in two steps: `x as signed<8> as signed<64>`"
 
 
 @infers(s.Field)

@@ -20,6 +20,12 @@ from deltic_ddlog.transformers import GRAPH, expanded
 PRELUDE = ("ddlog_std", "internment", "ddlog_bigint", "ddlog_rt", "ddlog_log")
 _LIBRARY = "deltic_ddlog.library"
 
+_NOT_HERE = {
+    "debug": "it is a part of DDlog's debugger; `Inspect` and `print` show values",
+    "d3log::reflect": "it is a part of DDlog's distributed runtime",
+}
+"""The modules of DDlog's library that are not in ours, and why."""
+
 EntryT = TypeVar("EntryT")
 
 
@@ -112,6 +118,11 @@ class _Loader:
         found = _library_module(path)
         if found is None:
             assert wanted is not None
+            if path in _NOT_HERE:
+                told = f"the module `{path}` of DDlog's library is not here: {_NOT_HERE[path]}"
+                raise ProgramError(
+                    [wanted.span.error(told, "a module of that name beside the program takes its place")]
+                )
             hint = (
                 did_you_mean(path, library_modules())
                 or f"{_place(path)} is sought beside the program, and where `--ddlog-library` says"

@@ -131,14 +131,15 @@ def _float_bytes(is_single: bool) -> Bytes:
 
 
 class Order:
-    """By what values of a program's types are ordered."""
+    """By what values of a program's types are ordered; functions by texts, which `functions` gives."""
 
-    def __init__(self, types: Mapping[str, TypeDefinition]) -> None:
+    def __init__(self, types: Mapping[str, TypeDefinition], functions: Callable[[Any], str] | None = None) -> None:
         self._types, self._hashes = types, Hashes(types)
         self._made: dict[t.Type, Callable[[Any], Any]] = {}
+        self._functions = functions or _by_name
 
-    def has_interned(self, type_: t.Type) -> bool:
-        """Whether there are interned values in values of the type, so that these are not in the order of Python's."""
+    def has_own(self, type_: t.Type) -> bool:
+        """Whether there are interned values or functions in values of the type, which Python orders otherwise."""
         pending, seen = [type_], set[t.Type]()
         while pending:
             type_ = _inside(pending.pop())
@@ -147,6 +148,8 @@ class Order:
             seen.add(type_)
             if isinstance(type_, t.Tuple):
                 pending += type_.items
+            elif isinstance(type_, t.Function):
+                return True
             elif isinstance(type_, t.Named):
                 if type_.name == _INTERN:
                     return True
@@ -158,12 +161,14 @@ class Order:
         type_ = _inside(type_)
         if type_ not in self._made:
             self._made[type_] = lambda value: self._made[type_](value)
-            self._made[type_] = self._make(type_) if self.has_interned(type_) else lambda value: value
+            self._made[type_] = self._make(type_) if self.has_own(type_) else lambda value: value
         return self._made[type_]
 
     def _make(self, type_: t.Type) -> Callable[[Any], Any]:
         if isinstance(type_, t.Tuple):
             return _each(list(map(self.key, type_.items)))
+        if isinstance(type_, t.Function):
+            return self._functions
         assert isinstance(type_, t.Named)
         if type_.name == _INTERN:
             said = self._hashes.of(type_.arguments[0])
@@ -178,6 +183,11 @@ class Order:
             return lambda value: value
         parts = [_each(list(map(self.key, fields))) for fields in _fields(self._types, type_)]
         return lambda value: (value.constructor.place, parts[value.constructor.place](value.fields))
+
+
+def _by_name(function: Any) -> str:
+    """Closures have the names of their codes."""
+    return str(function.__name__)
 
 
 def _each(parts: list[Callable[[Any], Any]]) -> Callable[[Any], Any]:

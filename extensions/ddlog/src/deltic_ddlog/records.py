@@ -220,14 +220,14 @@ Style = Literal["dump", "store", "debug"]
 
 
 class Codecs:
-    """The codecs of all types of a program, in one style. Those of columns know the closures of dumps."""
+    """The codecs of all types of a program, in one style. Without `closures` there are none of function types."""
 
     def __init__(
         self, types: Mapping[str, TypeDefinition], style: Style = "dump", closures: Closures | None = None
     ) -> None:
-        self._types, self._order, self._style = types, Order(types), style
+        self._types, self._style, self._closures = types, style, closures
+        self._order = Order(types, None if closures is None else closures.key)
         self._made: dict[t.Type, Codec] = {}
-        self.closures = closures or Closures()
 
     def key(self, type_: t.Type) -> Callable[[Any], Any]:
         """By what dumps order the values of a type."""
@@ -284,8 +284,8 @@ class Codecs:
         match type_:
             case t.Tuple(items):
                 return self._tuple(type_, items)
-            case t.Function():
-                return self._closure(type_)
+            case t.Function() if self._closures is not None:
+                return self._closure(type_, self._closures)
             case t.Named(name, arguments) if name in LISTS:
                 return self._list(type_, arguments[0], LISTS[name])
             case t.Named("ddlog_std::Map", arguments):
@@ -313,16 +313,22 @@ class Codecs:
 
         return Codec(type_, read, show)
 
-    def _closure(self, type_: t.Type) -> Codec:
-        """Closures are told by names, which commands do not know."""
+    def _closure(self, type_: t.Type, closures: Closures) -> Codec:
+        """`closure_0123456789abcdef{5}`: a name, which commands do not know, and the values that are captured."""
 
         def read(record: Record) -> Any:
-            found = self.closures.of_text(record.name) if isinstance(record, Made) else None
-            if found is None:
+            found = closures.of_name(record.name) if isinstance(record, Made) else None
+            if found is None or not isinstance(record, Made):
                 raise RecordError(f"closures cannot be written: a value of the type {type_} is made in a rule")
-            return found
+            (code, make), values = found, [value for _, value in record.arguments]
+            return make(*(self.of(part).read(value) for part, value in zip(code.types, values, strict=True)))
 
-        return Codec(type_, read, self.closures.text)
+        def show(closure: Any) -> str:
+            code, values = closures.taken_apart(closure)
+            texts = [self.of(part).show(value) for part, value in zip(code.types, values, strict=True)]
+            return f"{code.name}{{{', '.join(texts)}}}" if texts else code.name
+
+        return Codec(type_, read, show)
 
     def _any(self, type_: t.Type) -> Codec:
         """`Any{"bit<8>", 5}`; dumps print the value alone."""
@@ -355,7 +361,7 @@ class Codecs:
 
     def _ordered(self, element: t.Type) -> Callable[[Any], list[Any]] | None:
         """What puts the elements of a set in the order of dumps; None where they have it."""
-        if not self._order.has_interned(element):
+        if not self._order.has_own(element):
             return None
         key = self._order.key(element)
         return lambda values: sorted(values, key=key)

@@ -18,6 +18,7 @@ from deltic_ddlog import core
 from deltic_ddlog import types as t
 from deltic_ddlog.check import check_again
 from deltic_ddlog.checked import Checked, Program
+from deltic_ddlog.closures import ClosureCode, closures_in
 from deltic_ddlog.lowering.columns import Columns, native_type, same
 from deltic_ddlog.values import Group
 
@@ -33,13 +34,23 @@ class Compiled:
     def __init__(self, checked: Checked) -> None:
         self.checked, self.columns = checked, Columns(checked)
         self.program = checked.functions.program
+        self._codes: dict[str, ClosureCode] = {}
+
+    def learn(self, lowered: core.Expression | core.Pattern) -> None:
+        """Know the closures of an expression or pattern that was lowered, here and wherever the program arrives."""
+        for code in closures_in(lowered, {}):
+            self._codes[self.checked.functions.closures.learn(code)] = code
 
     def binding(self, name: str, type_: t.Type) -> Binding:
         """A value of the type in the column of that name."""
         return Binding(type_, (Column(name, self.columns.type(type_)),), Stored(self, type_))
 
     def __reduce__(self) -> Any:
-        return _arrived, (self.program,)
+        return _arrived, (self.program,), tuple(self._codes.values())
+
+    def __setstate__(self, codes: tuple[ClosureCode, ...]) -> None:
+        for code in codes:
+            self._codes[self.checked.functions.closures.learn(code)] = code
 
     def __repr__(self) -> str:
         return self.program.fingerprint

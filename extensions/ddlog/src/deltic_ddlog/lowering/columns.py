@@ -49,8 +49,9 @@ class Columns:
     """The columns of a program's values."""
 
     def __init__(self, checked: Checked) -> None:
-        self._checked, self.codecs = checked, Codecs(checked.types)
-        self._stored = Codecs(checked.types, "store", self.codecs.closures)
+        self._checked, closures = checked, checked.functions.closures
+        self.codecs = Codecs(checked.types, "dump", closures)
+        self._stored = Codecs(checked.types, "store", closures)
 
     def type(self, type_: t.Type) -> Type:
         """The type of a column of values."""

@@ -187,6 +187,7 @@ class Expressions:
         return Value(self.of, expression, self._given(expression, known))
 
     def _given(self, node: core.Expression | core.Pattern, known: Environment) -> tuple[Given, ...]:
+        self.of.learn(node)
         names = (name for name in _mentioned(node) if name in known)
         return tuple(Given(n, known[n].type, len(known[n].columns), known[n].read) for n in names)
 
