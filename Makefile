@@ -18,7 +18,7 @@ test: java $(INSTALLED) ## run the default test suite
 	@echo "Running the tests"
 	@$(PYTEST) $(ARGS)
 
-quick: $(INSTALLED) ## run a part of every layer's tests, without Spark: under a minute once the kernels are compiled
+quick: $(INSTALLED) ## run a part of every layer's tests, without Spark: under a minute
 	@echo "Running the quick tests"
 	@$(PYTEST) -m "not slow and not spark" $(ARGS) @tests/quick.txt
 

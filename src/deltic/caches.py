@@ -39,7 +39,7 @@ def directory() -> Path:
             reasons.append(f"{real} cannot be written")
             continue
         for reason in reasons:
-            _warn(f"caches are kept in {real}: {reason}")
+            warn(f"caches are kept in {real}: {reason}")
         return real
     raise DelticError(
         "no directory can be written to keep compiled kernels in, by this user alone; "
@@ -54,7 +54,7 @@ def read(path: Path) -> bytes | None:
     except FileNotFoundError:
         return None
     except (OSError, UntrustedError) as error:
-        _warn(f"a cached file is made again: {error}")
+        warn(f"a cached file is made again: {error}")
         return None
     return content[_DIGEST:] if sha256(content[_DIGEST:]).digest() == content[:_DIGEST] else None
 
@@ -68,6 +68,6 @@ def write(path: Path, content: bytes) -> None:
 
 
 @cache
-def _warn(text: str) -> None:
+def warn(text: str) -> None:
     """Log a warning, once."""
     _LOG.warning("%s", text)

@@ -34,11 +34,19 @@ def check_directory(place: Path) -> Path:
 def read_trusted(path: Path) -> bytes:
     """What a file of a checked directory holds. Raises UntrustedError where others may write it; OSError."""
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            raise UntrustedError(f"{path} is not a regular file")
-        _check(str(path), status, False)
+        _check_file(path, os.fstat(file.fileno()))
         return file.read()
+
+
+def check_file(path: Path) -> None:
+    """Raise UntrustedError where others may write a file of a checked directory; OSError."""
+    _check_file(path, os.lstat(path))
+
+
+def _check_file(path: Path, status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise UntrustedError(f"{path} is not a regular file")
+    _check(str(path), status, False)
 
 
 def _check(place: str, status: os.stat_result, is_passed: bool) -> None:

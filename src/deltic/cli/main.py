@@ -215,6 +215,14 @@ def compact(place: _Place) -> None:
 
 
 @app.command()
+def warmup() -> None:
+    """Compile the engine's loops now, not at the first use; a wheel for this platform carries them."""
+    from deltic.cli.warmup import warmup_command
+
+    raise typer.Exit(warmup_command())
+
+
+@app.command()
 def demo(
     repo: Annotated[
         Path | None,

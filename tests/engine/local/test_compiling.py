@@ -1,4 +1,4 @@
-"""Kernels are compiled once on a machine, in processes of their own, and a process loads only what its plans call.
+"""Kernels are compiled once on a machine, to one library, and a process loads of it only what its plans call.
 
 Catches a process that imports numba, pandas or another engine for a small program; a kernel loaded, or even compiled,
 that no plan calls; machine code that is compiled again though it is there, or kept though what it is made of changed;
@@ -10,6 +10,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -18,9 +19,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from deltic import caches
-from deltic.engine.local.kernels import loading
-from deltic.engine.local.kernels.loading import file_of
+from deltic.engine.local.kernels import files
+from deltic.engine.local.kernels.building import kernels_by_name
+from deltic.engine.local.kernels.files import file_name, object_of
 from deltic.engine.local.kernels.settle import crossings, totals
 from deltic.errors import DelticError
 
@@ -30,11 +31,39 @@ import numpy as np
 crossings(np.array([0]), np.array([1]))
 """
 
+# What a kernel does with arrays, refusals and references; last, whether numba was imported.
+CALLS = """
+from deltic.engine.local.kernels.merge import order_ties
+from deltic.engine.local.kernels.settle import crossings, totals
+import numpy as np, sys
+old = np.array([0, 1])
+for arguments in ((old, np.array([1, -1])), (old[::-1], old), (old.astype(np.int32), old), (1, 2), (old,)):
+    try:
+        print(crossings(*arguments).tolist())
+    except Exception as error:
+        print(type(error).__name__, str(error)[:40])
+del arguments
+rows = np.array([[1, 1], [5, 3]], np.uint64)
+order = np.array([0, 1])
+print(order_ties(rows, order), order.tolist(), sys.getrefcount(old))
+many = [crossings(old, old) for _ in range(1000)]
+many = many[::7]
+print(sum(map(sum, many)), many[0].flags.writeable, many[0].dtype)
+print("numba" if "numba" in sys.modules else "")
+"""
+CALLED = [
+    "[1, -1]",
+    "ValueError settle.crossings: old, change must be co",
+    "TypeError can't unbox array from PyObject into nat",
+    "TypeError can't unbox array from PyObject into nat",
+    "TypeError checked expected 2 arguments, got 1",
+    "None [1, 0] 2",
+    "0 True int64",
+]
+
 PROGRAM = """
-import importlib, json, pkgutil, sys
+import json, sys
 import deltic
-from deltic.engine.local import kernels
-from deltic.engine.local.kernels.declaring import Kernel
 
 pipeline = deltic.Pipeline()
 pipeline.datalog(sys.argv[1])
@@ -42,9 +71,9 @@ with pipeline.transaction() as change:
     change.insert("edge", [(1, 2), (2, 3), (3, 4)])
 pipeline["path"].to_arrow()
 modules = sorted(sys.modules)
-found = [importlib.import_module(f"{kernels.__name__}.{m.name}") for m in pkgutil.iter_modules(kernels.__path__)
-         if m.name not in ("compiling", "intrinsics")]
-loaded = {v.name for m in found for v in vars(m).values() if isinstance(v, Kernel) and "machine_code" in vars(v)}
+
+from deltic.engine.local.kernels.building import kernels_by_name
+loaded = [name for name, kernel in kernels_by_name().items() if "machine_code" in vars(kernel)]
 print(json.dumps([modules, sorted(loaded)]))
 """
 
@@ -54,7 +83,7 @@ DECLARATIONS = """
 .decl path(x: number, y: number)
 """
 
-NOT_ASKED_FOR = {"duckdb", "matplotlib", "numba", "pandas", "pyarrow.parquet", "pyspark", "rich", "typer"}
+NOT_ASKED_FOR = {"duckdb", "llvmlite", "matplotlib", "numba", "pandas", "pyarrow.parquet", "pyspark", "rich", "typer"}
 ALWAYS = {"join.search", "merge.count_equal", "query.begin", "search.describe"}
 
 
@@ -76,34 +105,77 @@ def test_a_small_program_loads_what_its_plan_calls_and_nothing_else(rules: str, 
     assert set(loaded) == ALWAYS | others
 
 
-def test_only_the_first_process_compiles_and_says_so(tmp_path: Path) -> None:
-    first, second = (run(CALL, DELTIC_CACHE_DIR=str(tmp_path)).stderr for _ in range(2))
-    greeting, kernel = first.splitlines()
-    assert "once for this machine" in greeting
-    assert kernel == "compiling settle.crossings"
+@pytest.fixture
+def compiled(tmp_path: Path) -> Path:
+    """A cache with the objects of all kernels, and without the library."""
+    for path in map(object_of, kernels_by_name()):
+        shutil.copy2(path, tmp_path)
+    return tmp_path
+
+
+def test_only_the_first_process_makes_the_library_and_says_so(compiled: Path) -> None:
+    first, second = (run(CALL, DELTIC_CACHE_DIR=str(compiled)).stderr for _ in range(2))
+    assert "once for this machine" in first
     assert second == ""
-    assert [path.name.partition("-")[0] for path in tmp_path.iterdir()] == ["settle.crossings"]
+    assert (compiled / file_name()).stat().st_mode & 0o777 == 0o600
 
 
-def test_a_kernel_that_another_process_compiles_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DELTIC_CACHE_DIR", str(tmp_path))
-    path = file_of.__wrapped__("settle.crossings")
-    with open(path.with_name(f"{path.name}.unfinished"), "ab") as file:
+def test_a_library_that_others_may_write_is_made_again(compiled: Path) -> None:
+    run(CALL, DELTIC_CACHE_DIR=str(compiled))
+    library = compiled / file_name()
+    library.write_bytes(b"something else")
+    library.chmod(0o666)
+    assert "others may write" in run(CALL, DELTIC_CACHE_DIR=str(compiled)).stderr
+    assert library.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_library_that_another_process_makes_is_waited_for(tmp_path: Path) -> None:
+    with open(tmp_path / "kernels.lock", "ab") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        command = [sys.executable, "-m", "deltic.engine.local.kernels.compiling", "settle.crossings"]
-        with subprocess.Popen(command) as process:
-            caches.write(path, b"compiled by another")
+        command = [sys.executable, "-m", "deltic.engine.local.kernels.building"]
+        with subprocess.Popen(command, env=os.environ | {"DELTIC_CACHE_DIR": str(tmp_path)}) as process:
+            library = tmp_path / file_name()
+            library.write_bytes(b"made by another")
+            library.chmod(0o600)
             fcntl.flock(file, fcntl.LOCK_UN)
             assert process.wait() == 0
-    assert caches.read(path) == b"compiled by another"
+    assert library.read_bytes() == b"made by another"
 
 
-def test_machine_code_belongs_to_the_sources_that_it_is_made_of(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_compiler_of_c_llvm_loads_the_objects(compiled: Path) -> None:
+    shown = run(CALLS, DELTIC_CACHE_DIR=str(compiled), CC="no-compiler")
+    assert shown.stdout.splitlines()[:-1] == CALLED
+    assert shown.stdout.splitlines()[-1] == "numba"
+    assert not (compiled / file_name()).exists()
+
+
+def test_the_library_is_called_as_numba_would_and_without_it() -> None:
+    assert run(CALLS).stdout.splitlines() == [*CALLED, ""]
+
+
+def test_no_compiler_is_an_error_that_says_how_to_add_one(tmp_path: Path) -> None:
+    hidden = "import sys; sys.modules['numba'] = None; sys.path_importer_cache.clear()\n"
+    hidden += "import importlib.util as u; find = u.find_spec\n"
+    hidden += "u.find_spec = lambda name, *args: None if name == 'numba' else find(name, *args)\n"
+    command = [sys.executable, "-c", hidden + CALL]
+    failed = subprocess.run(
+        command, env=os.environ | {"DELTIC_CACHE_DIR": str(tmp_path)}, capture_output=True, text=True
+    )
+    assert "add it by pip install 'deltic[compile]'" in failed.stderr.splitlines()[-1]
+
+
+def test_no_kernel_raises_what_only_numba_could_make() -> None:
+    """Exceptions whose text is computed take numba's own classes; `runtime.c` has those whose text is known."""
+    for name in kernels_by_name():
+        assert b"NRT_Allocate" not in object_of(name).read_bytes(), name
+
+
+def test_objects_belong_to_the_sources_that_they_are_made_of(monkeypatch: pytest.MonkeyPatch) -> None:
     names = ["iterate.iterate", "join.search", "settle.crossings"]
-    before = [file_of(name) for name in names]
-    source = loading._source
-    monkeypatch.setattr(loading, "_source", lambda m: source(m) + b"# changed" * (m == "arithmetic"))
-    changed = [file_of.__wrapped__(name) != path for name, path in zip(names, before, strict=True)]
+    before = [object_of(name) for name in names]
+    source = files._source
+    monkeypatch.setattr(files, "_source", lambda m: source(m) + b"# changed" * (m == "arithmetic"))
+    changed = [object_of.__wrapped__(name) != path for name, path in zip(names, before, strict=True)]
     assert changed == [True, True, False]
 
 
@@ -111,10 +183,10 @@ def test_code_is_kept_where_it_can_be_written(tmp_path: Path, monkeypatch: pytes
     monkeypatch.delenv("DELTIC_CACHE_DIR", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null")
     monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path))
-    assert file_of.__wrapped__("settle.crossings").parent.parent == tmp_path
+    assert object_of.__wrapped__("settle.crossings").parent.parent == tmp_path
     monkeypatch.setattr(tempfile, "gettempdir", lambda: "/dev/null")
     with pytest.raises(DelticError, match="no directory can be written"):
-        file_of.__wrapped__("settle.crossings")
+        object_of.__wrapped__("settle.crossings")
 
 
 def test_arrays_that_are_not_contiguous_are_refused_where_that_matters() -> None:

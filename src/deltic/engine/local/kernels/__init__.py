@@ -1,1 +1,1 @@
-"""Kernels: functions over arrays that numba compiles once on a machine, nothing of them specific to a program."""
+"""Kernels: functions over arrays that numba compiles to one library, nothing of them specific to a program."""

@@ -272,7 +272,8 @@ def _totals(
         record = _probe(component, probes + TOTALS, words, starts[g])
         put(record, 0, time, now)
         visited += last_record(record, 0, group, time, np.uint64(totals[P_VALUE + MASK]), runs[end:last], before[g])
-        after[g] = before[g]
+        for s in range(slots):
+            after[g, s] = before[g, s]
         probe = _probe(component, probes + ENTRIES, words, starts[g])
         put(probe, 0, entries[P_TIME : P_TIME + 3], now)
         count = 0
@@ -311,9 +312,11 @@ def _keep(
     for g in range(starts.size):
         record = _probe(component, p, words, starts[g])
         put(record, 0, time, now)
-        rows[:, g] = record[:, 0]
+        for w in range(width):
+            rows[w, g] = record[w, 0]
         if after[g, slots - 1]:
-            change[g] = after[g]
+            for s in range(slots):
+                change[g, s] = after[g, s]
         for r in range(runs.shape[0]):
             run = runs[r]
             i = find_row(run[WORDS], run[ROWS], 0, record, 0)

@@ -60,7 +60,8 @@ def fill_delta(component: Component, a: Int, words: Words2, chosen: Ints, signs:
     rows = arranged(component, a, words, chosen)
     word = component.arrangements[a, A_TIME_WORD]
     if word >= 0:
-        rows[word] |= np.uint64(now) << np.uint64(component.arrangements[a, A_TIME_SHIFT])
+        for i in range(chosen.size):
+            rows[word, i] |= np.uint64(now) << np.uint64(component.arrangements[a, A_TIME_SHIFT])
     width, n = rows.shape
     order = np.arange(n)
     if component.arrangements[a, A_MOVE_COUNT]:

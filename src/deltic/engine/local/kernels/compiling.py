@@ -1,4 +1,4 @@
-"""Compiling kernels by numba, in a process of its own: `python -m deltic.engine.local.kernels.compiling settle.known`.
+"""Compiling kernels by numba, in processes of their own, which `building` starts.
 
 Numba compiles and optimizes every function by itself, then again within each function that calls it. Here functions are
 only lowered, and machine code is made once for a kernel, of everything that it calls.
@@ -6,27 +6,25 @@ only lowered, and machine code is made once for a kernel, of everything that it 
 
 from __future__ import annotations
 
-import fcntl
-import importlib
-import pickle
-import pkgutil
 import sys
-from collections.abc import Callable, Iterator
-from types import ModuleType
+from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+from llvmlite.binding import Linkage
 from numba import types
 from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.pythonapi import PythonAPI
 from numba.core.registry import cpu_target
 
 from deltic import caches
-from deltic.engine.local import kernels
-from deltic.engine.local.kernels.declaring import Access, Kernel, Part
+from deltic.engine.local.kernels.building import kernels_by_name, modules
+from deltic.engine.local.kernels.declaring import Access, Kernel, Part, View
+from deltic.engine.local.kernels.files import architecture, object_of
 from deltic.engine.local.kernels.heap import Heap
-from deltic.engine.local.kernels.intrinsics import accesses, inner, is_contiguous, outer
-from deltic.engine.local.kernels.loading import file_of
-from deltic.engine.local.kernels.machine_code import MachineCode
+from deltic.engine.local.kernels.intrinsics import Views, accesses, inner, is_contiguous, outer, viewer
+from deltic.engine.local.kernels.machine_code import MachineCode, environment_of, wrapper_of
 from deltic.engine.local.kernels.thresholds import Thresholds
 
 
@@ -45,6 +43,7 @@ _TYPES = {
     "Rows": _array(types.uint64, 2, "A"),
     "Ints": _array(types.int64, 1),
     "Table": _array(types.int64, 2),
+    "Levels": _array(types.int64, 3),
     "Times": _array(types.int32, 1),
     "Weights": _array(types.int64, 1),
     "Heap": types.NamedTuple(_HEAP, Heap),
@@ -53,38 +52,59 @@ _TYPES = {
 
 
 class _Library(JITCodeLibrary):
-    """The code of a function: what it is made of, linked, but neither optimized nor made machine code by itself."""
+    """The code of one function; what it calls is linked when machine code is made, once for each kernel."""
 
     def _optimize_functions(self, module: Any) -> None:
         module.data_layout = self._codegen._data_layout
 
-    def _optimize_final_module(self) -> None:
-        pass
-
-    def _finalize_specific(self) -> None:
-        pass
+    def finalize(self) -> None:
+        """Nothing is added from here on."""
+        self._finalized = True
 
     def get_pointer_to_function(self, name: str) -> int:
         """An address that nobody calls."""
         return 1
 
-    def machine_code(self, exported: str) -> bytes:
-        """The object code of the whole, in which nothing but one function can be called from outside."""
-        self._ensure_finalized()  # type: ignore[no-untyped-call]
+    def machine_code(self, exported: Mapping[str, str]) -> bytes:
+        """The object code of the function and of all that it calls; what is seen of it are symbols of these names."""
         module = self._final_module
-        for function in module.functions:
-            if not function.is_declaration and function.name != exported:
-                function.linkage = "internal"
+        for library in self._called():
+            module.link_in(library._for_linking(), preserve=True)
+        for symbol in (*module.functions, *module.global_variables):
+            if symbol.name in exported:
+                symbol.name = exported[symbol.name]
+            elif not symbol.is_declaration:
+                symbol.linkage = "internal"
         super()._optimize_functions(module)  # type: ignore[no-untyped-call]
         super()._optimize_final_module()  # type: ignore[no-untyped-call]
         code: bytes = self._codegen._tm.emit_object(self._final_module)
         return code
 
+    def _called(self) -> list[_Library]:
+        """The libraries of all functions that this one calls, directly or not."""
+        waiting, called = list(self._linking_libraries), dict[_Library, None]()
+        while waiting:
+            if (library := waiting.pop()) not in called:
+                called[library] = None
+                waiting += library._linking_libraries
+        return list(called)
+
+    def _for_linking(self) -> Any:
+        """The function's own module, whose definitions may occur several times, and are linked even so."""
+        for function in self._final_module.functions:
+            if function.linkage in (Linkage.external, Linkage.linkonce_odr) and not function.is_declaration:
+                function.linkage = "weak_odr"
+        return self._final_module
+
 
 class _Codegen(JITCPUCodegen):
-    """Makes such libraries, and loads none of them."""
+    """Makes such libraries for any machine of this architecture, to be linked, and loads none of them."""
 
     _library_class = _Library
+
+    def _customize_tm_options(self, options: dict[str, Any]) -> None:
+        cpu = architecture() if architecture().startswith("x86") else "generic"
+        options.update(cpu=cpu, features="", reloc="pic", codemodel="default")
 
     def _add_module(self, module: Any) -> None:
         pass
@@ -93,10 +113,11 @@ class _Codegen(JITCPUCodegen):
         """Nothing runs here that reads its environment."""
 
 
-def kernels_by_name() -> dict[str, Kernel]:
-    """All kernels."""
-    found = (value for module in _modules() for value in vars(module).values())
-    return {value.name: value for value in found if isinstance(value, Kernel)}
+def _c_object(api: PythonAPI, name: str) -> Any:
+    """An object of Python by its symbol. That of an exception is a pointer to it, as for any linker."""
+    if name.startswith("PyExc_"):
+        return api.builder.load(api.context.get_c_value(api.builder, api.pyobj, name, dllimport=True))
+    return api.context.get_c_value(api.builder, api.pyobj.pointee, name, dllimport=True)
 
 
 def compile_kernel(kernel: Kernel) -> MachineCode:
@@ -104,11 +125,14 @@ def compile_kernel(kernel: Kernel) -> MachineCode:
     dispatcher = outer(_checked(kernel))
     dispatcher.compile(tuple(_TYPES[kernel.function.__annotations__[name]] for name in _parameters(kernel)))
     (result,) = dispatcher.overloads.values()
-    described = result.fndesc
+    described, elements = result.fndesc, result.environment.consts
+    assert all(isinstance(element, np.dtype) for element in elements), kernel.name
+    symbols = {
+        described.llvm_cpython_wrapper_name: wrapper_of(kernel.name),
+        described.env_name: environment_of(kernel.name),
+    }
     with global_compiler_lock:
-        code = result.library.machine_code(described.llvm_cpython_wrapper_name)
-    constants = tuple(result.environment.consts)
-    return MachineCode(code, described.llvm_cpython_wrapper_name, described.env_name, constants)
+        return MachineCode(result.library.machine_code(symbols), tuple(element.name for element in elements))
 
 
 def _parameters(kernel: Kernel) -> tuple[str, ...]:
@@ -143,6 +167,9 @@ def _numba_of(declared: object) -> Any:
         match declared:
             case Access():
                 _MADE[declared] = accesses(declared)
+            case View():
+                fields = {name: _TYPES[kind.__forward_arg__] for name, kind in declared.of.__annotations__.items()}
+                _MADE[declared] = viewer(Views(declared.of.__name__, fields))
             case Kernel():
                 _MADE[declared] = inner()(declared.function)
             case Part():
@@ -150,33 +177,24 @@ def _numba_of(declared: object) -> Any:
     return _MADE[declared]
 
 
-def _modules() -> Iterator[ModuleType]:
-    for found in pkgutil.iter_modules(kernels.__path__):
-        if found.name not in ("compiling", "intrinsics"):
-            yield importlib.import_module(f"{kernels.__name__}.{found.name}")
-
-
 def _give_to_numba() -> None:
     """Let the declarations in all modules be what numba calls for them."""
-    for module in _modules():
+    for module in modules():
         for name, value in list(vars(module).items()):
-            if isinstance(value, Access | Kernel | Part):
+            if isinstance(value, Access | Kernel | Part | View):
                 setattr(module, name, _numba_of(value))
 
 
 def main(names: list[str]) -> None:
-    """Compile kernels into their files, but for those that are there; one process at a time does each."""
+    """Compile kernels into their files, and print the name of each; what several of them call is lowered once."""
     found = kernels_by_name()
     cpu_target.target_context._internal_codegen = _Codegen("deltic")  # type: ignore[no-untyped-call]
+    PythonAPI.get_c_object = _c_object  # type: ignore[method-assign]
     _give_to_numba()
     for name in names:
-        path = file_of(name)
-        unfinished = path.with_name(f"{path.name}.unfinished")
-        with open(unfinished, "ab") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            if caches.read(path) is None:
-                caches.write(path, pickle.dumps(compile_kernel(found[name])))
-            unfinished.unlink(missing_ok=True)
+        caches.write(object_of(name), bytes(compile_kernel(found[name])))
+        sys.stdout.write(f"{name}\n")
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":

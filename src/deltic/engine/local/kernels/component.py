@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from deltic.engine.local.kernels.declaring import compiled
-from deltic.engine.local.kernels.memory import address_of, array_i64, table_i64
-from deltic.engine.local.kernels.types import Int, Ints, Table, Times, Weights, Words1, Words2
+from deltic.engine.local.kernels.declaring import View, compiled
+from deltic.engine.local.kernels.memory import address_of
+from deltic.engine.local.kernels.types import Ints, Table, Times, Weights, Words1, Words2
 
 Levels = npt.NDArray[np.int64]
 
@@ -105,60 +105,23 @@ class Scratch(NamedTuple):
 
 
 def addresses(*groups: Sequence[npt.NDArray[Any]]) -> Table:
-    """Where the arrays of a Component, a Log and a Scratch are, int64[., 3]: address and shape, as `unpack` takes them.
+    """Where the arrays of a Component, a Log and a Scratch are, int64[., 4]: the address and up to three dimensions.
 
     Kernels take this one table instead of all arrays: looking at the types of so many would cost more than small
     iterations do, and so would counting the references to arrays that the caller keeps alive in any case.
     """
     arrays = [array for group in groups for array in group]
-    return np.array([(address_of(a), a.shape[0], a.size // max(1, a.shape[0])) for a in arrays], np.int64)
+    return np.array([(address_of(a), *a.shape, *[1] * (3 - a.ndim)) for a in arrays], np.int64)
 
 
-@compiled
-def _table(found: Table, i: Int) -> Table:
-    table: Table = table_i64(found[i, 0], found[i, 1], found[i, 2])
-    return table
-
-
-@compiled
-def _levels(found: Table, i: Int, levels: Int, fields: Int) -> Levels:
-    cube: Levels = array_i64(found[i, 0], found[i, 1] * found[i, 2]).reshape((found[i, 1], levels, fields))
-    return cube
-
-
-@compiled
-def _vector(found: Table, i: Int) -> Ints:
-    vector: Ints = array_i64(found[i, 0], found[i, 1])
-    return vector
+_component: Any = View(Component)
+_log: Any = View(Log)
+_scratch: Any = View(Scratch)
+_LOG = len(Component._fields)
+_SCRATCH = _LOG + len(Log._fields)
 
 
 @compiled
 def unpack(found: Table) -> tuple[Component, Log, Scratch]:
     """The arrays at these addresses."""
-    component = Component(
-        _table(found, 0),
-        _table(found, 1),
-        _table(found, 2),
-        _table(found, 3),
-        _table(found, 4),
-        _table(found, 5),
-        _levels(found, 6, 3, 5),
-        _levels(found, 7, 2, 3),
-        _table(found, 8),
-        _table(found, 9),
-        _table(found, 10),
-        _table(found, 11),
-        _table(found, 12),
-    )
-    log = Log(_vector(found, 13), _table(found, 14).view(np.uint64), _vector(found, 15))
-    scratch = Scratch(
-        _table(found, 16),
-        _table(found, 17),
-        _vector(found, 18).view(np.uint64),
-        array_i64(found[19, 0], (found[19, 1] + 1) // 2).view(np.int32)[: found[19, 1]],
-        _vector(found, 20),
-        _table(found, 21).view(np.uint64),
-        _vector(found, 22),
-        _vector(found, 23),
-    )
-    return component, log, scratch
+    return _component(found, 0), _log(found, _LOG), _scratch(found, _SCRATCH)

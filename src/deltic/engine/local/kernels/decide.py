@@ -42,7 +42,8 @@ def take(heap: Heap, now: Int, scratch: Scratch) -> Int:
     scratch.starts[:] = 0
     while n < scratch.changes.size and first_time(heap) == now:
         scratch.starts[(heap.keys[0] & ((1 << RELATION_BITS) - 1)) + 1] += 1
-        scratch.taken[n] = heap.rows[0]
+        for w in range(scratch.taken.shape[1]):
+            scratch.taken[n, w] = heap.rows[0, w]
         scratch.changes[n] = heap.weights[0]
         n += 1
         drop_first(heap)

@@ -57,6 +57,13 @@ class Access:
     element: str
 
 
+@dataclass(frozen=True)
+class View:
+    """The arrays of a named tuple, each read by its address where compiled code names its field; see `component`."""
+
+    of: type
+
+
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Declare a function that Python calls, and other compiled code may."""
     return cast(Callable[P, R], Kernel(function))

@@ -107,7 +107,8 @@ def group_ranges(words: Rows, mask: U64, runs: Table) -> Table:
     n = words.shape[1]
     found = np.zeros((runs.shape[0] * n, 2), np.int64)
     ends = words.copy()
-    ends[words.shape[0] - 1] |= mask
+    for j in range(n):
+        ends[words.shape[0] - 1, j] |= mask
     for r in range(runs.shape[0]):
         rows = runs[r, ROWS]
         i = 0

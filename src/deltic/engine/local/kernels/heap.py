@@ -41,9 +41,11 @@ def with_room(heap: Heap, extra: Int) -> Heap:
     keys = np.empty(capacity, np.int64)
     rows = np.empty((capacity, heap.rows.shape[1]), np.uint64)
     weights = np.empty(capacity, np.int64)
-    keys[:size] = heap.keys[:size]
-    rows[:size] = heap.rows[:size]
-    weights[:size] = heap.weights[:size]
+    for i in range(size):
+        keys[i] = heap.keys[i]
+        weights[i] = heap.weights[i]
+        for w in range(rows.shape[1]):
+            rows[i, w] = heap.rows[i, w]
     return Heap(keys, rows, weights, heap.size)
 
 

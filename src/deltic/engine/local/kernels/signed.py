@@ -60,7 +60,8 @@ def _take_first(heap: Heap, scratch: Scratch) -> Int:
     """Move what waits for the first iteration and relation into `scratch`, as far as there is room: how much it is."""
     key, n = heap.keys[0], 0
     while n < scratch.changes.size and heap.size[0] and heap.keys[0] == key:
-        scratch.taken[n] = heap.rows[0]
+        for w in range(scratch.taken.shape[1]):
+            scratch.taken[n, w] = heap.rows[0, w]
         scratch.changes[n] = heap.weights[0]
         n += 1
         drop_first(heap)

@@ -121,9 +121,11 @@ def walk(
                     more_rows = np.empty((width, 2 * m), np.uint64)
                     more_weights = np.empty(2 * m, np.int64)
                     more_origins = np.empty(2 * m, np.int64)
-                    more_rows[:, :m] = rows
-                    more_weights[:m] = weights
-                    more_origins[:m] = origins
+                    for i in range(m):
+                        more_weights[i] = weights[i]
+                        more_origins[i] = origins[i]
+                        for w in range(width):
+                            more_rows[w, i] = rows[w, i]
                     rows, weights, origins = more_rows, more_weights, more_origins
                 for w in range(width):
                     rows[w, m] = row[w, 0]

@@ -59,7 +59,6 @@ from deltic.engine.local.kernels.component import (
     addresses,
 )
 from deltic.engine.local.kernels.heap import Heap
-from deltic.engine.local.kernels.loading import compile_all
 from deltic.engine.local.kernels.thresholds import Thresholds
 from deltic.engine.local.kernels.types import Ints, Table, Words2
 from deltic.engine.local.operators.binding import Binding
@@ -104,10 +103,6 @@ class CompiledEpoch:
 class RelationTables(Protocol):
     """What compiled code keeps for relations of one kind, beside what all have, and the kernel that follows them."""
 
-    @property
-    def kernels(self) -> Sequence[str]:
-        """What takes long to compile, and is therefore compiled at the same time."""
-
     def own(self, state: State) -> Iterator[Arrangement]:
         """The arrangements of a relation: its contents, other orders, and last that of its counts, or of its drift."""
 
@@ -132,8 +127,6 @@ class RelationTables(Protocol):
 
 class SetTables:
     """Recursive sets: each with its counts, as far as the strategy keeps them."""
-
-    kernels = ("iterate.iterate", "join.search")
 
     def __init__(self, strategy: Strategy) -> None:
         self._keeps = strategy is Strategy.NESTED, strategy is not Strategy.FULL
@@ -187,7 +180,6 @@ class CompiledLoop:
         self.own: list[Arrangement] = []
         self._bindings: list[Binding] = []
         self._basis: Basis | None = None
-        compile_all(kind.kernels)
 
     def _build(self) -> None:
         """Everything that depends on layouts: those of the component's relations, and of what its queries read."""

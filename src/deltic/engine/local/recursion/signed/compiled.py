@@ -43,8 +43,6 @@ from deltic.program.histories import delay_of
 class HistoryTables:
     """Histories: each with its rows by iteration, the totals of its groups, and last the drift of its rows."""
 
-    kernels = ("signed.follow_histories", "join.search")
-
     def __init__(self, states: Mapping[str, State], examined: Examinations) -> None:
         self._examined = examined.by_source
         self._none = {name: Arrangement(state.canonical, state.domains) for name, state in states.items()}
