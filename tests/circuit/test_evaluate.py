@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from deltic.circuit.expressions import cast, column, literal, show, type_of
 from deltic.circuit.expressions.meaning import evaluate
+from deltic.functions import call
 from deltic.values.types import Type
 from tests.differential.expressions import SCHEMA, SMALL, random_row, random_scalar
 
@@ -213,9 +214,9 @@ def texts(*values: str) -> list[exp.Expression]:
 @pytest.mark.parametrize(
     ("expression", "expected"),
     [
-        (exp.DPipe(this=texts("é")[0], expression=texts("✓")[0]), "é✓"),
-        (exp.Length(this=texts("é✓x")[0]), 3),
-        (exp.Substring(this=texts("abcde")[0], start=literal(2, Type.INT64), length=literal(3, Type.INT64)), "bcd"),
+        (call("concat", *texts("é", "✓")), "é✓"),
+        (call("length", *texts("é✓x")), 3),
+        (call("substring", *texts("abcde"), literal(2, Type.INT32), literal(3, Type.INT32)), "bcd"),
     ],
     ids=lambda e: show(e) if isinstance(e, exp.Expression) else "",
 )

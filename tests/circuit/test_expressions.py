@@ -9,12 +9,10 @@ from deltic.circuit.expressions import (
     ARITHMETIC,
     BITWISE,
     COMPARISONS,
-    FUNCTIONS,
     cast,
     column,
     columns_of,
     infer,
-    is_function,
     is_literal,
     is_not_null,
     is_null,
@@ -209,13 +207,6 @@ def test_columns_in_order_of_appearance():
     expression = exp.And(this=binary(exp.LT, "j", "i"), expression=binary(exp.EQ, "i", "j"))
     assert columns_of(expression) == ("j", "i")
     assert columns_of(literal(1, Type.INT64)) == ()
-
-
-def test_functions_are_told_from_the_closed_core():
-    assert all(is_function(kind(this=column("s"))) for kind in FUNCTIONS)
-    assert is_function(cast(column("i"), Type.STRING))
-    assert not is_function(binary(exp.Add, "i", "i"))
-    assert not is_literal(column("i"))
 
 
 def test_conversions_of_constants_are_no_literals():

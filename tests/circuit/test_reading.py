@@ -49,7 +49,7 @@ EXPRESSIONS = {
     "bits": exp.BitwiseAnd(this=X, expression=exp.BitwiseOr(this=exp.BitwiseNot(this=X), expression=Y)),
     "shift": exp.BitwiseLeftShift(this=X, expression=literal(2, Type.INT64)),
     "power": exp.Pow(this=X, expression=exp.BitwiseXor(this=X, expression=Y)),
-    "length": exp.Length(this=cast(X, Type.STRING)),
+    "length": cast(call("length", cast(X, Type.STRING)), Type.INT64),
     "least": exp.Least(this=X, expressions=[exp.Greatest(this=Y, expressions=[X]), literal(-7, Type.INT64)]),
     "position": cast(call("instr", literal("a,(b'", Type.STRING), literal(",", Type.STRING)), Type.INT64),
     "keyword": exp.Add(this=column("from"), expression=column("end")),

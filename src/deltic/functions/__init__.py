@@ -5,6 +5,7 @@ row says; SQL brings its arguments to them.
 """
 
 from deltic.functions import (
+    charsets,
     collections,
     formats,
     hashes,
@@ -26,6 +27,7 @@ __all__ = [
     "PROVIDED",
     "Function",
     "call",
+    "charsets",
     "collections",
     "formats",
     "function_of",

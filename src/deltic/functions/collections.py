@@ -227,7 +227,7 @@ FUNCTIONS |= by_rows(
         "arrays_overlap": Function(BOOL, python=_overlap, tolerant=True),
         "array_max": Function(_element, python=_extreme(max), tolerant=True),
         "array_min": Function(_element, python=_extreme(min), tolerant=True),
-        "array_join": Function(Type.STRING, python=_joined),
+        "array_join": Function(Type.STRING, python=_joined, thorough=True),
         "array_reverse": _set(lambda values: values[::-1]),
         "sort_array": _set(_sorted),
         "array_sort": _set(_nulls_last),
@@ -263,7 +263,9 @@ FUNCTIONS |= by_rows(
             python=_of_entries,
             partial=True,
         ),
-        "arrays_zip": Function(_zipped_type, python=lambda *parts: _zipped(*parts[len(parts) // 2 :]), nullable=True),
+        "arrays_zip": Function(
+            _zipped_type, python=lambda *parts: _zipped(*parts[len(parts) // 2 :]), nullable=True, thorough=True
+        ),
         "array_insert": Function(_same, python=_inserted, strict=False, partial=True),
         "str_to_map": Function(Type.map(Type.STRING, Type.STRING.or_null), python=_texts_map, partial=True),
         "map_keys": Function(

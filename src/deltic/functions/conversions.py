@@ -260,7 +260,7 @@ def _write_float(value: float, type_: Type) -> str:
     """The shortest text that is read as the same float, as Java lays it out: 1.0E10, not 10000000000.0."""
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    sign, digits, exponent = Decimal(_shortest(value, type_)).normalize().as_tuple()
+    sign, digits, exponent = Decimal(shortest(value, type_)).normalize().as_tuple()
     assert isinstance(exponent, int)
     text = "".join(map(str, digits))
     power = len(text) + exponent - 1
@@ -273,8 +273,8 @@ def _write_float(value: float, type_: Type) -> str:
     return f"{minus}{text[0]}.{text[1:] or '0'}E{power}"
 
 
-def _shortest(value: float, type_: Type) -> str:
-    """The shortest text that is read as the same float of the type."""
+def shortest(value: float, type_: Type) -> str:
+    """The shortest text that is read as the same float of the type, as Java finds it."""
     if type_ is Type.FLOAT64:
         text = repr(value)
         near = f"{value:.1e}"  # of texts of one and two digits Java takes the one that is nearer

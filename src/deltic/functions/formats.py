@@ -7,34 +7,50 @@ import re
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
+from deltic.functions.conversions import shortest
 from deltic.functions.function import FUNCTIONS, Function
 from deltic.values.types import Type
 
-HOLE = re.compile(r"(%%|%[-+0,]*\d*(?:\.\d+)?[sdxXofe])")
-"""Where a value stands, and the sign for a percent."""
+HOLE = re.compile(r"(%[%n]|%(?:\d+\$)?[-+ 0,]*\d*(?:\.\d+)?[sSdxXofeE])")
+"""Where a value stands, the next or that of a number, and the signs for a percent and for the end of a line."""
 
-_PARTS = re.compile(r"%([-+0,]*)(\d*)(?:\.(\d+))?(.)")
+_PARTS = re.compile(r"%(?:\d+\$)?([-+ 0,]*)(\d*)(?:\.(\d+))?(.)")
 _EXACT = Context(prec=800)
+
+
+def is_hole(hole: str) -> bool:
+    """Whether Java takes the flags, the width and the places of a hole together."""
+    written, width, places, kind = _PARTS.fullmatch(hole).groups()  # type: ignore[union-attr]
+    flags = {*written}
+    allowed = {"s": "-", "x": "-0", "o": "-0", "e": "-+ 0"}.get(kind.lower(), "-+ 0,")
+    if not flags <= {*allowed} or {"-", "0"} <= flags or {"+", " "} <= flags:
+        return False
+    return bool(width or not flags & {"-", "0"}) and (not places or kind in "sSfeE")
 
 
 def _formatted(hole: str, bits: int, value: Any) -> str:
     """A value in a hole, `null` for NULL; %x and %o show negative integers by the `bits` of their type."""
     flags, least, places, kind = _PARTS.fullmatch(hole).groups()  # type: ignore[union-attr]
     precision, width = None if places is None else int(places), int(least or 0)
-    if value is None or kind == "s":
-        return _padded(("null" if value is None else value)[:precision], flags.replace("0", ""), width)
+    if value is None or kind in "sS":
+        shown = ("null" if value is None else value)[:precision]
+        return _padded(shown.upper() if kind.isupper() else shown, flags.replace("0", ""), width)
     if kind in "xXo":
         return _padded(format(value % (1 << bits), kind), flags, width)
     if isinstance(value, float) and not math.isfinite(value):
-        sign = "-" if value < 0 else "+" if "+" in flags else ""
-        shown = sign + ("NaN" if math.isnan(value) else "Infinity")
-        return _padded(shown, flags.replace("0", ""), width)
-    number = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
-    return _padded(_number(number, kind, flags, 6 if precision is None else precision), flags, width)
+        shown = "NaN" if math.isnan(value) else f"{_sign(value < 0, flags)}Infinity"
+        return _padded(shown.upper() if kind.isupper() else shown, flags.replace("0", ""), width)
+    number = Decimal(shortest(value, Type.FLOAT64) if isinstance(value, float) else value)
+    shown = _number(number, kind.lower(), flags, 6 if precision is None else precision)
+    return _padded(shown.upper() if kind.isupper() else shown, flags, width)
+
+
+def _sign(is_below: bool, flags: str) -> str:
+    return "-" if is_below else "+" if "+" in flags else " " if " " in flags else ""
 
 
 def _number(number: Decimal, kind: str, flags: str, places: int) -> str:
-    comma, sign = "," if "," in flags else "", "+" if "+" in flags else ""
+    comma, sign = "," if "," in flags else "", _sign(False, flags)
     if kind == "d":
         return format(int(number), sign + comma)
     if kind == "f":
@@ -51,7 +67,7 @@ def _padded(shown: str, flags: str, width: int) -> str:
         return shown.ljust(width)
     if "0" not in flags:
         return shown.rjust(width)
-    sign = shown[:1] if shown[:1] in ("-", "+") else ""
+    sign = shown[:1] if shown[:1] in ("-", "+", " ") else ""
     return sign + shown[len(sign) :].rjust(width - len(sign), "0")
 
 

@@ -25,13 +25,15 @@ class Function:
     `takes` are the parameters of plain functions, of which SQL may leave out those at the end that have `defaults`;
     `names` are those in SQL, where it has others than its own, or none. Others have a rule of their own in SQL.
     `result` may depend on the operands' types. `duckdb` is DuckDB's SQL with {0}, {1}, … for the operands; `python` the
-    definition for single values as they stand in rows, for functions that DuckDB does not have or sees differently;
+    definition for single values as they stand in rows: for functions that DuckDB does not have or sees differently, and
+    for few rows of those that it has;
     `vector` computes whole columns of numbers and times as an engine has them, for strict functions: the values, and
     where they are undefined; `columns` Arrow columns of n rows, without NULL where it is strict, or gives None where
     single rows are to be computed; `failure` says why a row has no value; `reason` why a function is computed by Python
     row by row, the last of the tiers.
 
-    A `strict` function is NULL where an operand is. A `partial` one may be undefined, which is an error in SQL; a
+    A `strict` function is NULL where an operand is, and does not compute those behind it then, unless it is `thorough`.
+    A `partial` one may be undefined, which is an error in SQL; a
     `tolerant` one is NULL there for Spark too. Others that are not strict are NULL only if they are `nullable`.
     """
 
@@ -44,6 +46,7 @@ class Function:
     columns: Callable[[Sequence[Any], int], Any] | None = None
     failure: Callable[[Sequence[Any] | None], str] | None = None
     strict: bool = True
+    thorough: bool = False
     partial: bool = False
     tolerant: bool = False
     nullable: bool = True
@@ -57,7 +60,7 @@ class Function:
             return "numpy"
         if self.columns is not None:
             return "Arrow"
-        return "DuckDB" if self.python is None else "Python"
+        return "DuckDB" if self.duckdb else "Python"
 
     def type(self, node: exp.Expression, operands: Sequence[Type]) -> Type:
         """The type of the result of a call."""

@@ -77,6 +77,11 @@ def _log1p(values: Any) -> tuple[Any, Any]:
     return _by_arrow("log1p", np.where(undefined, 0.0, values)), undefined
 
 
+def _atanh(values: Any) -> tuple[Any, None]:
+
+    return (_by_arrow("log1p", values) - _by_arrow("log1p", -values)) / 2, None
+
+
 def _power(bases: Any, exponents: Any) -> tuple[Any, None]:
     """As Java's `pow`, which unlike IEEE 754's is no number where only one operand is, or for 1 and an infinite one."""
     import numpy as np
@@ -154,11 +159,14 @@ def _leading(digits: str, base: int) -> int:
 
 
 def _rebased(own: str, base: int, other: int) -> str:
-    number = _leading(own.removeprefix("-"), base)
-    if own.startswith("-"):
-        number = _WORD - 1 if other > 0 and number >= _WORD // 2 else -number % _WORD
-    is_negative = other < 0 and number >= _WORD // 2
-    left, written = _WORD - number if is_negative else number, ""
+    """The number in another base: one below zero by its 64 bits, or with its sign where the base is below zero."""
+    number, is_negative = _leading(own.removeprefix("-"), base), own.startswith("-")
+    is_wide = number >= _WORD // 2
+    if other > 0:
+        left, is_negative = (_WORD - 1 if is_wide else -number % _WORD) if is_negative else number, False
+    else:
+        left, is_negative = _WORD - number if is_wide else number, is_negative or is_wide
+    written = ""
     while left or not written:
         left, digit = divmod(left, abs(other))
         written = _DIGITS[digit] + written
@@ -194,11 +202,18 @@ def _format_number(value: Decimal | float | int, places: int) -> str | None:
         return None
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "-∞" if value < 0 else "∞"
-    return f"{Decimal(value).quantize(Decimal(1).scaleb(-places), ROUND_HALF_EVEN, _WIDE):,f}"
+    shown = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
+    exact = shown if shown.as_tuple().exponent >= -places else Decimal(value)  # type: ignore[operator]
+    return f"{exact.quantize(Decimal(1).scaleb(-places), ROUND_HALF_EVEN, _WIDE):,f}"
 
 
 def _plain(name: str) -> Function:
     return Function(DOUBLE, f"{name}({{0}})", (DOUBLE,))
+
+
+def _whole(name: str) -> Function:
+    """A function whose result is taken as an integer, of which NaN is 0."""
+    return Function(DOUBLE, f"CASE WHEN isnan({{0}}) THEN 0 ELSE {name}({{0}}) END", (DOUBLE,))
 
 
 def _within(name: str, condition: str) -> Function:
@@ -216,12 +231,12 @@ def _positive(name: str, least: str = "0") -> Function:
 FUNCTIONS |= by_rows(
     "decimals and floats are rounded as they are written, digit by digit",
     {
-        "ceil": _plain("ceil"),
-        "floor": _plain("floor"),
+        "ceil": _whole("ceil"),
+        "floor": _whole("floor"),
         "round": Function(DOUBLE, "", (DOUBLE, INT), python=_round),
         "bround": Function(DOUBLE, "", (DOUBLE, INT), python=_bround),
         "rint": _vectorised(DOUBLE, (DOUBLE,), _of_numpy("rint")),
-        "signum": Function(DOUBLE, "CAST(sign({0}) AS DOUBLE)", (DOUBLE,), names=("signum", "sign")),
+        "signum": _vectorised(DOUBLE, (DOUBLE,), _of_numpy("sign"), names=("signum", "sign")),
         "sqrt": _within("sqrt", "{0} >= 0"),
         "cbrt": _vectorised(DOUBLE, (DOUBLE,), _of_numpy("cbrt")),
         "exp": _vectorised(DOUBLE, (DOUBLE,), _of_arrow("exp")),
@@ -249,7 +264,7 @@ FUNCTIONS |= by_rows(
         "tanh": _plain("tanh"),
         "asinh": _plain("asinh"),
         "acosh": _within("acosh", "{0} >= 1"),
-        "atanh": _within("atanh", "abs({0}) < 1"),
+        "atanh": _vectorised(DOUBLE, (DOUBLE,), _atanh),
         "degrees": _plain("degrees"),
         "radians": _plain("radians"),
         "hypot": _vectorised(DOUBLE, (DOUBLE, DOUBLE), _of_numpy("hypot")),

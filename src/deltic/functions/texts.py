@@ -55,10 +55,30 @@ def _index(text: Any, place: int) -> int:
     return max(place - 1 if place > 0 else len(text) + place if place else 0, 0)
 
 
-def _bytes_from(value: bytes, place: int, length: int) -> bytes:
-    """Some bytes from a place on; those before the first count, too."""
+def _part(value: Any, place: int, length: int) -> Any:
+    """Some letters or bytes from a place on; those before the first count, too."""
     start = place - 1 if place > 0 else len(value) + place if place else 0
     return value[max(start, 0) : max(start + length, 0)]
+
+
+def _left_padded(value: bytes, length: int, filler: bytes) -> bytes | None:
+    """So many bytes, cut off or filled up before them with those of another."""
+    found = _filling(len(value), length, filler)
+    return None if found is None else (found + value)[: max(length, 0)]
+
+
+def _right_padded(value: bytes, length: int, filler: bytes) -> bytes | None:
+    """So many bytes, cut off or filled up with those of another."""
+    found = _filling(len(value), length, filler)
+    return None if found is None else (value + found)[: max(length, 0)]
+
+
+def _filling(width: int, length: int, filler: bytes) -> bytes | None:
+    """What fills up so many bytes; None where there would be too many."""
+    if not filler or length <= width:
+        return b""
+    missing = length - width
+    return (filler * (missing // len(filler) + 1))[:missing] if length <= MOST_LETTERS else None
 
 
 def _bounded(text: str, limit: int, fixed: bool) -> str | None:
@@ -147,6 +167,18 @@ def _passes_luhn(text: str) -> bool:
     return sum(digits[::2]) % 10 == -sum(sum(divmod(2 * digit, 10)) for digit in digits[1::2]) % 10
 
 
+def _concat(*parts: Any) -> Any:
+    return parts[0][:0].join(parts)
+
+
+def _columns_concat(columns: Sequence[Any], count: int) -> Any:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    empty = pa.scalar("" if pa.types.is_string(columns[0].type) else b"", columns[0].type)
+    return pc.binary_join_element_wise(*columns, empty)
+
+
 def _concat_ws(separator: str | None, *parts: Any) -> str | None:
     """The texts among the parts, and in those that are arrays, that are not NULL."""
     texts = (text for part in parts for text in (part if isinstance(part, tuple) else (part,)))
@@ -233,12 +265,13 @@ FUNCTIONS |= by_rows(
             INT, takes=(TEXT,), python=lambda text: len(text.encode()), columns=partial(_by_arrow, "binary_length")
         ),
         "byte_length": Function(INT, takes=(BYTES,), python=len, columns=partial(_by_arrow, "binary_length"), names=()),
-        "substring": Function(TEXT, _SUBSTRING, (TEXT, INT, INT), (_WIDEST,), names=("substring", "substr")),
+        "substring": Function(TEXT, _SUBSTRING, (TEXT, INT, INT), (_WIDEST,), _part, names=("substring", "substr")),
         "left": Function(TEXT, f"substring({{0}}, 1, {_natural('{1}')})", (TEXT, INT)),
         "right": Function(TEXT, "CASE WHEN {1} <= 0 THEN left({0}, 0) ELSE right({0}, {1}) END", (TEXT, INT)),
         "btrim": Function(TEXT, "trim({0}, {1})", (TEXT, TEXT), (" ",)),
         "ltrim": Function(TEXT, "ltrim({0}, {1})", (TEXT, TEXT)),
         "rtrim": Function(TEXT, "rtrim({0}, {1})", (TEXT, TEXT)),
+        "concat": Function(lambda _, types: types[0], python=_concat, columns=_columns_concat, thorough=True),
         "concat_ws": Function(TEXT, python=_concat_ws, strict=False),
         "replace": Function(TEXT, "replace({0}, {1}, {2})", (TEXT, TEXT, TEXT), ("",)),
         "split": Function(TEXTS, "string_split_regex({0}, {1})"),
@@ -254,6 +287,8 @@ FUNCTIONS |= by_rows(
         "locate": Function(INT, "", (TEXT, TEXT, INT), (1,), python=_locate),
         "lpad": _padded("lpad"),
         "rpad": _padded("rpad"),
+        "lpad_bytes": Function(BYTES, python=_left_padded, partial=True, failure=too_long),
+        "rpad_bytes": Function(BYTES, python=_right_padded, partial=True, failure=too_long),
         "repeat": _repeated("{0}", "{1}"),
         "reverse": Function(
             TEXT, takes=(TEXT,), python=lambda text: text[::-1], columns=partial(_by_arrow, "utf8_reverse")
@@ -296,7 +331,7 @@ FUNCTIONS |= by_rows(
         "hex": Function(TEXT, "hex({0})", (LONG,)),
         "hex_text": Function(TEXT, "hex({0})", (TEXT,), names=()),
         "hex_bytes": Function(TEXT, "hex({0})", (BYTES,), names=()),
-        "substring_bytes": Function(BYTES, takes=(BYTES, INT, INT), defaults=(_WIDEST,), names=(), python=_bytes_from),
+        "substring_bytes": Function(BYTES, takes=(BYTES, INT, INT), defaults=(_WIDEST,), names=(), python=_part),
         "unhex": Function(BYTES, "unhex({0})", (TEXT,), tolerant=True),
         "base64": Function(TEXT, "to_base64({0})", (BYTES,)),
         "unbase64": Function(BYTES, "", (TEXT,), python=_unbase64, partial=True),

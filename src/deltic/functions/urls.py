@@ -16,7 +16,8 @@ _HOST = re.compile(
     r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?\.)*[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?\.?|[0-9.]+|\[.*\]"
 )
 _ILLEGAL = re.compile(r'[\x00-\x20"<>\\^`{|}\x7f-\xa0]|%(?![0-9A-Fa-f]{2})')
-_BROKEN = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_BROKEN = re.compile(r"%(?![0-9A-Fa-f]{2}|\+[0-9A-Fa-f]|-0)")
+_SIGNED = re.compile(r"%[+-](?=[0-9A-Fa-f])")
 
 
 def _parsed(url: str) -> dict[str, str | None] | None:
@@ -66,15 +67,16 @@ def _is_url(url: str) -> bool | None:
 
 
 def _decoded(text: str) -> str | None:
+    """The text without escapes; Java reads a byte as a number, so that it may be of a sign and one digit."""
     if _BROKEN.search(text):
         return None
-    return unquote_to_bytes(text.replace("+", " ")).decode("utf-8", "replace")
+    return unquote_to_bytes(_SIGNED.sub("%0", text).replace("+", " ")).decode("utf-8", "replace")
 
 
 FUNCTIONS |= by_rows(
     "Java's URI takes other texts apart than any library of Arrow's",
     {
-        "url_part": Function(TEXT, python=_part(lambda: None), tolerant=True),
+        "url_part": Function(TEXT, python=_part(lambda: None), tolerant=True, thorough=True),
         "is_url": Function(
             Type.BOOLEAN, python=_is_url, partial=True, failure=lambda _: "it is no URL; try_parse_url gives NULL"
         ),

@@ -61,7 +61,7 @@ def zone_of(name: str) -> tzinfo | None:
         return None
 
 
-def _shown(time: datetime, source: str, target: str) -> datetime | None:
+def _shown(source: str, target: str, time: datetime) -> datetime | None:
     """What a clock of one zone shows when that of another shows a time, whatever zone the time is said to be in.
 
     Of a time that the source's clock shows twice the first is meant; one that it skips is as much later.
@@ -69,19 +69,23 @@ def _shown(time: datetime, source: str, target: str) -> datetime | None:
     zones = zone_of(source), zone_of(target)
     if None in zones:
         return None
-    try:
-        return time.replace(tzinfo=zones[0]).astimezone(UTC).astimezone(zones[1]).replace(tzinfo=time.tzinfo)
-    except (OverflowError, ValueError):
-        return None
+    away = {1: _CYCLE, 9999: -_CYCLE}.get(time.year, 0)  # UTC may have no such year, but has the same day of another
+    own = time.replace(year=time.year + away, tzinfo=zones[0])
+    found = own.astimezone(UTC).astimezone(zones[1])
+    year = found.year - away
+    return found.replace(year=year, tzinfo=time.tzinfo) if 1 <= year <= 9999 else None
 
 
 def _from_utc(time: datetime, zone: str) -> datetime | None:
-    return _shown(time, "UTC", zone)
+    return _shown("UTC", zone, time)
 
 
 def _to_utc(time: datetime, zone: str) -> datetime | None:
-    return _shown(time, zone, "UTC")
+    return _shown(zone, "UTC", time)
 
+
+_CYCLE = 400
+"""The years after which the calendar is the same."""
 
 TEXT, TIMESTAMP, NTZ = Type.STRING, Type.TIMESTAMP, Type.TIMESTAMP_NTZ
 

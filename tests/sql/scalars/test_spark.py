@@ -24,7 +24,6 @@ from tests.sql.scalars.ask_spark import HERE, answers, in_order_of_keys
 ANSWERS = {e: (t, v) for e, t, v in map(json.loads, (HERE / "spark.jsonl").read_text().splitlines())}
 # Refused by name, or with a message that says what to do; docs/sql-functions.md says so too.
 REFUSED = {
-    "ceil(double('NaN'))",
     *("date_trunc('foo', timestamp '2020-02-29 10:11:12')", "trunc(date '2020-02-29', 'day')"),
     *("assert_true(true)", "get_json_object('[1,2]', '$[-1]')"),
     *("is_valid_utf8('a')", "format_number(12332.123456, '##.###')"),

@@ -13,7 +13,6 @@ from deltic.circuit.expressions import (
     ARITHMETIC,
     BITWISE,
     COMPARISONS,
-    FUNCTIONS,
     SAFE,
     Checked,
     columns_of,
@@ -24,8 +23,9 @@ from deltic.circuit.expressions import (
 from deltic.circuit.expressions.casts import is_null_of_a_type
 from deltic.circuit.expressions.meaning import evaluate
 from deltic.circuit.graph import Circuit, Node
+from deltic.functions import function_of, is_call
 
-_STRICT = (*COMPARISONS, *ARITHMETIC, *BITWISE, *SAFE, *FUNCTIONS, exp.Not, exp.Neg, exp.Paren, exp.Cast, Checked)
+_STRICT = (*COMPARISONS, *ARITHMETIC, *BITWISE, *SAFE, exp.Not, exp.Neg, exp.Paren, exp.Cast, Checked)
 _OF_FIRST = (ops.Map, ops.Filter, ops.Distinct, ops.Negate, ops.Antijoin, ops.FlatMap)
 
 
@@ -69,4 +69,5 @@ def _is_null(expression: exp.Expression) -> bool:
     """Whether the value is surely NULL, as that of an operation is of which an operand is."""
     if is_null_of_a_type(expression):
         return True
-    return isinstance(expression, _STRICT) and any(map(_is_null, operands_of(expression)))
+    is_strict = function_of(expression).strict if is_call(expression) else isinstance(expression, _STRICT)
+    return is_strict and any(map(_is_null, operands_of(expression)))

@@ -1,10 +1,10 @@
 """Scalar expressions: sqlglot trees over named columns, with their types and their text.
 
 The *closed core* (columns, literals, comparisons, arithmetic, bit operations, Boolean logic, null tests, CASE and
-COALESCE, least and greatest, numeric casts) is evaluated by each engine itself; `FUNCTIONS` and other casts are
-evaluated by DuckDB. Integers wrap around at their width; division truncates toward zero and the remainder has the sign
-of the dividend; decimals are exact; what is undefined is NULL. SQL's arithmetic is made of `SAFE` operations, which do
-not wrap around, and of conversions; what must be defined is `Checked`.
+COALESCE, least and greatest, numeric casts) is evaluated by each engine itself; other casts are evaluated by DuckDB,
+and calls as the table in `deltic.functions` says. Integers wrap around at their width; division truncates toward zero
+and the remainder has the sign of the dividend; decimals are exact; what is undefined is NULL. SQL's arithmetic is made
+of `SAFE` operations, which do not wrap around, and of conversions; what must be defined is `Checked`.
 """
 
 from deltic.circuit.expressions.casts import cast, cast_type, conversion, is_conversion, null
@@ -28,7 +28,6 @@ from deltic.circuit.expressions.trees import (
     BITWISE,
     COMPARISONS,
     FEW,
-    FUNCTIONS,
     LOGIC,
     SAFE,
     Checked,
@@ -40,9 +39,10 @@ from deltic.circuit.expressions.trees import (
     conjunction,
     conjuncts,
     is_checked,
-    is_function,
+    is_division,
     is_not_null,
     is_null,
+    operands_in_turn,
     operands_of,
 )
 
@@ -51,7 +51,6 @@ __all__ = [
     "BITWISE",
     "COMPARISONS",
     "FEW",
-    "FUNCTIONS",
     "LOGIC",
     "SAFE",
     "Bound",
@@ -76,7 +75,7 @@ __all__ = [
     "infer",
     "is_checked",
     "is_conversion",
-    "is_function",
+    "is_division",
     "is_listed",
     "is_literal",
     "is_literal_zero",
@@ -85,6 +84,7 @@ __all__ = [
     "key_of",
     "literal",
     "null",
+    "operands_in_turn",
     "operands_of",
     "read_of",
     "result_of",

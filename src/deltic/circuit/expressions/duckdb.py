@@ -1,7 +1,4 @@
-"""The functions outside of the closed core, evaluated by DuckDB over Arrow columns.
-
-Those of texts have a definition for single values too, in `everyday`: the same, and quicker for few rows.
-"""
+"""The functions and casts outside of the closed core that DuckDB evaluates, over Arrow columns."""
 
 from __future__ import annotations
 
@@ -13,11 +10,11 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from deltic.circuit.expressions.casts import cast, cast_type
-from deltic.circuit.expressions.everyday import FLOAT_TEXT, integer_text
 from deltic.circuit.expressions.inference import type_of
 from deltic.circuit.expressions.literals import is_literal
 from deltic.circuit.expressions.text import show
-from deltic.circuit.expressions.trees import column, is_function, operands_of
+from deltic.circuit.expressions.text_casts import FLOAT_TEXT, integer_text
+from deltic.circuit.expressions.trees import column, operands_of
 from deltic.duck import in_memory
 from deltic.functions import function_of, is_call
 from deltic.values.types import Kind, Type
@@ -76,15 +73,12 @@ def computed(
 
 def _sql(node: exp.Expression, types: Mapping[str, Type]) -> tuple[str, Type]:
     """DuckDB's SQL of functions, and the type of their value; NULL where DuckDB would fail."""
-    if not is_call(node) and (is_literal(node) or not is_function(node)):
+    if not is_call(node) and (is_literal(node) or not isinstance(node, exp.TryCast)):
         type_ = type_of(node, types)
         return show(cast(node.copy(), type_) if type_.is_integer else node), type_
     if isinstance(node, exp.TryCast):
         text, source = _sql(node.this, types)
         return _cast(text, source, cast_type(node), node.to.sql("duckdb")), cast_type(node)
-    if not is_call(node):
-        text, type_ = node.sql(dialect="duckdb"), type_of(node, types)
-        return f"TRY({f'CAST({text} AS BIGINT)' if type_ is Type.INT64 else text})", type_
     operands = [_sql(operand, types) for operand in operands_of(node)]
     function = function_of(node)
     of = [type_ for _, type_ in operands]

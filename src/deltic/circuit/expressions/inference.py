@@ -23,7 +23,6 @@ from deltic.circuit.expressions.trees import (
     BITWISE,
     COMPARISONS,
     EQUALITIES,
-    FUNCTIONS,
     LOGIC,
     SAFE,
     Checked,
@@ -45,7 +44,7 @@ T = TypeVar("T")
 def infer(expression: exp.Expression, columns: Mapping[str, ValueType]) -> ValueType:
     """The type of an expression over columns of these types, and whether it may be NULL.
 
-    Raises UnsupportedError for a node outside of the closed core and of `FUNCTIONS`, or for operands
+    Raises UnsupportedError for a node outside of the closed core that is no call, or for operands
     of types that do not fit together.
     """
     if isinstance(expression, exp.Column):
@@ -238,7 +237,6 @@ _RULES: dict[type[exp.Expression], Rule] = {
     **dict.fromkeys((exp.EQ, exp.NEQ, *EQUALITIES), _equality),
     **dict.fromkeys(ARITHMETIC, _arithmetic),
     **dict.fromkeys((*BITWISE, *SAFE), _integers),
-    **dict.fromkeys(FUNCTIONS, lambda node, operands: FUNCTIONS[type(node)]),
 }
 
 

@@ -18,7 +18,9 @@ from deltic.circuit.expressions import (
     Fold,
     Let,
     Mapped,
+    is_division,
     key_of,
+    operands_in_turn,
     operands_of,
     read_of,
     type_of,
@@ -56,7 +58,10 @@ def meaning(expression: exp.Expression, types: Mapping[str, Type]) -> Meaning:
     if not operands:
         return lambda row: None
     of = [type_of(operand, types) for operand in operands]
-    return _strict(operation(expression, of, type_of(expression, types)), parts)
+    compute = operation(expression, of, type_of(expression, types))
+    if is_division(expression):
+        return _strict(lambda divisor, dividend: compute(dividend, divisor), parts[::-1])
+    return _strict(compute, parts)
 
 
 def _applied(operation: Callable[..., Any], parts: list[Meaning]) -> Meaning:
@@ -64,11 +69,25 @@ def _applied(operation: Callable[..., Any], parts: list[Meaning]) -> Meaning:
 
 
 def _strict(operation: Callable[..., Any], parts: list[Meaning]) -> Meaning:
-    """NULL where an operand is."""
+    """NULL where an operand is; those behind it are not computed."""
+
+    def apply(row: Row) -> Any:
+        values = []
+        for part in parts:
+            if (value := part(row)) is None:
+                return None
+            values.append(value)
+        return operation(*values)
+
+    return apply
+
+
+def _thorough(operation: Callable[..., Any], parts: list[Meaning]) -> Meaning:
+    """NULL where an operand is; all are computed."""
 
     def apply(row: Row) -> Any:
         values = [part(row) for part in parts]
-        return None if any(value is None for value in values) else operation(*values)
+        return None if None in values else operation(*values)
 
     return apply
 
@@ -80,10 +99,11 @@ def _with_nulls(operation: Callable[..., Any]) -> Form:
 def _call(node: exp.Expression, types: Mapping[str, Type], parts: list[Meaning]) -> Meaning:
     """A function of Spark by its definition, or by DuckDB where it has none."""
     function = function_of(node)
+    how = _thorough if function.thorough else _strict if function.strict else _applied
     if function.python is not None:
-        return (_strict if function.strict else _applied)(function.python, parts)
+        return how(function.python, parts)
     of = [type_of(operand, types) for operand in operands_of(node)]
-    return _applied(by_duckdb(node, of, type_of(node, types)), parts)
+    return how(by_duckdb(node, of, type_of(node, types)), parts)
 
 
 def _mapped(node: Mapped, types: Mapping[str, Type], parts: list[Meaning]) -> Meaning:
@@ -150,10 +170,11 @@ def _coalesce(node: exp.Expression, types: Mapping[str, Type], parts: list[Meani
 def _checked(node: Checked, types: Mapping[str, Type], parts: list[Meaning]) -> Meaning:
     """The value of an operation, which must have one where its operands are not NULL."""
     (operation,) = parts
+    operands = [meaning(operand, types) for operand in operands_in_turn(node.this)]
 
     def check(row: Row) -> Any:
         value = operation(row)
-        if value is None and all(meaning(operand, types)(row) is not None for operand in operands_of(node.this)):
+        if value is None and all(operand(row) is not None for operand in operands):
             raise undefined(node, read_of(node, row))
         return value
 

@@ -1,6 +1,6 @@
 """What nodes make of single values, none of which is NULL, by their kinds; None where a node is undefined.
 
-Numbers and times are in `arithmetic`, texts and their casts in `everyday`, Spark's casts in `functions.conversions`.
+Numbers and times are in `arithmetic`, casts of texts in `text_casts`, Spark's casts in `functions.conversions`.
 What none of them has DuckDB computes, and the value is kept, because a query costs a millisecond.
 """
 
@@ -15,8 +15,7 @@ from sqlglot import exp
 
 from deltic.circuit.expressions.arithmetic import arithmetic, fitting, negate
 from deltic.circuit.expressions.duckdb import computed, over_columns
-from deltic.circuit.expressions.everyday import everyday
-from deltic.circuit.expressions.trees import FUNCTIONS
+from deltic.circuit.expressions.text_casts import text_cast
 from deltic.functions.conversions import converter
 from deltic.values import from_arrow, in_order, to_arrow
 from deltic.values.numbers import convert_number, wrap
@@ -57,20 +56,7 @@ def _cast(node: exp.TryCast, types: Sequence[Type], result: Type) -> Operation:
         return _itself
     if source.is_numeric and result.is_numeric:
         return lambda value: convert_number(value, source, result)
-    return _function(node, types, result)
-
-
-def _function(node: exp.Expression, types: Sequence[Type], result: Type) -> Operation:
-    """A function by its definition, by DuckDB where it has none."""
-    defined, otherwise = everyday(node, types, result), by_duckdb(node, types, result)
-    if defined is None:
-        return otherwise
-
-    def apply(*values: Any) -> Any:
-        value = defined(*values)
-        return otherwise(*values) if value is NotImplemented else value
-
-    return apply
+    return text_cast(source, result) or by_duckdb(node, types, result)
 
 
 def _itself(value: Any) -> Any:
@@ -93,5 +79,4 @@ _OPERATIONS: dict[type[exp.Expression], Make] = {
     exp.BitwiseNot: lambda node, types, result: lambda value: wrap(~value, result),
     exp.Cast: lambda node, types, result: converter(types[0], result),
     exp.TryCast: _cast,
-    **dict.fromkeys(FUNCTIONS, _function),
 }

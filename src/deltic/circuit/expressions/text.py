@@ -16,7 +16,7 @@ _PRECEDENCE: tuple[tuple[type[exp.Expression], ...], ...] = (
     (exp.And,),
     (exp.Not,),
     (*COMPARISONS, *EQUALITIES, exp.Is, exp.In),
-    (*BITWISE, exp.BitwiseNot, exp.DPipe),
+    (*BITWISE, exp.BitwiseNot),
     (exp.Add, exp.Sub),
     (exp.Mul, exp.Div, exp.IntDiv, exp.Mod),
     (exp.Neg,),

@@ -9,7 +9,6 @@ from typing import ClassVar
 from sqlglot import exp
 
 from deltic.circuit.expressions.lambdas import Bound, HigherOrder
-from deltic.values.types import Type
 
 EQUALITIES: tuple[type[exp.Expression], ...] = (exp.NullSafeEQ, exp.NullSafeNEQ)
 COMPARISONS: tuple[type[exp.Expression], ...] = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
@@ -24,13 +23,6 @@ BITWISE: tuple[type[exp.Expression], ...] = (
 LOGIC: tuple[type[exp.Expression], ...] = (exp.And, exp.Or, exp.Not)
 # Arithmetic of integers that is NULL where the result does not fit into its type.
 SAFE: tuple[type[exp.Expression], ...] = (exp.SafeAdd, exp.SafeSubtract, exp.SafeMultiply, exp.SafeNegate)
-
-# Functions that DuckDB evaluates, with the types of their results; NULL where an operand is, and nowhere else.
-FUNCTIONS: dict[type[exp.Expression], Type] = {
-    exp.DPipe: Type.STRING,
-    exp.Length: Type.INT64,
-    exp.Substring: Type.STRING,
-}
 
 
 class Checked(exp.Expression, exp.Func):
@@ -109,6 +101,19 @@ def columns_of(expression: exp.Expression) -> tuple[str, ...]:
     return tuple(dict.fromkeys(node.name for node in expression.find_all(exp.Column, bfs=False)))
 
 
+def operands_in_turn(expression: exp.Expression) -> list[exp.Expression]:
+    """The operands in the order in which they are computed: where one is NULL, those behind it are not.
+
+    As Spark does, divisions look at the divisor first.
+    """
+    return operands_of(expression)[:: -1 if is_division(expression) else 1]
+
+
+def is_division(expression: exp.Expression) -> bool:
+    """Whether this is a quotient or a remainder."""
+    return isinstance(expression, exp.Div | exp.IntDiv | exp.Mod)
+
+
 def operands_of(expression: exp.Expression) -> list[exp.Expression]:
     """The expressions that a node applies to, in order.
 
@@ -128,8 +133,3 @@ def operands_of(expression: exp.Expression) -> list[exp.Expression]:
 
 def _parts(child: exp.Expression) -> list[exp.Expression]:
     return [child.this, child.args["true"]] if isinstance(child, exp.If) else [child]
-
-
-def is_function(expression: exp.Expression) -> bool:
-    """Whether DuckDB evaluates this node: a function, or a cast that is not between numbers."""
-    return isinstance(expression, (exp.TryCast, *FUNCTIONS))

@@ -142,7 +142,7 @@ def _ordinal(value: Tree, type_: Type, result: Type) -> Tree:
 
 
 def _plus(arguments: Sequence[Tree], result: Type) -> Tree:
-    return balanced(exp.DPipe if result is Type.STRING else exp.Add, arguments)
+    return _cat(arguments, result) if result is Type.STRING else balanced(exp.Add, arguments)
 
 
 def _minus(arguments: Sequence[Tree], result: Type) -> Tree:
@@ -157,7 +157,7 @@ def _divide(arguments: Sequence[Tree], result: Type) -> Tree:
 
 
 def _cat(arguments: Sequence[Tree], result: Type) -> Tree:
-    return balanced(exp.DPipe, arguments)
+    return call("concat", *arguments)
 
 
 def _least(arguments: Sequence[Tree], result: Type) -> Tree:
@@ -202,16 +202,13 @@ def _substring(arguments: Sequence[Tree], result: Type) -> Tree:
     """The index counts from 0; outside of the string there is nothing, and a length reaches to the end at most."""
     text, index, length = arguments
     if all(isinstance(number, exp.Literal) and int(number.this) < 2**31 for number in (index, length)):
-        return exp.Substring(this=text, start=literal(int(index.this) + 1, Type.INT64), length=length)
-    zero, size = literal(0, Type.INT64), exp.Length(this=text)
+        return call("substring", text, literal(int(index.this) + 1, Type.INT32), cast(length, Type.INT32))
+    zero, size = literal(0, Type.INT64), cast(call("length", text), Type.INT64)
     start = _least([_greatest([index, zero], Type.INT64), size], Type.INT64)
     inside = cast(exp.GTE(this=index, expression=zero), Type.INT64)
     wanted = _least([_greatest([length, zero], Type.INT64), size], Type.INT64)
-    return exp.Substring(
-        this=text,
-        start=exp.Add(this=start, expression=literal(1, Type.INT64)),
-        length=exp.Mul(this=wanted, expression=inside),
-    )
+    place = exp.Add(this=start, expression=literal(1, Type.INT64))
+    return call("substring", text, cast(place, Type.INT32), cast(exp.Mul(this=wanted, expression=inside), Type.INT32))
 
 
 _SPECIAL: Mapping[str, Callable[[Sequence[Tree], Type], Tree]] = {
@@ -227,6 +224,6 @@ _SPECIAL: Mapping[str, Callable[[Sequence[Tree], Type], Tree]] = {
     "lor": _logic(exp.BitwiseOr),
     "lxor": _logic(exp.BitwiseXor),
     "lnot": _logical_not,
-    "strlen": lambda arguments, result: _as(exp.Length(this=arguments[0]), Type.INT64, result),
+    "strlen": lambda arguments, result: _as(call("length", arguments[0]), Type.INT32, result),
     "substr": _substring,
 }

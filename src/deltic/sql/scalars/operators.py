@@ -220,7 +220,9 @@ def bitwise(kind: type[exp.Expression], left: Typed, right: Typed) -> Typed:
 
 
 def joined(parts: Sequence[Typed]) -> Typed:
-    """Texts one after the other, NULL where one is."""
+    """Texts or bytes one after the other, NULL where one is."""
     if any(part.type.type.is_composite for part in parts):
         raise Mismatch("arrays are joined by concat")
-    return regrouped(exp.DPipe, [coerced(part, Type.STRING) for part in parts])
+    are_bytes = all(part.type.type is Type.BINARY for part in parts)
+    own = [part if are_bytes else coerced(part, Type.STRING) for part in parts]
+    return folded(of_node(call("concat", *(part.expression for part in own)), *own))

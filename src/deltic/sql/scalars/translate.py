@@ -20,7 +20,7 @@ from deltic.sql.scalars.parts import Parts
 from deltic.sql.scalars.typed import NULL, Typed, applied, attempted, constant
 from deltic.sql.text import BUILT_IN, SourceText
 from deltic.sql.types import type_of, written
-from deltic.values.types import Kind, Type
+from deltic.values.types import Type
 
 Resolve = Callable[[exp.Column], Typed]
 
@@ -381,8 +381,7 @@ class _Translation:
 
     def joined(self, node: exp.Expression) -> Typed:
         parts = self.all(_operands(node))
-        are_arrays = any(part.type.type.kind is Kind.ARRAY for part in parts)
-        return functions.called("concat", parts) if are_arrays else folded(operators.joined(parts))
+        return functions.called("concat", parts)
 
     # Casts
 

@@ -16,6 +16,7 @@ from deltic.circuit.expressions import cast, column, literal
 from deltic.circuit.python import PythonFunction
 from deltic.datalog.syntax.expressions import NodeT, nodes_in, transform
 from deltic.errors import ProgramError
+from deltic.functions import FUNCTIONS, call, function_of
 from deltic.values.types import Column, Type, ValueType
 from deltic_ddlog import core
 from deltic_ddlog import types as t
@@ -237,7 +238,7 @@ class Expressions:
                 return None
             return self._binary(_COMPARISONS[operator], operands, known)
         if operator == "++" and isinstance(type_, t.String) and all(isinstance(o.type, t.String) for o in operands):
-            return self._binary(exp.DPipe, operands, known)
+            return call("concat", *(self.value(operand, known) for operand in operands))
         if not isinstance(type_, t.Bit | t.Signed) or not is_native:
             return None
         if operator in _BITWISE:
@@ -253,7 +254,7 @@ class Expressions:
     def _logic(self, operator: str, operands: Sequence[core.Expression], known: Environment) -> Tree | None:
         """Only where all of it is native: what need not be computed must not fail."""
         trees = [self._native(operand, known) for operand in operands]
-        if any(tree is None or tree.find(exp.Anonymous) for tree in trees):
+        if any(tree is None or _may_fail(tree) for tree in trees):
             return None
         if operator == "not":
             return exp.Not(this=trees[0])
@@ -261,6 +262,11 @@ class Expressions:
         if operator == "=>":
             return exp.Or(this=exp.Not(this=left), expression=right)
         return (exp.And if operator == "and" else exp.Or)(this=left, expression=right)
+
+
+def _may_fail(tree: Tree) -> bool:
+    """Whether a tree calls a function, other than that which joins texts."""
+    return any(function_of(node) is not FUNCTIONS["concat"] for node in tree.find_all(exp.Anonymous))
 
 
 def plain(node: NodeT, known: Environment) -> NodeT:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import partial
 
-from deltic.circuit.expressions.everyday import FLOAT_TEXT
+from deltic.circuit.expressions.text_casts import FLOAT_TEXT
 from deltic.functions.function import Function, provide
 from deltic.values.numbers import round_float
 from deltic.values.types import Type

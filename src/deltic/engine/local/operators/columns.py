@@ -17,7 +17,6 @@ from deltic.circuit.expressions import (
     column,
     columns_of,
     is_checked,
-    is_function,
     is_literal,
     operands_of,
     read_of,
@@ -134,7 +133,13 @@ class Node:
     @cached_property
     def is_function(self) -> bool:
         """Whether it is worth remembering, for it is a function."""
-        return is_call(self.expression) or is_function(self.expression) or isinstance(self.expression, HigherOrder)
+        return is_call(self.expression) or isinstance(self.expression, exp.TryCast | HigherOrder)
+
+    @cached_property
+    def stops(self) -> bool:
+        """Whether an operand of a call that may be an error is not computed where one before it is NULL."""
+        function = function_of(self.expression)
+        return function.strict and not function.thorough and any(map(is_checked, self.operands[1:]))
 
     @cached_property
     def of_one(self) -> tuple[exp.Expression, exp.Expression, Type] | None:

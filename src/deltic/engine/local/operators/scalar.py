@@ -22,8 +22,10 @@ from deltic.circuit.expressions import (
     Let,
     column,
     element_type,
+    is_division,
     is_literal,
     key_of,
+    operands_in_turn,
     operands_of,
     type_of,
 )
@@ -35,7 +37,7 @@ from deltic.engine.local.operators import elements, numbers
 from deltic.engine.local.operators.columns import Columns, Node, Undefined
 from deltic.engine.local.operators.numbers import Array, Result, stored
 from deltic.engine.local.operators.results import any_null, as_result, of_arrow, overwritten, where_defined
-from deltic.engine.local.operators.strict import apply
+from deltic.engine.local.operators.strict import FEW, apply
 from deltic.engine.local.operators.with_nulls import WITH_NULLS
 from deltic.engine.local.storage.codec import decode, encode
 from deltic.engine.local.storage.layout import Column
@@ -79,9 +81,9 @@ def _computed(node: Node, columns: Columns) -> Result:
         return _let(expression, columns)
     if isinstance(expression, HigherOrder):
         return _over_elements(expression, columns)
-    results = [evaluate(operand, columns) for operand in node.operands]
     if isinstance(expression, Checked):
-        return _checked(expression, results[0], columns)
+        return _checked(expression, evaluate(expression.this, columns), columns)
+    results = _of_each(node, columns)
     if not results:
         return np.zeros(columns.count, numbers.dtype_of(node.result)), np.ones(columns.count, bool)
     with np.errstate(all="ignore"):
@@ -90,6 +92,20 @@ def _computed(node: Node, columns: Columns) -> Result:
             [array for array, _ in results],
             lambda *arrays: apply(node, list(arrays), columns.interner),
         )
+
+
+def _of_each(node: Node, columns: Columns) -> list[Result]:
+    """The operands of what is NULL where one is: one that may be an error is computed where those before it are not."""
+    results: list[Result] = []
+    nulls: Array | None = None
+    for operand in operands_in_turn(node.expression):
+        if nulls is not None and columns.node(operand).is_checked:
+            found = evaluate(operand, columns.where(~nulls))
+            results.append(overwritten(~nulls, found, np.zeros(columns.count, found[0].dtype), nulls.copy()))
+        else:
+            results.append(evaluate(operand, columns))
+        nulls = any_null(nulls, results[-1][1])
+    return results[::-1] if is_division(node.expression) else results
 
 
 def keep(conditions: tuple[exp.Expression, ...], columns: Columns) -> Array:
@@ -165,11 +181,10 @@ def _checked(expression: Checked, result: Result, columns: Columns) -> Result:
     if nulls is None or not nulls.any():
         return result
     there = columns.where(nulls)
-    operands = [evaluate(operand, there)[1] for operand in operands_of(expression.this)]
-    undefined = np.ones(there.count, bool)
-    for absent in operands:
-        undefined &= True if absent is None else ~absent
-    for index in np.flatnonzero(undefined).tolist():
+    for operand in operands_in_turn(expression.this):
+        absent = evaluate(operand, there)[1]
+        there = there if absent is None else there.where(~absent)
+    for index in range(there.count):
         row = there.row(index, expression)
         if columns.undefined is None:
             raise undefined_error(expression, row)
@@ -181,6 +196,15 @@ def _checked(expression: Checked, result: Result, columns: Columns) -> Result:
 
 
 def _called(node: Node, columns: Columns) -> Result:
+    """A call, on the rows alone where no operand is NULL if one behind it may be an error."""
+    nulls = any_null(*(nulls for _, nulls in _of_each(node, columns))) if node.stops else None
+    if nulls is None:
+        return _call(node, columns)
+    found = _call(node, columns.where(~nulls))
+    return overwritten(~nulls, found, np.zeros(columns.count, found[0].dtype), nulls.copy())
+
+
+def _call(node: Node, columns: Columns) -> Result:
     """The calls that DuckDB computes within one another as one query; the others by vectors or row by row."""
     if (vector := function_of(node.expression).vector) is not None:
         results = [evaluate(operand, columns) for operand in node.operands]
@@ -213,7 +237,7 @@ def _of_all(expression: exp.Expression, columns: Columns) -> Result:
     function = function_of(expression)
     if function.columns is not None and (found := _by_columns(function.columns, expression, columns)) is not None:
         return found
-    if function.python is not None:
+    if function.python is not None and (not function.duckdb or columns.count <= FEW):
         return _one_by_one(expression, columns)
     arguments: list[exp.Expression] = []
     call = _with_arguments(expression, arguments)
@@ -227,7 +251,7 @@ def _of_all(expression: exp.Expression, columns: Columns) -> Result:
 
 def _is_by_duckdb(expression: exp.Expression) -> bool:
     """Whether DuckDB computes the function for all operands."""
-    return is_call(expression) and not function_of(expression).python
+    return is_call(expression) and bool(function_of(expression).duckdb)
 
 
 def _with_arguments(node: exp.Expression, arguments: list[exp.Expression]) -> exp.Expression:
@@ -255,12 +279,13 @@ def _one_by_one(expression: exp.Expression, columns: Columns) -> Result:
     return (values, nulls) if which is None else (values[which], None if nulls is None else nulls[which])
 
 
-_FEW = 16
+_TOO_FEW = 16
+"""Rows among which nobody looks for equal ones."""
 
 
 def _distinct(operands: Sequence[exp.Expression], columns: Columns) -> tuple[Columns, Array | None]:
     """A row for each combination of the operands' values, and for each row which one it is; None for itself."""
-    if columns.count <= _FEW:
+    if columns.count <= _TOO_FEW:
         return columns, None
     codes = np.zeros(columns.count, np.int64)
     for operand in operands:

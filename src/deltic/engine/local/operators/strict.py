@@ -1,7 +1,7 @@
 """Operations that are NULL where an operand is, on the rows where none is: by numpy, by DuckDB, or row by row.
 
 What numpy has no operation for, Spark's casts of texts for one, is computed row by row as the reference does, and so
-are functions of texts for few rows.
+are casts of texts for few rows.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from sqlglot import exp
 
-from deltic.circuit.expressions import FUNCTIONS, SAFE, is_conversion
+from deltic.circuit.expressions import SAFE, is_conversion
 from deltic.circuit.expressions.duckdb import computed, over_columns
-from deltic.circuit.expressions.everyday import everyday
 from deltic.circuit.expressions.operations import operation
+from deltic.circuit.expressions.text_casts import text_cast
 from deltic.engine.local.operators import decimals, numbers, times
 from deltic.engine.local.operators.columns import Node
 from deltic.engine.local.operators.numbers import Array, Result, stored
@@ -26,8 +26,8 @@ from deltic.engine.local.storage.interner import Interner, is_interned
 from deltic.values import from_arrow, to_arrow
 from deltic.values.types import Kind, Type
 
-# Rows of which everyday functions are computed one by one.
 FEW = 256
+"""Rows that are computed one by one where a query would take longer."""
 _COMPARE: dict[type[exp.Expression], Callable[[Any, Any], Any]] = {
     exp.EQ: np.equal,
     exp.NEQ: np.not_equal,
@@ -75,13 +75,8 @@ def _cast(node: Node, arrays: list[Array], interner: Interner) -> Result:
         return _row_by_row(node, arrays, interner)
     if all(t.is_integer or t.is_float for t in both):
         return numbers.convert(array, source, target)
-    return (_row_by_row if source.is_numeric and target.is_numeric else _function)(node, arrays, interner)
-
-
-def _function(node: Node, arrays: list[Array], interner: Interner) -> Result:
-    """By DuckDB, but by the definition of single values where a query would take longer."""
-    is_small = len(arrays[0]) <= FEW and everyday(node.expression, node.types, node.result) is not None
-    return (_row_by_row if is_small else _by_duckdb)(node, arrays, interner)
+    is_small = len(array) <= FEW and text_cast(source, target) is not None
+    return (_row_by_row if is_small or all(t.is_numeric for t in both) else _by_duckdb)(node, arrays, interner)
 
 
 def _compare(node: Node, arrays: list[Array], interner: Interner) -> Result:
@@ -134,7 +129,6 @@ def _row_by_row(node: Node, arrays: list[Array], interner: Interner) -> Result:
 _OPERATIONS: dict[type[exp.Expression], Callable[[Node, list[Array], Interner], Result]] = {
     **dict.fromkeys(_COMPARE, _compare),
     **dict.fromkeys(SAFE, lambda node, arrays, _: numbers.safe_arithmetic(node.kind, arrays, node.result)),
-    **dict.fromkeys(FUNCTIONS, _function),
     **dict.fromkeys((exp.Not, exp.BitwiseNot), lambda node, arrays, _: (~arrays[0], None)),
     **dict.fromkeys((exp.Least, exp.Greatest), _extreme),
     **dict.fromkeys((exp.Cast, exp.TryCast), _cast),

@@ -62,8 +62,12 @@ _DEFINITIONS: dict[str, str] = {
     "hex (value binary!)": "spark_hex_bytes(value)",
     "hex (value numeric!)": "spark_hex(value)",
     "hex (value any)": "spark_hex_text(value)",
-    "encode (text STRING, charset charset)": "binary(text)",
-    "decode (bytes binary!, charset charset)": "string(bytes)",
+    "encode (text STRING, charset charset)": "spark_encode(text, charset)",
+    "decode (bytes BINARY, charset charset)": "spark_decode(bytes, charset)",
+    "lpad (value binary!, count INT)": "spark_lpad_bytes(value, count, X'00')",
+    "lpad (value binary!, count INT, filler binary!)": "spark_lpad_bytes(value, count, filler)",
+    "rpad (value binary!, count INT)": "spark_rpad_bytes(value, count, X'00')",
+    "rpad (value binary!, count INT, filler binary!)": "spark_rpad_bytes(value, count, filler)",
     # numbers
     "mod (a any, b any)": "a % b",
     "div (a any, b any)": "a div b",
@@ -76,6 +80,9 @@ _DEFINITIONS: dict[str, str] = {
     "shiftrightunsigned (value bigint!, places INT)": "spark_shift_unsigned(value, places, 64)",
     "shiftrightunsigned (value INT, places INT)": "spark_shift_unsigned(value, places, 32)",
     "abs (span interval!)": "CASE WHEN span < span - span THEN -span ELSE span END",
+    "sign, signum (span interval!)": (
+        "CASE WHEN span > span - span THEN 1D WHEN span < span - span THEN -1D WHEN span IS NOT NULL THEN 0D END"
+    ),
     "abs (number float!)": "CASE WHEN number <= 0 THEN 0F - number ELSE number END",
     "abs (number double!)": "CASE WHEN number <= 0 THEN 0D - number ELSE number END",
     "abs (text string!)": "abs(double(text))",
@@ -104,8 +111,8 @@ _DEFINITIONS: dict[str, str] = {
     ),
     "date_trunc (unit unit, time TIMESTAMP)": "spark_date_trunc(unit, time)",
     "trunc (day DATE, unit unit_of_dates)": "spark_trunc(day, unit)",
-    "convert_timezone (target STRING, time TIMESTAMP_NTZ)": "spark_converted_time(time, 'UTC', target)",
-    "convert_timezone (source STRING, target STRING, time TIMESTAMP_NTZ)": "spark_converted_time(time, source, target)",
+    "convert_timezone (target STRING, time TIMESTAMP_NTZ)": "spark_converted_time('UTC', target, time)",
+    "convert_timezone (source STRING, target STRING, time TIMESTAMP_NTZ)": "spark_converted_time(source, target, time)",
     # arrays and maps
     "get (items array, index INT)": "try_spark_get(items, index)",
     "slice (items array, start INT, length INT)": "spark_slice(items, start, length)",
@@ -146,6 +153,7 @@ EXACT: Mapping[str, Callable[[Type], bool]] = {
 
 _TYPES = {
     "BIGINT": Type.INT64,
+    "BINARY": Type.BINARY,
     "DATE": Type.DATE,
     "INT": Type.INT32,
     "STRING": Type.STRING,

@@ -9,11 +9,12 @@ from sqlglot import exp
 
 from deltic.functions.number_formats import number_format
 from deltic.sql.scalars import operators
-from deltic.sql.scalars.coercion import as_decimal, as_signed, bounded_decimal, coerced
+from deltic.sql.scalars.coercion import as_decimal, as_signed, bounded_decimal, coerced, converted
+from deltic.sql.scalars.folding import folded
 from deltic.sql.scalars.functions.definitions import kind
 from deltic.sql.scalars.functions.rules import apply, attempt, literal_of, rule, to
 from deltic.sql.scalars.operators import Mismatch, case
-from deltic.sql.scalars.typed import Typed, constant
+from deltic.sql.scalars.typed import Typed, attempted, constant
 from deltic.values.types import Kind, Type
 
 DOUBLE, INT, LONG = Type.FLOAT64, Type.INT32, Type.INT64
@@ -157,5 +158,14 @@ def _to_tens(number: Typed, places: int) -> Typed:
 def pmod(value: Typed, divisor: Typed) -> Typed:
     """The remainder that is not negative, as far as the divisor is not."""
     rest = operators.arithmetic(exp.Mod, value, divisor)
-    again = operators.arithmetic(exp.Mod, operators.arithmetic(exp.Add, rest, divisor), divisor)
-    return case([(operators.comparison(exp.LT, rest, constant(0, INT)), coerced(again, rest.type.type))], rest)
+    type_ = rest.type.type
+    wide = INT if type_ in (Type.INT8, Type.INT16) else type_
+    moved = _wrapped_sum(rest, divisor, wide) if wide.is_integer else operators.arithmetic(exp.Add, rest, divisor)
+    again = operators.arithmetic(exp.Mod, moved, divisor)
+    found = (converted if wide.is_integer else coerced)(again, type_)
+    return case([(operators.comparison(exp.LT, rest, constant(0, INT)), found)], rest)
+
+
+def _wrapped_sum(a: Typed, b: Typed, type_: Type) -> Typed:
+    """The sum of two integers, which wraps around."""
+    return folded(attempted(exp.Add, coerced(a, type_), coerced(b, type_)))

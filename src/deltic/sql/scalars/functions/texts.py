@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from sqlglot import exp
 
 from deltic.circuit.expressions import is_literal
 from deltic.circuit.expressions.duckdb import takes_pattern
-from deltic.functions.formats import HOLE
+from deltic.functions.charsets import CHARSETS
+from deltic.functions.formats import HOLE, is_hole
 from deltic.functions.json import steps_of
 from deltic.sql.scalars import conditions, operators
 from deltic.sql.scalars.coercion import coerced
 from deltic.sql.scalars.folding import folded
 from deltic.sql.scalars.functions.definitions import kind
-from deltic.sql.scalars.functions.rules import RULES, apply, attempt, literal_of, must, plain, rule, to
+from deltic.sql.scalars.functions.rules import RULES, apply, attempt, literal_of, must, plain, rule, to, where_present
 from deltic.sql.scalars.operators import Mismatch, case
 from deltic.sql.scalars.typed import NULL, Typed, constant
 from deltic.values.types import Kind, Type
@@ -27,7 +29,7 @@ _ELSEWHERE = re.compile(r"\(\?<?[=!]|\(\?>|\\[1-9kGZzRXhH]|[*+?}]\+|\(\?[a-z]*[x
 _NAMED_GROUP = re.compile(r"\(\?<(?=[A-Za-z])")
 
 
-@rule("concat", of="core array_concat")
+@rule("concat", of="concat array_concat")
 def concat(*parts: Typed) -> Typed:
     """Texts or arrays, one after the other."""
     if any(part.type.type.kind is Kind.ARRAY for part in parts):
@@ -158,7 +160,9 @@ def like(name: str, text: Typed, pattern: Typed, escape: str = "\\") -> Typed:
             raise Mismatch(f"in the pattern of LIKE %, _ or {escape} stand behind {escape}")
     own, sign = to(pattern, TEXT), constant(escape, TEXT)
     found = apply(name, to(text, TEXT), own, sign)
-    return found if is_literal(own.expression) else folded(case([(apply("is_pattern", own, sign), found)], None))
+    if is_literal(own.expression):
+        return found
+    return folded(where_present(case([(apply("is_pattern", own, sign), found)], None), to(text, TEXT)))
 
 
 def _like_function(name: str, text: Typed, pattern: Typed, escape: Typed | None = None) -> Typed:
@@ -190,21 +194,42 @@ rule("to_binary", of="unhex of_base64")(partial(_to_binary, False))
 rule("try_to_binary", of="unhex of_base64")(partial(_to_binary, True))
 
 
-@rule("format_string", "printf", of="formatted")
+@rule("format_string", "printf", of="formatted concat")
 def format_string(pattern: Typed, *values: Typed) -> Typed:
     """A text in which %s, %d, %x, %.2f and their like stand for values, one for each."""
     pieces = HOLE.split(literal_of(pattern, "the pattern of format_string"))
-    holes = [piece for piece in pieces[1::2] if piece != "%%"]
-    if any("%" in piece for piece in pieces[::2]) or len(holes) != len(values):
-        known = "%s, %d, %x, %X, %o, %f, %e and %%, with the flags - + 0 and a comma, a width and places"
-        raise Mismatch(f"format_string knows {known}, and one for each value")
+    if any("%" in piece for piece in pieces[::2]):
+        known = "%s, %d, %x, %X, %o, %f, %e and %%, with the flags - + 0, a blank and a comma, a width and places"
+        raise Mismatch(f"format_string knows {known}")
     left = iter(values)
-    shown = [_filled(p, next(left)) if p in holes else constant(p.replace("%%", "%"), TEXT) for p in pieces]
-    return operators.joined(shown)
+    return operators.joined(
+        [
+            _filled(piece, _argument(piece, values, left)) if i % 2 and piece not in _SIGNS else _constant(piece)
+            for i, piece in enumerate(pieces)
+        ]
+    )
+
+
+_SIGNS = {"%%": "%", "%n": "\n"}
+
+
+def _constant(piece: str) -> Typed:
+    return constant(_SIGNS.get(piece, piece), TEXT)
+
+
+def _argument(hole: str, values: Sequence[Typed], left: Iterator[Typed]) -> Typed:
+    """The value that a hole shows: the next one, or that of its number."""
+    number = re.match(r"%(\d+)\$", hole)
+    found = next(left, None) if number is None else dict(enumerate(values, 1)).get(int(number[1]))
+    if found is None:
+        raise Mismatch(f"there is no value for {hole}")
+    return found
 
 
 def _filled(hole: str, value: Typed) -> Typed:
     """What a hole shows of a value; `null` for NULL."""
+    if not is_hole(hole):
+        raise Mismatch(f"{hole} has flags, a width or places that do not go together")
     kind, type_ = hole[-1].lower(), value.type.type
     if not value.is_null and kind != "s" and not (type_.is_numeric if kind in "fe" else type_.is_integer):
         raise Mismatch(f"{hole} stands for {'a number' if kind in 'fe' else 'an integer'}")
@@ -215,8 +240,9 @@ def _filled(hole: str, value: Typed) -> Typed:
 
 
 @kind("charset")
-def _utf8(charset: Typed, _: str) -> Typed:
-    """The name of UTF-8."""
-    if literal_of(charset, "the charset").lower().replace("-", "") not in ("utf8", "usascii"):
-        raise Mismatch("the charset is 'UTF-8'")
-    return charset
+def _charset(charset: Typed, _: str) -> Typed:
+    """The name of a charset, in capitals."""
+    name = literal_of(charset, "the charset").upper()
+    if name not in CHARSETS:
+        raise Mismatch(f"the charsets are {', '.join(CHARSETS)}")
+    return constant(name, TEXT)

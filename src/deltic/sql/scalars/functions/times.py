@@ -67,10 +67,12 @@ def extract(field: str, value: Typed) -> Typed:
 
 def of_unit(name: str, unit: str, first: Typed, second: Typed) -> Typed:
     """DATEADD(unit, count, time), DATEDIFF(unit, start, end) and those called TIMESTAMPADD, TIMESTAMPDIFF."""
-    if unit.upper() not in UNITS:
+    is_moved = name in ("dateadd", "date_add", "timestampadd")
+    unit = "DAY" if is_moved and unit.upper() == "DAYOFYEAR" else unit.upper()
+    if unit not in UNITS:
         raise Mismatch(f"the units are {', '.join(UNITS)}")
-    own = constant(unit.upper(), TEXT)
-    if name in ("dateadd", "date_add", "timestampadd"):
+    own = constant(unit, TEXT)
+    if is_moved:
         return apply("shifted", own, to(first, LONG), to(second, TIMESTAMP))
     return apply("units_between", own, to(first, TIMESTAMP), to(second, TIMESTAMP))
 
