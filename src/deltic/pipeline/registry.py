@@ -11,8 +11,9 @@ from deltic.functions import FUNCTIONS
 from deltic.pipeline.definitions.front_end import FrontEnd, FunctionName
 from deltic.pipeline.definitions.front_ends import front_ends
 from deltic.sql.scalars.functions import RULES
+from deltic.sql.scalars.functions.bodies import calls
 from deltic.sql.scalars.functions.definitions import DEFINED
-from deltic.sql.scalars.functions.lookup import calls, known
+from deltic.sql.scalars.functions.lookup import known
 from deltic.sql.statements.program import FRONT as SQL
 
 TIERS = ("core", "numpy", "Arrow", "DuckDB", "Python")

@@ -24,8 +24,9 @@ from deltic.functions.function import PREFIX
 from deltic.functions.names import SOUFFLE
 from deltic.pipeline import registry
 from deltic.sql.dialect import Deltic
-from deltic.sql.scalars.functions.definitions import DEFINED, parsed
-from deltic.sql.scalars.functions.lookup import calls, known
+from deltic.sql.scalars.functions.bodies import calls, parsed
+from deltic.sql.scalars.functions.definitions import DEFINED
+from deltic.sql.scalars.functions.lookup import known
 from deltic.sql.scalars.functions.refused import REFUSED
 from deltic.sql.scalars.functions.rules import RULES
 from tests.sql.scalars.calls import CALLS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial, reduce
+from functools import lru_cache, partial, reduce
 
 from sqlglot import exp
 
@@ -12,7 +12,8 @@ from deltic.errors import ProgramError, UnsupportedError
 from deltic.sql.scalars import conditions, functions, literals, operators
 from deltic.sql.scalars.coercion import as_signed, can_coerce, coerced, converted
 from deltic.sql.scalars.folding import folded
-from deltic.sql.scalars.functions.definitions import DEFINED, parsed
+from deltic.sql.scalars.functions.bodies import Sign, filled, parsed, places, signature_of
+from deltic.sql.scalars.functions.definitions import DEFINED, Definition, definition_of
 from deltic.sql.scalars.functions.lookup import Unknown
 from deltic.sql.scalars.intervals import interval_cast, is_interval_cast
 from deltic.sql.scalars.operators import Mismatch
@@ -59,8 +60,31 @@ def arguments(function: functions.written.SqlFunction, given: Mapping[str, Typed
     return found
 
 
-def built_in(node: exp.Expression, source: SourceText, values: Mapping[str, Typed]) -> Typed:
-    """The value of what defines a function of SQL itself for these values of the parameters; Mismatch where none is."""
+def _called(name: str, arguments: Sequence[Typed]) -> Typed:
+    """The value of a function of SQL itself, or of Python; Mismatch where it does not take these arguments."""
+    definition = definition_of(name, arguments)
+    if definition is None:
+        return functions.called(name, arguments)
+    signature = signature_of(arguments)
+    if signature is None:
+        return _defined(definition, arguments)
+    return folded(filled(_translated(definition, signature), arguments))
+
+
+@lru_cache(maxsize=4096)
+def _translated(definition: Definition, signature: tuple[Sign, ...]) -> Typed:
+    """A definition over places for arguments."""
+    return _defined(definition, places(signature))
+
+
+def _defined(definition: Definition, arguments: Sequence[Typed]) -> Typed:
+    """The value of the expression that defines a function."""
+    defaults = [_built_in(parameter.default, {}) for parameter in definition.parameters[len(arguments) :]]
+    return folded(_built_in(definition.body, definition.brought([*arguments, *defaults])))
+
+
+def _built_in(text: str, values: Mapping[str, Typed]) -> Typed:
+    node, source = parsed(text)
     return _Translation(_only_parameters, source, values).whole(node)
 
 
@@ -164,7 +188,7 @@ class _Translation:
 
     def bytes(self, node: exp.Expression) -> Typed:
         """X'1F': bytes by their hexadecimal digits."""
-        return functions.called("unhex", [constant(node.this, Type.STRING)])
+        return _called("unhex", [constant(node.this, Type.STRING)])
 
     def adjacent(self, node: exp.Expression) -> Typed:
         """Strings side by side are one; two quotes with nothing in between stand for one."""
@@ -199,7 +223,7 @@ class _Translation:
             return functions.times.of_unit(name, arguments[0].name, *self.all(arguments[1:]))
         if any(isinstance(argument, exp.Lambda) for argument in arguments):
             return self._taking(name, arguments)
-        return functions.called(name, self.all(arguments))
+        return _called(name, self.all(arguments))
 
     def _in_order(self, name: str, node: exp.Expression) -> list[exp.Expression]:
         """The arguments of a call; those with names, `upperChar => 'Q'`, at their places."""
@@ -253,12 +277,12 @@ class _Translation:
         return self._taking("exists", [node.this, node.expression])
 
     def array(self, node: exp.Expression) -> Typed:
-        return functions.called("array", self.all(node.expressions))
+        return _called("array", self.all(node.expressions))
 
     def _struct(self, node: exp.Expression) -> Typed:
         """A struct whose fields have names, are columns, or are called col1, col2, …; so are values in parentheses."""
         if node.name.lower() == "named_struct":
-            return functions.called("named_struct", self.all(node.expressions))
+            return _called("named_struct", self.all(node.expressions))
         values = self.all([part.this if isinstance(part, exp.Alias) else part for part in node.expressions])
         names = [
             part.alias_or_name if isinstance(part, exp.Alias | exp.Column) else f"col{i}"
@@ -269,18 +293,18 @@ class _Translation:
     def by_class(self, node: exp.Expression) -> Typed:
         name, arguments = _SYNTAX[type(node)]
         given = [node.args.get(argument) for argument in arguments]
-        return functions.called(name, self.all([argument for argument in given if argument is not None]))
+        return _called(name, self.all([argument for argument in given if argument is not None]))
 
     def refused(self, node: exp.Expression) -> Typed:
-        return functions.called(_NOW[type(node)], [])
+        return _called(_NOW[type(node)], [])
 
     def trim(self, node: exp.Expression) -> Typed:
         name = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(node.text("position").upper(), "btrim")
         text, letters = self.of(node.this), node.args.get("expression")
         if letters is None:
-            return functions.called("trim" if name == "btrim" else name, [text])
+            return _called("trim" if name == "btrim" else name, [text])
         own = self.of(letters)
-        return functions.called(name, [text, own] if name == "btrim" else [own, text])
+        return _called(name, [text, own] if name == "btrim" else [own, text])
 
     def collated(self, node: exp.Expression) -> Typed:
         """`x COLLATE UTF8_BINARY`, which is x itself."""
@@ -310,9 +334,7 @@ class _Translation:
         values = self.of(node.this)
         index = node.expressions[0]
         if node.args.get("offset") == 1:
-            return functions.called(
-                "try_element_at" if node.args.get("safe") else "element_at", [values, self.of(index)]
-            )
+            return _called("try_element_at" if node.args.get("safe") else "element_at", [values, self.of(index)])
         return functions.collections.item(values, self.of(index))
 
     def field(self, node: exp.Expression) -> Typed:
@@ -381,7 +403,7 @@ class _Translation:
 
     def joined(self, node: exp.Expression) -> Typed:
         parts = self.all(_operands(node))
-        return functions.called("concat", parts)
+        return _called("concat", parts)
 
     # Casts
 

@@ -8,18 +8,13 @@ expression `spark_f(…)` is a function of the table, `try_spark_f(…)` the sam
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import TypeVar
 
-from sqlglot import exp
-
-from deltic.sql.scalars.folding import folded
 from deltic.sql.scalars.functions.rules import array_of, map_of, to
 from deltic.sql.scalars.operators import INTERVALS
 from deltic.sql.scalars.typed import Typed
-from deltic.sql.text import BUILT_IN, SourceText
 from deltic.values.types import Kind, Type
 
 _DEFINITIONS: dict[str, str] = {
@@ -208,33 +203,10 @@ class Definition:
             parameter.counts(argument) for parameter, argument in zip(self.parameters, arguments, strict=False)
         )
 
-    def of(self, arguments: Sequence[Typed]) -> Typed:
-        """Its value."""
-        from deltic.sql.scalars.translate import built_in
-
-        defaults = [built_in(*parsed(parameter.default), {}) for parameter in self.parameters[len(arguments) :]]
-        pairs = zip(self.parameters, [*arguments, *defaults], strict=True)
-        return folded(
-            built_in(*parsed(self.body), {p.name.lower(): p.of(argument, self.name) for p, argument in pairs})
-        )
-
-    def calls(self, of: Callable[[str], Sequence[str]]) -> Iterator[str]:
-        """The functions of the table that the expression calls, itself or by functions of SQL: `of` says by which."""
-        for call in parsed(self.body)[0].find_all(exp.Anonymous):
-            _, is_of_the_table, entry = call.name.lower().rpartition("spark_")
-            yield from [entry] if is_of_the_table else of(entry) if entry != self.name else ()
-
-
-@cache
-def parsed(text: str) -> tuple[exp.Expression, SourceText]:
-    """An expression of a definition, which is not to be changed, and the text of which it was parsed."""
-    from deltic.sql.dialect import Deltic
-
-    source = SourceText(f"SELECT {text}", BUILT_IN)
-    select = Deltic().parse(source.text)[0]
-    assert select is not None
-    found: exp.Expression = select.expressions[0]
-    return found, source
+    def brought(self, arguments: Sequence[Typed]) -> dict[str, Typed]:
+        """The arguments, defaults included, by the names of the parameters, as the expression has them."""
+        pairs = zip(self.parameters, arguments, strict=True)
+        return {parameter.name.lower(): parameter.of(argument, self.name) for parameter, argument in pairs}
 
 
 def _parameter(written: str) -> Parameter:
@@ -257,12 +229,9 @@ DEFINED: Mapping[str, Sequence[Definition]] = _defined()
 """The definitions of each function."""
 
 
-def defined(name: str, arguments: Sequence[Typed]) -> Typed | None:
-    """The value of a function that is defined for such arguments; None where none is."""
-    for definition in DEFINED.get(name, ()):
-        if definition.fits(arguments):
-            return definition.of(arguments)
-    return None
+def definition_of(name: str, arguments: Sequence[Typed]) -> Definition | None:
+    """The definition of a function that counts for such arguments; None where there is none."""
+    return next((definition for definition in DEFINED.get(name, ()) if definition.fits(arguments)), None)
 
 
 @kind("array")

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from deltic.errors import count_of, did_you_mean
-from deltic.functions import FUNCTIONS, names_in_sql
+from deltic.functions import names_in_sql
 from deltic.sql.scalars.functions import python
-from deltic.sql.scalars.functions.definitions import DEFINED, defined
+from deltic.sql.scalars.functions.definitions import DEFINED
 from deltic.sql.scalars.functions.refused import OF_THE_CLOCK, REFUSED
-from deltic.sql.scalars.functions.rules import OF, RULES, counts, plain
+from deltic.sql.scalars.functions.rules import RULES, counts, plain
 from deltic.sql.scalars.operators import Mismatch
 from deltic.sql.scalars.typed import Typed
 
@@ -25,12 +25,13 @@ class Unknown(Exception):
 
 
 def called(name: str, arguments: Sequence[Any]) -> Typed:
-    """The value of a function; Unknown where there is none of that name, Mismatch where it does not take these."""
+    """The value of a function for which no definition counts.
+
+    Unknown where there is none of that name, Mismatch where it does not take these.
+    """
     found = name.lower()
     if (own := python.function_called(found)) is not None:
         return python.applied(own, arguments)
-    if (value := defined(found, arguments)) is not None:
-        return value
     if (rule := RULES.get(found)) is not None:
         try:
             inspect.signature(rule).bind(*arguments)
@@ -50,20 +51,6 @@ def called(name: str, arguments: Sequence[Any]) -> Typed:
         given = ", ".join("TABLE(…)" for _ in custom.takes)
         raise Unknown(f"{custom.name} is an operator on relations", f"write it in FROM: {custom.name}({given})")
     raise Unknown(f"there is no function {found}", did_you_mean(found, [*python.known(), *known()]))
-
-
-def calls(name: str) -> tuple[str, ...]:
-    """The functions of the table that one of SQL may call; none where the core computes it."""
-    by_definitions = (entry for one in DEFINED.get(name, ()) for entry in one.calls(calls))
-    return tuple(dict.fromkeys([*by_definitions, *_own_calls(name)]))
-
-
-def _own_calls(name: str) -> tuple[str, ...]:
-    """Those of a rule, or of a plain function."""
-    if name in RULES:
-        return OF.get(name, (name,) if name in FUNCTIONS else ())
-    entry = names_in_sql().get(name)
-    return () if entry is None else (entry,)
 
 
 def known() -> list[str]:

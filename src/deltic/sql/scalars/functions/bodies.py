@@ -1,0 +1,93 @@
+"""What SQL defines functions by: the expression of a definition, and its translation with arguments put in.
+
+A definition is translated once for each signature, over places for the arguments, which then take their places. The
+arguments that are literals are part of the signature, for what is made of them may be computed at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+
+from sqlglot import exp
+
+from deltic.circuit.expressions import Part, is_checked, is_literal
+from deltic.functions import FUNCTIONS, names_in_sql
+from deltic.sql.scalars.coercion import open_type
+from deltic.sql.scalars.functions.definitions import DEFINED, Definition
+from deltic.sql.scalars.functions.rules import OF, RULES
+from deltic.sql.scalars.typed import Typed
+from deltic.sql.text import BUILT_IN, SourceText
+from deltic.values.types import ValueType
+
+Sign = tuple[exp.Expression | None, ValueType, bool, bool]
+"""An argument as far as translations depend on it: a literal, its type, whether it is a number and may be an error."""
+
+
+@cache
+def parsed(text: str) -> tuple[exp.Expression, SourceText]:
+    """An expression of a definition, which is not to be changed, and the text of which it was parsed."""
+    from deltic.sql.dialect import Deltic  # which asks this package for the names of functions
+
+    source = SourceText(f"SELECT {text}", BUILT_IN)
+    select = Deltic().parse(source.text)[0]
+    assert select is not None
+    found: exp.Expression = select.expressions[0]
+    return found, source
+
+
+def signature_of(arguments: Sequence[Typed]) -> tuple[Sign, ...] | None:
+    """What a translation depends on; None where it depends on what an argument is made of."""
+    made_of_nothing = any(a.type.type.is_composite and open_type(a) is not a.type.type for a in arguments)
+    return None if made_of_nothing else tuple(map(_sign, arguments))
+
+
+def _sign(argument: Typed) -> Sign:
+    is_fixed = argument.is_null or is_literal(argument.expression)
+    own = argument.expression if is_fixed else None
+    return own, argument.type, argument.is_number, not is_fixed and is_checked(argument.expression)
+
+
+def places(signature: Sequence[Sign]) -> list[Typed]:
+    """The literals of a signature, and places for its other arguments."""
+    return [
+        Typed(_place(number, may_fail) if fixed is None else fixed, type_, is_number)
+        for number, (fixed, type_, is_number, may_fail) in enumerate(signature)
+    ]
+
+
+def _place(number: int, may_fail: bool) -> exp.Expression:
+    return Part(this=exp.Identifier(this=f"{_PLACE}{number}"), checked=may_fail)
+
+
+_PLACE = "\0place "
+
+
+def filled(translation: Typed, arguments: Sequence[Typed]) -> Typed:
+    """A translation with arguments in their places."""
+    around = exp.Paren(this=translation.expression.copy())
+    for node in list(around.find_all(Part)):
+        if node.name.startswith(_PLACE):
+            node.replace(arguments[int(node.name.removeprefix(_PLACE))].expression.copy())
+    return Typed(around.this, translation.type, translation.is_number)
+
+
+def calls(name: str) -> tuple[str, ...]:
+    """The functions of the table that one of SQL may call; none where the core computes it."""
+    by_definitions = (entry for one in DEFINED.get(name, ()) for entry in _called(one, calls))
+    return tuple(dict.fromkeys([*by_definitions, *_own_calls(name)]))
+
+
+def _called(definition: Definition, of: Callable[[str], Sequence[str]]) -> Iterator[str]:
+    """Those that a definition calls, itself or by functions of SQL: `of` says by which."""
+    for call in parsed(definition.body)[0].find_all(exp.Anonymous):
+        _, is_of_the_table, entry = call.name.lower().rpartition("spark_")
+        yield from [entry] if is_of_the_table else of(entry) if entry != definition.name else ()
+
+
+def _own_calls(name: str) -> tuple[str, ...]:
+    """Those of a rule, or of a plain function."""
+    if name in RULES:
+        return OF.get(name, (name,) if name in FUNCTIONS else ())
+    entry = names_in_sql().get(name)
+    return () if entry is None else (entry,)
