@@ -16,6 +16,7 @@ from deltic.circuit import operators as ops
 from deltic.circuit.expressions import cast, column, literal
 from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.reading import parse_circuit
+from deltic.circuit.reading.scalars import read_expression
 from deltic.errors import ProgramError
 from deltic.functions import call
 from deltic.values.types import Column, Schema, Type
@@ -54,6 +55,15 @@ EXPRESSIONS = {
     "position": cast(call("instr", literal("a,(b'", Type.STRING), literal(",", Type.STRING)), Type.INT64),
     "keyword": exp.Add(this=column("from"), expression=column("end")),
 }
+
+
+def test_texts_joined_measured_and_cut_are_calls():
+    text = literal("abc", Type.STRING)
+    joined = call("concat", text, column("s"))
+    assert read_expression("'abc' || s", ["s"]) == joined
+    assert read_expression("LENGTH('abc')", []) == cast(call("length", text), Type.INT64)
+    cut = call("substring", text, *(cast(exp.Literal.number(n), Type.INT32) for n in (2, 1)))
+    assert read_expression("SUBSTRING('abc', 2, 1)", []) == cut
 
 
 @pytest.mark.parametrize("tree", EXPRESSIONS.values(), ids=EXPRESSIONS)

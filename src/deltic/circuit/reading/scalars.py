@@ -9,7 +9,9 @@ from functools import reduce
 import sqlglot
 from sqlglot import exp
 
-from deltic.circuit.expressions import Bound, Fold, Let, Mapped, checked, columns_of, is_null, show
+from deltic.circuit.expressions import Bound, Fold, Let, Mapped, cast, checked, columns_of, is_null, show
+from deltic.functions import call
+from deltic.values.types import Type
 from deltic.values.words import SYNTAX
 
 _WORDS = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|(?<!\w)[^\W\d]\w*(?!\w*\s*\()""")
@@ -22,6 +24,15 @@ _NODES: dict[str, Callable[..., exp.Expression]] = {
     "LET": lambda *parts: Let(expressions=list(parts)),
     "MAPPED": lambda *parts: Mapped(expressions=list(parts)),
     "FOLD": lambda *parts: Fold(expressions=list(parts)),
+}
+
+# Operations that are calls, as people write them.
+_CALLS: dict[type[exp.Expr], Callable[[exp.Expr], exp.Expression]] = {
+    exp.DPipe: lambda node: call("concat", node.this, node.expression),
+    exp.Length: lambda node: cast(call("length", node.this), Type.INT64),
+    exp.Substring: lambda node: call(
+        "substring", node.this, cast(node.args["start"], Type.INT32), cast(node.args["length"], Type.INT32)
+    ),
 }
 
 
@@ -97,6 +108,8 @@ def _plain(written: exp.Expr, *, keep_parentheses: bool) -> exp.Expression:
             node.replace(node.args["default"])
         elif isinstance(node, exp.Anonymous) and node.name in _NODES:
             node.replace(_NODES[node.name](*node.expressions))
+        elif type(node) in _CALLS:
+            node.replace(_CALLS[type(node)](node))
         elif not isinstance(node, exp.Literal | exp.Boolean | exp.Null | exp.DataType):
             for name in set(node.args) - _PARTS:
                 node.set(name, None)
