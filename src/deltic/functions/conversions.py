@@ -11,8 +11,10 @@ import struct
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
+from deltic.functions.intervals import written
 from deltic.functions.zones import zone_of
 from deltic.values.numbers import convert_number, round_float, to_decimal
 from deltic.values.types import Kind, Type
@@ -295,25 +297,12 @@ def _write_clock(value: datetime) -> str:
     return f"{value.year:04}{value:-%m-%d %H:%M:%S}{fraction}"
 
 
-def _write_months(months: int) -> str:
-    years, rest = divmod(abs(months), 12)
-    return f"INTERVAL '{'-' if months < 0 else ''}{years}-{rest}' YEAR TO MONTH"
-
-
-def _write_span(span: timedelta) -> str:
-    whole = abs(span)
-    hours, rest = divmod(whole.seconds, 3600)
-    fraction = f".{whole.microseconds:06}".rstrip("0") if whole.microseconds else ""
-    clock = f"{hours:02}:{rest // 60:02}:{rest % 60:02}{fraction}"
-    return f"INTERVAL '{'-' if span < timedelta() else ''}{whole.days} {clock}' DAY TO SECOND"
-
-
 _WRITERS: dict[Kind, Callable[[Any], str]] = {
     Kind.BOOLEAN: lambda value: "true" if value else "false",
     Kind.DECIMAL: lambda value: f"{value:f}",
     Kind.DATE: lambda value: value.isoformat(),
     Kind.TIMESTAMP: _write_clock,
     Kind.TIMESTAMP_NTZ: _write_clock,
-    Kind.YEAR_MONTH_INTERVAL: _write_months,
-    Kind.DAY_TIME_INTERVAL: _write_span,
+    Kind.YEAR_MONTH_INTERVAL: partial(written, first="YEAR", last="MONTH"),
+    Kind.DAY_TIME_INTERVAL: partial(written, first="DAY", last="SECOND"),
 }

@@ -75,10 +75,26 @@ def _span(text: str, first: str, last: str) -> timedelta | None:
     return timedelta(microseconds=units) if units is not None and -(2**63) <= units < 2**63 else None
 
 
+def written(span: int | timedelta, first: str, last: str) -> str:
+    """An interval of these fields, of which the first counts what greater ones would."""
+    units = span if isinstance(span, int) else span // _MICROSECOND
+    rest, text = abs(units), "-" if units < 0 else ""
+    for field in between(first, last):
+        amount, rest = divmod(rest, UNITS[field])
+        sign = "" if field == first else _SIGNS[field]
+        text += f"{sign}{amount:02}" if field in _OF_TWO_DIGITS else f"{sign}{amount}"
+    fraction = f".{rest:06}".rstrip("0") if last == "SECOND" and rest else ""
+    return f"INTERVAL '{text}{fraction}' {first}" + (f" TO {last}" if first != last else "")
+
+
+_SIGNS = {"MONTH": "-", "HOUR": " ", "MINUTE": ":", "SECOND": ":"}
+_OF_TWO_DIGITS = ("HOUR", "MINUTE", "SECOND")
+
 FUNCTIONS |= by_rows(
     "no library reads the SQL standard's intervals as Spark does",
     {
         "read_months": Function(Type.YEAR_MONTH_INTERVAL, python=_months, partial=True),
+        "written_interval": Function(Type.STRING, python=written),
         "read_span": Function(Type.DAY_TIME_INTERVAL, python=_span, partial=True),
     },
 )

@@ -1,7 +1,7 @@
-"""Casts between intervals and numbers, and of texts to intervals.
+"""Casts between intervals and numbers or texts.
 
 A number counts the last field that the interval's type names, as in Spark: CAST(INTERVAL '90' MINUTE AS INT) is 90. The
-types of circuits name none, so that the field is found where the interval is written.
+types of circuits name none, so that the field is found where the interval is written; elsewhere a text has all fields.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from decimal import Decimal
 
 from sqlglot import exp
 
-from deltic.functions.intervals import UNITS, between
+from deltic.functions.intervals import FIELDS, UNITS, between
 from deltic.sql.scalars import operators
 from deltic.sql.scalars.coercion import coerced, converted
 from deltic.sql.scalars.functions.rules import apply, attempt
@@ -31,7 +31,7 @@ def is_interval_cast(operand: Typed, target: Type) -> bool:
     if operand.is_null or source is target:
         return False
     if source in INTERVALS:
-        return _counts(target)
+        return _counts(target) or target is Type.STRING
     return target in INTERVALS and (_counts(source) or source is Type.STRING)
 
 
@@ -40,7 +40,7 @@ def _counts(type_: Type) -> bool:
 
 
 def interval_cast(node: exp.Expression, operand: Typed, target: Type, is_safe: bool, of: Of) -> Typed:
-    """The cast of an interval to a number, or of a number or a text to an interval; NULL for none if it is safe.
+    """The cast of an interval to a number or a text, or of these to an interval; NULL for none if it is safe.
 
     `of` gives the value of an expression.
     """
@@ -48,6 +48,10 @@ def interval_cast(node: exp.Expression, operand: Typed, target: Type, is_safe: b
         first, last = _fields(node.args["to"].this.args["unit"])
         read = _of_text if operand.type.type is Type.STRING else _of_number
         return read(operand, target, first, last, is_safe)
+    if target is Type.STRING:
+        fields = _fields_of(node.this, of)
+        own = (constant(field, Type.STRING) for field in fields or ())
+        return apply("written_interval", operand, *own) if fields else coerced(operand, target)
     last = _last_field(node.this, of)
     units = apply("units_of_interval", operand)
     if last == "SECOND" and target.kind is Kind.DECIMAL:
@@ -81,21 +85,40 @@ def _fields(unit: exp.Expression) -> tuple[str, str]:
 
 def _last_field(node: exp.Expression, of: Of) -> str:
     """The last field of the type of an interval, which is written as one, or is made of what has all fields."""
-    if isinstance(node, exp.Neg | exp.Paren):
-        return _last_field(node.this, of)
-    if isinstance(node, exp.Cast) and isinstance(node.args["to"].this, exp.Interval):
-        return _fields(node.args["to"].this.args["unit"])[1]
-    if isinstance(node, exp.Interval) and node.args.get("unit") is not None:
-        last = _fields(node.args["unit"])[1]
-        if between(last, last):
-            return last
-    if isinstance(node, exp.Anonymous) and node.name.lower() in _MADE:
-        return _MADE[node.name.lower()]
-    if isinstance(node, exp.Sub) and not (types := {of(node.this).type.type, of(node.expression).type.type}) - _TIMES:
-        return "DAY" if types == {Type.DATE} else "SECOND"
+    if (fields := _fields_of(node, of)) is not None:
+        return fields[1]
     if isinstance(node, exp.Column):
         raise Mismatch("a column of intervals does not say which field is counted: write extract(DAY FROM i)")
     raise Mismatch("the number counts a field of the interval: write an INTERVAL, a CAST to one, or a difference")
 
 
-_MADE = {"make_dt_interval": "SECOND", "make_ym_interval": "MONTH"}
+def _fields_of(node: exp.Expression, of: Of) -> tuple[str, str] | None:
+    """The first and the last field of the type of an interval, if what is written says it."""
+    if isinstance(node, exp.Neg | exp.Paren):
+        return _fields_of(node.this, of)
+    if isinstance(node, exp.Cast) and isinstance(node.args["to"].this, exp.Interval):
+        return _fields(node.args["to"].this.args["unit"])
+    if isinstance(node, exp.Interval) and node.args.get("unit") is not None:
+        first, last = (_COARSER.get(field, field) for field in _fields(node.args["unit"]))
+        return (first, last) if between(first, last) else None
+    if isinstance(node, exp.Anonymous):
+        return _MADE.get(node.name.lower())
+    if not isinstance(node, exp.Add | exp.Sub):
+        return None
+    types = {of(node.this).type.type, of(node.expression).type.type}
+    if not types - _TIMES:
+        return ("DAY", "DAY" if types == {Type.DATE} else "SECOND")
+    both = _fields_of(node.this, of), _fields_of(node.expression, of)
+    return None if None in both else _together([field for fields in both for field in fields or ()])
+
+
+def _together(fields: list[str]) -> tuple[str, str]:
+    """The fields from the greatest to the smallest of these, all of one kind."""
+    kind = next(kind for kind in FIELDS if fields[0] in kind)
+    places = sorted(map(kind.index, fields))
+    return kind[places[0]], kind[places[-1]]
+
+
+_MADE = {"make_dt_interval": ("DAY", "SECOND"), "make_ym_interval": ("YEAR", "MONTH")}
+_COARSER = {"WEEK": "DAY", "MILLISECOND": "SECOND", "MICROSECOND": "SECOND"}
+"""Units that literals have, with the fields that they count."""

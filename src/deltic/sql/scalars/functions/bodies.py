@@ -11,7 +11,7 @@ from functools import cache
 
 from sqlglot import exp
 
-from deltic.circuit.expressions import Part, is_checked, is_literal
+from deltic.circuit.expressions import column, is_checked, is_literal
 from deltic.functions import FUNCTIONS, names_in_sql
 from deltic.sql.scalars.coercion import open_type
 from deltic.sql.scalars.functions.definitions import DEFINED, Definition
@@ -20,8 +20,8 @@ from deltic.sql.scalars.typed import Typed
 from deltic.sql.text import BUILT_IN, SourceText
 from deltic.values.types import ValueType
 
-Sign = tuple[exp.Expression | None, ValueType, bool, bool]
-"""An argument as far as translations depend on it: a literal, its type, whether it is a number and may be an error."""
+Sign = tuple[exp.Expression | None, ValueType, bool]
+"""An argument as far as translations depend on it: a literal, its type, and whether it is a number as it is written."""
 
 
 @cache
@@ -37,27 +37,23 @@ def parsed(text: str) -> tuple[exp.Expression, SourceText]:
 
 
 def signature_of(arguments: Sequence[Typed]) -> tuple[Sign, ...] | None:
-    """What a translation depends on; None where it depends on what an argument is made of."""
+    """What a translation depends on; None where it depends on what an argument is made of, or it may be an error."""
     made_of_nothing = any(a.type.type.is_composite and open_type(a) is not a.type.type for a in arguments)
-    return None if made_of_nothing else tuple(map(_sign, arguments))
+    return None if made_of_nothing or any(is_checked(a.expression) for a in arguments) else tuple(map(_sign, arguments))
 
 
 def _sign(argument: Typed) -> Sign:
     is_fixed = argument.is_null or is_literal(argument.expression)
     own = argument.expression if is_fixed else None
-    return own, argument.type, argument.is_number, not is_fixed and is_checked(argument.expression)
+    return own, argument.type, argument.is_number
 
 
 def places(signature: Sequence[Sign]) -> list[Typed]:
     """The literals of a signature, and places for its other arguments."""
     return [
-        Typed(_place(number, may_fail) if fixed is None else fixed, type_, is_number)
-        for number, (fixed, type_, is_number, may_fail) in enumerate(signature)
+        Typed(column(f"{_PLACE}{number}") if fixed is None else fixed, type_, is_number)
+        for number, (fixed, type_, is_number) in enumerate(signature)
     ]
-
-
-def _place(number: int, may_fail: bool) -> exp.Expression:
-    return Part(this=exp.Identifier(this=f"{_PLACE}{number}"), checked=may_fail)
 
 
 _PLACE = "\0place "
@@ -66,7 +62,7 @@ _PLACE = "\0place "
 def filled(translation: Typed, arguments: Sequence[Typed]) -> Typed:
     """A translation with arguments in their places."""
     around = exp.Paren(this=translation.expression.copy())
-    for node in list(around.find_all(Part)):
+    for node in list(around.find_all(exp.Column)):
         if node.name.startswith(_PLACE):
             node.replace(arguments[int(node.name.removeprefix(_PLACE))].expression.copy())
     return Typed(around.this, translation.type, translation.is_number)
