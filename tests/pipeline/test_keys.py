@@ -63,10 +63,40 @@ def test_a_deletion_of_an_absent_row_and_of_its_key(engine, order):
     assert sorted(pipeline["t"]) == [*rows, (5, "w")]
 
 
+@pytest.mark.parametrize("engine", ["local", "spark", "reference"])
+@pytest.mark.parametrize("gone", [[{"a": 1}], [(1, "u")]])
+def test_a_change_by_key_hides_no_conflict_of_a_row(engine, gone):
+    """Catches a deletion of an absent row, or an insertion of a present one, that a change of its key makes up for."""
+    pipeline = deltic.Pipeline(engine=engine, **({"shards": 3} if engine == "spark" else {}))
+    pipeline.sql(f"CREATE TABLE t (a BIGINT PRIMARY KEY, x STRING NOT NULL); {VIEW}")
+    _apply(pipeline, [], rows := [(1, "u"), (2, "v")])
+    by_key = [("delete", [{"a": 1}]), ("upsert", [(1, "w")]), ("update", [{"a": 1, "x": "w"}])]
+    unfit = [("delete", [(1, "z")], "delete a row that is absent: \\(1, 'z'\\)"),
+             ("insert", [(1, "u")], "insert a row that is present: \\(1, 'u'\\)")]  # fmt: skip
+    for kind, given in by_key:
+        for row_kind, row, told in unfit:
+            with pytest.raises(ChangeError, match=told):
+                _do(pipeline, (row_kind, row), (kind, given))
+            assert sorted(pipeline["t"]) == rows
+            assert sorted(pipeline["v"]) == [("u", 1), ("v", 1)]
+    for kind, given, after in [(*by_key[0], []), (*by_key[1], [(1, "w")]), (*by_key[2], [(1, "w")])]:
+        _do(pipeline, ("delete", [(1, "z")]), ("insert", [(1, "u")]), (kind, given), conflicts="normalize")
+        assert sorted(pipeline["t"]) == [*after, (2, "v")]
+        _apply(pipeline, after, [(1, "u")])
+    _do(pipeline, ("delete", [(1, "z")]), ("insert", [(1, "z")]), ("delete", gone))
+    assert sorted(pipeline["t"]) == [(2, "v")]
+
+
 def _apply(pipeline, gone, come):
     with pipeline.transaction() as change:
         change.delete("t", sorted(gone))
         change.insert("t", sorted(come))
+
+
+def _do(pipeline, *steps, conflicts="error"):
+    with pipeline.transaction(conflicts) as change:
+        for kind, rows in steps:
+            getattr(change, kind)("t", rows)
 
 
 def _key(row, key):

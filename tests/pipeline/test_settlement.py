@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 from deltic import Shards
+from deltic.engine.conflicts import Conflict, ConflictError
 from deltic.engine.shards import posted
 from deltic.engine.shards.posted import Lettered, Posted
 from deltic.engine.shards.settlement import Settlement
@@ -149,6 +150,19 @@ def test_late_rows_raise_no_watermark_of_their_shard(tmp_path):
         assert pipeline.watermarks == {"t": 97}
         assert sorted(pipeline["t"]) == [(1, 0, 0), (2, 100, 0), (3, 101, 1)]
     same(*pipelines)
+
+
+def test_a_change_by_key_hides_no_conflict_of_a_row(tmp_path):
+    """As in this process, tasks refuse the deletion of an absent row beside that of its key."""
+    pipeline = open_(tmp_path / "state", TABLES["no lateness"])
+    with pipeline.transaction() as change:
+        change.insert("t", [{"id": 1, "at": 1, "x": 1}, {"id": 2, "at": 2, "x": 2}])
+    made = [("delete", [{"id": 1, "at": 9, "x": 9}], True), ("delete", [{"id": 1}], True)]
+    error = ConflictError("t", [Conflict(False, False, [(1, 9, 9)], 1)])
+    assert outcome(pipeline, made, "error", True) == (ConflictError, sorted(str(error)))
+    assert sorted(pipeline["t"]) == [(1, 1, 1), (2, 2, 2)]
+    assert outcome(pipeline, made, "normalize", True)[0] == 1
+    assert sorted(pipeline["t"]) == [(2, 2, 2)]
 
 
 @pytest.mark.parametrize("table", TABLES)

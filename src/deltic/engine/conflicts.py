@@ -69,7 +69,7 @@ class ConflictError(TableError):
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return ConflictError, (self.table, self.kinds)
+        return ConflictError, (self.table, self.kinds), {"turn": self.turn}
 
     def beside(self, others: Sequence[Self]) -> Self:
         found: dict[tuple[bool, bool], Conflict] = {}

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
@@ -19,7 +20,7 @@ import pyarrow as pa
 
 from deltic.circuit.tables import WEIGHT
 from deltic.engine.batches import Batch, Changed, TableBatch, with_weights
-from deltic.engine.conflicts import SHOWN, AbsentKeys, Conflicts, SharedKeys, UnorderedKeys
+from deltic.engine.conflicts import SHOWN, AbsentKeys, Conflict, ConflictError, Conflicts, SharedKeys, UnorderedKeys
 from deltic.engine.numbering import Numbers, last_of_each, row_numbers
 from deltic.engine.version import Version
 
@@ -171,13 +172,16 @@ def amount(
     if not isinstance(change, KeyedChange):
         return change
     held = look_up(change.rows.select(table.key))
-    rows, absent = settled(change, table.key, held, before)
-    if absent is None or conflicts != "error":
+    rows, absent, there = settled(change, table.key, held, before)
+    if conflicts != "error":
         return rows
-    late = np.zeros(len(absent), np.bool_) if are_late is None else are_late(absent)
-    if not late.all():
-        raise absent_keys(change, absent.filter(pa.array(~late)))
-    return pa.concat_tables([rows, with_weights(keys_as_rows(absent, held.schema), -1)])
+    if absent is not None:
+        late = np.zeros(len(absent), np.bool_) if are_late is None else are_late(absent)
+        if not late.all():
+            raise absent_keys(change, absent.filter(pa.array(~late)))
+        rows = pa.concat_tables([rows, with_weights(keys_as_rows(absent, held.schema), -1)])
+    _refuse_unfit(table, held, there, are_late)
+    return rows
 
 
 def keys_as_rows(keys: pa.Table, schema: pa.Schema) -> pa.Table:
@@ -213,8 +217,10 @@ def plain(table: str, batch: Changed, version: Version, conflicts: Conflicts) ->
 
 def settled(
     change: KeyedChange, key: Sequence[str], held: pa.Table, before: Sequence[pa.Table]
-) -> tuple[pa.Table, pa.Table | None]:
+) -> tuple[pa.Table, pa.Table | None, pa.Table]:
     """The rows that go and come by a change, with weights, and the keys that should be there, where any is not.
+
+    And the rows of its keys, with weights, as they were before it.
 
     `held` are the rows that the table has with these keys, and `before` what became of it earlier in the batch.
     """
@@ -231,9 +237,29 @@ def settled(
     there, names = rows.drop_columns([WEIGHT]), held.column_names
     gone = with_weights(there, -weights)
     if change.kind == "delete":
-        return gone, absent
+        return gone, absent, rows
     come = wanted if change.kind == "upsert" else _updated(there, old, weights > 0, wanted, new)
-    return pa.concat_tables([gone, with_weights(come.select(names), 1)]), absent
+    return pa.concat_tables([gone, with_weights(come.select(names), 1)]), absent, rows
+
+
+def _refuse_unfit(table: Keyed, held: pa.Table, there: pa.Table, are_late: AreLate | None) -> None:
+    """Raises ConflictError where rows are there twice, or less than not at all: a change of their key would hide it.
+
+    `held` are those that the table has, `there` what became of them. What is late may have been forgotten.
+    """
+    weights = np.asarray(there.column(WEIGHT))
+    unfit = (weights < 0) | (weights > 1)
+    if unfit.any() and are_late is not None:
+        unfit &= ~are_late(there.drop_columns([WEIGHT]))
+    kinds = []
+    for comes, is_there in product((True, False), repeat=2) if unfit.any() else ():
+        numbers = row_numbers(pa.concat_tables([there.select(held.column_names), held]), held.column_names)
+        same = unfit & ((weights > 0) == comes) & (np.isin(numbers[: len(there)], numbers[len(there) :]) == is_there)
+        if same.any():
+            shown = there.filter(pa.array(same)).select(held.column_names).slice(0, SHOWN).to_pylist()
+            kinds.append(Conflict(is_there, comes, [tuple(row.values()) for row in shown], int(same.sum())))
+    if kinds:
+        raise ConflictError(table.name, kinds)
 
 
 def _summed(rows: pa.Table, numbers: Numbers) -> tuple[pa.Table, Numbers]:

@@ -15,7 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from deltic.engine.conflicts import AbsentKeys, Conflicts, UnorderedKeys
+from deltic.engine.conflicts import Conflicts, TableError
 from deltic.engine.files.files import Files
 from deltic.engine.keyed import Keyed, LookUp, RowChange, amount
 from deltic.engine.shards.exchange import Parcel
@@ -93,7 +93,7 @@ class Settlement(Inquiry):
             try:
                 for part in change.parts(self.table):
                     found.append(amount(self.table, part, found, look_up, self.conflicts, are_late))
-            except (AbsentKeys, UnorderedKeys) as error:
+            except TableError as error:
                 error.turn = turn
                 raise
         return found
