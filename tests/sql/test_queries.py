@@ -145,7 +145,7 @@ WRONG = {
     "select * from t order by a fetch first 2 rows with ties": "WITH TIES is not supported",
     "select * from t order by a fetch first 2 percent rows only": "PERCENT is not supported",
     "select a, lag(b) over (order by a rows unbounded preceding) as n from t": "lag takes no frame",
-    "select collect_list(a) over (order by b) as l from t": "in an order of other values is not supported",
+    "select collect_list(a) over (order by b, c desc) as l from t": "in an order that both rises and falls",
     "select a, lead(b) over (order by a rows between current row and 2 following) as n from t": "BETWEEN 1 FOLLOWING",
     "select * except (a, t.a) from t": "EXCEPT names a column twice",
     "select * except (b.x) from t": "there is no field x",

@@ -11,6 +11,7 @@ import random
 import pytest
 import sqlglot
 
+import deltic
 from deltic.errors import ProgramError
 from deltic.sql.queries import view_circuit
 from deltic.sql.text import SourceText
@@ -85,3 +86,24 @@ REFUSED = {
 def test_refusals(query):
     with pytest.raises(ProgramError, match=REFUSED[query]):
         view_circuit(sqlglot.parse_one(query, read="spark"), relations(TABLES), "v", SourceText(query))
+
+
+@pytest.mark.parametrize(("direction", "turned"), [("", False), (" DESC", True)])
+def test_collect_list_is_in_the_order_of_its_window(direction, turned):
+    """Spark's arrays over a window have its order, without NULL, up to the row and its peers."""
+    pipeline = deltic.Pipeline()
+    pipeline.sql("CREATE TABLE t (k INT, at INT, x STRING)")
+    pipeline.sql(
+        f"CREATE VIEW v AS SELECT at, collect_list(x) OVER (PARTITION BY k ORDER BY at{direction}) AS xs, "
+        f"array_agg(at) OVER (PARTITION BY k ORDER BY at{direction}, x{direction} "
+        "ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS two FROM t"
+    )
+    pipeline.sql("INSERT INTO t VALUES (1, 3, 'a'), (1, 1, 'z'), (1, 2, NULL), (1, NULL, 'n'), (2, 9, 'q')")
+    pipeline.sql("DELETE FROM t WHERE x = 'z'; INSERT INTO t VALUES (1, 1, 'y')")
+    order = [(None, "n"), (1, "y"), (2, None), (3, "a")]
+    order = order[::-1] if turned else order
+    expected = {9: (["q"], [9])}
+    for i, (at, _) in enumerate(order):
+        xs = [x for _, x in order[: i + 1] if x is not None]
+        expected[at] = (xs, [a for a, _ in order[max(i - 1, 0) : i + 1] if a is not None])
+    assert {row["at"]: (row["xs"], row["two"]) for row in pipeline["v"].to_arrow().to_pylist()} == expected

@@ -20,7 +20,10 @@ from deltic.circuit.expressions.meaning import evaluate
 from deltic.circuit.operators.frames import PARTITION, SO_FAR, Distance
 from deltic.errors import EvaluationError
 from deltic.sql.aggregates import Lowered, direction, is_aggregate, lowered
-from deltic.sql.scalars import NULL, Typed, can_coerce, coerced
+from deltic.sql.scalars import NULL, Typed, can_coerce, coerced, operators
+from deltic.sql.scalars.conditions import is_null
+from deltic.sql.scalars.functions.collections import field, struct
+from deltic.sql.scalars.functions.rules import attempt
 from deltic.sql.text import SourceText
 from deltic.sql.types import written
 from deltic.values.types import Kind, Type
@@ -178,10 +181,29 @@ class _Window:
             return replace(
                 found, inputs=inputs, calls=(replace(call, inputs=tuple(range(len(inputs))), parameters=directions),)
             )
-        if self.order[0].expression != found.inputs[0].expression or keys[0].args.get("desc"):
-            hint = "order the window by the argument itself, or leave the order out and sort by array_sort"
-            raise self.error(self.node, f"{self.name} in an order of other values is not supported", hint)
-        return found
+        if self.order[0].expression == found.inputs[0].expression and not keys[0].args.get("desc"):
+            return found
+        return self._listed(found, keys)
+
+    def _listed(self, found: Lowered, keys: Sequence[exp.Ordered]) -> Lowered:
+        """An array in the order of the window: of structs that begin with its keys, which are in this order.
+
+        Of one that falls it is the array turned round.
+        """
+        falls = bool(keys[0].args.get("desc"))
+        if any((bool(key.args.get("desc")), bool(key.args.get("nulls_first"))) != (falls, not falls) for key in keys):
+            hint = "order by keys that all rise, or all fall, with NULL where Spark puts it"
+            raise self.error(self.node, f"{self.name} in an order that both rises and falls is not supported", hint)
+        (value,) = found.inputs
+        pair = struct([*(f"key{i}" for i in range(len(keys))), "value"], [*self.order, value])
+        there = operators.logic(exp.Not, [is_null(value)])
+        inputs = (operators.case([(there, pair)], None) if value.type.nullable else pair,)
+
+        def result(results: Sequence[Typed]) -> Typed:
+            values = field(found.result(results), "value")
+            return attempt("array_reverse", values) if falls else values
+
+        return replace(found, inputs=inputs, result=result)
 
     # Arguments
 
