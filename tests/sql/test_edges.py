@@ -39,6 +39,11 @@ REFUSED = {
     "SELECT CAST(i AS INT) FROM spans": "write extract(DAY FROM i)",
     "SELECT from_json(s, 'a INT', map('none', 'true')) FROM t": "there is no option none here",
     "SELECT * FROM range(0, 5, 0)": ":1:15: the step of range is not 0",
+    "SELECT INTERVAL 9999999999 HOURS": ":1:1: this interval is too long",
+    "SELECT INTERVAL 178956971 YEARS": ":1:1: this interval is too long",
+    "SELECT CAST(1 AS DECIMAL(a))": "DECIMAL takes the number of digits",
+    "SELECT a FROM t WHERE INTERVAL 1 MONTH": "<sql>:1:",
+    "SELECT IF(current_date(), FALSE)": "<sql>:1:",
     "CREATE TABLE x (u DATETIME)": ":1:19: there is no type DATETIME",
 }
 

@@ -66,6 +66,7 @@ CASES: dict[str, tuple[str, Callable[[Row], Any]]] = {
     "concat": (f"SELECT concat({_list(1000, 's')}) AS x FROM t", lambda r: r[2] * 1000),
     "parentheses": (f"SELECT {'(' * 1000}a{')' * 1000} AS x FROM t", lambda r: r[0]),
     "functions": (f"SELECT {'abs(' * 400}a - 2{')' * 400} AS x FROM t", lambda r: abs(r[0] - 2)),
+    "functions of texts": (f"SELECT {'upper(' * 300}s{')' * 300} AS x FROM t", lambda r: r[2].upper()),
     "NOT": (f"SELECT a FROM t WHERE {'NOT ' * 300} a = 1", lambda r: r[0] if r[0] == 1 else None),
     "nullif": (f"SELECT {'nullif(' * 60}a + b{', 0)' * 60} AS x FROM t", lambda r: r[0] + r[1] or ()),
     "columns": (f"SELECT {_list(400, 'a + {0} AS c{0}')} FROM t", lambda r: tuple(r[0] + i for i in range(400))),

@@ -27,8 +27,11 @@ def test_what_spans_lines_is_underlined_in_the_first():
     assert SourceText(TEXT).diagnostic(query, "no").render().splitlines()[-1].count("^") == 2
 
 
-def test_a_node_without_a_place_is_in_the_file():
-    source = SourceText(TEXT, "q.sql")
-    assert span_of(exp.Null()) is None
-    assert str(source.error(exp.Null(), "no")) == "q.sql: no"
+def test_a_node_without_a_place_has_that_of_what_is_around_it_or_the_first_of_the_text():
+    source, alone = SourceText(TEXT, "q.sql"), exp.Null()
+    assert span_of(alone) is None
+    assert str(source.error(alone, "no")) == "q.sql:1:1: no\n 1 | SELECT a,\n   | ^^^^^^"
+    around = sqlglot.parse_one(TEXT, read="spark").find(exp.Add)
+    around.this.replace(alone)
+    assert str(source.error(alone, "no")).startswith("q.sql:2:7: no")
     assert source.written(exp.Null()) == "NULL"

@@ -23,13 +23,15 @@ class SourceText:
     file: str = "<sql>"
 
     def error(self, node: exp.Expression | None, message: str, hint: str = "") -> ProgramError:
-        """The error about a node, with its place; one about the whole text for a node without place."""
+        """The error about a node, with its place."""
         return ProgramError([self.diagnostic(node, message, hint)])
 
     def diagnostic(self, node: exp.Expression | None, message: str, hint: str = "") -> Diagnostic:
-        """The finding about a node, with its place."""
-        span = None if node is None else self._span(node)
-        return Diagnostic(message, self.file, hint=hint) if span is None else self.at(*span, message, hint)
+        """The finding about a node, with its place: what is around a node without one, or where the text begins."""
+        span = self._around(node)
+        if span is None and (self.file == BUILT_IN or not self.text.strip()):
+            return Diagnostic(message, self.file, hint=hint)
+        return self.at(*(span or self._beginning()), message, hint)
 
     def at(self, start: int, end: int, message: str, hint: str = "") -> Diagnostic:
         """The finding about the characters from offset `start` up to, but not, `end`."""
@@ -42,7 +44,21 @@ class SourceText:
     def written(self, node: exp.Expression) -> str:
         """The node as it was written, or as sqlglot writes it where it has no place."""
         span = self._span(node)
-        return node.sql(dialect="spark") if span is None else self.text[span[0] : span[1]]
+        return node.sql(dialect="spark").replace("\0", "") if span is None else self.text[span[0] : span[1]]
+
+    def _around(self, node: exp.Expr | None) -> tuple[int, int] | None:
+        """The offsets of a node, or of the nearest one around it that has some."""
+        while isinstance(node, exp.Expression):
+            if (span := self._span(node)) is not None:
+                return span
+            node = node.parent
+        return None
+
+    def _beginning(self) -> tuple[int, int]:
+        """The offsets of the first word."""
+        word = re.search(r"\S+", self.text)
+        assert word is not None
+        return word.span()
 
     def _span(self, node: exp.Expression) -> tuple[int, int] | None:
         """The offsets of a node's first character and after its last, with its function's name and parentheses."""

@@ -97,7 +97,9 @@ def written(type_: Type) -> str:
 
 
 def _decimal(data_type: exp.DataType, source: SourceText) -> Type:
-    digits = [int(parameter.name) for parameter in data_type.expressions]
+    digits = [int(p.name) for p in data_type.expressions if p.name.isdecimal()]
+    if len(digits) < len(data_type.expressions):
+        raise source.error(data_type, "DECIMAL takes the number of digits, and of those after the point")
     try:
         return Type.decimal(*(digits or (10, 0)))
     except (ValueError, TypeError) as error:

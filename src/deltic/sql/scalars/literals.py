@@ -120,14 +120,25 @@ def _sum(node: exp.Interval, parts: list[tuple[str, str]], source: SourceText) -
     try:
         if all(unit in MONTHS for _, unit in parts):
             months = sum(int(amount) * MONTHS[unit] for amount, unit in parts)
-            return constant(months, Type.YEAR_MONTH_INTERVAL)
+            return constant(_within(31, months), Type.YEAR_MONTH_INTERVAL)
         if all(unit in SPANS for _, unit in parts):
             spans = (Decimal(amount) * (SPANS[unit] // _MICROSECOND) for amount, unit in parts)
-            return constant(int(sum(spans)) * _MICROSECOND, Type.DAY_TIME_INTERVAL)
+            return constant(_within(63, int(sum(spans))) * _MICROSECOND, Type.DAY_TIME_INTERVAL)
+    except OverflowError:
+        raise source.error(
+            node, "this interval is too long", "it counts months in 32 bits, or microseconds in 64"
+        ) from None
     except (ArithmeticError, ValueError):
         pass
     hint = "years and months are one kind of interval, days to microseconds another"
     raise source.error(node, "this is not an interval", hint)
+
+
+def _within(bits: int, count: int) -> int:
+    """The count, which so many bits and a sign have. Raises OverflowError."""
+    if not -(1 << bits) <= count < 1 << bits:
+        raise OverflowError
+    return count
 
 
 def _span(node: exp.Interval, text: str, first: str, last: str, source: SourceText) -> Typed:

@@ -62,6 +62,7 @@ def evaluate(expression: exp.Expression, columns: Columns) -> Result:
     return columns.known[expression]
 
 
+@deep
 def held(expression: exp.Expression, columns: Columns) -> Column:
     """The values of an expression as relations hold them, and where it is NULL."""
     if isinstance(expression, exp.Column | Bound):
