@@ -26,7 +26,7 @@ from deltic.circuit.tables import WEIGHT
 from deltic.engine.files.address import files_at
 from deltic.engine.files.files import Files
 from deltic.engine.shards.files import RUNS
-from deltic.engine.shards.letters import DRIVER, Letter
+from deltic.engine.shards.messages import DRIVER, Message
 from deltic.engine.shards.tasks import Task
 from deltic.engine.spark.engine import spark_engine
 from deltic.engine.spark.executor import SparkExecutor
@@ -43,24 +43,24 @@ CUSTOMERS = 1_000_000
 MIB = 1 << 20
 
 
-def run_apart(limit: int, letters: Sequence[Letter], tasks: Sequence[Task], shards: int, _: str) -> Iterable[Letter]:
-    """Run tasks one after the other, each in a new process that may hold so many MiB: the letters for the driver."""
+def run_apart(limit: int, messages: Sequence[Message], tasks: Sequence[Task], shards: int, _: str) -> Iterable[Message]:
+    """Run tasks one after the other, each in a new process that may hold so many MiB: the messages for the driver."""
     context = multiprocessing.get_context("fork")
     for task in tasks:
-        sent: list[Letter] = []
+        sent: list[Message] = []
         for number in range(shards):
             here, there = context.Pipe(duplex=False)
-            received = [letter for letter in letters if letter.shard == number]
+            received = [message for message in messages if message.shard == number]
             process = context.Process(target=_work, args=(there, task, received, limit))
             process.start()
             there.close()
             sent += here.recv()
             process.join()
-        letters = sent
-    return [letter for letter in letters if letter.stage == DRIVER]
+        messages = sent
+    return [message for message in messages if message.stage == DRIVER]
 
 
-def _work(connection: Any, task: Task, received: Sequence[Letter], limit: int) -> None:
+def _work(connection: Any, task: Task, received: Sequence[Message], limit: int) -> None:
     if limit:
         Limit.find().enter(limit / 1024)
     connection.send(list(task(iter(received))))

@@ -17,7 +17,7 @@ import pytest
 from deltic.engine.comparing import EVERYTHING, Beside, compared, netted
 from deltic.engine.keyed import UPSERT, Keyed
 from deltic.engine.shards import posted
-from deltic.engine.shards.posted import Lettered, Posted
+from deltic.engine.shards.posted import MessageBatch, Posted
 from deltic.errors import DelticError
 from deltic.pipeline.session import Pipeline
 from deltic.pipeline.shards import Shards
@@ -104,7 +104,7 @@ def test_what_differs_is_what_this_process_finds(pipeline, monkeypatch, name, se
         given = written(pipeline, name, rows, weight, monkeypatch)
         wanted = compared(keyed, given.to_arrow(), version, beside)
         with monkeypatch.context() as patch:
-            patch.setattr(Lettered, "to_arrow", None if beside.is_whole else Lettered.to_arrow)
+            patch.setattr(MessageBatch, "to_arrow", None if beside.is_whole else MessageBatch.to_arrow)
             found = pipeline._epochs.compared(table, given, beside)
         assert listed(netted(found.to_arrow())) == listed(netted(wanted))
         assert found.told.inserted - found.told.deleted == sum(wanted["__weight__"].to_pylist())

@@ -17,7 +17,7 @@ import pytest
 from deltic import Shards
 from deltic.engine.keyed import BY_KEY, UPSERT
 from deltic.engine.shards import posted
-from deltic.engine.shards.posted import Lettered, Posted
+from deltic.engine.shards.posted import MessageBatch, Posted
 from deltic.engine.shards.setting import Definition
 from deltic.errors import DelticError
 from deltic.pipeline.durable.state import Checkpoints
@@ -166,8 +166,8 @@ def test_the_driver_has_names_alone(tmp_path, monkeypatch):
     pipeline, local = begin(tmp_path / "state")
     with pipeline.transaction() as change:
         do(change, ("upsert", [(n, "a", n) for n in range(300)]), random.Random(1), monkeypatch, True)
-    monkeypatch.setattr(Lettered, "to_arrow", None)
-    monkeypatch.setattr(Lettered, "parts", None)
+    monkeypatch.setattr(MessageBatch, "to_arrow", None)
+    monkeypatch.setattr(MessageBatch, "parts", None)
     again = [(n % 400, "a", n) for n in range(100, 800)]
     with pipeline.transaction() as change:
         do(change, ("upsert", again), random.Random(2), monkeypatch, True)

@@ -81,7 +81,7 @@ def test_rows_of_a_dataframe_do_not_pass_the_driver(spark, pipelines):
     )
     given = insert(pipelines, "sale", sales)
     assert isinstance(given, Posted)
-    assert all(letter.file and not letter.content for letter in given.letters)
+    assert all(message.file and not message.content for message in given.messages)
     same(pipelines)
     for pipeline in pipelines:
         with pipeline.transaction() as change:

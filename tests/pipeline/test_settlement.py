@@ -16,7 +16,7 @@ import pytest
 from deltic import Shards
 from deltic.engine.conflicts import Conflict, ConflictError
 from deltic.engine.shards import posted
-from deltic.engine.shards.posted import Lettered, Posted
+from deltic.engine.shards.posted import MessageBatch, Posted
 from deltic.engine.shards.settlement import Settlement
 from deltic.errors import DelticError
 from deltic.pipeline.durable.state import Checkpoints
@@ -46,7 +46,7 @@ def tasks(monkeypatch):
     """Tasks run here, a Frame is written by three of them, and all rows stand in files."""
 
     def run_each(spark, given, what):
-        return [letter for task in pickle.loads(pickle.dumps(given)) for letter in task()]
+        return [message for task in pickle.loads(pickle.dumps(given)) for message in task()]
 
     def written(rows, table, columns, weight, sites):
         if not isinstance(rows, Frame) or (site := sites(table)) is None:
@@ -188,7 +188,7 @@ def test_random_changes(tmp_path, seed, table):
 def test_the_driver_has_names_alone(tmp_path, monkeypatch):
     pipeline, rows = open_(tmp_path / "state", TABLES["a time beside the key"]), [(n, n % 90, 1) for n in range(300)]
     frame = Frame(pa.table([pa.array(column) for column in zip(*rows, strict=True)], ["id", "at", "x"]))
-    run, read, at_work = Settlement.__call__, Lettered.parts, []
+    run, read, at_work = Settlement.__call__, MessageBatch.parts, []
 
     def watched(task):
         at_work.append(task)
@@ -201,7 +201,7 @@ def test_the_driver_has_names_alone(tmp_path, monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(Settlement, "__call__", watched)
-        patch.setattr(Lettered, "parts", parts)
+        patch.setattr(MessageBatch, "parts", parts)
         with pipeline.transaction() as change:
             change.upsert("t", frame)
         assert pipeline.watermarks == {"t": 85}

@@ -45,9 +45,9 @@ class Aside:
 
     def __call__(self, given, what):
         self.told.append(what)
-        letters = [letter for task in pickle.loads(pickle.dumps(list(given))) for letter in task()]
+        messages = [message for task in pickle.loads(pickle.dumps(list(given))) for message in task()]
         self.between()
-        return letters
+        return messages
 
 
 class World:

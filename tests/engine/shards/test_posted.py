@@ -20,7 +20,7 @@ from deltic.datalog import check, lower, parse
 from deltic.engine.batches import Several, TableBatch, with_weights
 from deltic.engine.files.files import LocalFiles
 from deltic.engine.shards import posted
-from deltic.engine.shards.files import LETTERS
+from deltic.engine.shards.files import MESSAGES
 from deltic.engine.shards.posted import Posted
 from deltic.engine.spark.engine import spark_engine
 from deltic.errors import DataError, Diagnostic
@@ -45,14 +45,14 @@ def engine_at(files, executor="job", shards=3):
 def post(engine, table, rows, rng, weight=None):
     """Rows as tasks write them, of three partitions; some of the tasks run twice, and are heard once."""
     schema = engine.program.relations[engine.program.tables[table]].schema
-    site, letters = engine.tasks.site(table), []
+    site, messages = engine.tasks.site(table), []
     task = partial(site.posting.over, read=Rows(table, schema, weight))
     for part in range(3):
         batches = rows.slice(part * len(rows) // 3, (part + 1) * len(rows) // 3 - part * len(rows) // 3).to_batches(7)
         for _ in range(rng.choice([1, 2])):
             made = list(pickle.loads(pickle.dumps(task))(iter(batches)))
-        letters += made
-    return Posted(site, letters)
+        messages += made
+    return Posted(site, messages)
 
 
 def table(rows, columns):
@@ -107,10 +107,12 @@ def test_the_driver_has_names_alone_and_files_go(files, monkeypatch):
     engine = engine_at(files)
     rows = table([(i, i + 1) for i in range(300)], "xy")
     batch = post(engine, "edge", rows, random.Random(1), 1)
-    assert len({letter.file for letter in batch.letters}) > 3
-    assert not any(letter.content for letter in batch.letters)
+    assert len({message.file for message in batch.messages}) > 3
+    assert not any(message.content for message in batch.messages)
     folder = batch.files
-    assert len(folder.names(LETTERS)) > len({letter.file for letter in batch.letters}), "some attempts were given up"
+    assert len(folder.names(MESSAGES)) > len({message.file for message in batch.messages}), (
+        "some attempts were given up"
+    )
     with engine.prepare({"edge": batch}):
         pass
     assert engine.count("edge", table=True) == 0, "an epoch that was aborted has read them, and leaves them there"
@@ -121,8 +123,8 @@ def test_the_driver_has_names_alone_and_files_go(files, monkeypatch):
     assert max(parts) < 60
     del batch
     gc.collect()
-    assert folder.names(LETTERS) == []
-    assert engine.executor.files.names(LETTERS) == []
+    assert folder.names(MESSAGES) == []
+    assert engine.executor.files.names(MESSAGES) == []
 
 
 def test_rows_that_every_shard_has_stand_in_a_file_once(tmp_path, monkeypatch):
@@ -132,7 +134,7 @@ def test_rows_that_every_shard_has_stand_in_a_file_once(tmp_path, monkeypatch):
     site = replace(site, split=replace(site.split, key=None))
     rows = table([(i, i) for i in range(50)], "xy")
     batch = Posted(site, site.posting.over(iter(rows.to_batches()), Rows("edge", site.schema, 1)))
-    assert len(batch.letters) == 3
+    assert len(batch.messages) == 3
     assert batch.count() == len(batch.to_arrow()) == 50
 
 

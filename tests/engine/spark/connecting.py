@@ -58,7 +58,7 @@ def check_posting(spark: SparkSession, folder: Path) -> None:
         change.insert("frame", spark.range(1000, 3 * MANY))
         given = change._operations[-1].rows
     assert isinstance(given, Posted)
-    assert all(letter.file for letter in given.letters)
+    assert all(message.file for message in given.messages)
     assert change.report.bytes_written > given.told.written > 8 * MANY
     assert pipeline.refresh().sources["files"].how == "2 files read by tasks, 0 taken back"
     (folder / "files/0.parquet").unlink()

@@ -20,8 +20,8 @@ from typing import Literal
 
 import deltic
 from deltic.engine.placed import RoundsChoice
-from deltic.engine.shards.files import DESCRIPTIONS, LETTERS, RUNS, files_of, read_description
-from deltic.engine.shards.letters import DIRECT, Letter
+from deltic.engine.shards.files import DESCRIPTIONS, MESSAGES, RUNS, files_of, read_description
+from deltic.engine.shards.messages import DIRECT, Message
 from deltic.engine.shards.tasks import Task
 from deltic.engine.spark.engine import FEW
 from deltic.engine.spark.job import run_job
@@ -70,8 +70,8 @@ class Troubled:
     task: Task
     trouble: Trouble
 
-    def __call__(self, letters: Iterable[Letter]) -> Iterator[Letter]:
-        received = list(letters)
+    def __call__(self, messages: Iterable[Message]) -> Iterator[Message]:
+        received = list(messages)
         stage = self.trouble.stage % len(self.task.plan.stages)
         first = stage == self.task.stage and received and received[0].shard == 0 and self._attempt() == 1
         if first and not self.trouble.is_done:
@@ -163,8 +163,8 @@ class World:
         return found
 
 
-def _troubled_job(job, trouble, letters, tasks, shards, what):
-    return job(letters, [Troubled(task, trouble) for task in tasks] if trouble.job in what else tasks, shards, what)
+def _troubled_job(job, trouble, messages, tasks, shards, what):
+    return job(messages, [Troubled(task, trouble) for task in tasks] if trouble.job in what else tasks, shards, what)
 
 
 _worlds: dict[Path, World] = {}
@@ -188,7 +188,7 @@ def epochs(
     engine = world.engine
     states = set(engine.executor.states.values())
     named = {name for state in states for name in files_of(read_description(engine.executor.files, state))}
-    there = {name for folder in (RUNS, DESCRIPTIONS, LETTERS) for name in engine.executor.files.names(folder)}
+    there = {name for folder in (RUNS, DESCRIPTIONS, MESSAGES) for name in engine.executor.files.names(folder)}
     return found, len(there - named - states)
 
 

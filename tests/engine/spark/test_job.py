@@ -14,7 +14,7 @@ from deltic.datalog import check, lower, parse
 from deltic.engine.files.files import LocalFiles
 from deltic.engine.shards.compaction import _arrangements
 from deltic.engine.shards.files import DESCRIPTIONS, RUNS, files_of, read_description
-from deltic.engine.shards.letters import DIRECT
+from deltic.engine.shards.messages import DIRECT
 from deltic.engine.spark.engine import spark_engine
 from deltic.engine.spark.job import run_each, run_job
 from deltic.errors import DelticError

@@ -14,7 +14,7 @@ import pytest
 
 from deltic.engine.files.pieces import Mapped
 from deltic.engine.shards import posted
-from deltic.engine.shards.posted import Lettered, Posted
+from deltic.engine.shards.posted import MessageBatch, Posted
 from deltic.errors import StateError
 from deltic.pipeline.durable.log import ROWS, Reader, segments
 from deltic.pipeline.durable.verifying import repair, verify
@@ -138,9 +138,9 @@ def test_the_log_names_files_and_no_rows(tmp_path):
         act(pipeline, step, post)
     files, names = pipeline._keeping.files, set()
     for record in Reader(files, 0).records():
-        for _, rows in record.lettered:
-            assert isinstance(rows, Lettered)
-            assert all(letter.file and not letter.content for letter in rows.letters)
+        for _, rows in record.in_messages:
+            assert isinstance(rows, MessageBatch)
+            assert all(message.file and not message.content for message in rows.messages)
             assert all(name.startswith(f"{ROWS}/{record.sequence:012}-") for name in rows.named)
             names.update(rows.named)
     assert sorted(names) == files.names(ROWS)
@@ -180,7 +180,7 @@ def test_rows_are_read_once_by_those_who_apply_them(tmp_path, executor, monkeypa
     pipeline = open_(place, checkpoint=100)
     for step in range(1, 3):
         act(pipeline, step, post)
-    names = [n for r in Reader(pipeline._keeping.files, 0).records() for _, rows in r.lettered for n in rows.named]
+    names = [n for r in Reader(pipeline._keeping.files, 0).records() for _, rows in r.in_messages for n in rows.named]
     end(pipeline)
 
     def part(mapped, start, size):
@@ -198,8 +198,8 @@ def test_rows_are_read_once_by_those_who_apply_them(tmp_path, executor, monkeypa
 
 def flipped(place, pipeline):
     """Change a bit of the last file of rows that the log names; its name."""
-    last = [r for r in Reader(pipeline._keeping.files, 0).records() if r.lettered][-1]
-    name = last.lettered[0][1].named[0]
+    last = [r for r in Reader(pipeline._keeping.files, 0).records() if r.in_messages][-1]
+    name = last.in_messages[0][1].named[0]
     data = bytearray((place / name).read_bytes())
     data[len(data) // 2] ^= 1
     (place / name).write_bytes(data)

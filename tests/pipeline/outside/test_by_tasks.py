@@ -160,7 +160,7 @@ def test_rows_stand_in_files_alone_and_their_bytes_are_told(tmp_path, folder):
         found = pipeline._refreshing._source("orders").new(pipeline.catalog.tables["orders"], None, held, False)
         assert isinstance(found.changes, Posted)
         assert (found.inserted, found.deleted, found.read) == (50, 0, 50)
-        assert all(letter.file for letter in found.changes.letters)
+        assert all(message.file for message in found.changes.messages)
         assert found.changes.told.written > 100_000
         assert pipeline.refresh().report.bytes_written > found.changes.told.written
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from deltic.engine.files.address import files_at
 from deltic.engine.files.contents import contents_of
 from deltic.engine.image import Json
-from deltic.engine.shards.letters import DRIVER, Letter
+from deltic.engine.shards.messages import DRIVER, Message
 from deltic.engine.shards.options import Options
 from deltic.engine.shards.plan import ShardPlan
 from deltic.engine.shards.tasks import Outcome, opened, save
@@ -42,7 +42,7 @@ class Compaction:
     mark: str
     whole: bool = False
 
-    def __call__(self) -> Iterator[Letter]:
+    def __call__(self) -> Iterator[Message]:
         """What came of it: the description of the shard's state as it would be now."""
         outcome = Outcome()
         try:
@@ -58,7 +58,7 @@ class Compaction:
             outcome.read, outcome.written = files.traffic.read, files.traffic.written
         except DelticError as error:
             outcome.errors.append(error)
-        yield Letter(self.number, DRIVER, "", pickle.dumps(outcome))
+        yield Message(self.number, DRIVER, "", pickle.dumps(outcome))
 
 
 _Described = Mapping[str, Json]

@@ -1,7 +1,7 @@
 """Comparison: each shard finds what rows of a source, which tasks have written for it, amount to beside its own.
 
-Before an epoch: only what differs enters it, and its log. All of a table is compared as packed words, one letter after
-the other, with the sorted runs of the shard, so that a task has memory for the words of a shard, and for one letter.
+Before an epoch: only what differs enters it, and its log. All of a table is compared as packed words, one message after
+the other, with the sorted runs of the shard, so that a task has memory for the words of a shard, and for one message.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from deltic.engine.local.storage.codec import decode_rows
 from deltic.engine.local.storage.run import Run, plain
 from deltic.engine.shards.exchange import Received
 from deltic.engine.shards.inquiry import Inquiry
-from deltic.engine.shards.letters import slices
-from deltic.engine.shards.posted import Lettered
+from deltic.engine.shards.messages import slices
+from deltic.engine.shards.posted import MessageBatch
 from deltic.engine.shards.shard import Shard
 from deltic.program.definitions import Table
 
@@ -30,7 +30,7 @@ from deltic.program.definitions import Table
 class Comparison(Inquiry):
     """The rows of a shard beside others: it finds what differs."""
 
-    rows: Lettered
+    rows: MessageBatch
     """Those for this shard alone."""
     beside: Beside
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +21,7 @@ from deltic.engine.local.storage.interner import Interner
 from deltic.engine.local.storage.layout import Column
 from deltic.engine.local.storage.run import NO_TIMES, Times, Weights
 from deltic.engine.local.storage.state import State
+from deltic.engine.shards.messages import Message
 from deltic.engine.shards.plan import Iterate, Key
 from deltic.values.hashing import xxhash64
 
@@ -31,15 +31,6 @@ Mail = dict[int, dict[str, list[pa.Table]]]
 """What is sent to each shard."""
 ITERATION = "iteration\0"
 """The column with the iterations of rows that carry any."""
-
-
-@dataclass(frozen=True)
-class Parcel:
-    """Rows that a shard sends: for a placed relation, on another shard or this one."""
-
-    target: str
-    shard: int
-    rows: pa.Table
 
 
 class Received(NamedTuple):
@@ -64,36 +55,36 @@ def shards_of(table: pa.Table, columns: Sequence[int], count: int) -> npt.NDArra
     return hashes % np.int64(count)
 
 
-def parcels(target: str, rows: pa.Table, key: Key, count: int) -> Iterator[Parcel]:
+def messages_of(target: str, rows: pa.Table, key: Key, count: int) -> Iterator[Message]:
     """Rows for a placed relation, each for the shard, of `count`, where it belongs; for all of them without a key."""
     if key is None:
-        yield from (Parcel(target, shard, rows) for shard in range(count))
+        yield from (Message.of(target, shard, rows) for shard in range(count))
     elif count == 1:
-        yield Parcel(target, 0, rows)
+        yield Message.of(target, 0, rows)
     else:
         shards = shards_of(rows, key, count)
         if len(shards) and (shards == shards[0]).all():
-            yield Parcel(target, int(shards[0]), rows)
+            yield Message.of(target, int(shards[0]), rows)
             return
         order = np.argsort(shards, kind="stable")
         ends = np.cumsum(np.bincount(shards, minlength=count))
         sorted_rows = rows.take(pa.array(order))
         for shard, (start, end) in enumerate(zip([0, *ends[:-1]], ends, strict=True)):
             if end > start:
-                yield Parcel(target, shard, sorted_rows.slice(start, end - start))
+                yield Message.of(target, shard, sorted_rows.slice(start, end - start))
 
 
-def mail_of(sent: Iterable[Parcel]) -> Mail:
+def mail_of(sent: Iterable[Message]) -> Mail:
     """What is sent, by shard and placed relation."""
     mail: Mail = defaultdict(lambda: defaultdict(list))
-    for parcel in sent:
-        mail[parcel.shard][parcel.target].append(parcel.rows)
+    for message in sent:
+        mail[message.shard][message.target].append(message.rows)
     return mail
 
 
-def waiting_in(step: Iterate, parcels: Iterable[Parcel]) -> tuple[RoundId | None, int]:
+def waiting_in(step: Iterate, messages: Iterable[Message]) -> tuple[RoundId | None, int]:
     """The first round for which derivations that are sent are, and how many these are."""
-    times = [(parcel.target, parcel.rows.column(ITERATION)) for parcel in parcels]
+    times = [(message.target, message.rows.column(ITERATION)) for message in messages]
     turns = (RoundId(pc.min(each).as_py(), step.level_of[target]) for target, each in times if len(each))
     return min(turns, default=None), sum(len(each) for _, each in times)
 

@@ -24,7 +24,7 @@ from deltic.engine.local.storage.store import Store
 from deltic.engine.prepared import Prepared
 from deltic.engine.result import EpochResult
 from deltic.engine.shards.evolution import Evolution
-from deltic.engine.shards.exchange import Parcel
+from deltic.engine.shards.messages import Message
 from deltic.engine.shards.placed_program import PlacedProgram
 from deltic.engine.shards.shard import Shard
 from deltic.engine.shards.version import ShardsVersion
@@ -47,7 +47,7 @@ class Begun:
         """The number of the epoch."""
         return self.before.epoch + 1
 
-    def sent(self, placed: PlacedProgram, changes: Mapping[str, Changed]) -> Iterator[Parcel]:
+    def sent(self, placed: PlacedProgram, changes: Mapping[str, Changed]) -> Iterator[Message]:
         """Some of the changes, and the rows of constants in the first epoch, where they belong."""
         yield from placed.changed({t: plain(t, batch, self.before, self.conflicts) for t, batch in changes.items()})
         if self.is_first:

@@ -19,7 +19,7 @@ from deltic.engine.files.pieces import needed_open
 from deltic.engine.image import Image, Json, Saved
 from deltic.errors import StateError
 
-RUNS, DESCRIPTIONS, LETTERS = "runs", "shards", "letters"
+RUNS, DESCRIPTIONS, MESSAGES = "runs", "shards", "letters"
 _REMEDY = (
     "nothing was changed. Without this file the shards cannot be read: open the pipeline's state again, or load the "
     "tables into a new pipeline, with a directory in which nobody else removes files: Shards(directory=…)"
@@ -91,7 +91,7 @@ def collect_garbage(files: Files, needed: Collection[str], mark: str = "") -> No
     """
     kept = {*needed, *needed_open(files)}
     with suppress(OSError):
-        for folder in (RUNS, DESCRIPTIONS, LETTERS):
+        for folder in (RUNS, DESCRIPTIONS, MESSAGES):
             for name in files.names(folder):
                 if name not in kept and not (mark and name.startswith(f"{folder}/{mark}")):
                     files.remove(name)

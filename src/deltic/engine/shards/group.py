@@ -21,7 +21,8 @@ from deltic.engine.local.version import LocalVersion
 from deltic.engine.prepared import unfailing
 from deltic.engine.result import ComponentReport, EpochResult
 from deltic.engine.shards.ends import termination_of
-from deltic.engine.shards.exchange import Mail, Parcel, mail_of
+from deltic.engine.shards.exchange import Mail, mail_of
+from deltic.engine.shards.messages import Message
 from deltic.engine.shards.placed_program import PlacedProgram
 from deltic.engine.shards.plan import Iterate, ShardPlan
 from deltic.engine.shards.room import told_in_rounds
@@ -43,16 +44,16 @@ class ShardGroup:
         """The stores of all shards."""
         return [shard.store for shard in self.shards]
 
-    def run(self, sent: Iterable[Parcel], conflicts: Conflicts) -> EpochResult:
+    def run(self, sent: Iterable[Message], conflicts: Conflicts) -> EpochResult:
         """Take all shards through an epoch, again where values were renumbered between rounds; `end` is to follow.
 
         After any exception the rows are as before.
         """
-        parcels = list(sent)
+        messages = list(sent)
         try:
             while True:
                 try:
-                    return self._run(parcels, conflicts)
+                    return self._run(messages, conflicts)
                 except Renumbered:
                     self.roll_back()
         except BaseException:
@@ -97,7 +98,7 @@ class ShardGroup:
 
     # An epoch
 
-    def _run(self, sent: Iterable[Parcel], conflicts: Conflicts) -> EpochResult:
+    def _run(self, sent: Iterable[Message], conflicts: Conflicts) -> EpochResult:
         """Take all shards through the stages of an epoch."""
         mail, empty, iterated = mail_of(sent), empty_relations(self.plan, self.stores), list[ComponentReport]()
         for shard in self.shards:
@@ -113,9 +114,9 @@ class ShardGroup:
         reports = (*summed(report for shard in self.shards for report in shard.reports), *iterated)
         return EpochResult(Changes(found), rows_visited=self._visited(), components=reports)
 
-    def _stage(self, stage: int, mail: Mail) -> list[Parcel]:
+    def _stage(self, stage: int, mail: Mail) -> list[Message]:
         """Take all shards through a stage: what they send."""
-        sent: list[Parcel] = []
+        sent: list[Message] = []
         errors: list[DelticError] = []
         for shard in self.shards:
             try:
@@ -184,7 +185,7 @@ class GroupRounds:
         mail: Mail = {}
         for stage in range(len(self._step.stages)):
             sent = (shard.run_round(self._step, stage, now, mail.get(shard.number, {})) for shard in self._shards)
-            mail = mail_of([parcel for parcels in sent for parcel in parcels])
+            mail = mail_of([message for messages in sent for message in messages])
         for shard in self._shards:
             shard.end_round(self._step, mail.get(shard.number, {}))
         reached = max(shard.reached(self._step) for shard in self._shards)

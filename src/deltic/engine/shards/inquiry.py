@@ -12,7 +12,7 @@ import pyarrow as pa
 from deltic.engine.files.address import files_at
 from deltic.engine.files.files import Files
 from deltic.engine.local.version import LocalVersion
-from deltic.engine.shards.letters import Letter
+from deltic.engine.shards.messages import Message
 from deltic.engine.shards.options import Options
 from deltic.engine.shards.plan import ShardPlan
 from deltic.engine.shards.posted import Posting
@@ -35,8 +35,8 @@ class Inquiry(ABC):
     name: str
     posting: Posting
 
-    def __call__(self) -> Iterator[Letter]:
-        """The letters with what comes and goes."""
+    def __call__(self) -> Iterator[Message]:
+        """The messages with what comes and goes."""
         return self.posting.of(self._parts)
 
     def _parts(self, written: Files) -> Iterator[tuple[pa.Table, Any]]:

@@ -14,8 +14,9 @@ from deltic.engine.local.operators.faults import Faults
 from deltic.engine.local.storage.store import Store
 from deltic.engine.local.version import LocalVersion
 from deltic.engine.shards.evolution import Evolution
-from deltic.engine.shards.exchange import Parcel, parcels
+from deltic.engine.shards.exchange import messages_of
 from deltic.engine.shards.lay_out import lay_out
+from deltic.engine.shards.messages import Message
 from deltic.engine.shards.options import Options
 from deltic.engine.shards.plan import Key, ShardPlan
 from deltic.engine.shards.room import shrunk
@@ -64,25 +65,25 @@ class PlacedProgram:
 
     # What is sent
 
-    def changed(self, changes: Mapping[str, Changed]) -> Iterator[Parcel]:
+    def changed(self, changes: Mapping[str, Changed]) -> Iterator[Message]:
         """The changes of tables, where they belong."""
         for table, batch in changes.items():
             name = self.program.tables[table]
             yield from self._spread(name, arrow_of(table, batch, self.program.relations[name].schema))
 
-    def constants(self, names: Iterable[str]) -> Iterator[Parcel]:
+    def constants(self, names: Iterable[str]) -> Iterator[Message]:
         """The rows of those relations that are constants, where they belong."""
         for name in names:
             if isinstance((relation := self.program.relations[name]).definition, Constant):
                 yield from self._spread(name, _rows_of(relation))
 
-    def beginning(self, found: Evolution) -> Iterator[Parcel]:
+    def beginning(self, found: Evolution) -> Iterator[Message]:
         """The rows with which constants and tables begin in an evolution, where they belong."""
         yield from self.constants(found.constants)
         yield from self.changed(found.begun)
 
-    def _spread(self, name: str, rows: pa.Table) -> Iterator[Parcel]:
-        return parcels(name, rows, self.plan.placed[name].key, self.options.shards)
+    def _spread(self, name: str, rows: pa.Table) -> Iterator[Message]:
+        return messages_of(name, rows, self.plan.placed[name].key, self.options.shards)
 
     # What is there
 

@@ -1,9 +1,9 @@
 """Rows that tasks have written where shards read them: a batch of which the driver has names and counts alone.
 
 A task over a part of a DataFrame, or of any other rows, makes them rows of the table, splits them by shard and writes
-them as letters, a file at a time. An epoch that is a job hands the letters on; one in this process reads them. A task
+them as messages, a file at a time. An epoch that is a job hands the messages on; one in this process reads them. A task
 that runs twice writes other files, of which nobody hears: all of them stand in a folder of their own, which goes with
-the batch. The log of a state keeps those files that letters name.
+the batch. The log of a state keeps those files that messages name.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from deltic.engine.conflicts import joined
 from deltic.engine.files.address import files_at
 from deltic.engine.files.files import Files
 from deltic.engine.keyed import MOST, ORDER
-from deltic.engine.shards.exchange import parcels
-from deltic.engine.shards.files import LETTERS, writing
-from deltic.engine.shards.letters import DRIVER, LOST, Letter, Mailbox, sent
+from deltic.engine.shards.exchange import messages_of
+from deltic.engine.shards.files import MESSAGES, writing
+from deltic.engine.shards.messages import DRIVER, LOST, Mailbox, Message, sent
 from deltic.engine.shards.plan import Key
 from deltic.errors import DelticError, StateError
 from deltic.values.types import Schema
@@ -120,21 +120,21 @@ class Posting:
     directory: str
     split: Split
 
-    def over(self, batches: Iterable[pa.RecordBatch], read: Read) -> Iterator[Letter]:
-        """The letters for the driver, with where the rows are that `read` makes of others."""
+    def over(self, batches: Iterable[pa.RecordBatch], read: Read) -> Iterator[Message]:
+        """The messages for the driver, with where the rows are that `read` makes of others."""
         return self.of(lambda files: map(read, _together(map(pa.Table.from_batches, ([each] for each in batches)))))
 
-    def of(self, parts: Callable[[Files], Iterable[tuple[pa.Table, Any]]]) -> Iterator[Letter]:
+    def of(self, parts: Callable[[Files], Iterable[tuple[pa.Table, Any]]]) -> Iterator[Message]:
         """As `over`, of rows that come in parts, each with what is told of it; who makes them may write files, too."""
         told, split, few = Told(), self.split, _FEW // self.split.shards
         try:
             files = files_at(self.directory)
             for rows in _together(told.noted(rows, about) for rows, about in parts(files)):
-                yield from sent(files, list(parcels(split.target, rows, split.key, split.shards)), 0, few)
+                yield from sent(files, list(messages_of(split.target, rows, split.key, split.shards)), 0, few)
             told.read, told.written = files.traffic.read, files.traffic.written
         except DelticError as error:
             told.errors.append(error)
-        yield Letter(0, DRIVER, "", pickle.dumps(told))
+        yield Message(0, DRIVER, "", pickle.dumps(told))
 
 
 def _together(parts: Iterable[pa.Table]) -> Iterator[pa.Table]:
@@ -150,16 +150,16 @@ def _together(parts: Iterable[pa.Table]) -> Iterator[pa.Table]:
         yield pa.concat_tables(waiting)
 
 
-class Lettered:
-    """Rows of a table with weights that stand in letters, so many; `nothing` has their columns alone.
+class MessageBatch:
+    """Rows of a table with weights that stand in messages, so many; `nothing` has their columns alone.
 
     `remedy` is what is said of a file that cannot be read.
     """
 
     def __init__(
-        self, files: Files, split: Split, letters: Sequence[Letter], rows: int, nothing: pa.Table, remedy: str = LOST
+        self, files: Files, split: Split, messages: Sequence[Message], rows: int, nothing: pa.Table, remedy: str = LOST
     ) -> None:
-        self.files, self.split, self.letters, self.nothing = files, split, letters, nothing
+        self.files, self.split, self.messages, self.nothing = files, split, messages, nothing
         self._rows, self._remedy = rows, remedy
 
     @property
@@ -173,34 +173,34 @@ class Lettered:
 
     def __reduce__(self) -> Any:
         """In a task the same rows, in files that it sees under the same name."""
-        return _received, (self.files.place, self.split, self.letters, self._rows, self.nothing, self._remedy)
+        return _received, (self.files.place, self.split, self.messages, self._rows, self.nothing, self._remedy)
 
-    def of_shard(self, number: int) -> Lettered:
+    def of_shard(self, number: int) -> MessageBatch:
         """Those for one shard."""
-        letters = [letter for letter in self.letters if letter.shard == number]
-        return Lettered(self.files, self.split, letters, self._rows, self.nothing, self._remedy)
+        messages = [message for message in self.messages if message.shard == number]
+        return MessageBatch(self.files, self.split, messages, self._rows, self.nothing, self._remedy)
 
     @property
     def named(self) -> list[str]:
         """The files in which rows stand."""
-        return list(dict.fromkeys(letter.file for letter in self.letters if letter.file))
+        return list(dict.fromkeys(message.file for message in self.messages if message.file))
 
     @property
     def nbytes(self) -> int:
         """The bytes that rows take in files."""
-        return sum({(letter.file, letter.start): letter.size for letter in self.letters}.values())
+        return sum({(message.file, message.start): message.size for message in self.messages}.values())
 
     def parts(self) -> Iterator[pa.Table]:
-        """The rows, letter by letter; raises StateError where a file is not what was written."""
-        for letter in self.letters:
-            if self.split.key is not None or letter.shard == 0:
-                yield Mailbox(self.files, self._remedy).rows(letter)
+        """The rows, message by message; raises StateError where a file is not what was written."""
+        for message in self.messages:
+            if self.split.key is not None or message.shard == 0:
+                yield Mailbox(self.files, self._remedy).rows(message)
 
     def to_arrow(self) -> pa.Table:
         """The rows, with a column WEIGHT; of what stands in files so much is in memory as somebody looks at."""
         return pa.concat_tables([self.nothing, *self.parts()])
 
-    def adopted(self, files: Files, prefix: str, remedy: str = LOST) -> Lettered:
+    def adopted(self, files: Files, prefix: str, remedy: str = LOST) -> MessageBatch:
         """The same rows in files of another place, under new names: linked, or copied by the store, where that can be.
 
         Raises OSError, and StateError where a file is gone.
@@ -213,41 +213,41 @@ class Lettered:
                 place = self.files.place
                 told = f"it cannot be read ({error.strerror}); {self._remedy.format(place=place)}"
                 raise StateError(f"state {place}: {old}: {told}") from None
-        letters = [replace(letter, file=names.get(letter.file, "")) for letter in self.letters]
-        return Lettered(files, self.split, letters, self._rows, self.nothing, remedy)
+        messages = [replace(message, file=names.get(message.file, "")) for message in self.messages]
+        return MessageBatch(files, self.split, messages, self._rows, self.nothing, remedy)
 
-    def handed_to(self, files: Files) -> Iterator[Letter]:
-        """The letters, whose files are among those of an epoch then. Raises StateError."""
+    def handed_to(self, files: Files) -> Iterator[Message]:
+        """The messages, whose files are among those of an epoch then. Raises StateError."""
         with writing(files):
-            yield from self.adopted(files.passing(), f"{LETTERS}/").letters
+            yield from self.adopted(files.passing(), f"{MESSAGES}/").messages
 
 
-def _received(place: str, *rest: Any) -> Lettered:
-    return Lettered(files_at(place), *rest)
+def _received(place: str, *rest: Any) -> MessageBatch:
+    return MessageBatch(files_at(place), *rest)
 
 
-class Posted(Lettered):
+class Posted(MessageBatch):
     """Rows that tasks have written at a site, whose folder goes with them."""
 
     @classmethod
-    def by(cls, site: Site, run: Callable[[], Iterable[Letter]]) -> Self:
+    def by(cls, site: Site, run: Callable[[], Iterable[Message]]) -> Self:
         """What tasks write there that are run now; after an exception nothing of it is left."""
         try:
-            letters = run()
+            messages = run()
         except BaseException:
             site.files.clear()
             raise
-        return cls(site, letters)
+        return cls(site, messages)
 
-    def __init__(self, site: Site, letters: Iterable[Letter]) -> None:
+    def __init__(self, site: Site, messages: Iterable[Message]) -> None:
         """Of what tasks have told; raises the error of one."""
         finalize(self, site.files.clear)
-        found, self.told = list(letters), Told()
+        found, self.told = list(messages), Told()
         """What tasks have said of the rows."""
-        for letter in found:
-            if letter.stage == DRIVER:
-                self.told.include(pickle.loads(letter.content))
+        for message in found:
+            if message.stage == DRIVER:
+                self.told.include(pickle.loads(message.content))
         if self.told.errors:
             raise joined(self.told.errors)
-        there = [letter for letter in found if letter.stage != DRIVER]
+        there = [message for message in found if message.stage != DRIVER]
         super().__init__(site.files, site.split, there, self.told.rows, site.nothing)

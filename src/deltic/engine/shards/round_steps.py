@@ -21,7 +21,8 @@ from deltic.engine.local.storage.layout import DomainOverflow
 from deltic.engine.local.storage.run import Run, Weights, Words
 from deltic.engine.local.storage.state import State
 from deltic.engine.local.storage.store import Store
-from deltic.engine.shards.exchange import Inbox, Parcel, Received
+from deltic.engine.shards.exchange import Inbox, Received
+from deltic.engine.shards.messages import Message
 from deltic.engine.shards.options import Options
 from deltic.engine.shards.plan import Iterate, Search, Send, ShardPlan, Step, Take
 from deltic.engine.shards.rounds import Rounds
@@ -82,7 +83,7 @@ class RoundSteps(Steps):
         rounds.load()
         self._come_home(rounds, received)
 
-    def run_round(self, step: Iterate, stage: int, now: RoundId, inbox: Inbox, sends: bool = True) -> list[Parcel]:
+    def run_round(self, step: Iterate, stage: int, now: RoundId, inbox: Inbox, sends: bool = True) -> list[Message]:
         """Take the steps of a stage of a round, with what was sent to it.
 
         Where it has been taken before, by who `sends`, only what changes the shard itself is done again. Raises
@@ -113,10 +114,10 @@ class RoundSteps(Steps):
 
     def _steps_taken(
         self, rounds: Rounds, stage: int, now: int, received: Mapping[str, list[Received]], sends: bool
-    ) -> list[Parcel]:
+    ) -> list[Message]:
         """Take the steps of a stage of a round: what they send."""
         steps = [each for each in rounds.step.stages[stage] if sends or not _sends(each)]
-        sent = [parcel for each in steps for parcel in self._taken_in_round(rounds, each, now, received)]
+        sent = [message for each in steps for message in self._taken_in_round(rounds, each, now, received)]
         self._come_home(rounds, {})
         return sent
 
@@ -146,7 +147,7 @@ class RoundSteps(Steps):
 
     # Steps
 
-    def _taken(self, step: Step) -> Iterator[Parcel]:
+    def _taken(self, step: Step) -> Iterator[Message]:
         self.environment.check()
         match step:
             case Take(name=name) if name in self.plan.timed:
@@ -182,7 +183,7 @@ class RoundSteps(Steps):
 
     def _taken_in_round(
         self, rounds: Rounds, step: Step, now: int, received: Mapping[str, list[Received]]
-    ) -> Iterator[Parcel]:
+    ) -> Iterator[Message]:
         """Take a step of a round: what it sends."""
         self.environment.check()
         match step:
@@ -214,7 +215,7 @@ class RoundSteps(Steps):
 
         return of_times(parts())
 
-    def _search_timed(self, step: Search, now: int) -> Iterator[Parcel]:
+    def _search_timed(self, step: Search, now: int) -> Iterator[Message]:
         """Search in a recursion that takes rounds: what is found carries iterations, `now` at the least.
 
         Derivations of the head are of the iteration after the greatest of their rows, where it is there an iteration

@@ -2,7 +2,7 @@
 
 An epoch with such recursions is several jobs. One takes the stages up to theirs, and writes the state in which their
 rounds begin, with what waits for them. Each round is a job from there to the next such state; what it derives for other
-shards goes in letters to the next round. When nothing waits, a job takes the stages behind them, from the state that
+shards goes in messages to the next round. When nothing waits, a job takes the stages behind them, from the state that
 the rounds have left. So each step is taken once, and the last job alone is what anybody sees: each may be given up.
 """
 
@@ -16,8 +16,8 @@ from deltic.engine.files.files import Files
 from deltic.engine.local.recursion.pending import FIRST, RoundId
 from deltic.engine.local.storage.store import Store
 from deltic.engine.result import ComponentReport
-from deltic.engine.shards.exchange import Inbox, Parcel, waiting_in
-from deltic.engine.shards.letters import Letter, sent
+from deltic.engine.shards.exchange import Inbox, waiting_in
+from deltic.engine.shards.messages import Message, sent
 from deltic.engine.shards.plan import Iterate, Step
 from deltic.engine.shards.rounds import in_rounds, kept_as
 from deltic.engine.shards.shard import Shard
@@ -42,10 +42,10 @@ class Begin(Task):
         is_end = stage == self.last or stage + 1 == self._count
         return self.plan.needed(stage, self.since if is_here else self.last + 1, writes=is_end)
 
-    def _handed_on(self, letters: Iterable[Letter]) -> Iterator[Letter]:
-        return map(handed_on, letters) if self._is_last else iter(letters)
+    def _handed_on(self, messages: Iterable[Message]) -> Iterator[Message]:
+        return map(handed_on, messages) if self._is_last else iter(messages)
 
-    def _finish(self, shard: Shard, files: Files, outcome: Outcome) -> Iterator[Letter]:
+    def _finish(self, shard: Shard, files: Files, outcome: Outcome) -> Iterator[Message]:
         outcome.reports, outcome.rows_in = shard.reports, self._rows_in(shard)
         for number, step in enumerate(self.plan.iterated):
             if step.stage == self.last:
@@ -81,16 +81,16 @@ class Round(Task):
     def _opened(self, number: int, files: Files) -> Shard:
         return opened(number, self.plan, self.options, files, self.states[number], [self._step], self.taken)
 
-    def _taken(self, shard: Shard, inboxes: Sequence[Inbox]) -> list[Parcel]:
+    def _taken(self, shard: Shard, inboxes: Sequence[Inbox]) -> list[Message]:
         return shard.round_alone(self._step, self.now, inboxes)
 
-    def _sent(self, files: Files, parcels: Sequence[Parcel], outcome: Outcome) -> Iterator[Letter]:
+    def _sent(self, files: Files, messages: Sequence[Message], outcome: Outcome) -> Iterator[Message]:
         if not self._is_last:
-            return super()._sent(files, parcels, outcome)
-        outcome.amid[self.number] = Amid(*waiting_in(self._step, parcels))
-        return map(handed_on, sent(files, parcels, 0, self.direct))
+            return super()._sent(files, messages, outcome)
+        outcome.amid[self.number] = Amid(*waiting_in(self._step, messages))
+        return map(handed_on, sent(files, messages, 0, self.direct))
 
-    def _finish(self, shard: Shard, files: Files, outcome: Outcome) -> Iterator[Letter]:
+    def _finish(self, shard: Shard, files: Files, outcome: Outcome) -> Iterator[Message]:
         outcome.amid[self.number].wait(shard.first(self._step), shard.waiting(self._step))
         outcome.amid[self.number].reached = shard.reached(self._step)
         shard.hold(self._step)

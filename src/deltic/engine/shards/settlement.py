@@ -18,10 +18,9 @@ import pyarrow as pa
 from deltic.engine.conflicts import Conflicts, TableError
 from deltic.engine.files.files import Files
 from deltic.engine.keyed import Keyed, LookUp, RowChange, amount
-from deltic.engine.shards.exchange import Parcel
 from deltic.engine.shards.inquiry import Inquiry
-from deltic.engine.shards.letters import DIRECT, Letter, sent
-from deltic.engine.shards.posted import Lettered, Posted
+from deltic.engine.shards.messages import DIRECT, Message, sent
+from deltic.engine.shards.posted import MessageBatch, Posted
 from deltic.engine.shards.shard import Shard
 from deltic.engine.watermark import Watermark
 
@@ -31,10 +30,10 @@ _LATE = "late"
 
 @dataclass(frozen=True)
 class Timed:
-    """What a shard tells of its changes beside a watermark: the letters with those that are late, and how many."""
+    """What a shard tells of its changes beside a watermark: the messages with those that are late, and how many."""
 
     latest: int | None
-    late: Sequence[Letter]
+    late: Sequence[Message]
     rows: int
 
 
@@ -47,20 +46,20 @@ class Settled(Posted):
         return max((one.latest for one in self._timed if one.latest is not None), default=None)
 
     @property
-    def late(self) -> Lettered:
+    def late(self) -> MessageBatch:
         """The changes that are too late, of which this process has names and counts."""
-        return _Late(self, [letter for one in self._timed for letter in one.late], sum(o.rows for o in self._timed))
+        return _Late(self, [message for one in self._timed for message in one.late], sum(o.rows for o in self._timed))
 
     @property
     def _timed(self) -> list[Timed]:
         return [one for one in self.told.about if isinstance(one, Timed)]
 
 
-class _Late(Lettered):
+class _Late(MessageBatch):
     """The late ones of changes, whose files are there as long as these."""
 
-    def __init__(self, of: Settled, letters: Sequence[Letter], rows: int) -> None:
-        super().__init__(of.files, of.split, letters, rows, of.nothing)
+    def __init__(self, of: Settled, messages: Sequence[Message], rows: int) -> None:
+        super().__init__(of.files, of.split, messages, rows, of.nothing)
         self._of = of
 
 
@@ -82,8 +81,8 @@ class Settlement(Inquiry):
         else:
             late = self.watermark.late(rows)
             gone, kept = rows.filter(pa.array(late)), rows.filter(pa.array(~late))
-            letters = list(sent(written, [Parcel(_LATE, self.number, gone)] if len(gone) else [], 0, DIRECT))
-            yield kept, Timed(self.watermark.latest_of(kept), letters, len(gone))
+            messages = list(sent(written, [Message.of(_LATE, self.number, gone)] if len(gone) else [], 0, DIRECT))
+            yield kept, Timed(self.watermark.latest_of(kept), messages, len(gone))
 
     def _amounts(self, look_up: LookUp) -> list[pa.Table]:
         """What each change amounts to, behind those before it."""

@@ -14,7 +14,8 @@ from deltic.engine.local.growth import Growth
 from deltic.engine.local.recursion.pending import RoundId
 from deltic.engine.local.storage.layout import DomainOverflow
 from deltic.engine.local.storage.store import Store
-from deltic.engine.shards.exchange import Inbox, Parcel
+from deltic.engine.shards.exchange import Inbox
+from deltic.engine.shards.messages import Message
 from deltic.engine.shards.options import Options
 from deltic.engine.shards.plan import Iterate, Present, ShardPlan, Step
 from deltic.engine.shards.round_steps import Renumbered, RoundSteps
@@ -43,7 +44,7 @@ class Shard(RoundSteps):
         self.fit()
         self._before = Moment.of(self)
 
-    def run(self, stage: int, inbox: Inbox) -> list[Parcel]:
+    def run(self, stage: int, inbox: Inbox) -> list[Message]:
         """Take the steps of a stage with what was sent; stages are run in their order, each once.
 
         Raises ChangeError for a change of a table that does not fit, and what a recursion raises; `roll_back` is to
@@ -52,7 +53,7 @@ class Shard(RoundSteps):
         self._sent.append(self._encoded(inbox))
         return self._checked(stage, self._settled(stage, [s for steps in self.plan.stages[:stage] for s in steps]))
 
-    def run_alone(self, stage: int, inboxes: Sequence[Inbox], earlier: Sequence[Step]) -> list[Parcel]:
+    def run_alone(self, stage: int, inboxes: Sequence[Inbox], earlier: Sequence[Step]) -> list[Message]:
         """Take the steps of a stage, and before them those `earlier` ones that it needs, in a shard that took no more.
 
         `inboxes` are those of all stages up to it. What the earlier steps find to be amiss was told by their stages.
@@ -60,13 +61,13 @@ class Shard(RoundSteps):
         self._sent = [self._encoded(inbox) for inbox in inboxes]
         return self._checked(stage, self._settled(stage, earlier, is_behind=True))
 
-    def _checked(self, stage: int, parcels: list[Parcel]) -> list[Parcel]:
+    def _checked(self, stage: int, messages: list[Message]) -> list[Message]:
         """What a stage has sent, where the tables, which are taken in the first one, are as they may be."""
         if not stage:
             self._check_keys()
-        return parcels
+        return messages
 
-    def _settled(self, stage: int, earlier: Sequence[Step], is_behind: bool = False) -> list[Parcel]:
+    def _settled(self, stage: int, earlier: Sequence[Step], is_behind: bool = False) -> list[Message]:
         """Take the steps of a stage; `earlier` ones before where the shard `is_behind`.
 
         Where a value has no place, what there is is repacked, and the stage restarts; where that gives texts
@@ -87,12 +88,12 @@ class Shard(RoundSteps):
                         self.environment.faults.clear()
                 self.fit()
                 moment, is_behind = Moment.of(self), False
-                return [parcel for step in self.plan.stages[stage] for parcel in self._counted(step)]
+                return [message for step in self.plan.stages[stage] for message in self._counted(step)]
             except DomainOverflow as error:
                 growth.make_room(error)
                 moment.restore(self)
 
-    def _counted(self, step: Step) -> list[Parcel]:
+    def _counted(self, step: Step) -> list[Message]:
         """Take a step: what it sends. Raises CountOverflowError, of its relations."""
         try:
             return list(self._taken(step))
@@ -116,7 +117,7 @@ class Shard(RoundSteps):
             for _ in self._taken(step):
                 pass
 
-    def round_alone(self, step: Iterate, now: RoundId, inboxes: Sequence[Inbox]) -> list[Parcel]:
+    def round_alone(self, step: Iterate, now: RoundId, inboxes: Sequence[Inbox]) -> list[Message]:
         """Take the last stage of those of a round to which so much was sent, in a shard that holds what waits for it.
 
         Of the stages before, what changes the shard is done again; what it finds to be amiss was told by them.
@@ -125,7 +126,7 @@ class Shard(RoundSteps):
         while True:
             try:
                 self.load(step, {})
-                sent: list[Parcel] = []
+                sent: list[Message] = []
                 for stage, inbox in enumerate(inboxes):
                     self.environment.faults.clear()
                     sent = self.run_round(step, stage, now, inbox, sends=stage == last)

@@ -29,7 +29,8 @@ from deltic.engine.local.storage.state import Snapshot, State
 from deltic.engine.local.storage.store import Store
 from deltic.engine.local.version import LocalVersion
 from deltic.engine.result import ComponentReport
-from deltic.engine.shards.exchange import ITERATION, Inbox, Parcel, Received, joined, parcels
+from deltic.engine.shards.exchange import ITERATION, Inbox, Received, joined, messages_of
+from deltic.engine.shards.messages import Message
 from deltic.engine.shards.options import Options
 from deltic.engine.shards.plan import Define, Iterate, Move, Present, Recur, Search, Send, ShardPlan, Step, Take
 from deltic.engine.shards.room import bytes_on, told_on_one, watched
@@ -159,7 +160,7 @@ class Steps:
 
     # Steps
 
-    def _taken(self, step: Step) -> Iterator[Parcel]:
+    def _taken(self, step: Step) -> Iterator[Message]:
         """Take a step: what it sends."""
         match step:
             case Take(name=name):
@@ -175,7 +176,7 @@ class Steps:
             case Search():
                 yield from self._search(step)
 
-    def _handed_on(self, step: Send | Present | Move) -> Iterator[Parcel]:
+    def _handed_on(self, step: Send | Present | Move) -> Iterator[Message]:
         """Let others have what a relation has: its change, or all of its rows."""
         match step:
             case Send(source=source, target=target):
@@ -187,7 +188,7 @@ class Steps:
                 whole = self.states[name].whole()
                 self.states[name].delta = whole if len(whole) else None
 
-    def _moved(self, source: str, target: str) -> Iterator[Parcel]:
+    def _moved(self, source: str, target: str) -> Iterator[Message]:
         """All that is kept of a sum: its rows, by their counts where it is a set, and what a table was trusted with."""
         state = self.states[source]
         surplus = [a for (role, _), a in state.auxiliary.items() if role == "surplus"]
@@ -196,7 +197,7 @@ class Steps:
                 self.environment.visits.rows += len(run)
                 schema, weights = state.relation.schema, run.all_weights()
                 rows = decode_rows(schema, arrangement.layout, run.words, self.store.interner, weights)
-                yield from parcels(target, rows, self.plan.placed[target].key, self.options.shards)
+                yield from messages_of(target, rows, self.plan.placed[target].key, self.options.shards)
 
     def _recur(self, step: Recur) -> ComponentReport:
         """Bring a recursion up to date; raises Outgrown, among what a recursion raises."""
@@ -251,7 +252,7 @@ class Steps:
         if self.plan.placed[name].kept and state.kind is not Kind.TRANSIENT:
             state.append(change)
 
-    def _search(self, step: Search) -> Iterator[Parcel]:
+    def _search(self, step: Search) -> Iterator[Message]:
         query = step.query
         delta = self.states[query.delta.relation].delta
         if delta is None or not step.needs.isdisjoint(self._empty):
@@ -270,13 +271,13 @@ class Steps:
 
     def _parcels(
         self, target: str, state: State, words: Words, weights: Weights, times: Times = NO_TIMES
-    ) -> Iterator[Parcel]:
+    ) -> Iterator[Message]:
         """Rows, packed as those of a relation are, for the shards where they belong."""
         schema = self.states[target].relation.schema
         rows = decode_rows(schema, state.layout, words, self.store.interner, weights)
         if times.size:
             rows = rows.append_column(ITERATION, pa.array(times, pa.int32()))
-        yield from parcels(target, rows, self.plan.placed[target].key, self.options.shards)
+        yield from messages_of(target, rows, self.plan.placed[target].key, self.options.shards)
 
 
 @dataclass(frozen=True)

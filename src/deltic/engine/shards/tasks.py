@@ -1,8 +1,9 @@
 """An epoch as tasks without memory: each takes one shard through one stage, from the state that was published before.
 
-Between stages go letters. What a shard was sent goes on to the shard's own later tasks as far as these take it, so that
-they can take again those steps of earlier stages that they need. The task of the last stage writes the shard's state
-into new files; nobody sees them before their names are published. So a task may run twice, or be given up, at any time.
+Between stages go messages. What a shard was sent goes on to the shard's own later tasks as far as these take it, so
+that they can take again those steps of earlier stages that they need. The task of the last stage writes the shard's
+state into new files; nobody sees them before their names are published. So a task may run twice, or be given up, at any
+time.
 
 An epoch may be several jobs. Then the last stage of one writes the state within the epoch, changes included, from which
 the next one goes on; nobody publishes it, and no step is taken again but for what finds what is not taken yet.
@@ -31,18 +32,18 @@ from deltic.engine.local.storage.spilling import Space
 from deltic.engine.local.storage.state import State
 from deltic.engine.local.storage.store import Store
 from deltic.engine.result import ComponentReport
-from deltic.engine.shards.exchange import Inbox, Parcel
+from deltic.engine.shards.exchange import Inbox
 from deltic.engine.shards.files import read_description, read_state, write_state
-from deltic.engine.shards.letters import DIRECT, DRIVER, Letter, Mailbox, letters_of, sent, slices, together_few
+from deltic.engine.shards.messages import DIRECT, DRIVER, Mailbox, Message, sent, slices, streams_of, together_few
 from deltic.engine.shards.options import Options
 from deltic.engine.shards.plan import Iterate, ShardPlan, Step, Take
 from deltic.engine.shards.shard import Shard
 from deltic.errors import DelticError
 
-# What the letter of a shard is for that could not go on: it has no part in later stages.
+# What the message of a shard is for that could not go on: it has no part in later stages.
 _FAILED = "failed"
 _NEXT = "next\0"
-"""What the target of a letter begins with that the driver is to hand on to the next job, before its stage there."""
+"""What the target of a message begins with that the driver is to hand on to the next job, before its stage there."""
 
 
 @dataclass
@@ -82,8 +83,8 @@ class Outcome:
     """The changed rows of tables, and of recursions that take rounds and what these follow, by relation."""
     counts: dict[str, tuple[int, int, int]] = field(default_factory=dict)
     """How many rows of views came, how many went, and how many changed, weights apart, by relation."""
-    changes: dict[str, list[Letter]] = field(default_factory=dict)
-    """The letters with the changes of views, by relation: they come beside what a shard tells of itself."""
+    changes: dict[str, list[Message]] = field(default_factory=dict)
+    """The messages with the changes of views, by relation: they come beside what a shard tells of itself."""
     reports: list[ComponentReport] = field(default_factory=list)
     faults: list[tuple[str, str, int]] = field(default_factory=list)
     states: dict[int, str] = field(default_factory=dict)
@@ -93,11 +94,11 @@ class Outcome:
     """The shards with runs that a compaction would merge."""
     amid: dict[int, Amid] = field(default_factory=dict)
     """The rounds that have begun, by the number of their recursion."""
-    following: list[Letter] = field(default_factory=list)
-    """The letters for the next job: they come beside what a shard tells of itself."""
+    following: list[Message] = field(default_factory=list)
+    """The messages for the next job: they come beside what a shard tells of itself."""
 
     def include(self, one: Outcome) -> None:
-        """Add what a shard did, but for the letters with its changes."""
+        """Add what a shard did, but for the messages with its changes."""
         self.visited += one.visited
         self.read += one.read
         self.written += one.written
@@ -134,12 +135,12 @@ class Task:
     """The placed relations that these states have under the names of another plan, with those; all others are new."""
     since: int = 0
 
-    def __call__(self, letters: Iterable[Letter]) -> Iterator[Letter]:
-        """What a shard that was sent these letters sends: to others, and to itself."""
-        received = list(letters)
-        yield from (letter for letter in received if letter.stage == DRIVER)
-        if received and not any(letter.target == _FAILED for letter in received):
-            yield from self._worked(received[0].shard, [letter for letter in received if letter.stage != DRIVER])
+    def __call__(self, messages: Iterable[Message]) -> Iterator[Message]:
+        """What a shard that was sent these messages sends: to others, and to itself."""
+        received = list(messages)
+        yield from (message for message in received if message.stage == DRIVER)
+        if received and not any(message.target == _FAILED for message in received):
+            yield from self._worked(received[0].shard, [message for message in received if message.stage != DRIVER])
 
     @property
     def _count(self) -> int:
@@ -151,22 +152,22 @@ class Task:
         """Whether the job ends with this stage."""
         return self.stage + 1 == self._count
 
-    def _worked(self, number: int, received: Sequence[Letter]) -> Iterator[Letter]:
+    def _worked(self, number: int, received: Sequence[Message]) -> Iterator[Message]:
         outcome = Outcome()
         try:
             files = files_at(self.directory)
             yield from self._handed_on(self._carried(files, received))
             shard = self._opened(number, files)
             shard.begin(self.conflicts)
-            parcels = self._taken(shard, self._inboxes(files, received))
-            yield from self._handed_on(self._sent(files, parcels, outcome))
+            messages = self._taken(shard, self._inboxes(files, received))
+            yield from self._handed_on(self._sent(files, messages, outcome))
             outcome.visited, outcome.faults = shard.environment.visits.rows, list(shard.environment.faults)
             if self._is_last:
                 yield from self._finish(shard, files, outcome)
             outcome.read, outcome.written = files.traffic.read, files.traffic.written
         except DelticError as error:
             outcome = Outcome(errors=[error])
-        yield Letter(number, DRIVER, _FAILED if outcome.errors else "", pickle.dumps(outcome))
+        yield Message(number, DRIVER, _FAILED if outcome.errors else "", pickle.dumps(outcome))
 
     def _opened(self, number: int, files: Files) -> Shard:
         """The shard; the last task builds all column orders that this epoch has probed, so that they are written."""
@@ -180,13 +181,13 @@ class Task:
             shard.finish_rounds(step)
         return shard
 
-    def _taken(self, shard: Shard, inboxes: Sequence[Inbox]) -> list[Parcel]:
+    def _taken(self, shard: Shard, inboxes: Sequence[Inbox]) -> list[Message]:
         """Take the steps of the stage: what the shard sends."""
         return shard.run_alone(self.stage, inboxes, self._earlier(self.stage))
 
-    def _sent(self, files: Files, parcels: Sequence[Parcel], outcome: Outcome) -> Iterator[Letter]:
-        """The letters with what the shard sends."""
-        return sent(files, parcels, self.stage + 1, self.direct)
+    def _sent(self, files: Files, messages: Sequence[Message], outcome: Outcome) -> Iterator[Message]:
+        """The messages with what the shard sends."""
+        return sent(files, messages, self.stage + 1, self.direct)
 
     def _steps(self, stage: int) -> list[Step]:
         """The steps that the task of a stage takes."""
@@ -196,28 +197,28 @@ class Task:
         """The steps of stages before that the task of a stage takes."""
         return self.plan.needed(stage, self.since, writes=stage + 1 == self._count)
 
-    def _handed_on(self, letters: Iterable[Letter]) -> Iterator[Letter]:
-        """Letters for later stages; the driver hands on those for another job."""
-        return iter(letters)
+    def _handed_on(self, messages: Iterable[Message]) -> Iterator[Message]:
+        """Messages for later stages; the driver hands on those for another job."""
+        return iter(messages)
 
-    def _carried(self, files: Files, received: Sequence[Letter]) -> Iterator[Letter]:
+    def _carried(self, files: Files, received: Sequence[Message]) -> Iterator[Message]:
         """What the shard's own later tasks take of what it was sent."""
         later = _received_by(step for stage in range(self.stage + 1, self._count) for step in self._steps(stage))
-        kept = [letter for letter in received if letter.target in later]
-        yield from (letter for letter in kept if letter.file)
-        yield from together_few(files, (letter for letter in kept if not letter.file), self.direct)
+        kept = [message for message in received if message.target in later]
+        yield from (message for message in kept if message.file)
+        yield from together_few(files, (message for message in kept if not message.file), self.direct)
 
-    def _inboxes(self, files: Files, received: Iterable[Letter]) -> list[Inbox]:
+    def _inboxes(self, files: Files, received: Iterable[Message]) -> list[Inbox]:
         """What was sent and is taken here, by stage and placed relation."""
         taken, mailbox = _received_by(self._steps(self.stage)), Mailbox(files)
         inboxes: list[dict[str, list[pa.Table]]] = [defaultdict(list) for _ in range(self.stage + 1)]
-        for letter in received:
-            if letter.target in taken:
-                inboxes[letter.stage][letter.target].append(mailbox.rows(letter))
+        for message in received:
+            if message.target in taken:
+                inboxes[message.stage][message.target].append(mailbox.rows(message))
         return list(inboxes)
 
-    def _finish(self, shard: Shard, files: Files, outcome: Outcome) -> Iterator[Letter]:
-        """Tell the changes in letters of their own, and write the state."""
+    def _finish(self, shard: Shard, files: Files, outcome: Outcome) -> Iterator[Message]:
+        """Tell the changes in messages of their own, and write the state."""
         program = self.plan.program
         outcome.reports = shard.reports
         deltas = {name: state.delta for name, state in shard.states.items() if state.delta is not None}
@@ -225,10 +226,10 @@ class Task:
         views = {name: deltas[name] for name in sorted(set(program.sinks.values()) & set(deltas))}
         outcome.counts = {name: (*_counts(delta), len(delta)) for name, delta in views.items()}
         told = (
-            letter
+            message
             for name, delta in views.items()
             for rows in _decoded(shard.states[name], delta, shard.store.interner)
-            for letter in letters_of(name, shard.number, DRIVER, rows)
+            for message in streams_of(name, shard.number, DRIVER, rows)
         )
         yield from together_few(files, told, self.direct)
         shard.end()
@@ -273,28 +274,28 @@ def _decoded(state: State, delta: Run, interner: Interner) -> Iterator[pa.Table]
         yield decode_rows(state.relation.schema, state.layout, delta.words[:, part], interner, weights[part])
 
 
-def handed_on(letter: Letter) -> Letter:
-    """A letter that the driver is to hand on to the next job, for the stage there that it has."""
-    return replace(letter, stage=DRIVER, target=f"{_NEXT}{letter.stage}\0{letter.target}")
+def handed_on(message: Message) -> Message:
+    """A message that the driver is to hand on to the next job, for the stage there that it has."""
+    return replace(message, stage=DRIVER, target=f"{_NEXT}{message.stage}\0{message.target}")
 
 
-def wake(shards: int) -> list[Letter]:
-    """A letter without content to each shard, so that each has a task in every stage."""
-    return [Letter(number, 0, "") for number in range(shards)]
+def wake(shards: int) -> list[Message]:
+    """A message without content to each shard, so that each has a task in every stage."""
+    return [Message(number, 0, "") for number in range(shards)]
 
 
-def total(letters: Iterable[Letter]) -> Outcome:
+def total(messages: Iterable[Message]) -> Outcome:
     """The outcome of all shards: sums, and all errors."""
     found = Outcome()
-    for letter in sorted(letters, key=lambda letter: letter.shard):
-        if letter.target.startswith(_NEXT):
-            stage, target = letter.target.removeprefix(_NEXT).split("\0", 1)
-            found.following.append(replace(letter, target=target, stage=int(stage)))
+    for message in sorted(messages, key=lambda message: message.shard):
+        if message.target.startswith(_NEXT):
+            stage, target = message.target.removeprefix(_NEXT).split("\0", 1)
+            found.following.append(replace(message, target=target, stage=int(stage)))
             continue
-        if letter.target not in ("", _FAILED):
-            found.changes.setdefault(letter.target, []).append(letter)
+        if message.target not in ("", _FAILED):
+            found.changes.setdefault(message.target, []).append(message)
             continue
-        found.include(pickle.loads(letter.content))
+        found.include(pickle.loads(message.content))
     return found
 
 

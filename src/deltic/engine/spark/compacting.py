@@ -15,14 +15,14 @@ from deltic.engine.image import Json
 from deltic.engine.prepared import Prepared
 from deltic.engine.shards.compaction import Compaction, rebased
 from deltic.engine.shards.files import describe, files_of, read_description
-from deltic.engine.shards.letters import Letter
+from deltic.engine.shards.messages import Message
 from deltic.engine.shards.tasks import total
 
 _LOG = logging.getLogger("deltic.compaction")
 # Seconds until a compaction looks again whether the epoch is decided that it waits for.
 _PAUSE = 0.02
 
-RunEach = Callable[[Sequence[Callable[[], Iterable[Letter]]], str], Iterable[Letter]]
+RunEach = Callable[[Sequence[Callable[[], Iterable[Message]]], str], Iterable[Message]]
 """Runs tasks, each once and all as one job, which is called by the last argument: what they tell."""
 
 

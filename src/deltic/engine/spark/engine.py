@@ -9,7 +9,7 @@ from deltic.circuit.graph import Circuit
 from deltic.engine.files.files import Files
 from deltic.engine.shards.compaction import FROZEN
 from deltic.engine.shards.engine import ShardedEngine
-from deltic.engine.shards.letters import DIRECT
+from deltic.engine.shards.messages import DIRECT
 from deltic.engine.spark.compacting import RunEach
 from deltic.engine.spark.executor import FEW, RunTasks, SparkExecutor
 from deltic.engine.spark.placement import ShardPlace

@@ -24,10 +24,10 @@ from deltic.engine.shards.evolution import Evolution
 from deltic.engine.shards.executor import Begun, Built, Executed, Host
 from deltic.engine.shards.files import bytes_of, collect_garbage, files_of, read_description
 from deltic.engine.shards.group import empty_relations, summed
-from deltic.engine.shards.letters import DIRECT, Letter, Mailbox, sent
+from deltic.engine.shards.messages import DIRECT, Mailbox, Message, sent
 from deltic.engine.shards.placed_program import PlacedProgram
 from deltic.engine.shards.plan import ShardPlan
-from deltic.engine.shards.posted import Lettered, Split
+from deltic.engine.shards.posted import MessageBatch, Split
 from deltic.engine.shards.process import run_in_process
 from deltic.engine.shards.restrict import restrict
 from deltic.engine.shards.room import Outgrown, told_in_rounds
@@ -40,9 +40,9 @@ from deltic.engine.spark.rounds import Reached, RoundJobs
 from deltic.engine.spark.table_tasks import SparkTasks
 from deltic.program.program import Program
 
-# Runs the tasks of an epoch for so many shards, each with the letters that the one before wrote: those for the driver.
+# Runs the tasks of an epoch for so many shards, each with the messages that the one before wrote: those for the driver.
 # The last argument is what the job is called.
-RunTasks = Callable[[Sequence[Letter], Sequence[Task], int, str], Iterable[Letter]]
+RunTasks = Callable[[Sequence[Message], Sequence[Task], int, str], Iterable[Message]]
 
 
 FEW = 1 << 16
@@ -139,8 +139,8 @@ class SparkExecutor:
     def _built_by_jobs(self, placed: PlacedProgram, evolution: Evolution, epoch: int) -> Built:
         """A placed program, of the state as it is, by jobs."""
         builder = building(placed.definition, evolution)
-        letters = list(sent(self.files, list(builder.beginning(evolution)), 0, self.direct))
-        outcome, _ = self._by_jobs(builder, letters, "trust", self._saved(), evolution.taken, epoch)
+        messages = list(sent(self.files, list(builder.beginning(evolution)), 0, self.direct))
+        outcome, _ = self._by_jobs(builder, messages, "trust", self._saved(), evolution.taken, epoch)
         stores = self._written_stores(placed.plan, outcome.states)
         empty = empty_relations(placed.plan, stores)
 
@@ -191,11 +191,11 @@ class SparkExecutor:
         """Run the epoch as a job; where a recursion takes rounds, as one for what leads to them, and one for each."""
         self.write()
         placed, written = self.placed, self.files.traffic.written
-        letters = list(self._letters_of(epoch))
+        messages = list(self._messages_of(epoch))
         written = self.files.traffic.written - written
-        plan = restrict(placed.plan, {letter.target for letter in letters}, self._empty())
+        plan = restrict(placed.plan, {message.target for message in messages}, self._empty())
         restricted = replace(placed, plan=plan)
-        outcome, stores = self._by_jobs(restricted, letters, epoch.conflicts, self.states, None, epoch.number)
+        outcome, stores = self._by_jobs(restricted, messages, epoch.conflicts, self.states, None, epoch.number)
         outcome.written += written
         version, empty = placed.version(epoch.number, stores), empty_relations(placed.plan, stores)
 
@@ -211,13 +211,13 @@ class SparkExecutor:
     def _by_jobs(
         self,
         placed: PlacedProgram,
-        changes: Sequence[Letter],
+        changes: Sequence[Message],
         conflicts: Conflicts,
         states: Mapping[int, str],
         taken: Mapping[str, str] | None,
         epoch: int,
     ) -> tuple[Outcome, list[Store]]:
-        """Run a program on letters, from states in files: the outcome, and the stores as they are in files then.
+        """Run a program on messages, from states in files: the outcome, and the stores as they are in files then.
 
         Where another plan has written the states, those placed relations are `taken` over that have these names there.
         """
@@ -231,7 +231,7 @@ class SparkExecutor:
         ]
         stages = f"{len(tasks)} stage{'s' * (len(tasks) > 1)}"
         outcome = begun.total(
-            self._outcome(begun.letters, tasks, f"{told}: {stages}: {some_of(list(placed.program.sinks))}")
+            self._outcome(begun.messages, tasks, f"{told}: {stages}: {some_of(list(placed.program.sinks))}")
         )
         placed.refuse(outcome.faults)
         stores = self._written_stores(plan, outcome.states)
@@ -243,8 +243,8 @@ class SparkExecutor:
         outcome.written += self.files.traffic.written - written
         return outcome, stores
 
-    def _letters_of(self, epoch: Begun) -> Iterator[Letter]:
-        """The changes of tables as letters; those that tasks have written are there already."""
+    def _messages_of(self, epoch: Begun) -> Iterator[Message]:
+        """The changes of tables as messages; those that tasks have written are there already."""
         here: dict[str, Changed] = {}
         for table, batch in epoch.changes.items():
             if posted := [one for one in apart(batch) if self.is_posted(one, table)]:
@@ -256,17 +256,17 @@ class SparkExecutor:
                 here[table] = batch
         yield from sent(self.files, list(epoch.sent(self.placed, here)), 0, self.direct)
 
-    def is_posted(self, batch: Changed, table: str) -> TypeGuard[Lettered]:
+    def is_posted(self, batch: Changed, table: str) -> TypeGuard[MessageBatch]:
         """Whether tasks have written a batch as the shards of this program read it."""
         name, placed = self.placed.program.tables[table], self.placed
-        if not isinstance(batch, Lettered) or (batch.key and not placed.has_keys(name)):
+        if not isinstance(batch, MessageBatch) or (batch.key and not placed.has_keys(name)):
             return False
         keys = placed.options.keys[name] if batch.key else ()
         return batch.split == Split(name, placed.plan.placed[name].key, placed.options.shards, keys)
 
-    def _outcome(self, letters: Sequence[Letter], tasks: Sequence[Task], told: str) -> Outcome:
+    def _outcome(self, messages: Sequence[Message], tasks: Sequence[Task], told: str) -> Outcome:
         """The outcome of a job; raises what its tasks found to be wrong."""
-        outcome = total(self.run_tasks(letters, tasks, self.placed.options.shards, told))
+        outcome = total(self.run_tasks(messages, tasks, self.placed.options.shards, told))
         if outcome.errors:
             raise joined(sorted(outcome.errors, key=lambda error: isinstance(error, Outgrown)))
         return outcome

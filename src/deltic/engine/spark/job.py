@@ -1,6 +1,6 @@
 """An epoch as one Spark job: a stage of the plan is a `mapInArrow`, an exchange a `repartitionById` by shard.
 
-Rows of the DataFrame are letters, so that all stages have one schema, and one action gives all that comes out. Public
+Rows of the DataFrame are messages, so that all stages have one schema, and one action gives all that comes out. Public
 functions of DataFrames alone are used, so that it runs on Spark Connect too.
 """
 
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from deltic.engine.shards.letters import DRIVER, Letter
+from deltic.engine.shards.messages import DRIVER, Message
 from deltic.engine.shards.tasks import Task
 from deltic.engine.spark.described import described
 from deltic.engine.spark.watched import watched
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 # A task over rows in batches.
-Over = Callable[[Iterable[pa.RecordBatch]], Iterator[Letter]]
+Over = Callable[[Iterable[pa.RecordBatch]], Iterator[Message]]
 
 _COLUMNS = {
     "shard": (pa.int32(), "int"),
@@ -38,7 +38,7 @@ _COLUMNS = {
     "size": (pa.int64(), "long"),
     "checksum": (pa.int64(), "long"),
 }
-"""The fields of a letter, with their types for Arrow and for Spark."""
+"""The fields of a message, with their types for Arrow and for Spark."""
 _SCHEMA = pa.schema([(name, arrow) for name, (arrow, _) in _COLUMNS.items()])
 _SPARK_SCHEMA = ", ".join(f"{name} {spark}" for name, (_, spark) in _COLUMNS.items())
 # Adaptive execution runs each stage as a job of its own, and may put several shards into one task.
@@ -55,27 +55,27 @@ NEEDED = (
     f"Spark's Python processes need Deltic: start the session with PYSPARK_PYTHON={sys.executable} in the environment, "
     "and on a cluster install it there"
 )
-# What Spark says when an executor is lost, and some of the results that its letters led to are there already. The job
+# What Spark says when an executor is lost, and some of the results that its messages led to are there already. The job
 # is run again: what its tasks wrote is under names that nobody has published.
 _GIVEN_UP = "A shuffle map stage with indeterminate output was failed and retried"
-# What a batch of letters may hold before it is handed on, in bytes.
+# What a batch of messages may hold before it is handed on, in bytes.
 _BATCH = 1 << 24
 
 
 def run_job(
-    spark: SparkSession, letters: Sequence[Letter], tasks: Sequence[Task], shards: int, what: str
-) -> Iterator[Letter]:
-    """The letters for the driver; `tasks` are the stages in their order, and Spark's pages call the job `what`.
+    spark: SparkSession, messages: Sequence[Message], tasks: Sequence[Task], shards: int, what: str
+) -> Iterator[Message]:
+    """The messages for the driver; `tasks` are the stages in their order, and Spark's pages call the job `what`.
 
     Raises DelticError where the job fails, or nobody is there to do it.
     """
     with _told_as("the Spark job of the epoch failed, and nothing was changed"), described(spark, what), watched(spark):
         try:
-            found = _found(spark, letters, tasks, shards)
+            found = _found(spark, messages, tasks, shards)
         except Exception as error:
             if _GIVEN_UP not in str(error):
                 raise
-            found = _found(spark, letters, tasks, shards)
+            found = _found(spark, messages, tasks, shards)
     return _letters(found.to_batches())
 
 
@@ -104,17 +104,17 @@ def reason_of(told: str) -> str:
     return next((line for line in reversed(lines) if line and not line.startswith(_FRAME)), "no reason was given")
 
 
-def _found(spark: SparkSession, letters: Sequence[Letter], tasks: Sequence[Task], shards: int) -> pa.Table:
+def _found(spark: SparkSession, messages: Sequence[Message], tasks: Sequence[Task], shards: int) -> pa.Table:
     """What the job finds."""
     with _settings(spark):
-        frame = spark.createDataFrame(pa.Table.from_batches([_batch(letters)]), _SPARK_SCHEMA)
+        frame = spark.createDataFrame(pa.Table.from_batches([_batch(messages)]), _SPARK_SCHEMA)
         for task in tasks:
             frame = frame.repartitionById(shards, "shard").mapInArrow(partial(_over_batches, task), _SPARK_SCHEMA)
         return frame.where(f"stage = {DRIVER}").toArrow()
 
 
-def run_over(frame: DataFrame, task: Over, what: str) -> list[Letter]:
-    """The letters of a task over each part of a DataFrame, as one job; those that it sends are for the driver.
+def run_over(frame: DataFrame, task: Over, what: str) -> list[Message]:
+    """The messages of a task over each part of a DataFrame, as one job; those that it sends are for the driver.
 
     Raises what `collected` does.
     """
@@ -144,31 +144,31 @@ def _by_deltic(what: str) -> Iterator[None]:
         raise
 
 
-def run_each(spark: SparkSession, tasks: Sequence[Callable[[], Iterable[Letter]]], what: str) -> list[Letter]:
+def run_each(spark: SparkSession, tasks: Sequence[Callable[[], Iterable[Message]]], what: str) -> list[Message]:
     """What tasks tell, each of which runs once, all as one job. Raises DelticError where it fails."""
     with _told_as(f"the Spark job of the {what} failed, and nothing was changed"):
         return run_over(spark.range(0, len(tasks), 1, len(tasks)), partial(_each, tasks), what)
 
 
-def _each(tasks: Sequence[Callable[[], Iterable[Letter]]], batches: Iterable[pa.RecordBatch]) -> Iterator[Letter]:
+def _each(tasks: Sequence[Callable[[], Iterable[Message]]], batches: Iterable[pa.RecordBatch]) -> Iterator[Message]:
     """What the tasks tell whose numbers these are."""
-    return (letter for batch in batches for number in batch.column(0).to_pylist() for letter in tasks[number]())
+    return (message for batch in batches for number in batch.column(0).to_pylist() for message in tasks[number]())
 
 
 def _over_batches(
-    task: Callable[[Iterable[Letter]], Iterator[Letter]], batches: Iterable[pa.RecordBatch]
+    task: Callable[[Iterable[Message]], Iterator[Message]], batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """A task over the letters of a partition, which are those of one shard."""
+    """A task over the messages of a partition, which are those of one shard."""
     return _batched(lambda batches: task(_letters(batches)), batches)
 
 
 def _batched(task: Over, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """What a task sends, as Spark takes it."""
-    waiting: list[Letter] = []
+    waiting: list[Message] = []
     size = 0
-    for letter in task(batches):
-        waiting.append(letter)
-        size += len(letter.content)
+    for message in task(batches):
+        waiting.append(message)
+        size += len(message.content)
         if size >= _BATCH:
             yield _batch(waiting)
             waiting, size = [], 0
@@ -178,13 +178,13 @@ def _batched(task: Over, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Recor
         gc.freeze()
 
 
-def _letters(batches: Iterable[pa.RecordBatch]) -> Iterator[Letter]:
+def _letters(batches: Iterable[pa.RecordBatch]) -> Iterator[Message]:
     for batch in batches:
-        yield from (Letter(*row) for row in zip(*(column.to_pylist() for column in batch.columns), strict=True))
+        yield from (Message(*row) for row in zip(*(column.to_pylist() for column in batch.columns), strict=True))
 
 
-def _batch(letters: Sequence[Letter]) -> pa.RecordBatch:
-    rows = [tuple(getattr(letter, name) for name in _COLUMNS) for letter in letters]
+def _batch(messages: Sequence[Message]) -> pa.RecordBatch:
+    rows = [tuple(getattr(message, name) for name in _COLUMNS) for message in messages]
     columns = list(zip(*rows, strict=True)) or [()] * len(_SCHEMA)
     return pa.record_batch([pa.array(c, f.type) for c, f in zip(columns, _SCHEMA, strict=True)], schema=_SCHEMA)
 

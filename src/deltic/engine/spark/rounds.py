@@ -12,9 +12,9 @@ from deltic.engine.local.recursion.ends import Termination
 from deltic.engine.local.recursion.pending import RoundId
 from deltic.engine.local.recursion.signed.oscillation import ClosingRelations
 from deltic.engine.shards.ends import termination_of
-from deltic.engine.shards.exchange import Mail, Parcel, mail_of
+from deltic.engine.shards.exchange import Mail, mail_of
 from deltic.engine.shards.group import GroupRounds, closing_of
-from deltic.engine.shards.letters import Letter, Mailbox
+from deltic.engine.shards.messages import Mailbox, Message
 from deltic.engine.shards.options import Options
 from deltic.engine.shards.plan import ShardPlan
 from deltic.engine.shards.round_steps import Renumbered
@@ -26,13 +26,13 @@ from deltic.engine.spark.described import some_of
 
 @dataclass
 class Reached:
-    """How far an epoch has come: to stage `since`, with these states, and letters for that stage and later ones.
+    """How far an epoch has come: to stage `since`, with these states, and messages for that stage and later ones.
 
     Where another plan has written the states, those placed relations are `taken` over that have these names there.
     """
 
     states: Mapping[int, str]
-    letters: Sequence[Letter]
+    messages: Sequence[Message]
     taken: Mapping[str, str] | None
     since: int = 0
     done: list[Outcome] = field(default_factory=list)
@@ -67,7 +67,7 @@ class RoundJobs:
     conflicts: Conflicts
     direct: int
     few: int
-    run: Callable[[Sequence[Letter], Sequence[Task], str], Outcome]
+    run: Callable[[Sequence[Message], Sequence[Task], str], Outcome]
     told: str
 
     def run_rounds(self, reached: Reached) -> Reached:
@@ -75,7 +75,7 @@ class RoundJobs:
         for last in sorted({step.stage for step in self.plan.iterated}):
             begun = self._begin(reached, last)
             waking = wake(self.options.shards)
-            reached.states, reached.letters = begun.states, [*waking, *begun.following]
+            reached.states, reached.messages = begun.states, [*waking, *begun.following]
             reached.since, reached.taken = last + 1, self._as_written(reached)
             reached.done.append(begun)
             for number, step in enumerate(self.plan.iterated):
@@ -95,7 +95,7 @@ class RoundJobs:
             for stage in range(reached.since, last + 1)
         ]
         names = [name for step in self.plan.iterated if step.stage == last for name in step.stratum.relations]
-        return self.run(reached.letters, tasks, f"{self.told}: {some_of(names)}: begin")
+        return self.run(reached.messages, tasks, f"{self.told}: {some_of(names)}: begin")
 
     def _iterate(self, reached: Reached, number: int, amid: Amid) -> None:
         """Take all shards through the rounds of a recursion."""
@@ -145,16 +145,16 @@ class _JobRounds:
             Round(jobs.plan, jobs.options, jobs.files.place, self.outcome.states, stage, *given)
             for stage in range(len(step.stages))
         ]
-        letters = [*wake(jobs.options.shards), *self.outcome.following]
+        messages = [*wake(jobs.options.shards), *self.outcome.following]
         what = f"{jobs.told}: {some_of(step.stratum.relations)}: {step.told(now)}"
-        self.outcome = jobs.run(letters, tasks, what)
+        self.outcome = jobs.run(messages, tasks, what)
         self.taken.add(self.outcome)
 
     def _take_here(self) -> None:
         """Take rounds in this process, as long as few rows wait."""
         shards, files, outcome = self._shards(), self._jobs.files, Outcome()
         mailbox = Mailbox(files)
-        derived = mail_of(Parcel(m.target, m.shard, mailbox.rows(m)) for m in self.outcome.following)
+        derived = mail_of(Message.of(m.target, m.shard, mailbox.rows(m)) for m in self.outcome.following)
         while not self._taken_here(shards, derived):
             for shard in shards:
                 shard.roll_back()

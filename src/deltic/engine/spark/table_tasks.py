@@ -18,7 +18,7 @@ from deltic.engine.shards.comparison import Comparison
 from deltic.engine.shards.options import Options
 from deltic.engine.shards.placed_program import PlacedProgram
 from deltic.engine.shards.plan import ShardPlan
-from deltic.engine.shards.posted import Lettered, Posted, Site, Split
+from deltic.engine.shards.posted import MessageBatch, Posted, Site, Split
 from deltic.engine.shards.settlement import Settled, Settlement
 from deltic.engine.spark.compacting import RunEach
 from deltic.engine.watermark import Watermark
@@ -42,7 +42,7 @@ class TaskShards(Protocol):
     def prepared(self) -> Prepared | None:
         """The epoch that is neither committed nor aborted."""
 
-    def is_posted(self, batch: Changed, table: str) -> TypeGuard[Lettered]:
+    def is_posted(self, batch: Changed, table: str) -> TypeGuard[MessageBatch]:
         """Whether tasks have written a batch as the shards of this program read it."""
 
     def write_for_tasks(self) -> None:
@@ -92,20 +92,20 @@ class SparkTasks:
         wants_keys = wants_keys or (watermark is not None and watermark.wants_keys)
         if run is None or site.split.key is None or (wants_keys and not site.has_keys):
             return None
-        elsewhere = [c.rows for c in changes if isinstance(c, RowChange) and isinstance(c.rows, Lettered)]
+        elsewhere = [c.rows for c in changes if isinstance(c, RowChange) and isinstance(c.rows, MessageBatch)]
         if sum(rows.count() for rows in elsewhere) <= self._shards.few:
             return None
         if not all(self._shards.is_posted(rows, table) for rows in elsewhere):
             return None
         self._begin()
-        lettered = [self._lettered(change) for change in changes]
+        as_messages = [self._as_messages(change) for change in changes]
         keyed = Keyed(table, tuple(site.schema.names[column] for column in site.keys))
         tasks = [
             Settlement(
                 *self._of_shard(number, table),
                 site.posting,
                 keyed,
-                [replace(change, rows=_of_shard(change.rows, number)) for change in lettered],
+                [replace(change, rows=_of_shard(change.rows, number)) for change in as_messages],
                 site.nothing,
                 conflicts,
                 watermark,
@@ -113,14 +113,14 @@ class SparkTasks:
             for number in range(self._shards.placed.options.shards)
         ]
         settled = Settled.by(site, lambda: run(tasks, f"settlement of the changes of {table}"))
-        for rows in (change.rows for change in lettered if isinstance(change.rows, Posted)):
+        for rows in (change.rows for change in as_messages if isinstance(change.rows, Posted)):
             settled.told.read += rows.told.read
             settled.told.written += rows.told.written
         return settled
 
-    def _lettered(self, change: RowChange | KeyedChange) -> RowChange:
-        """A change of a table as its rows stand in letters: those of this process are written for shards now."""
-        if isinstance(change, RowChange) and isinstance(change.rows, Lettered):
+    def _as_messages(self, change: RowChange | KeyedChange) -> RowChange:
+        """A change of a table as its rows stand in messages: those of this process are written for shards now."""
+        if isinstance(change, RowChange) and isinstance(change.rows, MessageBatch):
             return change
         site, updates = self.site(change.table), tuple[str, ...]()
         if isinstance(change, KeyedChange):
@@ -144,6 +144,6 @@ class SparkTasks:
         return placed.plan, placed.options, shards.files.place, number, state, name
 
 
-def _of_shard(rows: Batch, number: int) -> Lettered:
-    assert isinstance(rows, Lettered)
+def _of_shard(rows: Batch, number: int) -> MessageBatch:
+    assert isinstance(rows, MessageBatch)
     return rows.of_shard(number)

@@ -29,7 +29,7 @@ from deltic.engine.image import Json
 from deltic.errors import StateError
 
 if TYPE_CHECKING:
-    from deltic.engine.shards.posted import Lettered
+    from deltic.engine.shards.posted import MessageBatch
 
 FOLDER, ROWS = "log", "rows"
 _MAGIC = b"DLOG"
@@ -64,34 +64,34 @@ class Record:
         prefix = f"{ROWS}/{self.sequence:012}-"
         tables = {
             name: Several.of(
-                [p if isinstance(p, TableBatch) else _lettered(p).adopted(files, prefix, REPAIR) for p in apart(batch)]
+                [p if isinstance(p, TableBatch) else _messages(p).adopted(files, prefix, REPAIR) for p in apart(batch)]
             )
             for name, batch in (self.tables or {}).items()
         }
         return replace(self, tables=None if self.tables is None else tables)
 
     @property
-    def lettered(self) -> list[tuple[str, Lettered]]:
+    def in_messages(self) -> list[tuple[str, MessageBatch]]:
         """The rows that stand in files of their own, by table."""
         batches = (self.tables or {}).items()
-        return [(name, _lettered(p)) for name, batch in batches for p in apart(batch) if not isinstance(p, TableBatch)]
+        return [(name, _messages(p)) for name, batch in batches for p in apart(batch) if not isinstance(p, TableBatch)]
 
     def check_rows(self) -> None:
         """Read the rows that stand in files of their own; raises StateError where one is damaged or missing."""
-        for _, rows in self.lettered:
+        for _, rows in self.in_messages:
             for _ in rows.parts():
                 pass
 
     @property
     def nbytes(self) -> int:
         """The bytes of these files that the record needs."""
-        return sum(rows.nbytes for _, rows in self.lettered)
+        return sum(rows.nbytes for _, rows in self.in_messages)
 
     def to_bytes(self) -> bytes:
         """The record as it stands in a file."""
-        lettered = self.lettered
+        in_messages = self.in_messages
         streams = [to_stream(_in_memory(batch)) for batch in (self.tables or {}).values()]
-        direct = [letter.content for _, rows in lettered for letter in rows.letters if not letter.file]
+        direct = [message.content for _, rows in in_messages for message in rows.messages if not message.file]
         about = {
             "sequence": self.sequence,
             "epoch": self.epoch,
@@ -100,11 +100,11 @@ class Record:
             "positions": self.positions,
             "edits": self.edits,
             "tables": None if self.tables is None else [[n, s.size] for n, s in zip(self.tables, streams, strict=True)],
-            **({"lettered": [[name, _told(rows)] for name, rows in lettered]} if lettered else {}),
+            **({"lettered": [[name, _told(rows)] for name, rows in in_messages]} if in_messages else {}),
         }
         header = json.dumps(about, separators=(",", ":")).encode()
         body = b"".join([_LENGTH.pack(len(header)), header, *streams, *direct, _END])
-        head = _HEAD.pack(_MAGIC, _VERSIONS[not lettered], len(body), zlib.crc32(body))
+        head = _HEAD.pack(_MAGIC, _VERSIONS[not in_messages], len(body), zlib.crc32(body))
         return head + _SUM.pack(zlib.crc32(head)) + body
 
     @classmethod
@@ -121,17 +121,17 @@ class Record:
             nothing = parts[name][0].to_arrow().slice(0, 0)
             rows = _of_told(told, files, nothing, memoryview(body)[at:])
             parts[name].append(rows)
-            at += sum(letter.size for letter in rows.letters if not letter.file)
+            at += sum(message.size for message in rows.messages if not message.file)
         about["edits"] = tuple(about["edits"])
         tables = {name: Several.of([p for p in found if p.count()] or found[:1]) for name, found in parts.items()}
         return cls(tables=None if named is None else tables, **about)
 
 
-def _lettered(batch: Changed) -> Lettered:
+def _messages(batch: Changed) -> MessageBatch:
     """What a batch is that is no table in memory."""
-    from deltic.engine.shards.posted import Lettered
+    from deltic.engine.shards.posted import MessageBatch
 
-    assert isinstance(batch, Lettered)
+    assert isinstance(batch, MessageBatch)
     return batch
 
 
@@ -139,30 +139,30 @@ def _in_memory(batch: Batch) -> pa.Table:
     """Those rows of a batch that are tables in memory."""
     parts = apart(batch)
     tables = [part.table for part in parts if isinstance(part, TableBatch)]
-    return pa.concat_tables(tables) if tables else _lettered(parts[0]).nothing
+    return pa.concat_tables(tables) if tables else _messages(parts[0]).nothing
 
 
-def _told(rows: Lettered) -> Json:
-    """What is said of rows in letters: those that are not in files come behind, one after the other."""
-    letters = [
-        [letter.shard, letter.file, letter.start, letter.size or len(letter.content), letter.checksum]
-        for letter in rows.letters
+def _told(rows: MessageBatch) -> Json:
+    """What is said of rows in messages: those that are not in files come behind, one after the other."""
+    messages = [
+        [message.shard, message.file, message.start, message.size or len(message.content), message.checksum]
+        for message in rows.messages
     ]
-    return {**asdict(rows.split), "rows": rows.count(), "letters": letters}
+    return {**asdict(rows.split), "rows": rows.count(), "letters": messages}
 
 
-def _of_told(told: Json, files: Files, nothing: pa.Table, behind: memoryview) -> Lettered:
+def _of_told(told: Json, files: Files, nothing: pa.Table, behind: memoryview) -> MessageBatch:
     """The rows of which this was said."""
-    from deltic.engine.shards.letters import Letter
-    from deltic.engine.shards.posted import Lettered, Split
+    from deltic.engine.shards.messages import Message
+    from deltic.engine.shards.posted import MessageBatch, Split
 
     key = None if told["key"] is None else tuple(told["key"])
-    split, letters, at = Split(told["target"], key, told["shards"], tuple(told.get("by", ()))), list[Letter](), 0
+    split, messages, at = Split(told["target"], key, told["shards"], tuple(told.get("by", ()))), list[Message](), 0
     for shard, file, start, size, checksum in told["letters"]:
         content = b"" if file else bytes(behind[at : at + size])
         at += len(content)
-        letters.append(Letter(shard, 0, split.target, content, file, start, size, checksum))
-    return Lettered(files, split, letters, told["rows"], nothing, REPAIR)
+        messages.append(Message(shard, 0, split.target, content, file, start, size, checksum))
+    return MessageBatch(files, split, messages, told["rows"], nothing, REPAIR)
 
 
 @dataclass(frozen=True)

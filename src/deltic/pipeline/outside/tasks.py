@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from deltic.engine.files.files import Files
-    from deltic.engine.shards.letters import Letter
+    from deltic.engine.shards.messages import Message
     from deltic.engine.shards.posted import Posted, Posting, Site
     from deltic.pipeline.outside.source import Held
 
@@ -124,7 +124,7 @@ def _groups(shares: Sequence[Share], at_once: int) -> list[list[Any]]:
 
 def _read(
     posting: Posting, groups: Sequence[Sequence[Any]], read: ReadShares, batches: Iterable[pa.RecordBatch]
-) -> Iterator[Letter]:
-    """The letters of a task, to which the numbers of its groups are given."""
+) -> Iterator[Message]:
+    """The messages of a task, to which the numbers of its groups are given."""
     mine = [share for batch in batches for number in batch.column(0).to_pylist() for share in groups[number]]
     return posting.of(lambda files: read(files, mine))

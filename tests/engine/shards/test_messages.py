@@ -1,7 +1,7 @@
 """Rows that travel in files, forced for few of them: what passes through Spark has none of them with it.
 
-Catches a change that is read too late, or that an epoch after it removes; a letter that goes where nobody takes it; and
-errors of such files that do not say where, or that change something.
+Catches a change that is read too late, or that an epoch after it removes; a message that goes where nobody takes it;
+and errors of such files that do not say where, or that change something.
 """
 
 from __future__ import annotations
@@ -20,9 +20,8 @@ from deltic.circuit.tables import WEIGHT
 from deltic.datalog import check, lower, parse
 from deltic.engine.files.files import LocalFiles
 from deltic.engine.shards import tasks
-from deltic.engine.shards.exchange import Parcel
-from deltic.engine.shards.files import LETTERS, RUNS
-from deltic.engine.shards.letters import DIRECT, DRIVER, Mailbox, letters_of, sent, together_few
+from deltic.engine.shards.files import MESSAGES, RUNS
+from deltic.engine.shards.messages import DIRECT, DRIVER, Mailbox, Message, sent, streams_of, together_few
 from deltic.engine.spark.engine import spark_engine
 from deltic.errors import StateError
 from tests.engine.shards.jobs import run_here
@@ -36,27 +35,27 @@ PROGRAM = """
 CIRCUIT = lower(check([parse(PROGRAM)]))
 
 
-# What travelled: the stage of the task that sent it, -1 for the driver, and a letter with rows.
+# What travelled: the stage of the task that sent it, -1 for the driver, and a message with rows.
 _SENT = []
 
 
-def watched(letters, stages, shards, what=""):
-    """Runs tasks in this process, and notes the letters with rows."""
-    _SENT.extend((-1, letter) for letter in letters if letter.target)
-    return run_here(letters, [Noting(task) for task in stages], shards, what)
+def watched(messages, stages, shards, what=""):
+    """Runs tasks in this process, and notes the messages with rows."""
+    _SENT.extend((-1, message) for message in messages if message.target)
+    return run_here(messages, [Noting(task) for task in stages], shards, what)
 
 
 @dataclass
 class Noting:
-    """A task of which the letters with rows are noted."""
+    """A task of which the messages with rows are noted."""
 
     task: tasks.Task
 
-    def __call__(self, letters):
-        for letter in self.task(letters):
-            if letter.target:
-                _SENT.append((self.task.stage, letter))
-            yield letter
+    def __call__(self, messages):
+        for message in self.task(messages):
+            if message.target:
+                _SENT.append((self.task.stage, message))
+            yield message
 
 
 def engine_at(files, direct, run=run_here):
@@ -111,8 +110,8 @@ def test_no_rows_are_in_letters_that_have_a_file(tmp_path):
     engine = engine_at(LocalFiles(tmp_path), 0, watched)
     for change, _ in changes_of(3, 2):
         engine.apply(change)
-    assert {letter.stage for _, letter in _SENT} >= {DRIVER, 0, 1}
-    assert all(letter.file and not letter.content for _, letter in _SENT)
+    assert {message.stage for _, message in _SENT} >= {DRIVER, 0, 1}
+    assert all(message.file and not message.content for _, message in _SENT)
 
 
 def test_a_shard_keeps_for_later_what_its_later_tasks_take(tmp_path):
@@ -121,11 +120,11 @@ def test_a_shard_keeps_for_later_what_its_later_tasks_take(tmp_path):
     _SENT.clear()
     engine.apply({"edge": _signed({(1, 2), (2, 1)}, set(), "xy")}, "normalize")
     pieces = {name for name, placed in engine.plan.placed.items() if not placed.kept}
-    found = [(stage, letter) for stage, letter in _SENT if letter.target in pieces]
+    found = [(stage, message) for stage, message in _SENT if message.target in pieces]
     last = max(stage for stage, _ in _SENT)
-    assert {letter.stage for _, letter in found} >= {1, 2}
-    assert all(letter.stage == stage + 1 for stage, letter in found), "a piece of a query is taken once"
-    tables = {(stage, letter.stage) for stage, letter in _SENT if letter.target == "edge"}
+    assert {message.stage for _, message in found} >= {1, 2}
+    assert all(message.stage == stage + 1 for stage, message in found), "a piece of a query is taken once"
+    tables = {(stage, message.stage) for stage, message in _SENT if message.target == "edge"}
     assert tables >= {(-1, 0), *((stage, 0) for stage in range(last))}, "the last stage writes the tables"
 
 
@@ -134,13 +133,13 @@ def test_files_of_letters_go_once_nobody_reads_them(files):
     for change, _ in changes_of(7):
         result = engine.apply(change).changes
         old = result if old is None else old
-    there = set(engine.executor.files.names(LETTERS))
+    there = set(engine.executor.files.names(MESSAGES))
     rows = old["three"]
     del old, result
     gc.collect()
     more = engine.apply({"name": _signed({(40, "n")}, set(), ("x", "said"))})
     assert not more.changes
-    assert not set(engine.executor.files.names(LETTERS)) & there
+    assert not set(engine.executor.files.names(MESSAGES)) & there
     assert rows.num_rows
 
 
@@ -157,14 +156,14 @@ class Executed:
 def test_nothing_that_stands_in_a_shared_directory_is_unpickled(tmp_path):
     """Catches a file that whoever may write there can have executed: each is replaced by a pickle, and read again."""
     trace, place = tmp_path / "trace", tmp_path / "shards"
-    engine = engine_at(LocalFiles(place), 0, lambda letters, *given: replaced(letters, *given))
+    engine = engine_at(LocalFiles(place), 0, lambda messages, *given: replaced(messages, *given))
     first, second, *_ = (change for change, _ in changes_of(11))
     is_on = False
 
-    def replaced(letters, *given):
+    def replaced(messages, *given):
         for path in [path for path in place.rglob("*") if is_on and path.is_file()]:
             path.write_bytes(pickle.dumps(Executed(trace)))
-        return run_here(letters, *given)
+        return run_here(messages, *given)
 
     engine.apply(first)
     assert [path for path in place.rglob("*") if path.is_file()]
@@ -176,19 +175,19 @@ def test_nothing_that_stands_in_a_shared_directory_is_unpickled(tmp_path):
 
 @pytest.mark.parametrize("damage", ["gone", "cut", "other"])
 def test_a_letter_that_cannot_be_read_is_an_error_that_names_the_file(files, damage):
-    engine = engine_at(files, 0, lambda letters, *given: damaged(letters, *given))
+    engine = engine_at(files, 0, lambda messages, *given: damaged(messages, *given))
     before = next(changes_of(9))[0]
     is_on = False
 
-    def damaged(letters, *given):
-        name = letters[-1].file
+    def damaged(messages, *given):
+        name = messages[-1].file
         if is_on and damage == "gone":
             engine.executor.files.remove(name)
         elif is_on:
             data = engine.executor.files.read(name)
             engine.executor.files.remove(name)
             engine.executor.files.write(name, [data[: len(data) // 2] if damage == "cut" else bytes(len(data))])
-        return run_here(letters, *given)
+        return run_here(messages, *given)
 
     engine.apply(before)
     epoch, rows, is_on = engine.epoch, engine.version.read("three"), True
@@ -201,26 +200,30 @@ def test_a_letter_that_cannot_be_read_is_an_error_that_names_the_file(files, dam
     assert engine.epoch == epoch + 1
 
 
-def test_letters_are_read_as_they_were_written(tmp_path):
+def test_messages_are_read_as_they_were_written(tmp_path):
     """Large and small ones, of all kinds of columns, with many rows."""
     count = 300_000
     rows = pa.table({"x": range(count), "said": [f"text {x % 7}" for x in range(count)], WEIGHT: [1] * count})
     files, few = LocalFiles(tmp_path), rows.slice(5, 3)
-    letters = list(sent(files, [Parcel("many", 1, rows), Parcel("few", 1, few)], 2, 1 << 10))
-    assert [(letter.target, bool(letter.file)) for letter in letters] == [("few", False)] + [("many", True)] * 3
+    messages = list(sent(files, [Message.of("many", 1, rows), Message.of("few", 1, few)], 2, 1 << 10))
+    assert [(message.target, bool(message.file)) for message in messages] == [("few", False)] + [("many", True)] * 3
     mailbox = Mailbox(files)
-    assert mailbox.rows(letters[0]).equals(few)
-    assert mailbox.reader(letters[1:])().equals(rows)
-    parcels = [Parcel("all", 0, rows), Parcel("own", 0, rows.slice(7)), *(Parcel("all", n, rows) for n in (1, 2))]
-    copies = list(sent(files, parcels, 0, 0))
-    assert files.size(copies[0].file) < 2.2 * files.size(letters[1].file), "rows for all shards stand there once"
-    for parcel in parcels:
-        mine = [letter for letter in copies if (letter.target, letter.shard) == (parcel.target, parcel.shard)]
-        assert mailbox.reader(mine)().equals(parcel.rows)
-    direct = list(letters_of("many", 0, 1, few))
+    assert mailbox.rows(messages[0]).equals(few)
+    assert mailbox.reader(messages[1:])().equals(rows)
+    to_all = [
+        Message.of("all", 0, rows),
+        Message.of("own", 0, rows.slice(7)),
+        *(Message.of("all", n, rows) for n in (1, 2)),
+    ]
+    copies = list(sent(files, to_all, 0, 0))
+    assert files.size(copies[0].file) < 2.2 * files.size(messages[1].file), "rows for all shards stand there once"
+    for message in to_all:
+        mine = [copy for copy in copies if (copy.target, copy.shard) == (message.target, message.shard)]
+        assert mailbox.reader(mine)().equals(message.rows)
+    direct = list(streams_of("many", 0, 1, few))
     assert together_few(files, iter(direct), 1 << 10) == direct
-    kept = together_few(files, [*direct, *letters_of("many", 0, 1, rows)], 1 << 10)
-    assert {letter.file for letter in kept} == {kept[0].file} != {""}
+    kept = together_few(files, [*direct, *streams_of("many", 0, 1, rows)], 1 << 10)
+    assert {message.file for message in kept} == {kept[0].file} != {""}
     assert mailbox.reader(kept)().num_rows == count + 3
 
 
@@ -230,7 +233,7 @@ def test_a_job_tells_what_it_has_read_and_written(files):
     whole = _table(x=np.arange(n), y=np.random.default_rng(2).permutation(n))
     first = engine.apply({"edge": whole})
     there = sum(
-        engine.executor.files.size(name) for folder in (RUNS, LETTERS) for name in engine.executor.files.names(folder)
+        engine.executor.files.size(name) for folder in (RUNS, MESSAGES) for name in engine.executor.files.names(folder)
     )
     assert first.bytes_written >= there
     assert first.bytes_read > whole.nbytes / 2
