@@ -1,7 +1,7 @@
 """The loop over the iterations of a recursion, in compiled code, for as long as few rows change in each.
 
 Real recursions can be long and thin: tens of thousands of iterations of some dozen rows, where an iteration must not
-cost an interpreter's time. This is `recursion.fixpoint` for such batches: take what waits for the least iteration,
+cost an interpreter's time. This is `recursion.driver` for such batches: take what waits for the least iteration,
 decide what becomes of it, add what changed to every column order, push it through the queries, and so on. `component`
 says what the tables are that it works on.
 """

@@ -1,4 +1,4 @@
-"""Searching for the later derivations of lost rows, in compiled iterations; see `recursion._Epoch` and `iterate`."""
+"""Searching for the later derivations of lost rows, in compiled iterations; see `recursion.lost` and `iterate`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The loop over the changes of histories, in compiled code, for as long as few rows change at a time.
 
-This is `recursion.signed.epoch` for such batches: take what waits for the least iteration and, in it, the first
+This is `recursion.driver` for such batches: take what waits for the least iteration and, in it, the first
 relation in the order of the body; let it be part of that history; examine its rows; push it through the queries.
 `component` says what the tables are that it works on.
 """
