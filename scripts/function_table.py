@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from deltic.pipeline.registry import Listed, listed
+from deltic.pipeline.registry import ListedFunction, listed
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "sql-functions.md"
@@ -31,7 +31,7 @@ def speeds(text: str) -> dict[str, int]:
     return found
 
 
-def row(function: Listed, reasons: list[str], known: dict[str, int]) -> str:
+def row(function: ListedFunction, reasons: list[str], known: dict[str, int]) -> str:
     """A row of the table."""
     names = (", ".join(f"`{name}`" for name in function.languages.get(own, ())) for own in ("SQL", "Soufflé"))
     notes = ", ".join(str(reasons.index(reason) + 1) for reason in function.reasons)

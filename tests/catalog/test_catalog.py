@@ -8,25 +8,33 @@ from __future__ import annotations
 
 import pytest
 
-from deltic.catalog import Catalog, Definition, Difference, Part, Table, View, schema_of
+from deltic.catalog import (
+    Catalog,
+    CatalogDifference,
+    CatalogTable,
+    CatalogView,
+    FrontEndDefinitions,
+    ViewDefinitions,
+    schema_of,
+)
 from deltic.circuit.reading.parser import parse_circuit
 from deltic.datalog import check, define, lower, parse
 from deltic.errors import CatalogError
 from deltic.values.types import Schema, Type
 
 EDGE = Schema.of(x=Type.INT64, y=Type.INT64)
-TABLES = (Table("edge", EDGE),)
+TABLES = (CatalogTable("edge", EDGE),)
 COPY = """%0 = source {read} : {kind}{{x: int64, y: int64}}
 %1 = sink {name} (%0) : {kind}{{x: int64, y: int64}}"""
 
 
 def view(name, read="edge", kind="set", hidden=False):
     circuit = parse_circuit(COPY.format(name=name, read=read, kind=kind))
-    return Definition((View(name, circuit.type_of(circuit.sinks[name]), hidden),), circuit)
+    return ViewDefinitions((CatalogView(name, circuit.type_of(circuit.sinks[name]), hidden),), circuit)
 
 
 def catalog(*definitions, tables=TABLES, datalog="", order=()):
-    python = Part("Python", tables, definitions, order)
+    python = FrontEndDefinitions("Python", tables, definitions, order)
     others = {t.name: t.type for t in tables} | {v.name: v.type for v in python.views}
     return Catalog((python, define(check([parse(datalog)], others))))
 
@@ -70,20 +78,22 @@ def test_hidden_views_that_nobody_reads_are_not_computed():
 
 def test_the_difference_of_two_catalogs():
     old = catalog(view("a"), view("b", "a"), view("c"))
-    new = catalog(view("a", "other"), view("b", "a"), view("d"), tables=(Table("edge", EDGE), Table("other", EDGE)))
-    found = Difference.between(old, new)
-    assert found == Difference(("other", "d"), ("a",), ("c",), ("edge", "b"), ("b",))
+    new = catalog(
+        view("a", "other"), view("b", "a"), view("d"), tables=(CatalogTable("edge", EDGE), CatalogTable("other", EDGE))
+    )
+    found = CatalogDifference.between(old, new)
+    assert found == CatalogDifference(("other", "d"), ("a",), ("c",), ("edge", "b"), ("b",))
     assert str(found) == "added other, d; replaced a; dropped c; kept edge, b"
-    assert not Difference.between(old, old)
+    assert not CatalogDifference.between(old, old)
 
 
 def test_other_words_for_the_same_rules_are_no_difference():
     one = catalog(datalog=".decl r(a: number) r(x) :- edge(x, _).")
     other = catalog(datalog="\n.decl r(a: number) // a comment\nr(y) :- edge(y, _).")
     changed = catalog(datalog=".decl r(a: number) r(y) :- edge(_, y).")
-    assert Difference.between(one, one) == Difference(kept=("edge", "r"))
-    assert Difference.between(one, changed).replaced == ("r",)
-    assert Difference.between(one, other).replaced in ((), ("r",))
+    assert CatalogDifference.between(one, one) == CatalogDifference(kept=("edge", "r"))
+    assert CatalogDifference.between(one, changed).replaced == ("r",)
+    assert CatalogDifference.between(one, other).replaced in ((), ("r",))
 
 
 def test_what_a_catalog_looks_like(golden):
@@ -95,25 +105,25 @@ def test_what_a_catalog_looks_like(golden):
         even(x, z) :- odd(x, y), edge(y, z).
     """
     tables = (
-        Table("edge", EDGE),
-        Table("person", Schema.of(id=Type.INT64, name=Type.STRING.or_null), ("id",)),
-        Table("sale", Schema.of(price=Type.decimal(10, 2)), is_bag=True),
+        CatalogTable("edge", EDGE),
+        CatalogTable("person", Schema.of(id=Type.INT64, name=Type.STRING.or_null), ("id",)),
+        CatalogTable("sale", Schema.of(price=Type.decimal(10, 2)), is_bag=True),
     )
     golden("catalog/catalog.txt", str(catalog(view("copy", "odd", hidden=True), tables=tables, datalog=datalog)))
 
 
 ERRORS = {
-    "name": lambda: Table("two words", EDGE),
-    "weight column": lambda: Table("edge", schema_of("edge", {"__weight__": int})),
-    "key without column": lambda: Table("edge", EDGE, ("xx",)),
-    "key nullable": lambda: Table("p", Schema.of(id=Type.INT64.or_null), ("id",)),
-    "key twice": lambda: Table("edge", EDGE, ("x", "x")),
-    "key of a bag": lambda: Table("edge", EDGE, ("x",), is_bag=True),
-    "name taken": lambda: catalog(view("edge", "other"), tables=(*TABLES, Table("other", EDGE))),
+    "name": lambda: CatalogTable("two words", EDGE),
+    "weight column": lambda: CatalogTable("edge", schema_of("edge", {"__weight__": int})),
+    "key without column": lambda: CatalogTable("edge", EDGE, ("xx",)),
+    "key nullable": lambda: CatalogTable("p", Schema.of(id=Type.INT64.or_null), ("id",)),
+    "key twice": lambda: CatalogTable("edge", EDGE, ("x", "x")),
+    "key of a bag": lambda: CatalogTable("edge", EDGE, ("x",), is_bag=True),
+    "name taken": lambda: catalog(view("edge", "other"), tables=(*TABLES, CatalogTable("other", EDGE))),
     "two views": lambda: catalog(view("a"), view("a", "edge", "zset")),
     "unknown source": lambda: catalog(view("a", "edeg")),
-    "other columns": lambda: catalog(view("a"), tables=(Table("edge", Schema.of(x=Type.INT64, y=Type.STRING)),)),
-    "bag read as set": lambda: catalog(view("a"), tables=(Table("edge", EDGE, is_bag=True),)),
+    "other columns": lambda: catalog(view("a"), tables=(CatalogTable("edge", Schema.of(x=Type.INT64, y=Type.STRING)),)),
+    "bag read as set": lambda: catalog(view("a"), tables=(CatalogTable("edge", EDGE, is_bag=True),)),
     "reads itself": lambda: catalog(view("a", "a")),
     "cycle of two": lambda: catalog(view("a", "b"), view("b", "a")),
     "cycle of two front ends": lambda: catalog(

@@ -162,7 +162,7 @@ def _value(expression, env, rows, universe):
         return env[expression.name]
     if isinstance(expression, e.NumberLiteral):
         return expression.value
-    if isinstance(expression, e.Apply):
+    if isinstance(expression, e.FunctorCall):
         left, right = (_value(a, env, rows, universe) for a in expression.arguments)
         return {"+": left + right, "-": left - right}[expression.functor]
     assert isinstance(expression, f.Aggregate)

@@ -7,7 +7,7 @@ import pytest
 import deltic
 from deltic.datalog import parse
 from deltic.datalog.souffle.printer import print_item
-from deltic.datalog.syntax.program import Component
+from deltic.datalog.syntax.program import ComponentDeclaration
 from deltic.errors import ProgramError
 
 GRAPH = """
@@ -207,7 +207,7 @@ PAIRS = {
 
 @pytest.mark.parametrize(("program", "meaning"), PAIRS.values(), ids=PAIRS)
 def test_instances_stand_for_statements(program, meaning):
-    found = [print_item(item) for item in parse(program).items if not isinstance(item, Component)]
+    found = [print_item(item) for item in parse(program).items if not isinstance(item, ComponentDeclaration)]
     assert found == [line for line in dedent(meaning).splitlines() if line]
 
 

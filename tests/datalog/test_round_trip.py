@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from deltic.datalog import parse
 from deltic.datalog.souffle.printer import print_expression, print_program
 from deltic.datalog.syntax.formulas import Atom, Implication, Negation, Truth
-from deltic.datalog.syntax.program import Program, Subsumption
+from deltic.datalog.syntax.program import ParsedProgram, Subsumption
 from deltic.errors import ProgramError
 from tests.datalog.trees import NOWHERE, programs
 
@@ -24,7 +24,7 @@ _BARE_ARROW = Subsumption(
 
 
 @given(programs)
-@example(Program((_BARE_ARROW,), NOWHERE.source))
+@example(ParsedProgram((_BARE_ARROW,), NOWHERE.source))
 def test_print_then_parse(program):
     text = print_program(program)
     assert parse(text) == program

@@ -8,9 +8,9 @@ from deltic.datalog.souffle.words import BINARY_OPERATORS, HINTS, RESERVED
 from deltic.datalog.syntax import expressions as e
 from deltic.datalog.syntax import formulas as f
 from deltic.datalog.syntax import program as p
-from deltic.datalog.syntax.source import Source, Span
+from deltic.datalog.syntax.source import ProgramText, Span
 
-NOWHERE = Span(Source("<test>", ""), 1, 1, 1, 1)
+NOWHERE = Span(ProgramText("<test>", ""), 1, 1, 1, 1)
 
 names = st.from_regex(r"[A-Za-z_?][A-Za-z0-9_?]{0,5}", fullmatch=True).filter(lambda name: name not in RESERVED)
 type_names = names.map(lambda name: e.TypeName(name, span=NOWHERE))
@@ -28,7 +28,7 @@ leaves = literals | variables | st.just(e.Wildcard(span=NOWHERE))
 
 
 def _apply(functor: str, *arguments: e.Expression) -> e.Expression:
-    return e.Apply(functor, arguments, span=NOWHERE)
+    return e.FunctorCall(functor, arguments, span=NOWHERE)
 
 
 def _minus(argument: e.Expression) -> e.Expression:
@@ -153,4 +153,4 @@ items = st.one_of(
         st.none() | bodies,
     ),
 )
-programs = st.lists(items, max_size=5).map(lambda found: p.Program(tuple(found), NOWHERE.source))
+programs = st.lists(items, max_size=5).map(lambda found: p.ParsedProgram(tuple(found), NOWHERE.source))

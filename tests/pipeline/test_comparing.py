@@ -21,7 +21,7 @@ from deltic.engine.shards.posted import MessageBatch, Posted
 from deltic.errors import DelticError
 from deltic.pipeline.session import Pipeline
 from deltic.pipeline.shards import Shards
-from deltic.pipeline.spark.posting import Rows
+from deltic.pipeline.spark.posting import PostedRows
 from tests.engine.shards.jobs import run_here
 from tests.pipeline.outside.test_by_tasks import Numbers, run_over
 
@@ -60,7 +60,7 @@ def written(pipeline, name, rows, weight, monkeypatch):
         start, end = len(rows) * part // 3, len(rows) * (part + 1) // 3
         context = SimpleNamespace(get=lambda part=part: SimpleNamespace(partitionId=lambda: part))
         monkeypatch.setattr("pyspark.TaskContext", context)
-        read = Rows(name, table.schema, weight, table if weight == UPSERT else None)
+        read = PostedRows(name, table.schema, weight, table if weight == UPSERT else None)
         letters += site.posting.over(rows.slice(start, end - start).to_batches(7), read)
     return Posted(site, letters)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import deltic
-from deltic.catalog import Definition, Part, View, schema_of
+from deltic.catalog import CatalogView, FrontEndDefinitions, ViewDefinitions, schema_of
 from deltic.circuit import CircuitBuilder
 from deltic.circuit import operators as ops
 from deltic.errors import CatalogError, DelticError, UnsupportedError
@@ -129,5 +129,7 @@ class Numbers(front_ends.FrontEnd):
         rows = builder.add(ops.Constant(schema, tuple((int(word),) for word in text.split())))
         node = builder.add(ops.Distinct(), rows)
         builder.add(ops.Sink("number"), node)
-        view = View("number", builder.type_of(node), text=text)
-        return now.with_part(Part(self.title, (), (Definition((view,), builder.build()),)), self.name, text, file, {})
+        view = CatalogView("number", builder.type_of(node), text=text)
+        return now.with_part(
+            FrontEndDefinitions(self.title, (), (ViewDefinitions((view,), builder.build()),)), self.name, text, file, {}
+        )

@@ -19,7 +19,7 @@ import deltic
 from deltic import DelticError, Pipeline
 from deltic.cli.main import app
 from deltic.duck import in_memory
-from deltic.pipeline.epochs.history import History
+from deltic.pipeline.epochs.history import ChangeHistory
 
 PROGRAM = """
 .decl e(x: number, y: number)
@@ -199,7 +199,7 @@ def test_a_reader_waits_in_another_thread(pipeline):
 
 
 def test_old_and_future_positions(pipeline):
-    pipeline._epochs.history = History(pipeline.epoch, epochs=2)
+    pipeline._epochs.history = ChangeHistory(pipeline.epoch, epochs=2)
     for number in range(10, 14):
         add(pipeline, (number, number))
     assert [c.epoch for c in pipeline.changes("r", since=3)] == [4, 5]
@@ -209,7 +209,7 @@ def test_old_and_future_positions(pipeline):
         pipeline.changes("r", since=99)
     with pytest.raises(DelticError, match="e is not a view: it is a table"):
         pipeline.changes("e")
-    few = History(0, rows=2)
+    few = ChangeHistory(0, rows=2)
     few.add(1, change_of(pipeline, (20, 21), (21, 22)))
     assert (few.begin, few.epoch) == (1, 1)
 

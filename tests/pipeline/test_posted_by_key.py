@@ -18,11 +18,11 @@ from deltic import Shards
 from deltic.engine.keyed import BY_KEY, UPSERT
 from deltic.engine.shards import posted
 from deltic.engine.shards.posted import MessageBatch, Posted
-from deltic.engine.shards.setting import Definition
+from deltic.engine.shards.setting import ShardDefinition
 from deltic.errors import DelticError
 from deltic.pipeline.durable.state import Checkpoints
 from deltic.pipeline.session import Pipeline
-from deltic.pipeline.spark.posting import Rows
+from deltic.pipeline.spark.posting import PostedRows
 from tests.engine.shards.jobs import run_here
 from tests.pipeline.test_shards import Session
 
@@ -62,7 +62,7 @@ def post(change, table, columns, weight, rows, rng, monkeypatch):
         mine = rows.slice(len(rows) * part // 3, len(rows) * (part + 1) // 3 - len(rows) * part // 3)
         context = SimpleNamespace(get=lambda part=part: SimpleNamespace(partitionId=lambda: part))
         monkeypatch.setattr("pyspark.TaskContext", context)
-        read = Rows(table, columns, weight, found if by_key else None)
+        read = PostedRows(table, columns, weight, found if by_key else None)
         letters += site.posting.over(mine.to_batches(4), read)
     rng.shuffle(letters)
     change.append(table, Posted(site, letters))
@@ -195,7 +195,7 @@ def test_errors_of_all_shards_are_one(tmp_path, monkeypatch):
 def append_unordered(pipeline, rows):
     with pipeline.transaction() as change:
         table = change._definitions.catalog.tables["t"]
-        site, read = change._epochs.site(table).by_key(False), Rows("t", table.schema, None, table)
+        site, read = change._epochs.site(table).by_key(False), PostedRows("t", table.schema, None, table)
         read.is_ordered = False
         change.append("t", Posted(site, site.posting.over(rows.to_batches(), read)))
 
@@ -210,9 +210,9 @@ def test_changes_without_an_order(tmp_path, monkeypatch):
 
 def test_a_table_that_an_older_state_has_elsewhere(tmp_path, monkeypatch):
     """It stays where it is, and this process finds what is replaced."""
-    older = Definition.maintained.fget
+    older = ShardDefinition.maintained.fget
     with monkeypatch.context() as patch:
-        patch.setattr(Definition, "maintained", property(lambda self: replace(older(self), keys={})))
+        patch.setattr(ShardDefinition, "maintained", property(lambda self: replace(older(self), keys={})))
         pipeline = open_(tmp_path / "state")
         pipeline.sql("CREATE TABLE t (id BIGINT NOT NULL, g BIGINT, PRIMARY KEY (id)); CREATE TABLE g (g BIGINT)")
         pipeline.sql("CREATE VIEW v AS SELECT id FROM t JOIN g USING (g)")

@@ -21,7 +21,7 @@ from deltic.engine.shards.settlement import Settlement
 from deltic.errors import DelticError
 from deltic.pipeline.durable.state import Checkpoints
 from deltic.pipeline.session import Pipeline
-from deltic.pipeline.spark.posting import Rows
+from deltic.pipeline.spark.posting import PostedRows
 from tests.engine.shards.jobs import run_here
 from tests.pipeline.test_shards import Session
 
@@ -57,7 +57,7 @@ def tasks(monkeypatch):
             mine = rows.rows.slice(count * part // 3, count * (part + 1) // 3 - count * part // 3)
             context = SimpleNamespace(get=lambda part=part: SimpleNamespace(partitionId=lambda: part))
             monkeypatch.setattr("pyspark.TaskContext", context)
-            read = Rows(table.name, columns, weight, table if is_by_key else None)
+            read = PostedRows(table.name, columns, weight, table if is_by_key else None)
             letters += site.posting.over(mine.to_batches(4), read)
         random.Random(count).shuffle(letters)
         return Posted(site, letters)

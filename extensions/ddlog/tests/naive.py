@@ -20,7 +20,7 @@ Known = dict[str, Any]
 Records = dict[str, Counter[Any]]
 
 
-def derived(program: c.Checked, inputs: Records) -> Records:
+def derived(program: c.ResolvedModules, inputs: Records) -> Records:
     """The records of all relations with their weights, for those of the inputs."""
     found: Records = {name: Counter(inputs.get(name, {})) for name in program.relations}
     graph = {name: _read_by(program, name) for name in program.relations}
@@ -37,16 +37,16 @@ def derived(program: c.Checked, inputs: Records) -> Records:
     return found
 
 
-def _read_by(program: c.Checked, name: str) -> list[str]:
+def _read_by(program: c.ResolvedModules, name: str) -> list[str]:
     atoms = (clause for rule in _rules(program, name) for clause in rule.body)
-    return [atom.relation for atom in atoms if isinstance(atom, c.Match | c.Absent)]
+    return [atom.relation for atom in atoms if isinstance(atom, c.MatchStep | c.AbsentStep)]
 
 
-def _rules(program: c.Checked, relation: str) -> list[c.Rule]:
+def _rules(program: c.ResolvedModules, relation: str) -> list[c.ResolvedRule]:
     return [rule for rule in program.rules if any(head.relation == relation for head in rule.heads)]
 
 
-def _once(program: c.Checked, name: str, found: Records, inputs: Records, is_set: bool) -> Counter[Any]:
+def _once(program: c.ResolvedModules, name: str, found: Records, inputs: Records, is_set: bool) -> Counter[Any]:
     total = Counter(inputs.get(name, {}))
     for rule in _rules(program, name):
         for known, weight in _bindings(program, rule.body, found):
@@ -56,46 +56,48 @@ def _once(program: c.Checked, name: str, found: Records, inputs: Records, is_set
     return Counter(dict.fromkeys(total, 1)) if is_set else total
 
 
-def _bindings(program: c.Checked, body: tuple[c.Clause, ...], found: Records) -> list[tuple[Known, int]]:
+def _bindings(program: c.ResolvedModules, body: tuple[c.Clause, ...], found: Records) -> list[tuple[Known, int]]:
     bindings: list[tuple[Known, int]] = [({}, 1)]
     for place, clause in enumerate(body):
         if isinstance(clause, c.GroupBy):
             bindings = list(_grouped(program, clause, bindings))
         else:
             bindings = [(new, w * more) for known, w in bindings for new, more in _step(program, clause, known, found)]
-        if place and not isinstance(clause, c.Condition):
+        if place and not isinstance(clause, c.ConditionStep):
             bindings = [({name: value for name, value in known.items() if name != RECORD}, w) for known, w in bindings]
     return bindings
 
 
-def _step(program: c.Checked, clause: c.Clause, known: Known, found: Records) -> Iterator[tuple[Known, int]]:
-    if isinstance(clause, c.Condition):
+def _step(program: c.ResolvedModules, clause: c.Clause, known: Known, found: Records) -> Iterator[tuple[Known, int]]:
+    if isinstance(clause, c.ConditionStep):
         if _value(program, clause.expression, known):
             yield known, 1
-    elif isinstance(clause, c.Absent):
+    elif isinstance(clause, c.AbsentStep):
         if all(_matched(program, clause.pattern, record, known) is None for record in found[clause.relation]):
             yield known, 1
     else:
-        assert isinstance(clause, c.Match | c.Assignment | c.FlatMap)
+        assert isinstance(clause, c.MatchStep | c.AssignmentStep | c.FlatMapStep)
         for value, weight in _subjects(program, clause, known, found):
             if (new := _matched(program, clause.pattern, value, known)) is not None:
-                yield ({RECORD: value, **new} if isinstance(clause, c.Match) and not known else new), weight
+                yield ({RECORD: value, **new} if isinstance(clause, c.MatchStep) and not known else new), weight
 
 
 def _subjects(
-    program: c.Checked, clause: c.Match | c.Assignment | c.FlatMap, known: Known, found: Records
+    program: c.ResolvedModules, clause: c.MatchStep | c.AssignmentStep | c.FlatMapStep, known: Known, found: Records
 ) -> Iterator[tuple[Any, int]]:
     """The values that are compared with a clause's pattern."""
     match clause:
-        case c.Match():
+        case c.MatchStep():
             yield from found[clause.relation].items()
-        case c.Assignment():
+        case c.AssignmentStep():
             yield _value(program, clause.expression, known), 1
-        case c.FlatMap():
+        case c.FlatMapStep():
             yield from ((item, 1) for item in _value(program, clause.items, known))
 
 
-def _grouped(program: c.Checked, clause: c.GroupBy, bindings: list[tuple[Known, int]]) -> Iterator[tuple[Known, int]]:
+def _grouped(
+    program: c.ResolvedModules, clause: c.GroupBy, bindings: list[tuple[Known, int]]
+) -> Iterator[tuple[Known, int]]:
     """Groups of rows, which are records at the beginning of a rule, and else what variables have."""
     groups: dict[Any, Counter[Any]] = defaultdict(Counter)
     visible: dict[Any, Known] = {}
@@ -112,14 +114,14 @@ def _grouped(program: c.Checked, clause: c.GroupBy, bindings: list[tuple[Known, 
 _FUNCTIONS: dict[Any, Any] = {}
 
 
-def _value(program: c.Checked, expression: core.Expression, known: Known) -> Any:
+def _value(program: c.ResolvedModules, expression: core.TypedExpression, known: Known) -> Any:
     place = (id(program), id(expression), *known)
     if place not in _FUNCTIONS:
         _FUNCTIONS[place] = program.compile_expression(expression, list(known)), program, expression
     return _FUNCTIONS[place][0](*known.values())
 
 
-def _matched(program: c.Checked, pattern: core.Pattern, value: Any, known: Known) -> Known | None:
+def _matched(program: c.ResolvedModules, pattern: core.Pattern, value: Any, known: Known) -> Known | None:
     place = (id(program), id(pattern), *known)
     if place not in _FUNCTIONS:
         _FUNCTIONS[place] = program.compile_pattern(pattern, list(known)), program, pattern

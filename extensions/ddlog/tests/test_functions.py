@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from deltic.errors import EvaluationError
 from deltic_ddlog.check import check
-from deltic_ddlog.core import Literal
+from deltic_ddlog.core import LiteralValue
 from deltic_ddlog.types import Signed
 
 FUNCTIONS = """
@@ -182,7 +182,7 @@ def _operator(operator: str, width: int) -> Any:
             f"relation T[signed<{width}>]\nT[x {operator} y] :- S(x, y).\n"
         )
         record = checked.rules[-1].heads[0].record
-        assert not isinstance(record, Literal)
+        assert not isinstance(record, LiteralValue)
         assert record.type == Signed(width)
         _COMPILED[operator, width] = checked.compile_expression(record, ["x", "y"])
     return _COMPILED[operator, width]

@@ -8,33 +8,33 @@ from contextlib import suppress
 
 import pytest
 
-from deltic.datalog.syntax.source import Source
+from deltic.datalog.syntax.source import ProgramText
 from deltic.errors import ProgramError
 from deltic_ddlog import syntax as s
 from deltic_ddlog.check import check
 from deltic_ddlog.lexer import tokens
 from deltic_ddlog.parser import parse
 
-SPAN = Source("", " ").place(0, 1)
-X, Y, Z = (s.Name(name, span=SPAN) for name in "xyz")
+SPAN = ProgramText("", " ").place(0, 1)
+X, Y, Z = (s.NameExpression(name, span=SPAN) for name in "xyz")
 
 
-def binary(operator: str, left: s.Expression, right: s.Expression) -> s.Expression:
+def binary(operator: str, left: s.ParsedExpression, right: s.ParsedExpression) -> s.ParsedExpression:
     """An operator between two operands."""
     return s.Binary(operator, left, right, span=SPAN)
 
 
-def number(value: int, width: int | None = None, signed: bool = False) -> s.Expression:
+def number(value: int, width: int | None = None, signed: bool = False) -> s.ParsedExpression:
     """A whole number."""
     return s.IntLiteral(value, width, signed, span=SPAN)
 
 
-def text(value: str) -> s.Expression:
+def text(value: str) -> s.ParsedExpression:
     """A string without expressions."""
-    return s.StringLiteral(value, span=SPAN)
+    return s.StringExpression(value, span=SPAN)
 
 
-def expression(written: str) -> s.Expression:
+def expression(written: str) -> s.ParsedExpression:
     """The syntax tree of an expression."""
     item = parse(f"function f(): () {{ {written} }}").items[0]
     assert isinstance(item, s.FunctionDeclaration)
@@ -60,10 +60,10 @@ def expression(written: str) -> s.Expression:
         ("0xff", number(255)),
         ("x.0.1", s.TupleField(s.TupleField(X, 0, span=SPAN), 1, span=SPAN)),
         ("x[7:0]", s.Slice(X, 7, 0, span=SPAN)),
-        ("x.f(y)", s.Call(s.Name("f", span=SPAN), (X, Y), dotted=True, span=SPAN)),
-        ("x?.f", s.Field(s.Try(X, span=SPAN), "f", span=SPAN)),
-        ("x as bit<8> < y", binary("<", s.Cast(X, s.WidthType("bit", 8, span=SPAN), span=SPAN), Y)),
-        ("x as u8 < y", binary("<", s.Cast(X, s.TypeName("u8", span=SPAN), span=SPAN), Y)),
+        ("x.f(y)", s.CallExpression(s.NameExpression("f", span=SPAN), (X, Y), dotted=True, span=SPAN)),
+        ("x?.f", s.FieldAccess(s.Try(X, span=SPAN), "f", span=SPAN)),
+        ("x as bit<8> < y", binary("<", s.CastExpression(X, s.WidthType("bit", 8, span=SPAN), span=SPAN), Y)),
+        ("x as u8 < y", binary("<", s.CastExpression(X, s.TypeReference("u8", span=SPAN), span=SPAN), Y)),
         (r'"a\tb" [|\n|]', text("a\tb\\n")),
         ('"a\\\n   \\b"', text("ab")),
         (r'"\u{41}\""', text('A"')),
@@ -78,21 +78,21 @@ def expression(written: str) -> s.Expression:
         ("if (x) y else z + x", binary("+", s.If(X, Y, Z, span=SPAN), X)),
     ],
 )
-def test_expressions_are_read_by_the_precedence_of_the_reference(written: str, expected: s.Expression) -> None:
+def test_expressions_are_read_by_the_precedence_of_the_reference(written: str, expected: s.ParsedExpression) -> None:
     assert expression(written) == expected
 
 
 def test_comments_nest_and_a_dot_ends_a_rule_before_a_declaration() -> None:
     module = parse("/* a /* b */ c */ R(x) :- S(x), x.f == 1.\ninput relation S(x: u8) // end")
-    assert [type(item) for item in module.items] == [s.Rule, s.RelationDeclaration]
+    assert [type(item) for item in module.items] == [s.RuleItem, s.RelationDeclaration]
 
 
 def test_a_tick_differentiates_a_relation_or_begins_a_type_variable_or_a_number() -> None:
     module = parse("R(x) :- S'(x), T-1(x), x == 'd5.\nfunction f(x: 'A): 'A { x }")
     rule, function = module.items
-    assert isinstance(rule, s.Rule)
+    assert isinstance(rule, s.RuleItem)
     assert isinstance(function, s.FunctionDeclaration)
-    atoms = [clause.atom for clause in rule.body if isinstance(clause, s.Literal)]
+    atoms = [clause.atom for clause in rule.body if isinstance(clause, s.LiteralClause)]
     assert [(atom.relation, atom.differentiated, atom.delay) for atom in atoms] == [("S", True, 0), ("T", False, 1)]
     assert function.result == s.TypeVariableName("A", span=SPAN)
 
@@ -152,7 +152,7 @@ for (r in R(.b = "q") if r.a > 1) { match (r.b) { "x" -> O(r.a, r.b), q -> O(0, 
 def test_texts_that_are_nearly_programs_are_checked_or_refused() -> None:
     """Tokens that go, come twice, or change places: whatever it is, it is a program or told by findings."""
     check(WHOLE)
-    words = [WHOLE[token.start : token.end] for token in tokens(Source("", WHOLE))][:-1]
+    words = [WHOLE[token.start : token.end] for token in tokens(ProgramText("", WHOLE))][:-1]
     chosen = random.Random(7)
     for _ in range(60):
         changed = list(words)

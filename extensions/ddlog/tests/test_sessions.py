@@ -297,7 +297,7 @@ def test_values_of_any_type_keep_their_types_in_columns() -> None:
     "type_",
     [t.Bit(8), t.UNIT, t.Named("m::T", (t.Tuple((t.Signed(16), t.STRING)), t.Named("V", (t.BOOL,)))), t.Double()],
 )
-def test_types_are_read_from_what_they_print(type_: t.Type) -> None:
+def test_types_are_read_from_what_they_print(type_: t.DdlogType) -> None:
     assert t.of_text(str(type_)) == type_
 
 

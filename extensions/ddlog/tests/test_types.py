@@ -9,7 +9,7 @@ import pytest
 
 from deltic.errors import EvaluationError, ProgramError
 from deltic_ddlog.check import check
-from deltic_ddlog.checked import Assignment, GroupBy, Match
+from deltic_ddlog.checked import AssignmentStep, GroupBy, MatchStep
 from deltic_ddlog.types import Bit, Named
 
 DECLARATIONS = """
@@ -110,7 +110,7 @@ def test_what_is_right_is_understood(text: str) -> None:
 
 def test_numbers_take_the_type_that_is_expected_or_else_bigint() -> None:
     checked = check(f"{DECLARATIONS}O(x) :- R(a, _), var x = 3, var y = 4, var z = (5, y).\n")
-    found = [clause.expression.type for clause in checked.rules[-1].body if isinstance(clause, Assignment)]
+    found = [clause.expression.type for clause in checked.rules[-1].body if isinstance(clause, AssignmentStep)]
     assert list(map(str, found)) == ["bit<8>", "bigint", "(bigint, bigint)"]
 
 
@@ -136,7 +136,7 @@ def test_modules_are_sought_beside_the_program_and_named_by_what_imports_them(tm
     rule = "Main(f1, m2::T{g(x)}) :- R1(f1), m2::R2(x)."
     checked = check(main + rule, directories=[tmp_path])
     rule_found = checked.rules[-1]
-    matched = [clause.relation for clause in rule_found.body if isinstance(clause, Match)]
+    matched = [clause.relation for clause in rule_found.body if isinstance(clause, MatchStep)]
     assert matched == ["mod1::R1", "lib::mod2::R2"]
     derived = checked.compile_expression(rule_found.heads[0].record, ["f1", "x"])(True, 1)
     assert str(derived) == "Main{.f1 = True, .t = lib::mod2::T{.x = 2}}"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from deltic_ddlog import types as t
 from deltic_ddlog.checked import TypeDefinition
-from deltic_ddlog.order import Hashes, Order
+from deltic_ddlog.order import Hashes, TypeOrder
 from deltic_ddlog.texts import show_float, show_string, unquoted
 from deltic_ddlog.values import NONE, Constructor, Map, Set, Struct, Vec, some
 
@@ -125,12 +125,12 @@ _ISTRING = t.Named("internment::Intern", (t.STRING,))
         (_ISTRING, "milk", "7d0b38088e25b385"),
     ],
 )
-def test_hashes_are_made_of_the_bytes_that_rust_gives(type_: t.Type, value: object, said: str) -> None:
+def test_hashes_are_made_of_the_bytes_that_rust_gives(type_: t.DdlogType, value: object, said: str) -> None:
     assert Hashes(_TYPES).of(type_)(value).hex() == said
 
 
 def test_interned_values_are_ordered_by_their_hashes() -> None:
-    order, words = Order(_TYPES), ["eggs", "jackfruit", "milk", "sursild"]
+    order, words = TypeOrder(_TYPES), ["eggs", "jackfruit", "milk", "sursild"]
     assert sorted(words, key=order.key(_ISTRING)) == ["jackfruit", "milk", "sursild", "eggs"]
     pairs = t.Tuple((t.Named("ddlog_std::Set", (_ISTRING,)), t.Bit(8)))
     assert order.key(pairs)((Set.of(words), 1)) == (sorted(map(order.key(_ISTRING), words)), 1)

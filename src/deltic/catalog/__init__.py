@@ -2,8 +2,17 @@
 
 from deltic.catalog.catalog import Catalog
 from deltic.catalog.columns import schema_of
-from deltic.catalog.definitions import Definition, Part, Table, View
-from deltic.catalog.difference import Difference
+from deltic.catalog.definitions import CatalogTable, CatalogView, FrontEndDefinitions, ViewDefinitions
+from deltic.catalog.difference import CatalogDifference
 from deltic.catalog.external import External
 
-__all__ = ["Catalog", "Definition", "Difference", "External", "Part", "Table", "View", "schema_of"]
+__all__ = [
+    "Catalog",
+    "CatalogDifference",
+    "CatalogTable",
+    "CatalogView",
+    "External",
+    "FrontEndDefinitions",
+    "ViewDefinitions",
+    "schema_of",
+]

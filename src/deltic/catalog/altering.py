@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from deltic.catalog.definitions import Fixed, Former, Table
+from deltic.catalog.definitions import CatalogTable, Fixed, FormerTable
 from deltic.catalog.storing import Storing
 from deltic.errors import CatalogError, did_you_mean
 from deltic.values.types import Column, Kind, Schema, Type
@@ -26,7 +26,7 @@ class Alteration(ABC):
         return ()
 
     @abstractmethod
-    def applied(self, table: Table) -> Table:
+    def applied(self, table: CatalogTable) -> CatalogTable:
         """The table after it."""
 
 
@@ -43,7 +43,7 @@ class AddColumn(Alteration):
     after: str | None = None
     unless_there: bool = False
 
-    def applied(self, table: Table) -> Table:
+    def applied(self, table: CatalogTable) -> CatalogTable:
         name = self.column.name
         if name.lower() in {other.lower() for other in table.schema.names}:
             if self.unless_there:
@@ -67,7 +67,7 @@ class DropColumn(Alteration):
     def names(self) -> tuple[str, ...]:
         return (self.name,)
 
-    def applied(self, table: Table) -> Table:
+    def applied(self, table: CatalogTable) -> CatalogTable:
         if self.if_there and not _spelt(table, self.name):
             return table
         name = _find(table, self.name)
@@ -91,7 +91,7 @@ class RenameColumn(Alteration):
     def names(self) -> tuple[str, ...]:
         return (self.name,)
 
-    def applied(self, table: Table) -> Table:
+    def applied(self, table: CatalogTable) -> CatalogTable:
         name = _find(table, self.name)
         if self.to.lower() in {other.lower() for other in table.schema.names if other != name}:
             raise CatalogError(f"table {table.name} has a column {self.to} already; choose another name", self.to)
@@ -108,7 +108,7 @@ class MoveColumn(Alteration):
     name: str
     after: str
 
-    def applied(self, table: Table) -> Table:
+    def applied(self, table: CatalogTable) -> CatalogTable:
         name = _find(table, self.name)
         if self.after and _find(table, self.after) == name:
             raise CatalogError(f"{table.name}.{name} cannot stand behind itself", name)
@@ -127,7 +127,7 @@ class ChangeType(Alteration):
     type: Type
     storing: Storing
 
-    def applied(self, table: Table) -> Table:
+    def applied(self, table: CatalogTable) -> CatalogTable:
         name = _find(table, self.name)
         now, bound = table.schema.types[name], _storing(table, name)
         if not widens(now, self.type) or _narrows(bound, self.storing):
@@ -148,7 +148,7 @@ class SetNullable(Alteration):
     name: str
     nullable: bool
 
-    def applied(self, table: Table) -> Table:
+    def applied(self, table: CatalogTable) -> CatalogTable:
         name = _find(table, self.name)
         if self.nullable and name in table.key:
             raise CatalogError(f"{table.name}.{name} is of the primary key, which is never NULL", name)
@@ -163,7 +163,7 @@ class SetDefault(Alteration):
     name: str
     default: str
 
-    def applied(self, table: Table) -> Table:
+    def applied(self, table: CatalogTable) -> CatalogTable:
         name = _find(table, self.name)
         storing = replace(_storing(table, name), default=self.default)
         return _with(table, table.schema.columns, table.schema.names, storing=_stored(table, storing))
@@ -175,7 +175,7 @@ class SetKey(Alteration):
 
     key: tuple[str, ...]
 
-    def applied(self, table: Table) -> Table:
+    def applied(self, table: CatalogTable) -> CatalogTable:
         if self.key and table.key:
             raise CatalogError(
                 f"table {table.name} has the primary key ({', '.join(table.key)}) already; drop that first"
@@ -193,11 +193,11 @@ class RenameTable(Alteration):
 
     to: str
 
-    def applied(self, table: Table) -> Table:
+    def applied(self, table: CatalogTable) -> CatalogTable:
         return _with(table, table.schema.columns, table.schema.names, name=self.to)
 
 
-def altered(table: Table, alterations: Iterable[Alteration]) -> Table:
+def altered(table: CatalogTable, alterations: Iterable[Alteration]) -> CatalogTable:
     """The table after alterations, one after the other. Raises CatalogError where it is no table to be altered."""
     found = table
     for alteration in alterations:
@@ -212,7 +212,7 @@ def altered(table: Table, alterations: Iterable[Alteration]) -> Table:
     return found
 
 
-def origin(table: Table, before: Mapping[str, Table]) -> Former | None:
+def origin(table: CatalogTable, before: Mapping[str, CatalogTable]) -> FormerTable | None:
     """Which of the tables of before has the rows of one that was altered, and where these have their values from.
 
     None where it is the same as before, or new.
@@ -225,7 +225,7 @@ def origin(table: Table, before: Mapping[str, Table]) -> Former | None:
         sources = dict(zip(found.schema.names, found.former.columns, strict=True))
         columns = tuple(sources[c] if isinstance(c, str) else c for c in columns)
         found = found.former.table
-    return None if found is table else Former(found, columns)
+    return None if found is table else FormerTable(found, columns)
 
 
 def widens(now: Type, then: Type) -> bool:
@@ -250,19 +250,21 @@ def _changed(schema: Schema, which: str, **others: Any) -> list[Column]:
     return [replace(column, **others) if column.name == which else column for column in schema]
 
 
-def _with(table: Table, columns: Iterable[Column], sources: Sequence[str | Fixed], **others: Any) -> Table:
+def _with(
+    table: CatalogTable, columns: Iterable[Column], sources: Sequence[str | Fixed], **others: Any
+) -> CatalogTable:
     """The table with other columns; `sources` tell for each where its values come from. Its text tells it no more."""
-    former = Former(table, tuple(sources))
+    former = FormerTable(table, tuple(sources))
     return replace(table, schema=Schema(tuple(columns)), former=former, text="", place="", **others)
 
 
-def _spelt(table: Table, name: str) -> list[str]:
+def _spelt(table: CatalogTable, name: str) -> list[str]:
     if name in table.schema.names:
         return [name]
     return [other for other in table.schema.names if other.lower() == name.lower()]
 
 
-def _find(table: Table, name: str) -> str:
+def _find(table: CatalogTable, name: str) -> str:
     found = _spelt(table, name)
     if len(found) != 1:
         hint = did_you_mean(name, table.schema.names) or f"the columns are {', '.join(table.schema.names)}"
@@ -270,14 +272,14 @@ def _find(table: Table, name: str) -> str:
     return found[0]
 
 
-def _place(table: Table, after: str | None) -> int:
+def _place(table: CatalogTable, after: str | None) -> int:
     """The position of a column that is to stand behind another one."""
     if after is None:
         return len(table.schema)
     return table.schema.index(_find(table, after)) + 1 if after else 0
 
 
-def _storing(table: Table, name: str) -> Storing:
+def _storing(table: CatalogTable, name: str) -> Storing:
     return next((one for one in table.storing if one.column == name), Storing(name))
 
 
@@ -286,7 +288,7 @@ def _said(storing: Storing) -> tuple[Storing, ...]:
     return () if storing == Storing(storing.column) else (storing,)
 
 
-def _stored(table: Table, storing: Storing) -> tuple[Storing, ...]:
+def _stored(table: CatalogTable, storing: Storing) -> tuple[Storing, ...]:
     return (*(one for one in table.storing if one.column != storing.column), *_said(storing))
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from deltic.catalog.components import components
-from deltic.catalog.definitions import Definition, Part, Table, View
+from deltic.catalog.definitions import CatalogTable, CatalogView, FrontEndDefinitions, ViewDefinitions
 from deltic.circuit import operators as ops
 from deltic.circuit.edges import ZSetType
 from deltic.circuit.graph import Circuit, CircuitBuilder
@@ -26,7 +26,7 @@ from deltic.values.types import Schema
 class Catalog:
     """The parts of all front ends. Raises CatalogError when they do not go together."""
 
-    parts: tuple[Part, ...] = ()
+    parts: tuple[FrontEndDefinitions, ...] = ()
 
     def __post_init__(self) -> None:
         self._check_names()
@@ -34,17 +34,17 @@ class Catalog:
         self._check_cycles()
 
     @cached_property
-    def tables(self) -> Mapping[str, Table]:
+    def tables(self) -> Mapping[str, CatalogTable]:
         """The tables by name, in the order of their declarations."""
         return {table.name: table for part in self.parts for table in part.tables}
 
     @cached_property
-    def shown_tables(self) -> Mapping[str, Table]:
+    def shown_tables(self) -> Mapping[str, CatalogTable]:
         """The tables that can be read and changed: all but hidden ones."""
         return {name: table for name, table in self.tables.items() if not table.is_hidden}
 
     @cached_property
-    def views(self) -> Mapping[str, View]:
+    def views(self) -> Mapping[str, CatalogView]:
         """The views by name, hidden ones too."""
         return {view.name: view for part in self.parts for view in part.views}
 
@@ -65,7 +65,7 @@ class Catalog:
         return {**tables, **{name: view.type for name, view in self.views.items()}}
 
     @cached_property
-    def definitions(self) -> tuple[Definition, ...]:
+    def definitions(self) -> tuple[ViewDefinitions, ...]:
         """The definitions, each after those that it reads."""
         by_name = self._by_name
         return tuple(by_name[names[0]] for names in components(self._graph))
@@ -129,7 +129,7 @@ class Catalog:
                 builder.add(ops.Sink(view.name), nodes[view.name])
         return builder.build()
 
-    def _units(self) -> list[tuple[Definition, ...]]:
+    def _units(self) -> list[tuple[ViewDefinitions, ...]]:
         """The definitions that are needed, those together that share hidden views, each unit after what it reads."""
         needed = self._needed()
         read = {first: list(names) for first, names in self._graph.items()}
@@ -142,7 +142,7 @@ class Catalog:
         parts = (tuple(d for d in unit if not needed.isdisjoint(d.names)) for unit in units)
         return [tuple(sorted(part, key=lambda d: order[d.names[0]])) for part in parts if part]
 
-    def _together(self, unit: Sequence[Definition]) -> Circuit:
+    def _together(self, unit: Sequence[ViewDefinitions]) -> Circuit:
         """The circuit of several definitions, each after those that it reads; its sinks are the shown views."""
         builder, nodes = CircuitBuilder(), dict[str, int]()
         for definition in unit:
@@ -204,7 +204,7 @@ class Catalog:
         return needed
 
     @cached_property
-    def _by_name(self) -> Mapping[str, Definition]:
+    def _by_name(self) -> Mapping[str, ViewDefinitions]:
         return {name: d for part in self.parts for d in part.definitions for name in d.names}
 
     @cached_property
@@ -240,7 +240,7 @@ class Catalog:
                 for name, wanted in definition.sources.items():
                     self._check_source(definition.views[0], name, wanted, name in definition.names)
 
-    def _check_source(self, view: View, name: str, wanted: ZSetType, is_own: bool) -> None:
+    def _check_source(self, view: CatalogView, name: str, wanted: ZSetType, is_own: bool) -> None:
         if is_own and name not in self.tables:
             raise CatalogError(
                 f"view {view.name} reads itself; a recursion is one definition, a circuit with a fixpoint"

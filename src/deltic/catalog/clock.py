@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from deltic.catalog.definitions import Table
+from deltic.catalog.definitions import CatalogTable
 from deltic.values.types import Schema, Type
 
-CLOCK = Table("current_timestamp", Schema.of(now=Type.TIMESTAMP), is_hidden=True)
+CLOCK = CatalogTable("current_timestamp", Schema.of(now=Type.TIMESTAMP), is_hidden=True)
 """It is there where a view reads it, and no row of it is there before the first epoch."""

@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar
 Graph = Mapping[str, Sequence[str]]
 
 
-class Signed(Protocol):
+class Dependency(Protocol):
     """A relation uses another.
 
     `sign` is 1 where it grows when the other does, -1 where it shrinks, and 0 where that is not known.
@@ -24,7 +24,7 @@ class Signed(Protocol):
     def sign(self) -> int: ...
 
 
-SomeUse = TypeVar("SomeUse", bound=Signed)
+SomeUse = TypeVar("SomeUse", bound=Dependency)
 
 
 def components(graph: Graph) -> list[tuple[str, ...]]:

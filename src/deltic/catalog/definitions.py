@@ -31,15 +31,15 @@ class Fixed:
 
 
 @dataclass(frozen=True)
-class Former:
+class FormerTable:
     """What a table was before it was altered, and what each of its columns is: a column of that, or one value."""
 
-    table: Table
+    table: CatalogTable
     columns: tuple[str | Fixed, ...]
 
 
 @dataclass(frozen=True)
-class Table:
+class CatalogTable:
     """A relation whose rows come from outside: a set, or a bag when rows may be there several times.
 
     `key` are the columns that tell its rows apart, none where no key was declared; the pipeline rejects
@@ -61,7 +61,7 @@ class Table:
     place: str = field(default="", compare=False)
     text: str = field(default="", compare=False)
     source: External | None = field(default=None, compare=False)
-    former: Former | None = field(default=None, compare=False, repr=False)
+    former: FormerTable | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         check_name(self.name)
@@ -82,7 +82,7 @@ class Table:
         return Schema(tuple(columns[name] for name in self.key))
 
     @property
-    def watermark(self) -> Table | None:
+    def watermark(self) -> CatalogTable | None:
         """The hidden table of one row that says before which time rows are late; None where none ever is.
 
         Where the time is no part of the key the table keeps all rows: a key may be compared with any of them.
@@ -91,7 +91,7 @@ class Table:
             return None
         column = Column(self.lateness.column, self.schema.types[self.lateness.column])
         is_whole = bool(self.key) and column.name not in self.key
-        return Table(watermark_of(self.name, is_whole=is_whole), Schema((column,)), is_hidden=True)
+        return CatalogTable(watermark_of(self.name, is_whole=is_whole), Schema((column,)), is_hidden=True)
 
     def _check_key(self) -> None:
         for name in self.key:
@@ -119,7 +119,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class View:
+class CatalogView:
     """A relation that a definition derives. A hidden one is there for other definitions: nobody reads it.
 
     On `demand` only those of its rows are derived that others ask for: always, never, or where it pays (None). `text`
@@ -144,14 +144,14 @@ class View:
 
 
 @dataclass(frozen=True)
-class Definition:
+class ViewDefinitions:
     """Views that are defined together, as those are that depend on each other.
 
     The sources of `circuit` are relations of the catalog by their names, its sinks are the views. A source called as
     one of the views is the table of that name, whose rows the view has too.
     """
 
-    views: tuple[View, ...]
+    views: tuple[CatalogView, ...]
     circuit: Circuit
 
     @cached_property
@@ -171,19 +171,19 @@ class Definition:
 
 
 @dataclass(frozen=True)
-class Part:
+class FrontEndDefinitions:
     """All that one front end has defined; `front` is what messages call it.
 
     `order` has the views in the order in which they were declared, where that is another than that of the definitions.
     """
 
     front: str
-    tables: Sequence[Table] = ()
-    definitions: Sequence[Definition] = ()
+    tables: Sequence[CatalogTable] = ()
+    definitions: Sequence[ViewDefinitions] = ()
     order: Sequence[str] = ()
 
     @property
-    def views(self) -> list[View]:
+    def views(self) -> list[CatalogView]:
         """The views in the order of their declarations."""
         views = {view.name: view for definition in self.definitions for view in definition.views}
         return [views[name] for name in self.order or views]

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from deltic.catalog.catalog import Catalog
-from deltic.catalog.definitions import Table
+from deltic.catalog.definitions import CatalogTable
 
 
 @dataclass(frozen=True)
-class Difference:
+class CatalogDifference:
     """The names of the tables and views that differ between two catalogs.
 
     `replaced` are those with another definition, `dependent` those whose own definition stays, but which read, maybe
@@ -24,7 +24,7 @@ class Difference:
     dependent: tuple[str, ...] = ()
 
     @classmethod
-    def between(cls, old: Catalog, new: Catalog) -> Difference:
+    def between(cls, old: Catalog, new: Catalog) -> CatalogDifference:
         """What becomes of the relations of `old`, and what `new` has beside them."""
         before, after = _definitions(old), _definitions(new)
         replaced = tuple(name for name in after if name in before and before[name] != after[name])
@@ -46,7 +46,7 @@ class Difference:
         return "; ".join(f"{what} {', '.join(names)}" for what, names in parts.items() if names) or "nothing changed"
 
 
-def _definitions(catalog: Catalog) -> Mapping[str, tuple[Table | None, object]]:
+def _definitions(catalog: Catalog) -> Mapping[str, tuple[CatalogTable | None, object]]:
     """Of each relation what it is: its table, and the definition of its view."""
     derived = {name: (d.circuit, d.views) for d in catalog.definitions for name in d.names}
     hidden = {table.name for table in catalog.tables.values() if table.is_hidden}

@@ -16,7 +16,7 @@ from deltic.pipeline.definitions.evolution import Evolution
 from deltic.pipeline.epochs.transaction import Transaction
 from deltic.pipeline.reading.rows import Rows
 from deltic.pipeline.session import Pipeline
-from deltic.pipeline.sql.answers import Told
+from deltic.pipeline.sql.answers import TextAnswer
 
 _SHOWN = 1000
 _WIDE = 10_000
@@ -30,7 +30,7 @@ def run_text(pipeline: Pipeline, text: str, file: str) -> None:
 
 def print_answer(result: Evolution | Transaction | Rows) -> None:
     """Print the rows of a question as a table, the text of EXPLAIN, or in one line what has changed."""
-    if isinstance(result, Told) or not isinstance(result, Rows):
+    if isinstance(result, TextAnswer) or not isinstance(result, Rows):
         print(result)
         return
     console = Console(highlight=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from deltic.cli.report import print_error
 from deltic.errors import DelticError
 from deltic.functions import FUNCTIONS
-from deltic.pipeline.registry import Listed, listed, named
+from deltic.pipeline.registry import ListedFunction, listed, named
 
 
 def functions_command(name: str | None) -> int:
@@ -20,11 +20,11 @@ def functions_command(name: str | None) -> int:
     return 0
 
 
-def _short(function: Listed) -> str:
+def _short(function: ListedFunction) -> str:
     return f"{', '.join(next(iter(function.languages.values())))}: {', '.join(function.tiers)}"
 
 
-def _full(function: Listed) -> str:
+def _full(function: ListedFunction) -> str:
     lines = [f"{language}: {', '.join(names)}" for language, names in function.languages.items()]
     if function.in_table:
         lines += [f"computed by {_told(entry)}" for entry in function.entries] or ["computed by the core"]

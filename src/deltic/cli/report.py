@@ -14,7 +14,7 @@ from deltic.cli.options import RunOptions
 from deltic.cli.table import epochs_table, late_rows, recomputed, seconds
 from deltic.engine.lateness import LateRows
 from deltic.errors import ChangeError, DelticError, Diagnostic, DiagnosticError, LateError, count_of
-from deltic.pipeline.job.outcome import EpochDone, EpochRejected, Outcome
+from deltic.pipeline.job.outcome import EpochDone, EpochRejected, JobOutcome
 
 _WIDE = 160
 
@@ -27,7 +27,7 @@ def print_error(error: DelticError) -> None:
         print(f"  hint: on the command line that is {option}", file=sys.stderr)
 
 
-def print_program(outcome: Outcome) -> None:
+def print_program(outcome: JobOutcome) -> None:
     """What the program itself writes to standard output."""
     for text in outcome.printed:
         print(text)
@@ -35,7 +35,7 @@ def print_program(outcome: Outcome) -> None:
         print(f"{name}\t{rows}")
 
 
-def print_outcome(outcome: Outcome) -> None:
+def print_outcome(outcome: JobOutcome) -> None:
     """The table of epochs, sizes and what was written on standard output."""
     console = Console(highlight=False, soft_wrap=False)
     if not console.is_terminal:
@@ -48,15 +48,15 @@ def print_outcome(outcome: Outcome) -> None:
     print(_times(outcome))
 
 
-def print_notes(outcome: Outcome) -> None:
+def print_notes(outcome: JobOutcome) -> None:
     """What the user should know, on standard error."""
     for note in outcome.notes:
         print(f"note: {note}", file=sys.stderr)
 
 
-def print_json(options: RunOptions, outcome: Outcome | None, error: DelticError | None) -> None:
+def print_json(options: RunOptions, outcome: JobOutcome | None, error: DelticError | None) -> None:
     """Everything as one JSON document on standard output."""
-    done = outcome or Outcome()
+    done = outcome or JobOutcome()
     document = {
         "ok": error is None,
         "program": str(options.program),
@@ -125,7 +125,7 @@ def _finding(finding: Diagnostic) -> dict[str, Any]:
     }
 
 
-def _times(outcome: Outcome) -> str:
+def _times(outcome: JobOutcome) -> str:
     reading = sum(epoch.read_seconds for epoch in outcome.epochs)
     computing = sum(epoch.report.seconds for epoch in outcome.epochs)
     writing = outcome.write_seconds + sum(epoch.write_seconds for epoch in outcome.epochs)

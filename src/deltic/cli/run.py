@@ -22,10 +22,10 @@ from deltic.errors import DelticError
 from deltic.pipeline.commanding import CommandedFrontEnd
 from deltic.pipeline.definitions.front_ends import front_end_of
 from deltic.pipeline.engines import StrategyName
-from deltic.pipeline.io.loader import Reader
+from deltic.pipeline.io.loader import RowReader
 from deltic.pipeline.io.target import Writer
-from deltic.pipeline.job.job import Settings, run
-from deltic.pipeline.job.outcome import Outcome
+from deltic.pipeline.job.job import JobSettings, run
+from deltic.pipeline.job.outcome import JobOutcome
 from deltic.pipeline.observing import logged
 from deltic.pipeline.session import Pipeline
 from deltic.pipeline.shards import Shards
@@ -38,7 +38,7 @@ def run_command(options: RunOptions) -> int:
     """Run and report; the exit status. Raises typer.BadParameter for options that do not go together."""
     options.check()
     settings, reports = _settings(options), options.reports
-    outcome: Outcome | None = None
+    outcome: JobOutcome | None = None
     error: DelticError | None = None
     try:
         front = front_end_of(options.program, options.named_language)
@@ -129,7 +129,7 @@ def _strategy(given: Sequence[str]) -> StrategyName | dict[str, StrategyName]:
     return chosen[""]
 
 
-def _report(options: RunOptions, outcome: Outcome | None, error: DelticError | None) -> None:
+def _report(options: RunOptions, outcome: JobOutcome | None, error: DelticError | None) -> None:
     if options.reports.as_json:
         print_json(options, outcome, error)
     elif outcome is not None:
@@ -158,7 +158,7 @@ def _session(options: SparkOptions, progress: SilentProgress) -> Iterator[SparkS
         yield session
 
 
-def _files(session: SparkSession | None) -> tuple[Reader, Writer]:
+def _files(session: SparkSession | None) -> tuple[RowReader, Writer]:
     """What reads and writes: this process, or Spark where there is a session."""
     if session is None:
         from deltic.pipeline.io.arrow_reader import ArrowReader
@@ -171,9 +171,9 @@ def _files(session: SparkSession | None) -> tuple[Reader, Writer]:
     return SparkReader(session), SparkWriter(session)
 
 
-def _settings(options: RunOptions) -> Settings:
+def _settings(options: RunOptions) -> JobSettings:
     files = options.files
-    return Settings(
+    return JobSettings(
         options.program,
         files.facts,
         files.changes,

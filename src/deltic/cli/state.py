@@ -11,7 +11,7 @@ from rich.table import Table
 
 from deltic.cli.report import print_error
 from deltic.errors import DelticError
-from deltic.pipeline.durable.status import Kept, Status, status_of
+from deltic.pipeline.durable.status import KeptRelation, Status, status_of
 
 _WIDE = 160
 
@@ -43,7 +43,7 @@ def _print_status(found: Status) -> None:
         console.print(_relations(found.relations))
 
 
-def _relations(relations: list[Kept]) -> Table:
+def _relations(relations: list[KeptRelation]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for title in ("name", "kind", "rows", "size", "arrangement", "size of it"):
         table.add_column(title, justify="right" if title in ("rows", "size", "size of it") else "left", overflow="fold")

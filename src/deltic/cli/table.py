@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from rich import box
 from rich.table import Table
 
-from deltic.pipeline.epochs.report import Changed
+from deltic.pipeline.epochs.report import RowCounts
 from deltic.pipeline.job.outcome import EpochDone
 
 _WIDEST = 6
@@ -49,12 +49,12 @@ def seconds(value: float) -> str:
     return f"{value:.2f} s" if value < 100 else f"{value:,.0f} s"
 
 
-def _signed(changed: Changed | None) -> str:
+def _signed(changed: RowCounts | None) -> str:
     if changed is None:
         return "·"
     signs = [("+", changed.inserted), ("−", changed.deleted)]
     return " ".join(f"{sign}{count:,}" for sign, count in signs if count) or "·"
 
 
-def _listed(changed: dict[str, Changed | None]) -> str:
+def _listed(changed: dict[str, RowCounts | None]) -> str:
     return "\n".join(f"{view} {_signed(change)}" for view, change in changed.items() if change) or "·"

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from deltic.datalog.syntax.program import (
     Clause,
-    Component,
+    ComponentDeclaration,
     Declaration,
     DirectiveItem,
     FunctorDeclaration,
     Item,
-    Program,
+    ParsedProgram,
     Subsumption,
     TypeDeclaration,
 )
@@ -25,39 +25,43 @@ def with_pragmas(text: str, pragmas: Mapping[str, str]) -> str:
     return text if text.endswith(said) else text + said
 
 
-def defined(program: Program) -> set[str]:
+def defined(program: ParsedProgram) -> set[str]:
     """The relations that a program declares, or derives with a fact or rule."""
     heads = {atom.relation for clause in program.all(Clause) for atom in clause.heads}
     return declared(program) | heads | {item.lesser.relation for item in program.all(Subsumption)}
 
 
-def declared(program: Program) -> set[str]:
+def declared(program: ParsedProgram) -> set[str]:
     """The relations that a program declares."""
     return {declaration.name for declaration in program.all(Declaration)}
 
 
-def components(programs: Sequence[Program]) -> dict[str, Component]:
+def components(programs: Sequence[ParsedProgram]) -> dict[str, ComponentDeclaration]:
     """The components that programs declare."""
-    return {component.name: component for program in programs for component in program.all(Component)}
+    return {component.name: component for program in programs for component in program.all(ComponentDeclaration)}
 
 
-def replacing(programs: Sequence[Program], program: Program) -> list[Program]:
+def replacing(programs: Sequence[ParsedProgram], program: ParsedProgram) -> list[ParsedProgram]:
     """The programs with another one, whose statements take the place of those about the same relations.
 
     Where it declares a relation, nothing of it remains; where it only has facts and rules for one, the declaration
     and the directives do. A type or component that it declares takes the place of that of the same name.
     """
-    types = {item.name for item in program.items if isinstance(item, TypeDeclaration | Component | FunctorDeclaration)}
+    types = {
+        item.name
+        for item in program.items
+        if isinstance(item, TypeDeclaration | ComponentDeclaration | FunctorDeclaration)
+    }
     kept = without(programs, declared(program), defined(program), types)
     return [*kept, program]
 
 
 def without(
-    programs: Sequence[Program],
+    programs: Sequence[ParsedProgram],
     relations: Collection[str],
     underived: Collection[str] | None = None,
     types: Collection[str] = (),
-) -> list[Program]:
+) -> list[ParsedProgram]:
     """The programs without some relations, without the facts and rules of `underived` (None: of the same) and types."""
     heads = relations if underived is None else underived
     return [
@@ -81,5 +85,5 @@ def _left(item: Item, relations: Collection[str], heads: Collection[str], types:
     elif isinstance(item, DirectiveItem):
         if item.relation not in relations:
             yield item
-    elif not (isinstance(item, TypeDeclaration | Component | FunctorDeclaration) and item.name in types):
+    elif not (isinstance(item, TypeDeclaration | ComponentDeclaration | FunctorDeclaration) and item.name in types):
         yield item

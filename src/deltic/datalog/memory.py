@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from deltic.catalog import Definition
-from deltic.datalog.checks.checked import Rule
+from deltic.catalog import ViewDefinitions
+from deltic.datalog.checks.checked import CheckedRule
 from deltic.datalog.syntax.program import Clause
 from deltic.errors import Diagnostic
 
 MadeT = TypeVar("MadeT")
 
 
-class Remembered(Generic[MadeT]):
+class MadeOnce(Generic[MadeT]):
     """What was made of objects; what is not asked for between two calls of `forget` is forgotten.
 
     Objects are told apart as such: clauses are equal that stand at several places, which messages name.
@@ -50,7 +50,7 @@ class RulesOf:
     """The relations that it mentions."""
     given: Any
     """What else its check depends on."""
-    rules: tuple[Rule, ...]
+    rules: tuple[CheckedRule, ...]
     warnings: tuple[Diagnostic, ...]
 
 
@@ -62,15 +62,15 @@ class Defined:
     """The relations that its rules mention."""
     given: Any
     """What else it depends on."""
-    definition: Definition
+    definition: ViewDefinitions
 
 
 @dataclass(frozen=True)
-class Memory:
+class ClauseMemory:
     """What was made of clauses and of strata, by checks and by lowering."""
 
-    resolved: Remembered[Clause] = field(default_factory=Remembered)
+    resolved: MadeOnce[Clause] = field(default_factory=MadeOnce)
     """Clauses in which `exists` is the only quantifier, of those that were written."""
-    rules: Remembered[RulesOf] = field(default_factory=Remembered)
-    definitions: Remembered[Defined] = field(default_factory=Remembered)
+    rules: MadeOnce[RulesOf] = field(default_factory=MadeOnce)
+    definitions: MadeOnce[Defined] = field(default_factory=MadeOnce)
     """The definitions of strata, of their rules."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING
 
-from deltic.demo.epochs import Epoch
+from deltic.demo.epochs import DemoEpoch
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,7 +19,7 @@ _FEW_EPOCHS = 16
 
 
 def draw_chart(
-    epochs: Sequence[Epoch], title: str, path: Path, recomputation: str = "recomputation from scratch"
+    epochs: Sequence[DemoEpoch], title: str, path: Path, recomputation: str = "recomputation from scratch"
 ) -> None:
     """Writes a PNG: epochs along, seconds up on a logarithmic scale; needs at least one edit."""
     import matplotlib as mpl
@@ -38,7 +38,7 @@ def draw_chart(
     figure.savefig(path)
 
 
-def _draw_times(axes: Axes, edits: Sequence[Epoch], label_of_recomputation: str) -> None:
+def _draw_times(axes: Axes, edits: Sequence[DemoEpoch], label_of_recomputation: str) -> None:
     """Points for both times, joined by a line for each epoch: its length is the ratio."""
     measured = [(e.number, e.update, e.recomputation) for e in edits if e.recomputation is not None]
     for number, update, recomputation in measured:
@@ -59,7 +59,7 @@ def _draw_times(axes: Axes, edits: Sequence[Epoch], label_of_recomputation: str)
             axes.plot([e.number for e in group], [e.update for e in group], marker, color=color, label=label)
 
 
-def _label_epochs(axes: Axes, edits: Sequence[Epoch]) -> None:
+def _label_epochs(axes: Axes, edits: Sequence[DemoEpoch]) -> None:
     axes.set_xlabel("epoch", color=_MUTED)
     axes.margins(x=0.04)
     if len(edits) > _FEW_EPOCHS:

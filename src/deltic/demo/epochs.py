@@ -20,7 +20,7 @@ class Counts:
 
 
 @dataclass(frozen=True)
-class Epoch:
+class DemoEpoch:
     """One epoch: the edit, what it changed, and how long that took. Times are in seconds."""
 
     number: int
@@ -54,7 +54,7 @@ class Medians:
     ratio: float
 
 
-def medians_of_small_edits(epochs: Iterable[Epoch]) -> Medians | None:
+def medians_of_small_edits(epochs: Iterable[DemoEpoch]) -> Medians | None:
     """The medians over the epochs that edit one file, change rows and have a ratio; None without any."""
     small = [e for e in epochs if e.number and e.files == 1 and e.ratio is not None]
     if not small:

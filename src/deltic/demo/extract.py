@@ -14,9 +14,9 @@ from typing import Any
 
 from deltic.demo.facts import Fact, SourceFile
 from deltic.demo.scopes import (
-    Binding,
     FunctionNode,
-    Scope,
+    NameBinding,
+    PythonScope,
     class_scope,
     dotted_path,
     function_scope,
@@ -116,7 +116,7 @@ class _Walk:
             self.add("has_own", scope.entity, name)
         self.visit_body(node, scope, when=self.when)
 
-    def visit_base(self, base: ast.expr, scope: Scope) -> None:
+    def visit_base(self, base: ast.expr, scope: PythonScope) -> None:
         """A base class with a name is a fact of its own; another one is an expression like any."""
         path = dotted_path(base)
         at = self.binding_scope(path[0]) if path else None
@@ -132,7 +132,7 @@ class _Walk:
         if any(not (isinstance(d, ast.Name) and d.id in BUILTINS) for d in node.decorator_list):
             self.add("mentions", self.scope.runner, self.scope.entity, node.name)
 
-    def visit_body(self, node: FunctionNode | ast.ClassDef, scope: Scope, when: str) -> None:
+    def visit_body(self, node: FunctionNode | ast.ClassDef, scope: PythonScope, when: str) -> None:
         first_line = min([node.lineno, *(d.lineno for d in node.decorator_list)])
         self.add("defines", self.scope.entity, node.name, scope.entity)
         self.add("defined_at", scope.entity, first_line)
@@ -242,14 +242,14 @@ class _Walk:
             self.add("calls_name" if call else "mentions", self.scope.runner, at, ".".join(path))
             if call:
                 self.add("called_at", self.scope.runner, ".".join(path), call.lineno - self.line)
-        elif found and found[1] is Binding.RECEIVER and len(path) == 2 and call:
+        elif found and found[1] is NameBinding.RECEIVER and len(path) == 2 and call:
             self.add("calls_self", self.scope.runner, found[0].receiver_class, path[1])
         else:
             for name in path[1:]:
                 self.add("sends", self.scope.runner, name)
 
     def call_super(self, name: str) -> None:
-        scope: Scope | None = self.scope
+        scope: PythonScope | None = self.scope
         while scope is not None and not scope.receiver_class:
             scope = scope.parent
         if scope is not None:
@@ -262,7 +262,7 @@ class _Walk:
         if found is None:
             return None if name in BUILTINS else self.source.module
         scope, binding = found
-        return scope.entity if binding is Binding.STATIC else None
+        return scope.entity if binding is NameBinding.STATIC else None
 
     def add_dotted(self, at: str, path: list[str]) -> None:
         """How `a.b.c` is made of `a.b` and `c`, and so on inward: rules cannot take strings apart."""

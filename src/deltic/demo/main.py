@@ -16,14 +16,14 @@ import pyarrow as pa
 from rich.console import Console
 
 from deltic.demo.chart import draw_chart
-from deltic.demo.epochs import Epoch, medians_of_small_edits
+from deltic.demo.epochs import DemoEpoch, medians_of_small_edits
 from deltic.demo.replay import Replay
 from deltic.demo.report import WIDE, Report
 from deltic.demo.session import active_or_new_session
 from deltic.demo.spark_facts import parse_tree
 from deltic.demo.spark_views import QUERIES, recompute_in_spark
 from deltic.demo.subject import Subject, history, standard_library
-from deltic.demo.verify import Difference, differences
+from deltic.demo.verify import ViewDifference, differences
 from deltic.demo.warm_up import warm_up
 from deltic.errors import DelticError
 from deltic.pipeline.engines import EngineName
@@ -79,8 +79,8 @@ class Demo:
         self.out = out
         self.report = report
         self.engine = engine
-        self.epochs: list[Epoch] = []
-        self.differences: list[Difference] = []
+        self.epochs: list[DemoEpoch] = []
+        self.differences: list[ViewDifference] = []
         self.started = perf_counter()
 
     def run(self, master: str) -> None:
@@ -123,7 +123,7 @@ class Demo:
         expected = sum(spent) + (spent[-1] if spent else self.epochs[0].update)
         return number == self.subject.count or expected <= RECOMPUTATION_BUDGET * number / self.subject.count
 
-    def add(self, epoch: Epoch) -> None:
+    def add(self, epoch: DemoEpoch) -> None:
         """Records and prints an epoch."""
         self.epochs.append(epoch)
         self.report.epoch(epoch)
@@ -133,7 +133,7 @@ class Demo:
         """The views that Spark recomputes, for comparison; none where Deltic does, all of them."""
         return list(QUERIES) if self.engine == "spark" else []
 
-    def compare(self, replay: Replay, epoch: Epoch) -> Epoch:
+    def compare(self, replay: Replay, epoch: DemoEpoch) -> DemoEpoch:
         """The epoch with the time of a recomputation, with which the views must agree: after the last edit row
         by row, before that in their sizes. It is Spark's of its views, or Deltic's of all; the last one is both."""
         is_last = epoch.number == self.subject.count
@@ -149,7 +149,7 @@ class Demo:
                 self.differences += differences(replay.pipeline, fresh, every_row=is_last)
         return replace(epoch, recomputation=measured[0])
 
-    def _spark_s(self, replay: Replay, is_last: bool) -> tuple[float, list[Difference]]:
+    def _spark_s(self, replay: Replay, is_last: bool) -> tuple[float, list[ViewDifference]]:
         """Spark's recomputation of its views."""
         assert replay.pipeline.spark is not None
         tables = replay.tables.tables()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from deltic.demo.epochs import Counts, Epoch
+from deltic.demo.epochs import Counts, DemoEpoch
 from deltic.demo.facts import FactChange, Row
 from deltic.demo.insights import Observed, first_insights, insights
 from deltic.demo.tables import FactTables, changed_tables, program_text
@@ -31,21 +31,23 @@ class Replay:
         self.tables = FactTables(facts)
         self.pipeline = new_pipeline(spark, engine)
 
-    def start(self) -> Epoch:
+    def start(self) -> DemoEpoch:
         """The initial evaluation, epoch 0."""
         tables = self.tables.tables()
         change, seconds = transact(self.pipeline, tables, {})
         rows = Counts(_total(tables.values()), 0)
         told = first_insights(self.pipeline)
-        return Epoch(0, "evaluate everything", len(self.tree.modules), rows, _counts(change), seconds, insights=told)
+        return DemoEpoch(
+            0, "evaluate everything", len(self.tree.modules), rows, _counts(change), seconds, insights=told
+        )
 
-    def apply(self, number: int, edit: Edit) -> Epoch:
+    def apply(self, number: int, edit: Edit) -> DemoEpoch:
         """Makes an edit and brings the views up to date; only the latter is timed."""
         parsed = self.tree.apply(edit)
         self.tables.replace(parsed.facts)
         inserted, deleted = changed_tables(parsed.change.inserted), changed_tables(parsed.change.deleted)
         change, seconds = transact(self.pipeline, inserted, deleted)
-        return Epoch(
+        return DemoEpoch(
             number,
             edit.words,
             len(edit.files),

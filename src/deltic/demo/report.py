@@ -9,8 +9,8 @@ from textwrap import wrap
 from rich.console import Console
 from rich.text import Text
 
-from deltic.demo.epochs import Counts, Epoch, Medians
-from deltic.demo.verify import Difference
+from deltic.demo.epochs import Counts, DemoEpoch, Medians
+from deltic.demo.verify import ViewDifference
 
 WIDE, _NARROW = 118, 100
 _COLUMNS = {"epoch": 5, "rows in tables": 15, "rows in views": 17, "update": 9, "recompute": 9, "faster": 7}
@@ -61,7 +61,7 @@ class Report:
         self._row({name: name for name in _COLUMNS}, "edit", style="bold")
         self._console.print(Text("─" * self._width, style="dim"))
 
-    def epoch(self, epoch: Epoch) -> None:
+    def epoch(self, epoch: DemoEpoch) -> None:
         """An epoch: a row of the table, the change of each view, and what is worth telling about it."""
         cells = {
             "epoch": str(epoch.number),
@@ -84,7 +84,7 @@ class Report:
             f" recomputation {_seconds(medians.recomputation)}, {_ratio(medians.ratio)} faster."
         )
 
-    def differences(self, differences: list[Difference]) -> None:
+    def differences(self, differences: list[ViewDifference]) -> None:
         """What the final check found wrong."""
         self._console.print(Text("The final check FAILED: views differ from recomputation.", style="bold red"))
         for found in differences:

@@ -17,7 +17,7 @@ TextEdit = Callable[[bytes, str], bytes]
 
 def standard_library_edits(tree: Tree) -> Iterator[Edit]:
     """The twelve edits, each made from the tree as the ones before have left it."""
-    steps = Steps(tree)
+    steps = EditRunner(tree)
     yield steps.remove_function("tomllib._parser", "parse_value")
     yield steps.add_import("re", "json")
     yield steps.remove_import("_threading_local", "threading")
@@ -32,7 +32,7 @@ def standard_library_edits(tree: Tree) -> Iterator[Edit]:
     yield steps.put_back_package("email")
 
 
-class Steps:
+class EditRunner:
     """Makes edits of a tree, and remembers what was there before."""
 
     def __init__(self, tree: Tree) -> None:

@@ -15,7 +15,7 @@ from enum import IntEnum
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-class Binding(IntEnum):
+class NameBinding(IntEnum):
     """How a scope binds a name. The greatest wins where a scope does it in several ways."""
 
     VARIABLE = 1  # a parameter, or assigned a value that only running the code would tell
@@ -24,13 +24,13 @@ class Binding(IntEnum):
 
 
 @dataclass
-class Scope:
+class PythonScope:
     """A module, class or function: its key, the scope around it, and the names that it binds."""
 
     entity: str
-    parent: Scope | None
+    parent: PythonScope | None
     is_class: bool
-    names: dict[str, Binding]
+    names: dict[str, NameBinding]
     receiver_class: str = ""
     globals: set[str] = field(default_factory=set)
 
@@ -50,11 +50,11 @@ class Scope:
 
     def bind_variable(self, name: str) -> None:
         """Adds a variable that an expression binds."""
-        self.names.setdefault(name, Binding.VARIABLE)
+        self.names.setdefault(name, NameBinding.VARIABLE)
 
-    def lookup(self, name: str) -> tuple[Scope, Binding] | None:
+    def lookup(self, name: str) -> tuple[PythonScope, NameBinding] | None:
         """The scope that binds `name` where this scope mentions it, and how; None when no scope does."""
-        scope: Scope | None = self
+        scope: PythonScope | None = self
         if name in self.globals:
             scope = self.outermost()
         while scope is not None:
@@ -63,7 +63,7 @@ class Scope:
             scope = scope.parent
         return None
 
-    def outermost(self) -> Scope:
+    def outermost(self) -> PythonScope:
         """The module's scope."""
         return self if self.parent is None else self.parent.outermost()
 
@@ -80,27 +80,27 @@ def dotted_path(node: ast.expr) -> list[str] | None:
     return parts[::-1]
 
 
-def module_scope(module: str, tree: ast.Module) -> Scope:
+def module_scope(module: str, tree: ast.Module) -> PythonScope:
     """The scope of a whole file."""
     names, _ = _bound_names(tree.body)
-    return Scope(module, None, is_class=False, names=names)
+    return PythonScope(module, None, is_class=False, names=names)
 
 
-def class_scope(node: ast.ClassDef, parent: Scope) -> Scope:
+def class_scope(node: ast.ClassDef, parent: PythonScope) -> PythonScope:
     """The scope of a class body."""
     names, declared_global = _bound_names(node.body)
-    return Scope(parent.child(node.name), parent, is_class=True, names=names, globals=declared_global)
+    return PythonScope(parent.child(node.name), parent, is_class=True, names=names, globals=declared_global)
 
 
-def function_scope(node: FunctionNode, parent: Scope) -> Scope:
+def function_scope(node: FunctionNode, parent: PythonScope) -> PythonScope:
     """The scope of a function body, its parameters included."""
     names, declared_global = _bound_names(node.body)
     for name in parameter_names(node.args):
-        names.setdefault(name, Binding.VARIABLE)
-    scope = Scope(parent.child(node.name), parent, is_class=False, names=names, globals=declared_global)
+        names.setdefault(name, NameBinding.VARIABLE)
+    scope = PythonScope(parent.child(node.name), parent, is_class=False, names=names, globals=declared_global)
     receiver = _receiver(node) if parent.is_class else None
-    if receiver is not None and names[receiver] is Binding.VARIABLE:
-        names[receiver] = Binding.RECEIVER
+    if receiver is not None and names[receiver] is NameBinding.VARIABLE:
+        names[receiver] = NameBinding.RECEIVER
         scope.receiver_class = parent.entity
     return scope
 
@@ -131,9 +131,9 @@ def target_names(target: ast.expr) -> Iterator[str]:
         yield from target_names(target.value)
 
 
-def _bound_names(body: Iterable[ast.stmt]) -> tuple[dict[str, Binding], set[str]]:
+def _bound_names(body: Iterable[ast.stmt]) -> tuple[dict[str, NameBinding], set[str]]:
     """The names that the statements bind in their own scope, and the names declared global."""
-    names: dict[str, Binding] = {}
+    names: dict[str, NameBinding] = {}
     elsewhere: set[str] = set()
     declared_global: set[str] = set()
     for node in _same_scope(body):
@@ -157,19 +157,19 @@ def _same_scope(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
                 yield from _same_scope(getattr(node, block, ()))
 
 
-def _bindings_of(node: ast.AST) -> Iterator[tuple[str, Binding]]:
+def _bindings_of(node: ast.AST) -> Iterator[tuple[str, NameBinding]]:
     """The names that one statement, handler or case binds by itself."""
     match node:
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-            yield name, Binding.STATIC
+            yield name, NameBinding.STATIC
         case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
             for alias in aliases:
-                yield alias.asname or alias.name.partition(".")[0], Binding.STATIC
+                yield alias.asname or alias.name.partition(".")[0], NameBinding.STATIC
         case ast.Assign(targets=[ast.Name(id=name)], value=value) if dotted_path(value) is not None:
-            yield name, Binding.STATIC
+            yield name, NameBinding.STATIC
         case _:
             for name in _variables_of(node):
-                yield name, Binding.VARIABLE
+                yield name, NameBinding.VARIABLE
 
 
 def _variables_of(node: ast.AST) -> Iterator[str]:

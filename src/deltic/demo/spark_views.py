@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from deltic.demo.replay import Tables
-from deltic.demo.verify import Difference, difference
+from deltic.demo.verify import ViewDifference, difference
 from deltic.pipeline.session import Pipeline
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ GIVEN = ("inside", "loads", "means", "member", "subclass", "extends", "uses", "a
 
 def recompute_in_spark(
     spark: SparkSession, tables: Tables, kept: Pipeline, every_row: bool
-) -> tuple[float, list[Difference]]:
+) -> tuple[float, list[ViewDifference]]:
     """The seconds that Spark takes to compute its views and to write them as Parquet, and how those kept differ.
 
     They are compared in size, or, with `every_row`, row by row. What Spark reads are Parquet files, which are written

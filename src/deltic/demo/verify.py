@@ -11,7 +11,7 @@ from deltic.pipeline.session import Pipeline
 
 
 @dataclass(frozen=True)
-class Difference:
+class ViewDifference:
     """A view that is not what a recomputation says: rows it lacks, rows it should not have, and one of them."""
 
     view: str
@@ -23,21 +23,21 @@ class Difference:
         return f"{self.view}: {self.missing:,} rows missing, {self.extra:,} too many, for example {self.example}"
 
 
-def differences(kept: Pipeline, fresh: Pipeline, every_row: bool) -> list[Difference]:
+def differences(kept: Pipeline, fresh: Pipeline, every_row: bool) -> list[ViewDifference]:
     """The views that differ between two pipelines: in size, or, with `every_row`, in any row."""
     suspects = [view for view in kept.views if every_row or len(kept[view]) != len(fresh[view])]
     found = (difference(view, kept[view].to_arrow(), fresh[view].to_arrow()) for view in suspects)
     return [d for d in found if d is not None]
 
 
-def difference(view: str, kept: pa.Table, recomputed: pa.Table) -> Difference | None:
+def difference(view: str, kept: pa.Table, recomputed: pa.Table) -> ViewDifference | None:
     """How a view that was kept fresh differs from its recomputation, as bags of rows; None when it does not."""
     missing = _except(recomputed, kept)
     if not missing.num_rows and kept.num_rows == recomputed.num_rows:
         return None
     extra = _except(kept, recomputed)
     example = tuple((missing if missing.num_rows else extra).slice(0, 1).to_pylist()[0].values())
-    return Difference(view, missing.num_rows, extra.num_rows, example)
+    return ViewDifference(view, missing.num_rows, extra.num_rows, example)
 
 
 def _except(left: pa.Table, right: pa.Table) -> pa.Table:

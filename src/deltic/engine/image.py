@@ -44,7 +44,7 @@ class Owner(Protocol):
 
 
 @dataclass(frozen=True)
-class Piece:
+class ImagePiece:
     """Arrays that belong together and never change; `owner` is there as long as they are."""
 
     about: Mapping[str, Json]
@@ -71,7 +71,7 @@ class Image:
     """The whole state: `about` refers to pieces by their positions and to growing sequences by their names."""
 
     about: Mapping[str, Json]
-    pieces: Sequence[Piece] = ()
+    pieces: Sequence[ImagePiece] = ()
     growing: Mapping[str, Growing] = field(default_factory=dict)
 
 

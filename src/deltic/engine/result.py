@@ -11,7 +11,7 @@ from deltic.engine.lateness import LateRows
 from deltic.engine.placed import Placed
 
 if TYPE_CHECKING:
-    from deltic.calculus.planning import Decision
+    from deltic.calculus.planning import KeptDecision
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class EpochResult:
     """The recursions that the epoch concerned, and the relations that it recomputed."""
     extension: Extension | None = None
     """What became of the relations, where the epoch was a change of the circuit."""
-    decisions: tuple[Decision, ...] | None = None
+    decisions: tuple[KeptDecision, ...] | None = None
     """What the plan keeps beside the relations of the program, where the epoch began with another plan."""
     late: tuple[LateRows, ...] = ()
     """Changes of tables that came too late, and were left out."""

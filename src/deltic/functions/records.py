@@ -43,7 +43,7 @@ def _of_literal(node: exp.Expression, types: Sequence[Type]) -> Type:
 
 
 @dataclass(frozen=True)
-class Options:
+class JsonOptions:
     """What options of Spark's ask for; a pattern of times that is none stands for the ISO form."""
 
     date: str | None = None
@@ -87,8 +87,8 @@ SWITCHES = {
 
 
 @lru_cache(maxsize=1024)
-def _options(text: str) -> Options:
-    return Options(**json.loads(text))
+def _options(text: str) -> JsonOptions:
+    return JsonOptions(**json.loads(text))
 
 
 # Values as JSON
@@ -99,7 +99,7 @@ def _to_json(value: Any, type_: str, options: str = "{}") -> str | None:
     return _pretty(value, found, how) if how.is_pretty else _written(value, found, how)
 
 
-def _pretty(value: Any, type_: Type, how: Options, indent: str = "") -> str:
+def _pretty(value: Any, type_: Type, how: JsonOptions, indent: str = "") -> str:
     """A value as JSON in several lines, as Jackson lays them out: elements of arrays stand in one line."""
     if value is None or type_.kind not in (Kind.STRUCT, Kind.ARRAY, Kind.MAP):
         return _written(value, type_, how)
@@ -111,7 +111,7 @@ def _pretty(value: Any, type_: Type, how: Options, indent: str = "") -> str:
     return f"{{\n{lines}\n{indent}}}" if lines else "{ }"
 
 
-def _entries(value: Any, type_: Type, how: Options) -> list[tuple[str, Any, Type]]:
+def _entries(value: Any, type_: Type, how: JsonOptions) -> list[tuple[str, Any, Type]]:
     """The names, values and types of the fields of a struct, without those that are NULL, or of a map."""
     if type_.kind is Kind.MAP:
         return [(_key(k, type_.key), v, type_.value.type) for k, v in value]
@@ -119,7 +119,7 @@ def _entries(value: Any, type_: Type, how: Options) -> list[tuple[str, Any, Type
     return [(c.name, v, c.type) for c, v in fields if v is not None or how.keeps_null]
 
 
-def _written(value: Any, type_: Type, how: Options) -> str:
+def _written(value: Any, type_: Type, how: JsonOptions) -> str:
     """A value as JSON; fields that are NULL are left out unless the options keep them."""
     if value is None:
         return "null"
@@ -225,7 +225,7 @@ def _from_json(text: str, type_: str, options: str = "{}") -> Any:
     return _with_text(None, target, text, how) if target.kind is Kind.STRUCT else None
 
 
-def _with_text(values: Any, target: Type, text: str, how: Options) -> tuple[Any, ...]:
+def _with_text(values: Any, target: Type, text: str, how: JsonOptions) -> tuple[Any, ...]:
     """A struct, of NULLs if there are no values, with the text in the field for those that do not fit."""
     given = values or (None,) * len(target.fields)
     fields = zip(target.fields, given, strict=True)
@@ -237,7 +237,7 @@ class _Reading:
     """How a text is read, and whether something in it did not fit its type."""
 
     text: str
-    how: Options
+    how: JsonOptions
     is_bad: bool = False
 
     def at_root(self, target: Type) -> Any:
@@ -295,14 +295,14 @@ _TOKEN = re.compile(
 )
 
 
-def _plain(text: str, how: Options) -> str:
+def _plain(text: str, how: JsonOptions) -> str:
     """JSON as the standard has it, of JSON in which the options allow more."""
     if how.bare_names or how.comments or how.leading_zeros:
         text = _TOKEN.sub(lambda found: _standard(found, how), text)
     return requoted(text) if how.single_quotes else text
 
 
-def _standard(found: re.Match[str], how: Options) -> str:
+def _standard(found: re.Match[str], how: JsonOptions) -> str:
     match found.lastgroup:
         case "comment" if how.comments:
             return " "
@@ -400,7 +400,7 @@ _READERS: dict[Kind, Callable[[Any, Type], Any]] = {
 # The schema of JSON
 
 
-def schema_of(text: str, how: Options) -> str | None:
+def schema_of(text: str, how: JsonOptions) -> str | None:
     """The type of a JSON text as SQL writes it; None for what is no JSON."""
     try:
         value, _ = _DECODER.raw_decode(_plain(text.lstrip(), how))
@@ -413,7 +413,7 @@ _Schema = str | dict[str, Any] | list[Any] | None
 """A simple type by its name, the types of fields, the type of elements alone, or None for that of NULL."""
 
 
-def _type_of(value: Any, how: Options) -> _Schema:
+def _type_of(value: Any, how: JsonOptions) -> _Schema:
     if isinstance(value, dict):
         return {name: _type_of(value[name], how) for name in sorted(value)}
     if isinstance(value, list):
@@ -427,7 +427,7 @@ def _type_of(value: Any, how: Options) -> _Schema:
     return "BOOLEAN" if isinstance(value, bool) else "STRING"
 
 
-def _number_type(text: str, how: Options) -> str:
+def _number_type(text: str, how: JsonOptions) -> str:
     if not _WHOLE.fullmatch(text):
         number = Decimal(text).as_tuple()
         scale = max(0, -int(number.exponent))

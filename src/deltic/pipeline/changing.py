@@ -10,10 +10,10 @@ from deltic.engine.lateness import LatePolicy
 from deltic.pipeline.epochs.clock import Time
 from deltic.pipeline.epochs.transaction import Terms, Transaction
 from deltic.pipeline.names import check_choice
-from deltic.pipeline.parts import Parts
+from deltic.pipeline.parts import PipelineParts
 
 
-class Changing(Parts):
+class Changing(PipelineParts):
     """Opens transactions, each of which is one epoch."""
 
     conflicts: Conflicts

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from pathlib import Path
 from typing import Protocol
 
-from deltic.catalog import Part
+from deltic.catalog import FrontEndDefinitions
 from deltic.errors import UnsupportedError
 from deltic.pipeline.defining import Defining
 from deltic.pipeline.definitions.front_end import FrontEnd
@@ -27,7 +27,7 @@ class CommandedFrontEnd(FrontEnd):
     """A front end whose programs take their rows from commands."""
 
     @abstractmethod
-    def session(self, pipeline: Defining, part: Part) -> CommandSession:
+    def session(self, pipeline: Defining, part: FrontEndDefinitions) -> CommandSession:
         """What runs commands over a pipeline with a program, of which `part` was defined."""
 
 

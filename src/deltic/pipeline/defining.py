@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from deltic.catalog import External, Table, schema_of
+from deltic.catalog import CatalogTable, External, schema_of
 from deltic.catalog.lateness import Lateness
 from deltic.circuit.graph import Circuit
 from deltic.errors import CatalogError, ProgramWarning
@@ -118,7 +118,7 @@ class Defining(Connecting):
             schema = schema_of(name, columns)
         is_bag = bool(place and not keys) if bag is None else bag
         late = Lateness.of(name, schema, lateness)
-        table = Table(name, schema, keys, is_bag, lateness=late, source=place)
+        table = CatalogTable(name, schema, keys, is_bag, lateness=late, source=place)
         evolution = self._evolving.evolve(lambda now: now.with_table(table))
         if frame is not None:
             self._refreshing.give(name, frame)

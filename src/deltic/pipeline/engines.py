@@ -8,7 +8,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from deltic.calculus.planning import Rewrites
-from deltic.calculus.planning.magic import Hints, Pushed, push_demand
+from deltic.calculus.planning.magic import DemandHints, Pushed, push_demand
 from deltic.catalog import Catalog
 from deltic.circuit.graph import Circuit
 from deltic.depth import deep
@@ -118,7 +118,7 @@ class Engines:
         if not self.rewrites.demand:
             return catalog.composed, ()
         always, never = ({v.name for v in catalog.views.values() if v.demand is wanted} for wanted in (True, False))
-        return push_demand(catalog.composed, Hints(always, never))
+        return push_demand(catalog.composed, DemandHints(always, never))
 
     @cached_property
     def _compiler(self) -> Compiler:

@@ -6,23 +6,23 @@ from deltic.circuit.graph import Circuit
 from deltic.engine.protocol import Engine
 from deltic.engine.version import Version
 from deltic.pipeline.definitions.definitions import Definitions
-from deltic.pipeline.definitions.evolving import Evolving
-from deltic.pipeline.durable.keeping import Keeping
+from deltic.pipeline.definitions.evolving import DefinitionChanger
+from deltic.pipeline.durable.keeping import Durability
 from deltic.pipeline.engines import Engines
 from deltic.pipeline.epochs.clock import Clock
 from deltic.pipeline.epochs.epochs import Epochs
-from deltic.pipeline.epochs.opened import Opened
+from deltic.pipeline.epochs.opened import ActiveTransactions
 from deltic.pipeline.reading.reading import Reading
 
 
-class Parts(Reading):
+class PipelineParts(Reading):
     """Tables and views by name, and the parts of a pipeline that keep them, for all that is done with it."""
 
     _epochs: Epochs
-    _evolving: Evolving
+    _evolving: DefinitionChanger
     _engines: Engines
-    _keeping: Keeping
-    _opened: Opened
+    _keeping: Durability
+    _opened: ActiveTransactions
     _clock: Clock
 
     @property

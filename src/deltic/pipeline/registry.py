@@ -21,7 +21,7 @@ TIERS = ("core", "numpy", "Arrow", "DuckDB", "Python")
 
 
 @dataclass(frozen=True)
-class Listed:
+class ListedFunction:
     """A function: its names in each language, and what computes it.
 
     `entries` are the functions of the table that do, none for the core's; `beside` says it of languages that compute
@@ -59,7 +59,7 @@ class Listed:
 
 
 @cache
-def listed() -> Sequence[Listed]:
+def listed() -> Sequence[ListedFunction]:
     """All functions in the order of their names; other names of one function stand beside it."""
     others = [(front, tuple(front.functions())) for front in front_ends()]
     together: dict[object, list[str]] = {}
@@ -71,7 +71,7 @@ def listed() -> Sequence[Listed]:
         alone = {front.title: front.computed_by} if front.computed_by else {}
         for own in functions:
             if (front.title, own.name) not in beside:
-                found.append(Listed({front.title: (own.name,)}, (own.entry,) if own.entry else (), alone))
+                found.append(ListedFunction({front.title: (own.name,)}, (own.entry,) if own.entry else (), alone))
     return sorted(found, key=lambda function: function.names[0])
 
 
@@ -80,7 +80,7 @@ def _meaning(name: str) -> object:
     return tuple((one.parameters, one.body) for one in DEFINED.get(name, ())), RULES.get(name), calls(name)
 
 
-def _of_sql(names: tuple[str, ...], others: Sequence[tuple[FrontEnd, Sequence[FunctionName]]]) -> Listed:
+def _of_sql(names: tuple[str, ...], others: Sequence[tuple[FrontEnd, Sequence[FunctionName]]]) -> ListedFunction:
     """A function of SQL, with those of other languages that are it and are computed by the same."""
     entries = tuple(dict.fromkeys(entry for name in names for entry in calls(name)))
     languages = {SQL: names}
@@ -88,10 +88,10 @@ def _of_sql(names: tuple[str, ...], others: Sequence[tuple[FrontEnd, Sequence[Fu
         if same := tuple(own.name for own in functions if own.same_as in names and own.entry in ("", *entries)):
             languages[front.title] = same
     beside = {front.title: front.computed_by for front, _ in others if front.computed_by and front.title in languages}
-    return Listed(languages, entries, beside)
+    return ListedFunction(languages, entries, beside)
 
 
-def named(name: str) -> list[Listed]:
+def named(name: str) -> list[ListedFunction]:
     """The functions of a name in any language; CatalogError where there is none."""
     wanted = name.lower()
     found = [function for function in listed() if wanted in map(str.lower, function.names)]

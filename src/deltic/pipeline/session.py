@@ -20,14 +20,14 @@ from deltic.errors import DelticError
 from deltic.pipeline.defining import Defining
 from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.definitions.evolution import Evolution
-from deltic.pipeline.definitions.evolving import Evolving
-from deltic.pipeline.durable.keeping import Keeping
+from deltic.pipeline.definitions.evolving import DefinitionChanger
+from deltic.pipeline.durable.keeping import Durability
 from deltic.pipeline.durable.restoring import follow, go_on
 from deltic.pipeline.durable.state import Checkpoints
 from deltic.pipeline.engines import EngineName, Engines, Maintenance, RefreshName, StrategyName
 from deltic.pipeline.epochs.clock import Clock, Time
 from deltic.pipeline.epochs.epochs import Epochs
-from deltic.pipeline.epochs.opened import Opened
+from deltic.pipeline.epochs.opened import ActiveTransactions
 from deltic.pipeline.epochs.transaction import Transaction
 from deltic.pipeline.names import check_choice, require_text
 from deltic.pipeline.reading.rows import Rows
@@ -137,12 +137,12 @@ class Pipeline(Defining):
         budget = None if split is None or spill is not None else resources.memory or available() // 2
         at_once = 1 if split is None or spark is None else slots(spark)
         self._engines = Engines(engine, maintenance, resources, rewrites, split, spark, at_once, budget)
-        self._clock, self._opened, self._keeping = Clock(now), Opened(), Keeping(self._engines.options)
+        self._clock, self._opened, self._keeping = Clock(now), ActiveTransactions(), Durability(self._engines.options)
         definitions = replace(_with_functions(functions) if functions else Definitions(), pragmas=dict(pragmas))
         made = self._engines.new(definitions.catalog.circuit)
         steps = self._keeping.before_epoch, self._keeping.log_epoch
         self._epochs = Epochs(made, definitions, retain, timeout, *steps, self._clock)
-        self._evolving = Evolving(self._epochs, self._engines, self._keeping, self._opened, spark)
+        self._evolving = DefinitionChanger(self._epochs, self._engines, self._keeping, self._opened, spark)
         self._streams = Lock()
         self.evolution: Evolution | None = None
         """What `program` changed."""
@@ -224,11 +224,11 @@ class Pipeline(Defining):
     def sql_results(self, text: str, file: str = "<sql>") -> Iterator[Evolution | Transaction | Rows]:
         """As `sql`: what each statement gives, or definitions that follow each other together, once it is done."""
         from deltic.pipeline.sql.planning import planned
-        from deltic.pipeline.sql.steps import Steps
+        from deltic.pipeline.sql.steps import StatementRunner
 
         require_text(text)
         doors = self.transaction, self.snapshot, self.explain, self._engine_of
-        steps = Steps(self._evolving, self._opened, *doors)
+        steps = StatementRunner(self._evolving, self._opened, *doors)
         return steps.results(lambda definitions: list(planned(text, file, definitions)))
 
     def stream(

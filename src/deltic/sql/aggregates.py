@@ -30,7 +30,7 @@ Value = Callable[[exp.Expression], Typed]
 
 
 @dataclass(frozen=True)
-class Call:
+class AggregateColumn:
     """An aggregate of the circuit; `inputs` are the numbers of the columns that it reads."""
 
     function: str
@@ -44,14 +44,14 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Lowered:
+class LoweredAggregates:
     """The columns that are computed before grouping, what is aggregated of them, and the value of the results.
 
     Where it `is_distinct`, rows with the same values in these columns count once.
     """
 
     inputs: tuple[Typed, ...]
-    calls: tuple[Call, ...]
+    calls: tuple[AggregateColumn, ...]
     result: Callable[[Sequence[Typed]], Typed]
     is_distinct: bool = False
 
@@ -72,7 +72,7 @@ def is_aggregate(node: exp.Expression) -> bool:
     return isinstance(node, exp.AggFunc) and not isinstance(node, exp.Grouping | exp.GroupingId)
 
 
-def lowered(call: exp.Expression, value: Value, source: SourceText) -> Lowered:
+def lowered(call: exp.Expression, value: Value, source: SourceText) -> LoweredAggregates:
     """An aggregate, with DISTINCT and FILTER; `value` gives the values of its arguments.
 
     Raises ProgramError at the place of what is not supported, or of what the function does not take.
@@ -90,7 +90,7 @@ def lowered(call: exp.Expression, value: Value, source: SourceText) -> Lowered:
     return _filtered(found, asked)
 
 
-def _filtered(found: Lowered, asked: _Asked) -> Lowered:
+def _filtered(found: LoweredAggregates, asked: _Asked) -> LoweredAggregates:
     """The aggregate of the rows for which FILTER's condition is true: in the others its columns are NULL."""
     if asked.condition is None:
         return found
@@ -220,16 +220,16 @@ def _listed(value: object) -> list[exp.Expression]:
     return [value] if isinstance(value, exp.Expression) else []
 
 
-def _one(function: str, *inputs: Typed, parameters: tuple[Parameter, ...] = ()) -> Lowered:
+def _one(function: str, *inputs: Typed, parameters: tuple[Parameter, ...] = ()) -> LoweredAggregates:
     """One aggregate of the circuit over these columns, whose result is the value."""
-    call = Call(function, tuple(range(len(inputs))), parameters)
-    return Lowered(inputs, (call,), lambda results: results[0])
+    call = AggregateColumn(function, tuple(range(len(inputs))), parameters)
+    return LoweredAggregates(inputs, (call,), lambda results: results[0])
 
 
-Rule = Callable[[_Asked], Lowered]
+Rule = Callable[[_Asked], LoweredAggregates]
 
 
-def _count(asked: _Asked) -> Lowered:
+def _count(asked: _Asked) -> LoweredAggregates:
     if len(asked.arguments) == 1 and isinstance(asked.arguments[0], exp.Star):
         return _one("count")
     asked.take(1, 1 << 10)
@@ -241,7 +241,7 @@ def _has_order(inputs: Sequence[Typed]) -> bool:
     return all(typed.type.type.is_ordered for typed in inputs)
 
 
-def _count_if(asked: _Asked) -> Lowered:
+def _count_if(asked: _Asked) -> LoweredAggregates:
     asked.take(1, 1)
     condition = asked.condition_of(asked.arguments[0])
     return _one(
@@ -249,12 +249,12 @@ def _count_if(asked: _Asked) -> Lowered:
     )
 
 
-def _approx_count_distinct(asked: _Asked) -> Lowered:
+def _approx_count_distinct(asked: _Asked) -> LoweredAggregates:
     asked.take(1, 2)
     return _one("count_distinct", asked.ordered(asked.arguments[0]))
 
 
-def _sum(asked: _Asked) -> Lowered:
+def _sum(asked: _Asked) -> LoweredAggregates:
     asked.take(1, 1)
     number = asked.number_or_interval(asked.arguments[0])
     if number.type.type in INTERVALS:
@@ -268,7 +268,7 @@ def _interval(units: Typed, type_: Type) -> Typed:
     return apply(f"interval_of_{'months' if type_ is Type.YEAR_MONTH_INTERVAL else 'microseconds'}", units)
 
 
-def _try_sum(asked: _Asked) -> Lowered:
+def _try_sum(asked: _Asked) -> LoweredAggregates:
     """The sum, NULL where it is no BIGINT: of integers it is summed up as a decimal, which holds them all."""
     asked.take(1, 1)
     number = asked.number(asked.arguments[0])
@@ -278,7 +278,7 @@ def _try_sum(asked: _Asked) -> Lowered:
     return replace(found, result=lambda results: converted(results[0], Type.INT64))
 
 
-def _avg(asked: _Asked) -> Lowered:
+def _avg(asked: _Asked) -> LoweredAggregates:
     asked.take(1, 1)
     number = asked.number_or_interval(asked.arguments[0])
     if number.type.type in INTERVALS:
@@ -286,7 +286,7 @@ def _avg(asked: _Asked) -> Lowered:
     return _one("decimal_mean" if number.type.type.kind is Kind.DECIMAL else "mean", number)
 
 
-def _mean_interval(span: Typed) -> Lowered:
+def _mean_interval(span: Typed) -> LoweredAggregates:
     """The sum by the number, rounded to whole months or microseconds."""
 
     def mean(results: Sequence[Typed]) -> Typed:
@@ -294,13 +294,13 @@ def _mean_interval(span: Typed) -> Lowered:
         return operators.arithmetic(exp.Div, _interval(total, span.type.type), count)
 
     units = attempt("units_of_interval", span)
-    return Lowered((units,), (Call("checked_sum", (0,)), Call("count", (0,))), mean)
+    return LoweredAggregates((units,), (AggregateColumn("checked_sum", (0,)), AggregateColumn("count", (0,))), mean)
 
 
 def _extreme(function: str) -> Rule:
     """The least or the greatest value."""
 
-    def rule(asked: _Asked) -> Lowered:
+    def rule(asked: _Asked) -> LoweredAggregates:
         asked.take(1, 2 if asked.name in ("first", "last", "any_value") else 1)
         return _one(function, asked.ordered(asked.arguments[0]))
 
@@ -310,14 +310,14 @@ def _extreme(function: str) -> Rule:
 def _of_condition(function: str) -> Rule:
     """The least or the greatest truth value."""
 
-    def rule(asked: _Asked) -> Lowered:
+    def rule(asked: _Asked) -> LoweredAggregates:
         asked.take(1, 1)
         return _one(function, asked.condition_of(asked.arguments[0]))
 
     return rule
 
 
-def _bits(asked: _Asked) -> Lowered:
+def _bits(asked: _Asked) -> LoweredAggregates:
     asked.take(1, 1)
     integer = asked.one_of(asked.arguments[0], "an integer", lambda type_: type_.is_integer, Type.INT64)
     return _one(asked.name, integer)
@@ -326,25 +326,25 @@ def _bits(asked: _Asked) -> Lowered:
 def _of_doubles(function: str, count: int) -> Rule:
     """A function of so many columns of DOUBLE."""
 
-    def rule(asked: _Asked) -> Lowered:
+    def rule(asked: _Asked) -> LoweredAggregates:
         asked.take(count, count)
         return _one(function, *map(asked.double, asked.arguments))
 
     return rule
 
 
-def _collect(asked: _Asked) -> Lowered:
+def _collect(asked: _Asked) -> LoweredAggregates:
     asked.take(1, 1)
     function = "collect_set" if asked.is_distinct else asked.name
     return _one(function, asked.ordered(asked.arguments[0]))
 
 
-def _extreme_by(asked: _Asked) -> Lowered:
+def _extreme_by(asked: _Asked) -> LoweredAggregates:
     asked.take(2, 2)
     return _one(asked.name, *map(asked.ordered, asked.arguments))
 
 
-def _string_agg(asked: _Asked) -> Lowered:
+def _string_agg(asked: _Asked) -> LoweredAggregates:
     asked.take(1, 2)
     text, *separators = asked.arguments
     separator = asked.constant(separators[0], Type.STRING, "the delimiter") if separators else None
@@ -364,7 +364,7 @@ def direction(ordered: exp.Ordered) -> str:
     return f"{way} NULLS {'FIRST' if ordered.args.get('nulls_first') else 'LAST'}"
 
 
-def _percentile(asked: _Asked) -> Lowered:
+def _percentile(asked: _Asked) -> LoweredAggregates:
     """`percentile(x, part)`."""
     asked.take(2, 2)
     column, part = asked.arguments
@@ -373,14 +373,16 @@ def _percentile(asked: _Asked) -> Lowered:
     return _at_parts(asked, "percentile", asked.double(column), part)
 
 
-def _at_parts(asked: _Asked, function: str, column: Typed, node: exp.Expression, falls: bool = False) -> Lowered:
+def _at_parts(
+    asked: _Asked, function: str, column: Typed, node: exp.Expression, falls: bool = False
+) -> LoweredAggregates:
     """A percentile of a column, or an array of those at several parts."""
     if not isinstance(node, exp.Array):
         return _one(function, column, parameters=(_part(asked, node), falls))
     if not node.expressions:
         raise asked.source.error(node, f"{asked.name} takes one percentage or more")
-    calls = tuple(Call(function, (0,), (_part(asked, part), falls)) for part in node.expressions)
-    return Lowered((column,), calls, _all_or_null)
+    calls = tuple(AggregateColumn(function, (0,), (_part(asked, part), falls)) for part in node.expressions)
+    return LoweredAggregates((column,), calls, _all_or_null)
 
 
 def _all_or_null(results: Sequence[Typed]) -> Typed:
@@ -398,7 +400,7 @@ def _has_frequency(part: exp.Expression, source: SourceText) -> bool:
     return rest.lstrip().startswith(",")
 
 
-def _median(asked: _Asked) -> Lowered:
+def _median(asked: _Asked) -> LoweredAggregates:
     asked.take(1, 1)
     return _one("percentile", asked.double(asked.arguments[0]), parameters=(0.5, False))
 
@@ -406,7 +408,7 @@ def _median(asked: _Asked) -> Lowered:
 def _within_group(function: str) -> Rule:
     """`percentile_cont(part) WITHIN GROUP (ORDER BY x)`."""
 
-    def rule(asked: _Asked) -> Lowered:
+    def rule(asked: _Asked) -> LoweredAggregates:
         asked.take(1, 1)
         if len(asked.order) != 1:
             raise asked.error(f"{asked.name} takes one column to order by", "WITHIN GROUP (ORDER BY column)")
@@ -417,7 +419,7 @@ def _within_group(function: str) -> Rule:
     return rule
 
 
-def _approx_percentile(asked: _Asked) -> Lowered:
+def _approx_percentile(asked: _Asked) -> LoweredAggregates:
     asked.take(2, 3)
     column, part = asked.arguments[:2]
     return _at_parts(asked, "percentile_disc", asked.number(column), part)
@@ -433,7 +435,7 @@ def _part(asked: _Asked, node: exp.Expression) -> float:
     return part
 
 
-def _mode(asked: _Asked) -> Lowered:
+def _mode(asked: _Asked) -> LoweredAggregates:
     if asked.order:
         asked.take(0, 0)
         (ordered, *others) = asked.order
@@ -444,7 +446,7 @@ def _mode(asked: _Asked) -> Lowered:
     return _one("mode", asked.ordered(asked.arguments[0]), parameters=(False,))
 
 
-def _own(asked: _Asked) -> Lowered:
+def _own(asked: _Asked) -> LoweredAggregates:
     """An aggregate of Python."""
     own = aggregate_called(asked.name)
     assert own is not None

@@ -19,7 +19,7 @@ from deltic.circuit.accumulators import Parameter
 from deltic.circuit.expressions.meaning import evaluate
 from deltic.circuit.operators.frames import PARTITION, SO_FAR, Distance
 from deltic.errors import EvaluationError
-from deltic.sql.aggregates import Lowered, direction, is_aggregate, lowered
+from deltic.sql.aggregates import LoweredAggregates, direction, is_aggregate, lowered
 from deltic.sql.scalars import NULL, Typed, can_coerce, coerced, operators
 from deltic.sql.scalars.conditions import is_null
 from deltic.sql.scalars.functions.collections import field, struct
@@ -51,7 +51,7 @@ _DAY, _MICROSECOND = timedelta(days=1), timedelta(microseconds=1)
 
 
 @dataclass(frozen=True)
-class Call:
+class WindowColumn:
     """A window function of the circuit; `inputs` are the numbers of the columns that it reads."""
 
     function: str
@@ -70,7 +70,7 @@ class LoweredWindow:
     """The columns that are computed first, the functions over them, and the value of these functions' results."""
 
     inputs: tuple[Typed, ...]
-    calls: tuple[Call, ...]
+    calls: tuple[WindowColumn, ...]
     result: Callable[[Sequence[Typed]], Typed]
 
 
@@ -116,7 +116,7 @@ class _Window:
         frame: ops.Frame | None = None,
     ) -> LoweredWindow:
         """One function of the circuit, whose result is the value."""
-        call = Call(function, tuple(range(len(inputs))), parameters, frame, self.ignores_nulls)
+        call = WindowColumn(function, tuple(range(len(inputs))), parameters, frame, self.ignores_nulls)
         return LoweredWindow(tuple(inputs), (call,), lambda results: results[0])
 
     # Functions
@@ -166,10 +166,10 @@ class _Window:
         calls = []
         for made in found.calls:
             call = made.over([str(number) for number in made.inputs], "")
-            calls.append(Call(call.function, made.inputs, call.parameters, frame))
+            calls.append(WindowColumn(call.function, made.inputs, call.parameters, frame))
         return LoweredWindow(found.inputs, tuple(calls), found.result)
 
-    def _in_order(self, found: Lowered) -> Lowered:
+    def _in_order(self, found: LoweredAggregates) -> LoweredAggregates:
         """An aggregate that puts values one after the other: in the order of the window, unless it has its own."""
         if not self.order or self.node.find(exp.WithinGroup) or found.calls[0].function not in _IN_ORDER:
             return found
@@ -185,7 +185,7 @@ class _Window:
             return found
         return self._listed(found, keys)
 
-    def _listed(self, found: Lowered, keys: Sequence[exp.Ordered]) -> Lowered:
+    def _listed(self, found: LoweredAggregates, keys: Sequence[exp.Ordered]) -> LoweredAggregates:
         """An array in the order of the window: of structs that begin with its keys, which are in this order.
 
         Of one that falls it is the array turned round.

@@ -13,7 +13,7 @@ import pytest
 
 from deltic.algebra.zset import ZSet
 from deltic.calculus.passes import optimize
-from deltic.calculus.planning.magic import Hints, push_demand
+from deltic.calculus.planning.magic import DemandHints, push_demand
 from deltic.catalog import Catalog
 from deltic.circuit.oracle.interpreter import run
 from deltic.datalog import check, define, parse
@@ -28,20 +28,20 @@ LEFT = PATH + "path(x, z) :- path(x, y), e(y, z).\n"
 RIGHT = PATH + "path(x, z) :- e(x, y), path(y, z).\n"
 TWICE = PATH + "path(x, z) :- path(x, y), path(y, z).\n"
 Q = ".decl q(x: number)\n"
-ALWAYS = Hints(always=("path", "same", "odd", "even"))
+ALWAYS = DemandHints(always=("path", "same", "odd", "even"))
 
 CASES = {
-    "a column that is handed on": (LEFT + Q + "q(y) :- path(1, y).", Hints()),
+    "a column that is handed on": (LEFT + Q + "q(y) :- path(1, y).", DemandHints()),
     "a guard that grows": (RIGHT + Q + "q(y) :- path(1, y).", ALWAYS),
     "two ways at once": (
         EDGES + '.decl same(x: number, y: number)\n.pragma "hidden" "same"\nsame(x, y) :- e(x, p), e(y, p).\n'
         "same(x, y) :- e(x, u), same(u, v), e(y, v).\n.decl q()\nq() :- same(1, 2).",
-        Hints(),
+        DemandHints(),
     ),
-    "a guard that grows, asked by all columns": (RIGHT + ".decl q()\nq() :- path(1, 2).", Hints()),
+    "a guard that grows, asked by all columns": (RIGHT + ".decl q()\nq() :- path(1, 2).", DemandHints()),
     "two atoms of the relation": (TWICE + Q + "q(y) :- path(1, y).", ALWAYS),
     "one asks another": (RIGHT + Q + "q(z) :- path(1, y), path(y, z).", ALWAYS),
-    "asked by relations": (RIGHT + Q + "q(y) :- a(x), path(x, y), b(y).", Hints()),
+    "asked by relations": (RIGHT + Q + "q(y) :- a(x), path(x, y), b(y).", DemandHints()),
     "asked by relations and declared": (RIGHT + Q + "q(y) :- a(x), path(x, y), b(y).", ALWAYS),
     "asked in two forms": (RIGHT + Q + "q(y) :- path(1, y).\n.decl r(x: number)\nr(x) :- path(x, 2).", ALWAYS),
     "asked by several constants": (RIGHT + Q + "q(y) :- path(1, y).\n.decl r(x: number)\nr(x) :- path(2, x).", ALWAYS),
@@ -59,19 +59,19 @@ CASES = {
         "odd(x, y) :- e(x, y).\nodd(x, z) :- even(x, y), e(y, z).\neven(x, z) :- odd(x, y), e(y, z).\n"
         + Q
         + "q(y) :- even(1, y).",
-        Hints(),
+        DemandHints(),
     ),
 }
 STAY = {
     "somebody reads it": (RIGHT.replace('.pragma "hidden" "path"', "") + Q + "q(y) :- path(1, y).", ALWAYS),
     "somebody wants all of it": (RIGHT + Q + "q(y) :- path(1, y).\n.decl r(x: number)\nr(x) :- path(x, _).", ALWAYS),
-    "a growing guard that begins with a relation": (RIGHT + Q + "q(y) :- a(x), path(x, y).", Hints()),
-    "a growing guard of one column": (RIGHT + Q + "q(y) :- path(1, y).", Hints()),
-    "declared to be whole": (LEFT + Q + "q(y) :- path(1, y).", Hints(never=("path",))),
+    "a growing guard that begins with a relation": (RIGHT + Q + "q(y) :- a(x), path(x, y).", DemandHints()),
+    "a growing guard of one column": (RIGHT + Q + "q(y) :- path(1, y).", DemandHints()),
+    "declared to be whole": (LEFT + Q + "q(y) :- path(1, y).", DemandHints(never=("path",))),
     "a value that is computed": (
         EDGES + '.decl path(x: number)\n.pragma "hidden" "path"\npath(x) :- a(x).\npath(x * x) :- path(x), x < 9.\n'
         ".decl q()\nq() :- path(3).",
-        Hints(),
+        DemandHints(),
     ),
 }
 
@@ -115,7 +115,7 @@ def test_fewer_rows_are_visited():
     tree = [(i, (i - 1) // 2) for i in range(1, 255)]
     text, _ = CASES["two ways at once"]
     visited = []
-    for hints in (Hints(never=("same",)), Hints()):
+    for hints in (DemandHints(never=("same",)), DemandHints()):
         engine = LocalEngine(push_demand(circuit_of(text), hints)[0])
         batches = batches_of(engine.circuit, {"e": ZSet.of(set(tree))})
         visited.append(engine.apply(batches).rows_visited)
@@ -131,7 +131,7 @@ def test_random_programs(batch):
         before = accepted(case)
         if before is None:
             continue
-        for hints in (Hints(), Hints(always=case.hidden)):
+        for hints in (DemandHints(), DemandHints(always=case.hidden)):
             after, found = push_demand(before, hints)
             pushed += len(found)
             assert list(after.sinks) == list(before.sinks)
@@ -150,7 +150,7 @@ def test_random_epochs(batch):
         circuit = accepted(case)
         if circuit is not None:
             tables = [{name: frozenset(rows) for name, rows in drawn(rng, case.tables).items()} for _ in range(4)]
-            hints = Hints(always=case.hidden)
+            hints = DemandHints(always=case.hidden)
             found = first_disagreement(circuit, tables, lambda c, hints=hints: LocalEngine(push_demand(c, hints)[0]))
             assert found is None, f"seed {seed}: {found}\n{case.text}"
 

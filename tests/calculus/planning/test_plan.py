@@ -10,7 +10,7 @@ import random
 
 import pytest
 
-from deltic.calculus.planning import Costs, planned
+from deltic.calculus.planning import RewriteCosts, planned
 from deltic.calculus.push import push
 from deltic.calculus.surround import surround
 from deltic.circuit import operators as ops
@@ -21,7 +21,7 @@ from deltic.circuit.oracle.interpreter import Interpreter, run
 from deltic.circuit.reading import parse_circuit
 from tests.differential.circuits import Shape, integrals, random_circuit, random_epochs
 
-EAGER = Costs(least=float("-inf"), ratio=float("inf"), fan_out=0.0, columns=9, large=0.0)
+EAGER = RewriteCosts(least=float("-inf"), ratio=float("inf"), fan_out=0.0, columns=9, large=0.0)
 
 
 class Beliefs:

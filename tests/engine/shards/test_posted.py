@@ -24,7 +24,7 @@ from deltic.engine.shards.files import MESSAGES
 from deltic.engine.shards.posted import Posted
 from deltic.engine.spark.engine import spark_engine
 from deltic.errors import DataError, Diagnostic
-from deltic.pipeline.spark.posting import Rows
+from deltic.pipeline.spark.posting import PostedRows
 from tests.engine.shards.jobs import run_here
 
 PROGRAM = """
@@ -46,7 +46,7 @@ def post(engine, table, rows, rng, weight=None):
     """Rows as tasks write them, of three partitions; some of the tasks run twice, and are heard once."""
     schema = engine.program.relations[engine.program.tables[table]].schema
     site, messages = engine.tasks.site(table), []
-    task = partial(site.posting.over, read=Rows(table, schema, weight))
+    task = partial(site.posting.over, read=PostedRows(table, schema, weight))
     for part in range(3):
         batches = rows.slice(part * len(rows) // 3, (part + 1) * len(rows) // 3 - part * len(rows) // 3).to_batches(7)
         for _ in range(rng.choice([1, 2])):
@@ -133,7 +133,7 @@ def test_rows_that_every_shard_has_stand_in_a_file_once(tmp_path, monkeypatch):
     site = engine.tasks.site("edge")
     site = replace(site, split=replace(site.split, key=None))
     rows = table([(i, i) for i in range(50)], "xy")
-    batch = Posted(site, site.posting.over(iter(rows.to_batches()), Rows("edge", site.schema, 1)))
+    batch = Posted(site, site.posting.over(iter(rows.to_batches()), PostedRows("edge", site.schema, 1)))
     assert len(batch.messages) == 3
     assert batch.count() == len(batch.to_arrow()) == 50
 
@@ -147,7 +147,7 @@ def test_an_error_of_a_task_is_told_and_nothing_changes(files):
         post(engine, "edge", rows, random.Random(2), 1)
     gc.collect()
     assert engine.count("edge", table=True) == 1
-    read = Rows("edge", engine.tasks.site("edge").schema, 1)
+    read = PostedRows("edge", engine.tasks.site("edge").schema, 1)
     read(table([(i, i) for i in range(40)], "xy"))
     with pytest.raises(DataError, match="row 42, column x"):
         read(rows)

@@ -21,7 +21,7 @@ from deltic.circuit.tables import WEIGHT
 from deltic.datalog import check, lower, parse
 from deltic.engine.files import remote
 from deltic.engine.files.files import LocalFiles, System
-from deltic.engine.files.pieces import Mapped, read_piece
+from deltic.engine.files.pieces import MappedFile, read_piece
 from deltic.engine.files.remote import RemoteFiles
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.storage import run
@@ -29,7 +29,7 @@ from deltic.engine.shards import tasks
 from deltic.engine.shards.files import DESCRIPTIONS, RUNS, files_of, read_description
 from deltic.engine.spark.engine import spark_engine
 from deltic.errors import StateError
-from deltic.pipeline.durable.checkpoint import Moment, write_checkpoint
+from deltic.pipeline.durable.checkpoint import CheckpointContents, write_checkpoint
 from tests.engine.shards.jobs import run_here
 from tests.engine.shards.places import files_of_kind
 from tests.objects import Objects
@@ -271,7 +271,7 @@ def test_files_that_are_not_what_was_written_are_named(files, folder, damage):
 
 def checkpointed(engine, files, number, before=None, compact=False):
     about = {"epoch": engine.epoch, "token": "", "positions": {}, "options": {}, "definitions": []}
-    moment = Moment(sequence=engine.epoch, image=engine.capture(), **about)
+    moment = CheckpointContents(sequence=engine.epoch, image=engine.capture(), **about)
     return write_checkpoint(files, number, moment, before, compact)
 
 
@@ -323,7 +323,7 @@ def test_checkpoints_link_the_files_of_jobs(tmp_path):
 def verified(files, made):
     """The bytes of all pieces, whose checksums are right."""
     for place in made.contents.places:
-        read_piece(Mapped(files, place.file), place)
+        read_piece(MappedFile(files, place.file), place)
     return made.contents.nbytes
 
 

@@ -12,15 +12,15 @@ import random
 import pyarrow as pa
 import pytest
 
-from deltic.engine.files.pieces import Mapped
+from deltic.engine.files.pieces import MappedFile
 from deltic.engine.shards import posted
 from deltic.engine.shards.posted import MessageBatch, Posted
 from deltic.errors import StateError
-from deltic.pipeline.durable.log import ROWS, Reader, segments
+from deltic.pipeline.durable.log import ROWS, LogReader, segments
 from deltic.pipeline.durable.verifying import repair, verify
 from deltic.pipeline.session import Pipeline
 from deltic.pipeline.shards import Shards
-from deltic.pipeline.spark.posting import Rows
+from deltic.pipeline.spark.posting import PostedRows
 from tests.engine.shards.jobs import run_here
 from tests.pipeline.durable.crashing import CHECKPOINTS, Faulty, Killed, act, after, check, disk
 from tests.pipeline.durable.test_crashes import end
@@ -50,7 +50,7 @@ def post(change, table, rows):
     found = change._definitions.catalog.tables[table]
     site = change._epochs.site(found)
     batch = pa.table([[row[i] for row in rows[cut:]] for i in range(2)], schema=site.schema.to_arrow())
-    read = Rows(table, site.schema, 1)
+    read = PostedRows(table, site.schema, 1)
     list(site.posting.over(batch.to_batches(), read))
     made = Posted(site, site.posting.over(batch.to_batches(), read))
     change.insert(table, rows[:cut])
@@ -137,7 +137,7 @@ def test_the_log_names_files_and_no_rows(tmp_path):
     for step in range(1, 5):
         act(pipeline, step, post)
     files, names = pipeline._keeping.files, set()
-    for record in Reader(files, 0).records():
+    for record in LogReader(files, 0).records():
         for _, rows in record.in_messages:
             assert isinstance(rows, MessageBatch)
             assert all(message.file and not message.content for message in rows.messages)
@@ -180,15 +180,17 @@ def test_rows_are_read_once_by_those_who_apply_them(tmp_path, executor, monkeypa
     pipeline = open_(place, checkpoint=100)
     for step in range(1, 3):
         act(pipeline, step, post)
-    names = [n for r in Reader(pipeline._keeping.files, 0).records() for _, rows in r.in_messages for n in rows.named]
+    names = [
+        n for r in LogReader(pipeline._keeping.files, 0).records() for _, rows in r.in_messages for n in rows.named
+    ]
     end(pipeline)
 
     def part(mapped, start, size):
         read.append(mapped.name)
         return original(mapped, start, size)
 
-    original = Mapped.part
-    monkeypatch.setattr(Mapped, "part", part)
+    original = MappedFile.part
+    monkeypatch.setattr(MappedFile, "part", part)
     with open_(place, executor) as pipeline:
         assert pipeline.epoch == 2
         of_the_log = [name for name in read if name.startswith(ROWS)]
@@ -198,7 +200,7 @@ def test_rows_are_read_once_by_those_who_apply_them(tmp_path, executor, monkeypa
 
 def flipped(place, pipeline):
     """Change a bit of the last file of rows that the log names; its name."""
-    last = [r for r in Reader(pipeline._keeping.files, 0).records() if r.in_messages][-1]
+    last = [r for r in LogReader(pipeline._keeping.files, 0).records() if r.in_messages][-1]
     name = last.in_messages[0][1].named[0]
     data = bytearray((place / name).read_bytes())
     data[len(data) // 2] ^= 1

@@ -20,7 +20,7 @@ from deltic.engine.files.files import LocalFiles
 from deltic.errors import BrokenError, CatalogError, ChangeError, DelticError, StateError
 from deltic.pipeline.durable import manifest
 from deltic.pipeline.durable.log import segments
-from deltic.pipeline.durable.state import Checkpoints, State
+from deltic.pipeline.durable.state import Checkpoints, StateDirectory
 from deltic.pipeline.durable.verifying import repair, verify
 from deltic.pipeline.session import Pipeline
 
@@ -488,7 +488,7 @@ def test_a_second_writer_is_refused_and_readers_are_not(place, shop):
 
 def test_a_reader_tries_again_when_the_writer_removes_what_it_was_to_read(place, shop, monkeypatch):
     shop.checkpoint()
-    saved, overtaken = State.saved, []
+    saved, overtaken = StateDirectory.saved, []
 
     def overtake(state):
         if not overtaken:
@@ -497,7 +497,7 @@ def test_a_reader_tries_again_when_the_writer_removes_what_it_was_to_read(place,
             shop.compact()
         return saved(state)
 
-    monkeypatch.setattr(State, "saved", overtake)
+    monkeypatch.setattr(StateDirectory, "saved", overtake)
     with Pipeline(state=place, readonly=True) as reader:
         assert everything(reader) == everything(shop)
     assert overtaken == [1]

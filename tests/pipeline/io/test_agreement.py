@@ -16,19 +16,19 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from deltic.pipeline.io.layout import Kind, Layout
-from deltic.pipeline.io.locate import Files
+from deltic.pipeline.io.layout import FileKind, FileLayout
+from deltic.pipeline.io.locate import TableFiles
 from deltic.pipeline.io.malformed import Malformed
 from deltic.pipeline.io.objects import parse_json
 from deltic.pipeline.io.records import starts
-from deltic.pipeline.io.splits import Split, joined
+from deltic.pipeline.io.splits import FileSplit, joined
 from deltic.pipeline.io.stretch import at_once, parse
 from deltic.pipeline.io.text import parse_line
 from deltic.values.types import Schema, Type
 
 SCHEMA = Schema.of(x=Type.INT64, y=Type.STRING, z=Type.FLOAT64, u=Type.UINT64)
 LAYOUTS = [
-    Layout(SCHEMA, signed=signed, delimiter=delimiter, rfc4180=rfc4180)
+    FileLayout(SCHEMA, signed=signed, delimiter=delimiter, rfc4180=rfc4180)
     for signed in (False, True)
     for delimiter, rfc4180 in [("\t", False), (",", False), ("::", False), (",", True), ("|", True)]
 ]
@@ -37,7 +37,7 @@ SYMBOLS = ["a", "", " ", "é", '"', '""', '"a"', '"a"b', 'a"', "+", "-", "\u2028
 FLOATS = ["1.5", "-.5", "5.", "inf", "-Infinity", "nan", "1e999", "-1e999", "1e-999", "1f", "", "x"]
 
 
-def lines_of(layout: Layout):
+def lines_of(layout: FileLayout):
     """Lines that are often well-formed, and often nearly so."""
     delimiter = layout.delimiter
     quoted = [f'"q{delimiter}q"', '"say ""hi"""'] if layout.rfc4180 else []
@@ -128,7 +128,7 @@ def test_many_lines_agree_with_the_definition(reader, tmp_path, layout):
     lines = random_lines(layout, 3000)
     path = tmp_path / "rows.txt"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8", newline="")
-    batch = reader.read(Files("rows", (path,), layout), None)
+    batch = reader.read(TableFiles("rows", (path,), layout), None)
     assert (counted(batch.table), [d.line - 1 for d in batch.rejects]) == expected(lines, layout)
 
 
@@ -141,7 +141,7 @@ def random_lines(layout, count):
     return [generator.choice(signs) + row + generator.choice(["", "", "", "\r", layout.delimiter]) for row in rows]
 
 
-SPLIT = Split("rows.json", Path("rows.json"))
+SPLIT = FileSplit("rows.json", Path("rows.json"))
 OBJECTS = st.fixed_dictionaries(
     {},
     optional={
@@ -162,7 +162,7 @@ JSON_LINES = OBJECTS.map(json.dumps) | st.sampled_from(
 @example(['{"x": 0, "y": "", "z": 0.0, "u": 0, "op": "+", "__weight__": 0}'], True)
 @given(st.lists(JSON_LINES, max_size=6), st.booleans())
 def test_many_lines_of_json_agree_with_one(lines, signed):
-    layout = Layout(SCHEMA, Kind.JSON, signed)
+    layout = FileLayout(SCHEMA, FileKind.JSON, signed)
     rows, bad = Counter(), []
     for position, line in enumerate(lines):
         try:

@@ -11,7 +11,7 @@ import pytest
 from deltic.errors import DataError
 from deltic.pipeline.io.changes import epochs
 from deltic.pipeline.io.loader import Loader
-from deltic.pipeline.io.locate import Input, files_at, locate, missing
+from deltic.pipeline.io.locate import TableInput, files_at, locate, missing
 from deltic.pipeline.io.rejects import Rejects
 from deltic.values.types import Schema, Type
 
@@ -66,7 +66,7 @@ def with_readers(kinds):
 
 
 def message_of(reader, path: Path, schema: Schema = EDGES, signed: bool = False, **options) -> str:
-    source = Input(path.stem, schema, **options)
+    source = TableInput(path.stem, schema, **options)
     with pytest.raises(DataError) as caught:
         Loader(reader, None).load([files_at(source, path, signed)])
     return str(caught.value)
@@ -101,7 +101,7 @@ def test_lines_are_numbered_in_each_part_file_after_the_header(reader, here, gol
 def test_skipping_writes_rejects_with_their_reasons(reader, here, golden):
     (here / "edge.csv").write_bytes(b'1,one\ntwo,"2"\n3\n4,four\n\xff,\n')
     rejects = Rejects(here / "rejects", ["edge"])
-    tables = Loader(reader, rejects).load([files_at(Input("edge", EDGES), Path("edge.csv"), False)])
+    tables = Loader(reader, rejects).load([files_at(TableInput("edge", EDGES), Path("edge.csv"), False)])
     assert tables["edge"].sort_by("source").to_pylist() == [
         {"source": 1, "label": "one"},
         {"source": 4, "label": "four"},
@@ -112,9 +112,9 @@ def test_skipping_writes_rejects_with_their_reasons(reader, here, golden):
 
 def test_missing_files(here, golden):
     (here / "facts").mkdir()
-    default = missing(Input("edge", EDGES), Path("facts"))
-    named = missing(Input("edge", EDGES, filename="edges/all.csv"), Path("facts"))
-    folder = missing(Input("edge", EDGES), Path("fatcs"))
+    default = missing(TableInput("edge", EDGES), Path("facts"))
+    named = missing(TableInput("edge", EDGES, filename="edges/all.csv"), Path("facts"))
+    folder = missing(TableInput("edge", EDGES), Path("fatcs"))
     golden("data/missing-file.txt", "\n\n".join(map(str, (default, named, folder))))
 
 
@@ -122,12 +122,12 @@ def test_two_files_for_one_table(here, golden):
     for name in ("edge.csv", "edge.parquet"):
         (here / name).write_bytes(b"")
     with pytest.raises(DataError) as caught:
-        locate(Input("edge", EDGES), Path())
+        locate(TableInput("edge", EDGES), Path())
     golden("data/two-files.txt", str(caught.value))
 
 
 def test_changes_of_unknown_tables(here, golden):
-    inputs = [Input(name, EDGES) for name in ("edge", "node")]
+    inputs = [TableInput(name, EDGES) for name in ("edge", "node")]
     (here / "changes" / "3").mkdir(parents=True)
     for name in ("1.edge.csv", "2.egde.csv", "3/nodes.csv", "4.csv", "5.edge.xlsx"):
         (here / "changes" / name).write_bytes(b"")

@@ -19,7 +19,7 @@ import pytest
 from deltic.errors import DataError, ProgramError
 from deltic.pipeline.io.arrow_reader import ArrowReader
 from deltic.pipeline.io.arrow_writer import ArrowWriter
-from deltic.pipeline.job.job import Settings, run
+from deltic.pipeline.job.job import JobSettings, run
 from deltic.pipeline.session import Pipeline
 
 ALL = ".decl r(i: number, u: unsigned, f: float, s: symbol)\n.decl v(i: number, u: unsigned, f: float, s: symbol)\n"
@@ -42,7 +42,7 @@ class _Silent:
 def execute(tmp_path, text, missing_is_empty=False):
     program = tmp_path / "p.dl"
     program.write_text(text, encoding="utf-8")
-    settings = Settings(program, tmp_path, None, tmp_path / "out", missing_is_empty=missing_is_empty)
+    settings = JobSettings(program, tmp_path, None, tmp_path / "out", missing_is_empty=missing_is_empty)
     pipeline = Pipeline()
     return run(settings, pipeline, ArrowReader(), ArrowWriter(), _Silent()), pipeline
 

@@ -13,8 +13,8 @@ from deltic.errors import DataError
 from deltic.pipeline.io.arrow_reader import ArrowReader
 from deltic.pipeline.io.blocks import blocks
 from deltic.pipeline.io.changes import epochs
-from deltic.pipeline.io.layout import Kind
-from deltic.pipeline.io.locate import Input, files_at, locate
+from deltic.pipeline.io.layout import FileKind
+from deltic.pipeline.io.locate import TableInput, files_at, locate
 from deltic.pipeline.io.splits import joined, splits
 from deltic.pipeline.io.splits import read as split_rows
 from deltic.values.types import Schema, Type
@@ -22,7 +22,7 @@ from deltic.values.types import Schema, Type
 EDGES = Schema.of(source=Type.INT64, label=Type.STRING)
 
 
-def read(reader, source: Input, folder: Path = Path(), signed: bool = False):
+def read(reader, source: TableInput, folder: Path = Path(), signed: bool = False):
     files = locate(source, folder, signed)
     assert files is not None
     batch = reader.read(files, None)
@@ -32,7 +32,7 @@ def read(reader, source: Input, folder: Path = Path(), signed: bool = False):
 
 def test_text_with_a_header_windows_line_ends_blank_lines_and_a_byte_order_mark(reader, here):
     (here / "edge.csv").write_bytes(b"\xef\xbb\xbfsource,label\r\n1,one\r\n\r\n2,\r\n")
-    assert read(reader, Input("edge", EDGES, headers=True)) == [(1, "one"), (2, "")]
+    assert read(reader, TableInput("edge", EDGES, headers=True)) == [(1, "one"), (2, "")]
 
 
 def test_a_header_is_skipped_in_every_part_file_and_compressed_ones_are_read(reader, here):
@@ -41,29 +41,29 @@ def test_a_header_is_skipped_in_every_part_file_and_compressed_ones_are_read(rea
     (here / "edge.csv" / "part 1.csv").write_text("source,label\n1,one\n")
     with gzip.open(here / "edge.csv" / "part[2].csv.gz", "wt") as file:
         file.write("source,label\n2,two\n")
-    assert read(reader, Input("edge", EDGES, headers=True)) == [(1, "one"), (2, "two")]
+    assert read(reader, TableInput("edge", EDGES, headers=True)) == [(1, "one"), (2, "two")]
 
 
 def test_one_symbol_to_a_line_where_the_empty_line_is_the_empty_symbol(reader, here):
     (here / "word.facts").write_text("a\n\nb,c\n")
-    assert read(reader, Input("word", Schema.of(word=Type.STRING))) == [("",), ("a",), ("b,c",)]
+    assert read(reader, TableInput("word", Schema.of(word=Type.STRING))) == [("",), ("a",), ("b,c",)]
 
 
 def test_parquet_columns_go_by_name_and_others_are_ignored(reader, here):
     table = pa.table({"label": ["a"], "extra": [1.5], "source": pa.array([7], pa.int16())})
     pq.write_table(table, "edge.parquet")
-    assert read(reader, Input("edge", EDGES)) == [(7, "a")]
+    assert read(reader, TableInput("edge", EDGES)) == [(7, "a")]
 
 
 def test_unsigned_and_float_columns_of_parquet(reader, here):
     schema = Schema.of(u=Type.UINT64, f=Type.FLOAT64)
     pq.write_table(pa.table({"u": pa.array([2**64 - 1], pa.uint64()), "f": pa.array([0.5], pa.float32())}), "r.parquet")
-    assert read(reader, Input("r", schema)) == [(2**64 - 1, 0.5)]
+    assert read(reader, TableInput("r", schema)) == [(2**64 - 1, 0.5)]
 
 
 def test_json_lines(reader, here):
     (here / "edge.jsonl").write_text('{"label": "é", "source": 1}\n\n{"source": 2, "label": "", "more": [1]}\n')
-    assert read(reader, Input("edge", EDGES)) == [(1, "é"), (2, "")]
+    assert read(reader, TableInput("edge", EDGES)) == [(1, "é"), (2, "")]
 
 
 @pytest.mark.parametrize(
@@ -76,38 +76,38 @@ def test_json_lines(reader, here):
 )
 def test_changes(name, content, reader, here):
     (here / name).write_text(content)
-    assert read(reader, Input("edge", EDGES), signed=True) == [(1, "a", 1), (2, "b", -1)]
+    assert read(reader, TableInput("edge", EDGES), signed=True) == [(1, "a", 1), (2, "b", -1)]
 
 
 def test_changes_in_parquet(reader, here):
     pq.write_table(pa.table({"source": [1, 2], "label": ["a", "b"], "op": ["insert", "-"]}), "edge.parquet")
-    assert read(reader, Input("edge", EDGES), signed=True) == [(1, "a", 1), (2, "b", -1)]
+    assert read(reader, TableInput("edge", EDGES), signed=True) == [(1, "a", 1), (2, "b", -1)]
 
 
 def test_an_empty_file_and_an_empty_folder_hold_no_rows(reader, here):
     (here / "edge.csv").touch()
     (here / "node.parquet").mkdir()
-    assert read(reader, Input("edge", EDGES)) == read(reader, Input("node", EDGES)) == []
+    assert read(reader, TableInput("edge", EDGES)) == read(reader, TableInput("node", EDGES)) == []
 
 
 def test_rows_without_columns(reader, here):
     (here / "flag.facts").write_text("()\n")
-    batch = reader.read(locate(Input("flag", Schema(())), Path(), False), None)
+    batch = reader.read(locate(TableInput("flag", Schema(())), Path(), False), None)
     assert len(batch.table) == 1
 
 
 @pytest.mark.parametrize(
     ("source", "name", "kind", "delimiter"),
     [
-        (Input("edge", EDGES), "edge.facts", Kind.TEXT, "\t"),
-        (Input("edge", EDGES), "edge.csv", Kind.TEXT, ","),
-        (Input("edge", EDGES), "edge.tsv", Kind.TEXT, "\t"),
-        (Input("edge", EDGES, delimiter="|"), "edge.csv", Kind.TEXT, "|"),
-        (Input("edge", EDGES, delimiter="|"), "edge.txt", Kind.TEXT, "|"),
-        (Input("edge", EDGES, rfc4180=True), "edge.facts", Kind.TEXT, ","),
-        (Input("edge", EDGES, filename="sub/all.data"), "sub/all.data", Kind.TEXT, "\t"),
-        (Input("edge", EDGES, filename="all.parquet"), "all.parquet", Kind.PARQUET, "\t"),
-        (Input("edge", EDGES), "edge.jsonl.gz", Kind.JSON, "\t"),
+        (TableInput("edge", EDGES), "edge.facts", FileKind.TEXT, "\t"),
+        (TableInput("edge", EDGES), "edge.csv", FileKind.TEXT, ","),
+        (TableInput("edge", EDGES), "edge.tsv", FileKind.TEXT, "\t"),
+        (TableInput("edge", EDGES, delimiter="|"), "edge.csv", FileKind.TEXT, "|"),
+        (TableInput("edge", EDGES, delimiter="|"), "edge.txt", FileKind.TEXT, "|"),
+        (TableInput("edge", EDGES, rfc4180=True), "edge.facts", FileKind.TEXT, ","),
+        (TableInput("edge", EDGES, filename="sub/all.data"), "sub/all.data", FileKind.TEXT, "\t"),
+        (TableInput("edge", EDGES, filename="all.parquet"), "all.parquet", FileKind.PARQUET, "\t"),
+        (TableInput("edge", EDGES), "edge.jsonl.gz", FileKind.JSON, "\t"),
     ],
 )
 def test_where_rows_are_looked_for_and_how_they_are_written(source, name, kind, delimiter, here):
@@ -121,7 +121,7 @@ def test_where_rows_are_looked_for_and_how_they_are_written(source, name, kind, 
 def test_the_facts_file_comes_before_what_a_run_may_have_written_beside_it(here):
     (here / "edge.facts").touch()
     (here / "edge.csv").touch()
-    assert locate(Input("edge", EDGES), Path()).paths == (Path("edge.facts"),)
+    assert locate(TableInput("edge", EDGES), Path()).paths == (Path("edge.facts"),)
 
 
 def test_a_file_is_read_in_blocks_of_whole_lines(here):
@@ -149,7 +149,7 @@ def test_parts_of_files_have_their_lines_numbered_as_in_the_file(here, headers, 
     (here / "parts.csv" / "cut.csv").write_text("\n".join(rows))
     (here / "parts.csv" / "more.csv").write_text("\n".join(rows[:50]))
     schema = Schema.of(a=Type.INT64, b=Type.INT64, c=Type.STRING)
-    files = files_at(Input("parts", schema, headers=headers), Path("parts.csv"), False)
+    files = files_at(TableInput("parts", schema, headers=headers), Path("parts.csv"), False)
     cut = list(splits(files, 128))
     assert len(cut) > 15
     batch = joined(((split, batch) for split in cut for batch in split_rows(split, files.layout)), files.layout, limit)
@@ -163,7 +163,7 @@ def test_parts_of_files_have_their_lines_numbered_as_in_the_file(here, headers, 
 def test_row_groups_of_parquet_are_parts(here):
     table = pa.table({"source": list(range(10)), "label": [None if i == 7 else "x" for i in range(10)]})
     pq.write_table(table, "edge.parquet", row_group_size=3)
-    files = files_at(Input("edge", EDGES), Path("edge.parquet"), False)
+    files = files_at(TableInput("edge", EDGES), Path("edge.parquet"), False)
     cut = list(splits(files, 1))
     assert [(split.start, split.end) for split in cut] == [(0, 1), (1, 2), (2, 3), (3, 4)]
     batch = joined(((split, batch) for split in cut for batch in split_rows(split, files.layout)), files.layout, None)
@@ -176,7 +176,7 @@ def test_spark_reads_the_parts_in_tasks(spark, here):
     from deltic.pipeline.io.spark_reader import SparkReader
 
     (here / "edge.csv").write_text("".join(f"{i},{'x' * (i % 9)}\n" for i in range(100)) + "x,x\n" * 9)
-    files = files_at(Input("edge", EDGES), Path("edge.csv"), False)
+    files = files_at(TableInput("edge", EDGES), Path("edge.csv"), False)
     for limit in (3, None):
         expected = ArrowReader().read(files, limit)
         batch = SparkReader(spark, split=100).read(files, limit)
@@ -191,7 +191,7 @@ def test_epochs_come_in_natural_order_and_their_files_find_their_tables(here):
         path.parent.mkdir(exist_ok=True)
         path.mkdir() if name == "9" else path.touch()
     (changes / "3.node.parquet").mkdir()
-    inputs = [Input("edge", EDGES), Input("node", EDGES, filename="data/n.txt")]
+    inputs = [TableInput("edge", EDGES), TableInput("node", EDGES, filename="data/n.txt")]
     found = epochs(changes, inputs)
     assert [(epoch.name, [files.table for files in epoch.files]) for epoch in found] == [
         ("1.node.json.gz", ["node"]),
@@ -205,7 +205,7 @@ def test_epochs_come_in_natural_order_and_their_files_find_their_tables(here):
 
 def test_with_one_table_any_name_will_do(here):
     (here / "monday.csv").touch()
-    assert [epoch.files[0].table for epoch in epochs(here, [Input("edge", EDGES)])] == ["edge"]
+    assert [epoch.files[0].table for epoch in epochs(here, [TableInput("edge", EDGES)])] == ["edge"]
 
 
 def test_two_files_of_one_table_in_one_epoch_are_refused(here):
@@ -213,7 +213,7 @@ def test_two_files_of_one_table_in_one_epoch_are_refused(here):
     for name in ("edge.csv", "edge.json"):
         (here / "1" / name).touch()
     with pytest.raises(DataError, match=r"edge.json: table edge: edge.csv holds changes of it already"):
-        epochs(here, [Input("edge", EDGES)])
+        epochs(here, [TableInput("edge", EDGES)])
 
 
 def test_a_first_line_that_names_the_columns_tells_where_they_stand(reader, here):
@@ -221,7 +221,7 @@ def test_a_first_line_that_names_the_columns_tells_where_they_stand(reader, here
     (here / "edge.csv" / "part-1.csv").write_text('Label, note,SOURCE\n"a,b",x,1\n')
     (here / "edge.csv" / "part-2.csv").write_text("label,note,source\nc,,2\n")
     (here / "edge.csv" / "part-3.csv").write_text("")
-    named = Input("edge", EDGES, rfc4180=True, by_name=True)
+    named = TableInput("edge", EDGES, rfc4180=True, by_name=True)
     assert read(reader, named) == [(1, "a,b"), (2, "c")]
     (here / "edge.csv" / "part-2.csv").write_text("source,label\n2,c\n")
     with pytest.raises(DataError, match=r"part-2\.csv:1: table edge: the columns stand in another order than in edge"):
@@ -233,7 +233,7 @@ def test_in_changes_a_header_may_name_the_sign(reader, here, header):
     row = {"label": "a", "source": "1"}
     told = ",".join(row[name] for name in header.split(",") if name in row)
     (here / "edge.csv").write_text(f"{header}\n+{told}\n-,{told.replace('1', '2')}\n")
-    assert read(reader, Input("edge", EDGES, by_name=True), signed=True) == [(1, "a", 1), (2, "a", -1)]
+    assert read(reader, TableInput("edge", EDGES, by_name=True), signed=True) == [(1, "a", 1), (2, "a", -1)]
 
 
 @pytest.mark.parametrize(
@@ -247,4 +247,4 @@ def test_in_changes_a_header_may_name_the_sign(reader, here, header):
 def test_a_first_line_that_does_not_name_the_columns_is_refused(here, line, message):
     (here / "edge.csv").write_text(f"{line}\n1,a\n")
     with pytest.raises(DataError, match=rf"edge\.csv:1:1: table edge: {message}"):
-        locate(Input("edge", EDGES, rfc4180=True, by_name=True), Path())
+        locate(TableInput("edge", EDGES, rfc4180=True, by_name=True), Path())

@@ -13,7 +13,7 @@ from itertools import pairwise
 import pytest
 
 from deltic.errors import DataError
-from deltic.pipeline.io.layout import Layout
+from deltic.pipeline.io.layout import FileLayout
 from deltic.pipeline.io.malformed import Malformed
 from deltic.pipeline.io.records import starts, whole_rows
 from deltic.pipeline.io.stretch import parse
@@ -92,7 +92,7 @@ def test_what_a_line_has_behind_the_columns_of_an_input_is_left_out(copies, tmp_
         execute(tmp_path, ".decl r(n: number, s: symbol)\n.printsize r")
 
 
-PAIR = Layout(Schema.of(s=Type.STRING, n=Type.INT64), delimiter=",", rfc4180=True)
+PAIR = FileLayout(Schema.of(s=Type.STRING, n=Type.INT64), delimiter=",", rfc4180=True)
 PIECES = ["a", '"', ",", "\n", "\r\n", "", " ", "é", '""']
 
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deltic.pipeline.io.delimited import at_once
-from deltic.pipeline.io.layout import Layout
+from deltic.pipeline.io.layout import FileLayout
 from deltic.pipeline.io.malformed import Malformed
 from deltic.pipeline.io.parsed import rows_to_table
 from deltic.pipeline.io.render import text_lines
@@ -47,7 +47,7 @@ def test_at_once_or_line_by_line(data):
     schema = Schema(tuple(Column(f"c{i}", type_, nullable) for i, (type_, nullable) in enumerate(types)))
     fields = st.tuples(*(st.sampled_from([*FIELDS[type_], ""]) for type_, _ in types))
     lines = data.draw(st.lists(fields.map(",".join).filter(bool), min_size=1, max_size=4))
-    layout = Layout(schema, delimiter=",")
+    layout = FileLayout(schema, delimiter=",")
     found = at_once("".join(f"{line}\n" for line in lines).encode(), layout)
     if found is not None:
         rows = [parse_line(line, layout) for line in lines if line or layout.keeps_blank_lines]
@@ -76,7 +76,7 @@ def test_what_was_written_is_read_at_once(number, data):
         found = [value and value.replace(tzinfo=datetime.UTC) for value in found]
     table = rows_to_table([((value, "x"), 1) for value in found], schema, False)
     lines = text_lines(table, ",", False).to_pylist()
-    read = at_once("".join(f"{line}\n" for line in lines).encode(), Layout(schema, delimiter=","))
+    read = at_once("".join(f"{line}\n" for line in lines).encode(), FileLayout(schema, delimiter=","))
     assert read is not None
     assert read.to_pylist() == table.to_pylist()
 
@@ -92,7 +92,7 @@ def test_what_was_written_is_read_at_once(number, data):
     ],
 )
 def test_single_fields(type_, text, value):
-    assert parse_line(f"{text},", Layout(Schema.of(a=type_.or_null, b=Type.INT8.or_null), delimiter=",")) == (
+    assert parse_line(f"{text},", FileLayout(Schema.of(a=type_.or_null, b=Type.INT8.or_null), delimiter=",")) == (
         (value, None),
         1,
     )
@@ -110,7 +110,7 @@ def test_single_fields(type_, text, value):
 )
 def test_malformed_fields(type_, text, told):
     with pytest.raises(Malformed, match=told):
-        parse_line(f"{text},1", Layout(Schema.of(a=type_, b=Type.INT64), delimiter=","))
+        parse_line(f"{text},1", FileLayout(Schema.of(a=type_, b=Type.INT64), delimiter=","))
 
 
 def test_lists_are_not_written_as_text():

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from deltic.errors import UnsupportedError
-from deltic.pipeline.io.layout import Layout
+from deltic.pipeline.io.layout import FileLayout
 from deltic.pipeline.io.malformed import Malformed
 from deltic.pipeline.io.text import check_types, parse_line
 from deltic.values.types import Schema, Type
@@ -16,7 +16,7 @@ PAIR = Schema.of(x=Type.INT64, y=Type.STRING)
 
 
 def row(line: str, schema: Schema = PAIR, **options):
-    return parse_line(line, Layout(schema, **options))
+    return parse_line(line, FileLayout(schema, **options))
 
 
 @pytest.mark.parametrize(
@@ -97,4 +97,4 @@ def test_what_is_not_unsigned(text):
 
 def test_types_without_a_form_in_text_are_refused():
     with pytest.raises(UnsupportedError, match=r"column tags: a column of type array\(string\)"):
-        check_types(Layout(Schema.of(tags=Type.array(Type.STRING))))
+        check_types(FileLayout(Schema.of(tags=Type.array(Type.STRING))))

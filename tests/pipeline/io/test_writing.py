@@ -9,10 +9,10 @@ import pytest
 
 from deltic.circuit.tables import WEIGHT
 from deltic.pipeline.io.directives import Output
-from deltic.pipeline.io.locate import Input, files_at
+from deltic.pipeline.io.locate import TableInput, files_at
 from deltic.pipeline.io.parsed import rows_to_table
 from deltic.pipeline.io.render import count_unreadable
-from deltic.pipeline.io.target import Target, change_target, view_target
+from deltic.pipeline.io.target import RowTarget, change_target, view_target
 from deltic.values.types import Schema, Type
 
 SCHEMA = Schema.of(n=Type.INT64, s=Type.STRING, f=Type.FLOAT64, u=Type.UINT64)
@@ -26,9 +26,9 @@ CSV = Output("r", SCHEMA, delimiter=",", rfc4180=True, headers=True)
 TSV = Output("r", SCHEMA)
 
 
-def read_back(reader, target: Target, signed: bool):
+def read_back(reader, target: RowTarget, signed: bool):
     output = target.output
-    source = Input("r", SCHEMA, None, output.delimiter, output.headers, output.rfc4180)
+    source = TableInput("r", SCHEMA, None, output.delimiter, output.headers, output.rfc4180)
     batch = reader.read(files_at(source, target.path, signed), None)
     assert batch.rejects == ()
     return sorted(tuple(row.values()) for row in batch.table.to_pylist())

@@ -21,7 +21,7 @@ from deltic import DataError, DelticError, StateError
 from deltic.engine.shards import posted
 from deltic.engine.shards.posted import Posted
 from deltic.pipeline.outside import tasks
-from deltic.pipeline.outside.source import Held
+from deltic.pipeline.outside.source import HeldRows
 from deltic.pipeline.session import Pipeline
 from deltic.pipeline.shards import Shards
 from tests.engine.shards.jobs import run_here
@@ -156,7 +156,7 @@ def test_rows_stand_in_files_alone_and_their_bytes_are_told(tmp_path, folder):
     pq.write_table(pa.table({"id": range(50), "said": ["x" * 2000] * 50}), folder / "a.parquet")
     with open_(tmp_path) as pipeline:
         pipeline.table("orders", source=folder)
-        held = Held(pipeline._version(), "orders")
+        held = HeldRows(pipeline._version(), "orders")
         found = pipeline._refreshing._source("orders").new(pipeline.catalog.tables["orders"], None, held, False)
         assert isinstance(found.changes, Posted)
         assert (found.inserted, found.deleted, found.read) == (50, 0, 50)
@@ -281,7 +281,7 @@ def test_what_is_compared_does_not_pass_the_driver(tmp_path, folder, monkeypatch
         changed = pa.concat_tables([sales.slice(0, 50), others])
         write(changed)
         monkeypatch.setattr(Posted, "to_arrow", None)
-        monkeypatch.setattr(Held, "__call__", None)
+        monkeypatch.setattr(HeldRows, "__call__", None)
         told = pipeline.refresh(full=True)
         assert (told.sources["orders"].inserted, told.sources["orders"].deleted) == (10, 10)
         assert told.sources["orders"].how in ("all files compared by tasks", "compared, by tasks")

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pytest
 
 from deltic import Pipeline, StreamError
-from deltic.pipeline.streaming.applied import Applied, check_same, comes_again
+from deltic.pipeline.streaming.applied import AppliedBatch, check_same, comes_again
 from deltic.pipeline.streaming.into import Into
 
-LAST = Applied("q", 4, 10, 123)
+LAST = AppliedBatch("q", 4, 10, 123)
 
 
 @pytest.mark.parametrize(
@@ -36,13 +36,13 @@ def test_what_does_not(last, query, batch, place, golden, request):
 def test_a_batch_that_comes_again_has_the_same_rows(golden):
     check_same("t", LAST, LAST)
     with pytest.raises(StreamError) as error:
-        check_same("t", Applied("q", 4, 11, 123), LAST)
+        check_same("t", AppliedBatch("q", 4, 11, 123), LAST)
     golden("streaming/other-rows.txt", str(error.value))
 
 
 def test_a_batch_is_a_position():
-    assert Applied.of("t", LAST.position("t")) == LAST
-    assert Applied.of("u", LAST.position("t")) is None
+    assert AppliedBatch.of("t", LAST.position("t")) == LAST
+    assert AppliedBatch.of("u", LAST.position("t")) is None
 
 
 def test_a_batch_that_two_queries_have_at_once_is_applied_once():
@@ -54,9 +54,9 @@ def test_a_batch_that_two_queries_have_at_once_is_applied_once():
         [pa.field("id", pa.int64(), False), pa.field("__weight__", pa.int64(), False)]
     ))  # fmt: skip
     for _ in range(2):
-        into._commit(Applied("q", 0, 2, 5), changes)
+        into._commit(AppliedBatch("q", 0, 2, 5), changes)
     assert (pipeline.epoch, sorted(pipeline["t"])) == (1, [(1,), (2,)])
     with pytest.raises(StreamError, match="comes again, with 3 rows other than the 2"):
-        into._commit(Applied("q", 0, 3, 5), changes)
-    into._commit(Applied("q", 1, 2, 5), changes)
+        into._commit(AppliedBatch("q", 0, 3, 5), changes)
+    into._commit(AppliedBatch("q", 1, 2, 5), changes)
     assert pipeline.epoch == 2

@@ -16,7 +16,7 @@ from pyspark.errors import StreamingQueryException
 
 import deltic
 from deltic import DataError, DelticError, Pipeline, StreamError
-from deltic.pipeline.streaming.forms import Form
+from deltic.pipeline.streaming.forms import StreamForm
 from tests.pipeline.streaming.files import Folder
 
 FOLLOWS = "who string, whom string, op string"
@@ -39,8 +39,8 @@ def pipeline_in(state):
 
 def test_a_batch_is_an_epoch_once(spark, tmp_path, caplog, monkeypatch):
     caplog.set_level(logging.INFO, "deltic.stream")
-    found, form_of = [], Form.of
-    monkeypatch.setattr(Form, "of", lambda *given: found.append(1) or form_of(*given))
+    found, form_of = [], StreamForm.of
+    monkeypatch.setattr(StreamForm, "of", lambda *given: found.append(1) or form_of(*given))
     folder = Folder(tmp_path, FOLLOWS)
     folder.put(*follows("+", ("ada", "bob"), ("bob", "cyd")))
     folder.put(*follows("-", ("ada", "bob")), *follows("+", ("dan", "cyd")))

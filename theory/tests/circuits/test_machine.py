@@ -12,7 +12,7 @@ from deltic.calculus import incrementalize
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.oracle import memory as remembering
-from deltic.circuit.oracle.memory import Memory
+from deltic.circuit.oracle.memory import DelayMemory
 from deltic.errors import UnsupportedError
 from deltic_theory.circuits import machine as package
 from deltic_theory.circuits.denotation import denote
@@ -125,7 +125,7 @@ def test_a_channel_holds_one_value():
 
 
 def test_memory_repeats_the_end_of_the_last_step():
-    memory = Memory(clock=0)
+    memory = DelayMemory(clock=0)
     for step, values in enumerate(["abc", "xy"]):
         for iteration, value in enumerate(values):
             memory.advance((step, iteration))

@@ -17,7 +17,7 @@ from deltic.calculus import incrementalize
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.oracle import interpreter as reference
-from deltic.circuit.oracle.memory import Memory
+from deltic.circuit.oracle.memory import DelayMemory
 from tests.circuit.examples import reached, unreachable
 from tests.circuit.meanings import by_interpreter, ends
 from tests.differential import test_windows
@@ -110,8 +110,8 @@ def some_disagreement():
 
 def test_the_comparison_sees_loops_that_end_at_the_first_zero(monkeypatch):
     """As the loop exit of the paper does, which is right for loops over values and wrong for loops over changes."""
-    before = Memory.before
-    monkeypatch.setattr(Memory, "before", lambda self, dropped=0: None if dropped else before(self))
+    before = DelayMemory.before
+    monkeypatch.setattr(DelayMemory, "before", lambda self, dropped=0: None if dropped else before(self))
     assert some_disagreement()
 
 
@@ -124,7 +124,7 @@ def test_the_comparison_sees_lists_that_are_zero_after_their_end(monkeypatch):
             values = values[iteration] if values is not None and iteration < len(values) else None
         return values
 
-    monkeypatch.setattr(Memory, "before", before)
+    monkeypatch.setattr(DelayMemory, "before", before)
     assert some_disagreement()
 
 

@@ -33,7 +33,7 @@ _COMPARE = {
 }
 
 
-def evaluate_program(program: p.Program, tables: Mapping[str, set[Row]]) -> Database:
+def evaluate_program(program: p.ParsedProgram, tables: Mapping[str, set[Row]]) -> Database:
     """All rows of all declared relations."""
     types = {d.name: [a.type.name for a in d.attributes] for d in program.all(p.Declaration)}
     database: Database = {name: set(tables.get(name, ())) for name in types}
@@ -61,7 +61,7 @@ def _apart(part: Any, names: Mapping[str, str], numbers: Iterator[int]) -> Any:
         own = {n: f"{n}'{number}" for n in _plain_names(part.body) | target if n in target or n not in names}
         part = replace(part, function=f"{part.function}'{number}")
         names = {**names, **own}
-    if isinstance(part, e.Node):
+    if isinstance(part, e.SyntaxNode):
         inner = {x.name: getattr(part, x.name) for x in fields(part) if x.name != "span"}
         return replace(part, **{n: _apart(v, names, numbers) for n, v in inner.items()})
     return part
@@ -73,7 +73,7 @@ def _plain_names(part: Any) -> set[str]:
         return {part.name}
     if isinstance(part, tuple):
         return set().union(*map(_plain_names, part))
-    if isinstance(part, e.Node) and not isinstance(part, f.Aggregate):
+    if isinstance(part, e.SyntaxNode) and not isinstance(part, f.Aggregate):
         return set().union(*(_plain_names(getattr(part, x.name)) for x in fields(part) if x.name != "span"))
     return set()
 
@@ -88,7 +88,7 @@ def _free(part: Any) -> set[str]:
         return {part.name}
     if isinstance(part, tuple):
         return set().union(*map(_free, part))
-    if isinstance(part, e.Node):
+    if isinstance(part, e.SyntaxNode):
         return set().union(*(_free(getattr(part, x.name)) for x in fields(part) if x.name != "span"))
     return set()
 
@@ -254,7 +254,7 @@ def _value(expression: e.Expression, binding: Binding, database: Database) -> An
         return _value(expression.argument, binding, database)
     if isinstance(expression, f.Aggregate):
         return _aggregate(expression, binding, database)
-    if isinstance(expression, e.Apply):
+    if isinstance(expression, e.FunctorCall):
         arguments = [_value(argument, binding, database) for argument in expression.arguments]
         return None if None in arguments else _apply(expression.functor, arguments)
     return expression.value

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from deltic.catalog import Definition, Part, Table, View, schema_of
+from deltic.catalog import CatalogTable, CatalogView, FrontEndDefinitions, ViewDefinitions, schema_of
 from deltic.circuit import CircuitBuilder, Column, Type, ZSetType
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column
-from deltic.datalog.syntax.source import Source, Span
+from deltic.datalog.syntax.source import ProgramText, Span
 from deltic.errors import ProgramError, did_you_mean
 from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.definitions.front_end import NO_OPTIONS, FrontEnd, SourceOptions
@@ -25,19 +25,27 @@ class Paths(FrontEnd):
 
     def define(self, now: Definitions, text: str, file: str, options: SourceOptions = NO_OPTIONS) -> Definitions:
         known = {name: type_ for name, type_ in now.catalog.relations.items() if _has_pairs(type_)}
-        source, tables, definitions = Source(file, text), list[Table](), list[Definition]()
+        source, tables, definitions = ProgramText(file, text), list[CatalogTable](), list[ViewDefinitions]()
         for line in re.finditer(r".+", text):
             words = _Words(source, line.start(), line.end())
             if words.take("edges"):
-                tables += [Table(words.name(), PAIRS), *(Table(words.name(), PAIRS) for _ in iter(words.comma, False))]
+                tables += [
+                    CatalogTable(words.name(), PAIRS),
+                    *(CatalogTable(words.name(), PAIRS) for _ in iter(words.comma, False)),
+                ]
                 known |= {table.name: ZSetType(PAIRS, is_set=True) for table in tables}
             elif words.next:
-                view, circuit = View(words.name(), ZSetType(PAIRS, is_set=True), text=line[0]), _Circuit(words, known)
+                view, circuit = (
+                    CatalogView(words.name(), ZSetType(PAIRS, is_set=True), text=line[0]),
+                    _Circuit(words, known),
+                )
                 words.expect("=")
                 definitions.append(circuit.definition(view))
                 known[view.name] = view.type
             words.end()
-        return now.with_part(Part(self.title, tables, definitions), self.name, text, file, options.written)
+        return now.with_part(
+            FrontEndDefinitions(self.title, tables, definitions), self.name, text, file, options.written
+        )
 
 
 def _has_pairs(type_: ZSetType) -> bool:
@@ -47,7 +55,7 @@ def _has_pairs(type_: ZSetType) -> bool:
 class _Words:
     """The words of a line, with the place of the next one."""
 
-    def __init__(self, source: Source, start: int, end: int) -> None:
+    def __init__(self, source: ProgramText, start: int, end: int) -> None:
         self._source, self._end = source, end
         self._skip(start)
 
@@ -88,9 +96,9 @@ class _Circuit:
     def __init__(self, words: _Words, known: Mapping[str, ZSetType]) -> None:
         self._words, self._known, self._builder = words, known, CircuitBuilder()
 
-    def definition(self, view: View) -> Definition:
+    def definition(self, view: CatalogView) -> ViewDefinitions:
         self._builder.add(ops.Sink(view.name), self._builder.add(ops.Distinct(), self._either()))
-        return Definition((view,), self._builder.build())
+        return ViewDefinitions((view,), self._builder.build())
 
     def _either(self) -> int:
         node = self._sequence()

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from deltic_ddlog.types import STRING, BigInt, Bit, Bool, Double, Float, Signed, Type
+from deltic_ddlog.types import STRING, BigInt, Bit, Bool, DdlogType, Double, Float, Signed
 
 ORDERED = frozenset(("<", "<=", ">", ">="))
 """The comparisons for which values have to be in an order."""
 _COMPARISONS = ORDERED | {"==", "!="}
 
 
-def operation(operator: str, result: Type, types: Sequence[Type], values: Sequence[str]) -> str:
+def operation(operator: str, result: DdlogType, types: Sequence[DdlogType], values: Sequence[str]) -> str:
     """An operator applied to values of types."""
     if operator == "not":
         return f"(not {values[0]})"
@@ -28,7 +28,7 @@ def operation(operator: str, result: Type, types: Sequence[Type], values: Sequen
     return wrapped(result, _of_integers(operator, result, values))
 
 
-def wrapped(type_: Type, value: str) -> str:
+def wrapped(type_: DdlogType, value: str) -> str:
     """An integer modulo what its type holds."""
     match type_:
         case Bit(width):
@@ -40,25 +40,25 @@ def wrapped(type_: Type, value: str) -> str:
             return value
 
 
-def _of_integers(operator: str, type_: Type, values: Sequence[str]) -> str:
+def _of_integers(operator: str, type_: DdlogType, values: Sequence[str]) -> str:
     if operator in ("/", "%"):
         return f"{'quotient' if operator == '/' else 'remainder'}({values[0]}, {values[1]})"
     return f"({values[0]} {operator} {values[1]})"
 
 
-def _of_floats(operator: str, type_: Type, values: Sequence[str]) -> str:
+def _of_floats(operator: str, type_: DdlogType, values: Sequence[str]) -> str:
     found = f"divided({values[0]}, {values[1]})" if operator == "/" else f"({values[0]} {operator} {values[1]})"
     return f"single({found})" if isinstance(type_, Float) else found
 
 
-def _unary(operator: str, type_: Type, value: str) -> str:
+def _unary(operator: str, type_: DdlogType, value: str) -> str:
     if operator == "~" and isinstance(type_, Bit):
         return f"({value} ^ {(1 << type_.width) - 1})"
     found = f"({operator}{value})"
     return found if operator == "~" or isinstance(type_, Float | Double) else wrapped(type_, found)
 
 
-def _shift(operator: str, type_: Type, values: Sequence[str]) -> str:
+def _shift(operator: str, type_: DdlogType, values: Sequence[str]) -> str:
     """The distance counts modulo the width of the machine's integer that holds the type, as in Rust."""
     width = type_.width if isinstance(type_, Bit | Signed) else 0
     distance = values[1]
@@ -68,14 +68,14 @@ def _shift(operator: str, type_: Type, values: Sequence[str]) -> str:
     return wrapped(type_, found) if operator == "<<" else found
 
 
-def _concatenation(types: Sequence[Type], values: Sequence[str]) -> str:
+def _concatenation(types: Sequence[DdlogType], values: Sequence[str]) -> str:
     low = types[1]
     if types[0] == STRING or not isinstance(low, Bit):
         return f"({values[0]} + {values[1]})"
     return f"({values[0]} << {low.width} | {values[1]})"
 
 
-def cast(from_: Type, to: Type, value: str) -> str:
+def cast(from_: DdlogType, to: DdlogType, value: str) -> str:
     """A number as one of another type."""
     if isinstance(to, Float | Double):
         made = value if isinstance(from_, Float | Double) else f"float({value})"
@@ -94,7 +94,7 @@ def cast(from_: Type, to: Type, value: str) -> str:
     return value if grows else wrapped(to, value)
 
 
-def text(type_: Type, value: str) -> str:
+def text(type_: DdlogType, value: str) -> str:
     """The text of a value of a built-in type."""
     match type_:
         case Bool():

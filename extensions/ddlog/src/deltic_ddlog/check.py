@@ -11,7 +11,7 @@ from deltic.errors import Diagnostic, ProgramError, did_you_mean
 from deltic_ddlog import checked as c
 from deltic_ddlog import infer_control, infer_terms
 from deltic_ddlog import syntax as s
-from deltic_ddlog.compile import Compiler
+from deltic_ddlog.compile import FunctionCompiler
 from deltic_ddlog.declarations import Declarations, RelationEntry
 from deltic_ddlog.definitions import constructor_definitions
 from deltic_ddlog.depth import deep
@@ -28,7 +28,7 @@ def check(
     file: str = "<ddlog>",
     directories: Sequence[Path] = (),
     functions: Mapping[str, Callable[..., Any]] | None = None,
-) -> c.Checked:
+) -> c.ResolvedModules:
     """A program of DDlog with its modules, checked.
 
     Modules are sought in `directories`, in that order, and then in the library. `functions` are those of Python behind
@@ -44,39 +44,39 @@ def check(
             raise ProgramError([Diagnostic(message, file, hint="compute parts of expressions as variables")]) from None
 
 
-def check_again(program: c.Program) -> c.Checked:
+def check_again(program: c.ResolvedProgram) -> c.ResolvedModules:
     """The program of data that come from another process."""
     with deep():
         texts = dict(program.texts)
         return _checked(load(texts[""], texts.get), program.functions)
 
 
-def _checked(modules: Sequence[Module], functions: Mapping[str, Callable[..., Any]]) -> c.Checked:
+def _checked(modules: Sequence[Module], functions: Mapping[str, Callable[..., Any]]) -> c.ResolvedModules:
     declarations = Declarations(modules)
     findings = declarations.findings
-    compiler = Compiler(declarations, functions)
+    compiler = FunctionCompiler(declarations, functions)
     _check_functions(declarations, compiler, findings)
     relations = {
         name: _relation(declarations, entry, findings) for name, entry in declarations.relations.entries.items()
     }
-    rules, indexes = list[c.Rule](), dict[str, c.Index]()
+    rules, indexes = list[c.ResolvedRule](), dict[str, c.Index]()
     for module in modules:
         for item in module.syntax.items:
-            if isinstance(item, s.Rule) and (rule := check_rule(declarations, module, item, findings)):
+            if isinstance(item, s.RuleItem) and (rule := check_rule(declarations, module, item, findings)):
                 rules.append(rule)
             elif isinstance(item, s.IndexDeclaration):
                 if found := check_index(declarations, module, item, findings):
                     indexes[found.name] = found
-            elif isinstance(item, s.Apply):
+            elif isinstance(item, s.ApplyItem):
                 _refuse(declarations, module, item)
     findings += [finding for rule in rules for finding in _streams(relations, rule)]
     if findings:
         raise ProgramError(in_order(findings))
     constructors, compiler.rules = constructor_definitions(declarations, compiler.types), rules
-    return c.Checked(compiler.types, relations, rules, indexes, constructors, compiler)
+    return c.ResolvedModules(compiler.types, relations, rules, indexes, constructors, compiler)
 
 
-def _check_functions(declarations: Declarations, compiler: Compiler, findings: list[Diagnostic]) -> None:
+def _check_functions(declarations: Declarations, compiler: FunctionCompiler, findings: list[Diagnostic]) -> None:
     """The program's functions; those of libraries are checked when they are called."""
     for signatures in declarations.functions.entries.values():
         for signature in signatures:
@@ -86,7 +86,7 @@ def _check_functions(declarations: Declarations, compiler: Compiler, findings: l
                     compiler.bodies[signature.name, signature.number] = body
 
 
-def _relation(declarations: Declarations, entry: RelationEntry, findings: list[Diagnostic]) -> c.Relation:
+def _relation(declarations: Declarations, entry: RelationEntry, findings: list[Diagnostic]) -> c.ResolvedRelation:
     item = entry.declaration
     key = None
     if item.key:
@@ -98,18 +98,18 @@ def _relation(declarations: Declarations, entry: RelationEntry, findings: list[D
             key = c.PrimaryKey(name, typed.build())
             inference.findings += check_expression(declarations, key.expression, {name: False})
         findings += inference.findings
-    told = [a.value.value for a in item.attributes if a.name == "original" and isinstance(a.value, s.StringLiteral)]
+    told = [a.value.value for a in item.attributes if a.name == "original" and isinstance(a.value, s.StringExpression)]
     original = told[0] if told else None
-    return c.Relation(entry.name, entry.record, item.role, item.semantics, key, item.span, original)
+    return c.ResolvedRelation(entry.name, entry.record, item.role, item.semantics, key, item.span, original)
 
 
-def _streams(relations: Mapping[str, c.Relation], rule: c.Rule) -> Iterator[Diagnostic]:
+def _streams(relations: Mapping[str, c.ResolvedRelation], rule: c.ResolvedRule) -> Iterator[Diagnostic]:
     """What derives from a stream goes with the transaction as its records do, so that it is a stream too."""
-    atoms, of_stream = [clause for clause in rule.body if isinstance(clause, c.Match | c.Absent)], False
+    atoms, of_stream = [clause for clause in rule.body if isinstance(clause, c.MatchStep | c.AbsentStep)], False
     for atom in atoms:
         is_stream = relations[atom.relation].semantics == "stream"
         of_stream |= is_stream and not atom.differentiated
-        if of_stream and isinstance(atom, c.Absent):
+        if of_stream and isinstance(atom, c.AbsentStep):
             told = "`not` is for relations, and the records of a stream before it or in it go"
             yield atom.span.error(told, "differentiate the stream: `S'(...)`")
         if atom.differentiated and not is_stream:
@@ -123,7 +123,7 @@ def _streams(relations: Mapping[str, c.Relation], rule: c.Rule) -> Iterator[Diag
                 yield head.span.error(told, f"declare it as a stream, or read `{atom.relation}'`")
 
 
-def _refuse(declarations: Declarations, module: Module, item: s.Apply) -> None:
+def _refuse(declarations: Declarations, module: Module, item: s.ApplyItem) -> None:
     names = declarations.transformers
     if names.find(module, item.transformer):
         told = f"the transformer `{item.transformer}` is written in Rust, and cannot be applied"

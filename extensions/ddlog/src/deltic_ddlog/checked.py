@@ -10,10 +10,10 @@ from deltic.datalog.syntax.expressions import nodes_in
 from deltic.datalog.syntax.source import Span
 from deltic_ddlog import core
 from deltic_ddlog.closures import Closures
-from deltic_ddlog.core import Expression, Pattern
+from deltic_ddlog.core import Pattern, TypedExpression
 from deltic_ddlog.modules import Text
 from deltic_ddlog.syntax import Role, Semantics
-from deltic_ddlog.types import Named, Type, substitute
+from deltic_ddlog.types import DdlogType, Named, substitute
 
 if TYPE_CHECKING:
     from deltic_ddlog.serde import JsonForm
@@ -26,7 +26,7 @@ class TypeDefinition:
 
     name: str
     parameters: tuple[str, ...]
-    constructors: tuple[tuple[Constructor, tuple[Type, ...]], ...]
+    constructors: tuple[tuple[Constructor, tuple[DdlogType, ...]], ...]
     json: JsonForm | None = field(default=None, compare=False)
 
 
@@ -35,15 +35,15 @@ class PrimaryKey:
     """The key of a record: `expression` over `variable`."""
 
     variable: str
-    expression: Expression
+    expression: TypedExpression
 
 
 @dataclass(frozen=True)
-class Relation:
+class ResolvedRelation:
     """A relation. Its name is in full (`module::R`); records are of type `record`, which may be a reference."""
 
     name: str
-    record: Type
+    record: DdlogType
     role: Role
     semantics: Semantics
     key: PrimaryKey | None
@@ -56,12 +56,12 @@ class Head:
     """What a rule derives: `record`, of the relation's type."""
 
     relation: str
-    record: Expression
+    record: TypedExpression
     span: Span
 
 
 @dataclass(frozen=True)
-class Match:
+class MatchStep:
     """Records of a relation that have a pattern, as it was `delay` transactions ago, or what is new of a stream."""
 
     relation: str
@@ -72,7 +72,7 @@ class Match:
 
 
 @dataclass(frozen=True)
-class Absent:
+class AbsentStep:
     """That no record of a relation has a pattern, which binds nothing."""
 
     relation: str
@@ -83,28 +83,28 @@ class Absent:
 
 
 @dataclass(frozen=True)
-class Condition:
+class ConditionStep:
     """That an expression is true."""
 
-    expression: Expression
+    expression: TypedExpression
     span: Span
 
 
 @dataclass(frozen=True)
-class Assignment:
+class AssignmentStep:
     """That the value of an expression has a pattern, which may bind variables."""
 
     pattern: Pattern
-    expression: Expression
+    expression: TypedExpression
     span: Span
 
 
 @dataclass(frozen=True)
-class FlatMap:
+class FlatMapStep:
     """That one of the items of a Vec, Set, Map or Group has a pattern: of a Map, a tuple of key and value."""
 
     pattern: Pattern
-    items: Expression
+    items: TypedExpression
     span: Span
 
 
@@ -117,26 +117,26 @@ class GroupBy:
     """
 
     name: str
-    type: Type
-    values: Expression
-    key: Expression
+    type: DdlogType
+    values: TypedExpression
+    key: TypedExpression
     visible: tuple[str, ...]
     span: Span
 
 
 @dataclass(frozen=True)
-class Inspect:
+class InspectStep:
     """An expression that is computed for its effect: `ddlog_weight` and `ddlog_timestamp` are variables in it."""
 
-    expression: Expression
+    expression: TypedExpression
     span: Span
 
 
-Clause = Match | Absent | Condition | Assignment | FlatMap | GroupBy | Inspect
+Clause = MatchStep | AbsentStep | ConditionStep | AssignmentStep | FlatMapStep | GroupBy | InspectStep
 
 
 @dataclass(frozen=True)
-class Rule:
+class ResolvedRule:
     """Heads and a body whose clauses bind variables from left to right; no name is bound twice."""
 
     heads: tuple[Head, ...]
@@ -144,16 +144,16 @@ class Rule:
     span: Span
 
     @property
-    def expressions(self) -> Iterator[Expression]:
+    def expressions(self) -> Iterator[TypedExpression]:
         """The expressions of clauses, of patterns in these, and of heads."""
         for clause in self.body:
-            if isinstance(clause, Match | Absent | Assignment | FlatMap):
+            if isinstance(clause, MatchStep | AbsentStep | AssignmentStep | FlatMapStep):
                 parts = nodes_in(clause.pattern)
                 yield from (part.expression for part in parts if isinstance(part, core.Equal))
             match clause:
-                case Condition() | Assignment() | Inspect():
+                case ConditionStep() | AssignmentStep() | InspectStep():
                     yield clause.expression
-                case FlatMap():
+                case FlatMapStep():
                     yield clause.items
                 case GroupBy():
                     yield from (clause.values, clause.key)
@@ -165,14 +165,14 @@ class Index:
     """Records of a relation that have a pattern, by the values of `parameters`, which the pattern binds."""
 
     name: str
-    parameters: tuple[tuple[str, Type], ...]
+    parameters: tuple[tuple[str, DdlogType], ...]
     relation: str
     pattern: Pattern
     span: Span
 
 
 @dataclass(frozen=True)
-class Program:
+class ResolvedProgram:
     """A program as data: its own modules by their paths, "" for the program itself, and the functions of extern ones.
 
     The `fingerprint` tells programs apart.
@@ -184,23 +184,23 @@ class Program:
 
 
 @dataclass(frozen=True)
-class Checked:
+class ResolvedModules:
     """A whole program, in the order of its modules (libraries first) and of its text."""
 
     types: Mapping[str, TypeDefinition]
-    relations: Mapping[str, Relation]
-    rules: Sequence[Rule]
+    relations: Mapping[str, ResolvedRelation]
+    rules: Sequence[ResolvedRule]
     indexes: Mapping[str, Index]
     constructors: Mapping[str, tuple[TypeDefinition, Constructor]]
-    functions: Functions
+    functions: FunctionBodies
 
-    def fields(self, type_: Named, constructor: Constructor) -> tuple[Type, ...]:
+    def fields(self, type_: Named, constructor: Constructor) -> tuple[DdlogType, ...]:
         """The types of a constructor's fields in a type."""
         definition = self.types[type_.name]
         given = dict(zip(definition.parameters, type_.arguments, strict=True))
         return tuple(substitute(found, given) for found in dict(definition.constructors)[constructor])
 
-    def compile_expression(self, expression: Expression, names: Sequence[str]) -> Callable[..., Any]:
+    def compile_expression(self, expression: TypedExpression, names: Sequence[str]) -> Callable[..., Any]:
         """A function of Python of the values of `names`, in that order, which gives the expression's value."""
         return self.functions.expression(expression, names)
 
@@ -213,11 +213,11 @@ class Checked:
         return self.functions.pattern(pattern, names)
 
 
-class Functions(Protocol):
+class FunctionBodies(Protocol):
     """The functions of a program, as Python."""
 
     @property
-    def program(self) -> Program:
+    def program(self) -> ResolvedProgram:
         """The program that they are of."""
         ...
 
@@ -226,10 +226,10 @@ class Functions(Protocol):
         """The closures of the program."""
         ...
 
-    def expression(self, expression: core.Expression, names: Sequence[str]) -> Callable[..., Any]:
-        """See `Checked.compile_expression`."""
+    def expression(self, expression: core.TypedExpression, names: Sequence[str]) -> Callable[..., Any]:
+        """See `ResolvedModules.compile_expression`."""
         ...
 
     def pattern(self, pattern: core.Pattern, names: Sequence[str]) -> Callable[..., tuple[Any, ...] | None]:
-        """See `Checked.compile_pattern`."""
+        """See `ResolvedModules.compile_pattern`."""
         ...

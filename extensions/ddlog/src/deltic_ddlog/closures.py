@@ -15,7 +15,7 @@ from deltic.circuit.python import digest
 from deltic.datalog.syntax.expressions import nodes_in
 from deltic.errors import EvaluationError
 from deltic_ddlog import core
-from deltic_ddlog.types import Type, substitute
+from deltic_ddlog.types import DdlogType, substitute
 
 Closure = Callable[..., Any]
 
@@ -25,7 +25,7 @@ class ClosureCode:
     """A closure, or a function as a value, at the types that `given` has for the type variables around it."""
 
     node: core.MakeClosure | core.FunctionValue
-    given: Mapping[str, Type]
+    given: Mapping[str, DdlogType]
 
     @cached_property
     def name(self) -> str:
@@ -42,26 +42,26 @@ class ClosureCode:
         return f"closure_{digest(says)}"
 
     @cached_property
-    def captured(self) -> tuple[core.Variable, ...]:
+    def captured(self) -> tuple[core.VariableValue, ...]:
         """The variables of a closure that are neither its own nor bound inside."""
         if isinstance(self.node, core.FunctionValue):
             return ()
-        inside, read = set(self.node.parameters), dict[str, core.Variable]()
+        inside, read = set(self.node.parameters), dict[str, core.VariableValue]()
         for part in nodes_in(self.node.body):
             if isinstance(part, core.Bind | core.As):
                 inside.add(part.name)
             elif isinstance(part, core.MakeClosure):
                 inside.update(part.parameters)
-            elif isinstance(part, core.Variable):
+            elif isinstance(part, core.VariableValue):
                 read.setdefault(part.name, part)
         return tuple(variable for name, variable in read.items() if name not in inside)
 
     @cached_property
-    def types(self) -> tuple[Type, ...]:
+    def types(self) -> tuple[DdlogType, ...]:
         """The types of the captured variables."""
         return tuple(self._ground(variable.type) for variable in self.captured)
 
-    def _ground(self, type_: Type) -> Type:
+    def _ground(self, type_: DdlogType) -> DdlogType:
         return substitute(type_, self.given) if self.given else type_
 
 
@@ -118,7 +118,9 @@ class Closures:
         return code, self._makers[name]
 
 
-def closures_in(expression: core.Expression | core.Pattern, given: Mapping[str, Type]) -> Iterable[ClosureCode]:
+def closures_in(
+    expression: core.TypedExpression | core.Pattern, given: Mapping[str, DdlogType]
+) -> Iterable[ClosureCode]:
     """The closures and functions as values that an expression or pattern says itself."""
     for node in nodes_in(expression):
         if isinstance(node, core.MakeClosure | core.FunctionValue):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from deltic.datalog.syntax.source import Source, Span
+from deltic.datalog.syntax.source import ProgramText, Span
 from deltic.errors import DataError
 from deltic_ddlog.records import Made, Reader, Record, RecordError
 
@@ -19,7 +19,7 @@ _PROFILES = ("cpu", "change", "timely")
 
 
 @dataclass(frozen=True)
-class Update:
+class RecordUpdate:
     """A change of one record: the record, or the key of one, or both where it is modified."""
 
     kind: UpdateKind
@@ -33,7 +33,7 @@ class Update:
 class Updates:
     """Updates with commas between them, which are done together."""
 
-    updates: tuple[Update, ...]
+    updates: tuple[RecordUpdate, ...]
     span: Span
 
 
@@ -63,11 +63,11 @@ Command = Updates | Plain | QueryIndex
 
 def commands(text: str, file: str, folder: Path | None = None) -> Iterator[Command]:
     """The commands of a text, each when it is asked for. Raises DataError for what is none, with its place."""
-    return _Parser(Source(file, text), Reader(text, folder)).commands()
+    return _Parser(ProgramText(file, text), Reader(text, folder)).commands()
 
 
 class _Parser:
-    def __init__(self, source: Source, reader: Reader) -> None:
+    def __init__(self, source: ProgramText, reader: Reader) -> None:
         self._source, self._reader, self._start = source, reader, 0
 
     def commands(self) -> Iterator[Command]:
@@ -156,7 +156,7 @@ class _Parser:
         self._start = first
         return Updates(tuple(found), self._span())
 
-    def _update(self, word: str) -> Update:
+    def _update(self, word: str) -> RecordUpdate:
         reader = self._reader
         kind = next(each for each in _UPDATES if each == word)
         if kind in ("delete_key", "modify"):
@@ -166,11 +166,11 @@ class _Parser:
             if kind == "modify":
                 reader.take("<-")
                 record = reader.record()
-            return Update(kind, relation, record, key, self._span())
+            return RecordUpdate(kind, relation, record, key, self._span())
         record = reader.record()
         if not isinstance(record, Made):
             raise RecordError("a relation with a record is missing here", self._start)
-        return Update(kind, record.name, record, None, self._span())
+        return RecordUpdate(kind, record.name, record, None, self._span())
 
     def _query(self) -> QueryIndex:
         found = self._reader.record()

@@ -19,17 +19,17 @@ from deltic.datalog.syntax.source import Span
 from deltic.errors import Diagnostic, EvaluationError, ProgramError
 from deltic_ddlog import core, emit_calls, emit_control, emit_terms, runtime, texts
 from deltic_ddlog import syntax as s
-from deltic_ddlog.checked import Program, Rule
+from deltic_ddlog.checked import ResolvedProgram, ResolvedRule
 from deltic_ddlog.closures import ClosureCode, Closures, closures_in
 from deltic_ddlog.declarations import Declarations, Signature
 from deltic_ddlog.definitions import type_definitions
 from deltic_ddlog.depth import deep
 from deltic_ddlog.emitter import Emitter, name_of
-from deltic_ddlog.functions import Body, check_function, types_given
+from deltic_ddlog.functions import FunctionBody, check_function, types_given
 from deltic_ddlog.modules import Module
 from deltic_ddlog.natives import NATIVES, Instance, has_type
-from deltic_ddlog.order import Order
-from deltic_ddlog.types import Type
+from deltic_ddlog.order import TypeOrder
+from deltic_ddlog.types import DdlogType
 from deltic_ddlog.values import Constructor, Map, Struct, Vec
 
 _RUNTIME = {
@@ -50,27 +50,27 @@ FORMS = (emit_calls, emit_control, emit_terms)
 """What writes each form of expressions, entered with the emitter."""
 
 
-class Compiler:
+class FunctionCompiler:
     """The functions of a program, compiled when they are called for the first time."""
 
     def __init__(self, declarations: Declarations, given: Mapping[str, Callable[..., Any]]) -> None:
         self.declarations = declarations
         self.types = type_definitions(declarations, self._key_function)
         self.given = given
-        self.bodies: dict[tuple[str, int], Body] = {}
+        self.bodies: dict[tuple[str, int], FunctionBody] = {}
         self.sources: dict[str, str] = {}
-        self.rules: Sequence[Rule] = ()
+        self.rules: Sequence[ResolvedRule] = ()
         self.closures = Closures(self._closure, self._written_closures)
-        self._order = Order(self.types, self.closures.key)
+        self._order = TypeOrder(self.types, self.closures.key)
         self._names: dict[core.FunctionInstance, str] = {}
-        self._orders: dict[Type, str] = {}
+        self._orders: dict[DdlogType, str] = {}
         self._numbers: dict[str, int] = {}
         self._namespace: dict[str, Any] = {"Struct": Struct, "Vec": Vec, "Map": Map, **_RUNTIME}
 
     # --- what lowering asks for
 
     @cached_property
-    def program(self) -> Program:
+    def program(self) -> ResolvedProgram:
         """What all of its modules say, and the functions of Python behind extern ones."""
         texts = tuple((m.path, m.text) for m in self.declarations.modules if not m.is_library)
         functions = {
@@ -79,9 +79,11 @@ class Compiler:
             if (plain := _python_name(name)) in self.given and any(s.declaration.body is None for s in signatures)
         }
         told = sorted((name, fingerprint(function)) for name, function in functions.items())
-        return Program(digest((*(f"{path}:{text.text}" for path, text in texts), *map(str, told))), texts, functions)
+        return ResolvedProgram(
+            digest((*(f"{path}:{text.text}" for path, text in texts), *map(str, told))), texts, functions
+        )
 
-    def expression(self, expression: core.Expression, names: Sequence[str]) -> Callable[..., Any]:
+    def expression(self, expression: core.TypedExpression, names: Sequence[str]) -> Callable[..., Any]:
         """A function of the values of `names` that gives the expression's value."""
         with deep():
             emitter = Emitter(self, {})
@@ -132,7 +134,7 @@ class Compiler:
         entry = self.declarations.constructors.entries[constructor.name]
         return len(self.declarations.types.entries[entry.type].constructors) == 1
 
-    def order(self, type_: Type) -> str:
+    def order(self, type_: DdlogType) -> str:
         """The name of what gives of a value what it is ordered by; "" for types whose values are in Python's order."""
         if type_ not in self._orders:
             name = f"order_{len(self._orders)}" if self._order.has_own(type_) else ""
@@ -165,7 +167,7 @@ class Compiler:
 
     def _written_closures(self) -> Iterator[ClosureCode]:
         """The closures of the rules, and of the functions that these lead to, at the types of their calls."""
-        pending: list[tuple[core.Expression, Mapping[str, Type]]] = []
+        pending: list[tuple[core.TypedExpression, Mapping[str, DdlogType]]] = []
         pending += [(expression, {}) for rule in self.rules for expression in rule.expressions]
         seen = set[core.FunctionInstance]()
         while pending:
@@ -191,10 +193,14 @@ class Compiler:
         emitter.give(value)
         return self._defined(name, parameters, emitter, signature.declaration.span)
 
-    def _key_function(self, module: Module, named: s.Expression | s.TypeMention | None) -> Callable[..., Any]:
+    def _key_function(self, module: Module, named: s.ParsedExpression | s.TypeMention | None) -> Callable[..., Any]:
         """The function that `deserialize_from_array=name()` names. Raises ProgramError where there is none."""
-        assert isinstance(named, s.Expression)
-        name = named.callee.name if isinstance(named, s.Call) and isinstance(named.callee, s.Name) else ""
+        assert isinstance(named, s.ParsedExpression)
+        name = (
+            named.callee.name
+            if isinstance(named, s.CallExpression) and isinstance(named.callee, s.NameExpression)
+            else ""
+        )
         found = self.declarations.functions.find(module, name)
         if not found:
             raise ProgramError([named.span.error(f"there is no function `{name}`", "name one of the map's values")])
@@ -205,7 +211,7 @@ class Compiler:
         function: Callable[..., Any] = self._namespace[self.function(instance, named.span)]
         return function
 
-    def _body(self, signature: Signature) -> Body:
+    def _body(self, signature: Signature) -> FunctionBody:
         key = signature.name, signature.number
         if key not in self.bodies:
             findings: list[Diagnostic] = []
@@ -229,7 +235,7 @@ class Compiler:
         raise ProgramError([span.error(told, "give one: `pipeline.function(...)` or `--functors module.py`")])
 
 
-def _promised(function: Callable[..., Any], signature: Signature, result: Type) -> Callable[..., Any]:
+def _promised(function: Callable[..., Any], signature: Signature, result: DdlogType) -> Callable[..., Any]:
     """A function of the user, whose results are checked to be of the type that its declaration promises."""
 
     def called(*values: Any) -> Any:

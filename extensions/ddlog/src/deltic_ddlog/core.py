@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from deltic.datalog.syntax.expressions import Node
-from deltic_ddlog.types import Type, substitute
+from deltic.datalog.syntax.expressions import SyntaxNode
+from deltic_ddlog.types import DdlogType, substitute
 
 if TYPE_CHECKING:
     from deltic_ddlog.values import Constructor
@@ -19,12 +19,12 @@ class FunctionInstance:
 
     name: str
     number: int
-    parameters: tuple[Type, ...]
+    parameters: tuple[DdlogType, ...]
     mutable: tuple[bool, ...]
-    result: Type
+    result: DdlogType
 
 
-def at(instance: FunctionInstance, given: Mapping[str, Type]) -> FunctionInstance:
+def at(instance: FunctionInstance, given: Mapping[str, DdlogType]) -> FunctionInstance:
     """The instance at the types that type variables stand for."""
     if not given:
         return instance
@@ -33,214 +33,214 @@ def at(instance: FunctionInstance, given: Mapping[str, Type]) -> FunctionInstanc
 
 
 @dataclass(frozen=True)
-class Expression(Node):
+class TypedExpression(SyntaxNode):
     """Something that has a value of `type`."""
 
-    type: Type
+    type: DdlogType
 
 
 @dataclass(frozen=True)
-class Literal(Expression):
+class LiteralValue(TypedExpression):
     """A value that the program says."""
 
     value: Any
 
 
 @dataclass(frozen=True)
-class Variable(Expression):
+class VariableValue(TypedExpression):
     """A variable."""
 
     name: str
 
 
 @dataclass(frozen=True)
-class MakeTuple(Expression):
+class MakeTuple(TypedExpression):
     """A tuple of values."""
 
-    items: tuple[Expression, ...]
+    items: tuple[TypedExpression, ...]
 
 
 @dataclass(frozen=True)
-class MakeStruct(Expression):
+class MakeStruct(TypedExpression):
     """A constructor applied to all of its fields."""
 
     constructor: Constructor
-    items: tuple[Expression, ...]
+    items: tuple[TypedExpression, ...]
 
 
 @dataclass(frozen=True)
-class MakeVec(Expression):
+class MakeVec(TypedExpression):
     """A vector of values."""
 
-    items: tuple[Expression, ...]
+    items: tuple[TypedExpression, ...]
 
 
 @dataclass(frozen=True)
-class MakeMap(Expression):
+class MakeMap(TypedExpression):
     """A map of keys to values."""
 
-    items: tuple[tuple[Expression, Expression], ...]
+    items: tuple[tuple[TypedExpression, TypedExpression], ...]
 
 
 @dataclass(frozen=True)
-class FieldOf(Expression):
+class FieldOf(TypedExpression):
     """The field at a place of a struct, or the item of a tuple."""
 
-    of: Expression
+    of: TypedExpression
     index: int
 
 
 @dataclass(frozen=True)
-class SharedField(Expression):
+class SharedField(TypedExpression):
     """A field that all constructors of a type have, at the place that each has it at."""
 
-    of: Expression
+    of: TypedExpression
     places: tuple[tuple[Constructor, int], ...]
 
 
 @dataclass(frozen=True)
-class CallFunction(Expression):
+class CallFunction(TypedExpression):
     """A function applied."""
 
     function: FunctionInstance
-    arguments: tuple[Expression, ...]
+    arguments: tuple[TypedExpression, ...]
 
 
 @dataclass(frozen=True)
-class CallClosure(Expression):
+class CallClosure(TypedExpression):
     """A value that is a function, applied."""
 
-    closure: Expression
-    arguments: tuple[Expression, ...]
+    closure: TypedExpression
+    arguments: tuple[TypedExpression, ...]
     mutable: tuple[bool, ...]
 
 
 @dataclass(frozen=True)
-class FunctionValue(Expression):
+class FunctionValue(TypedExpression):
     """A function as a value."""
 
     function: FunctionInstance
 
 
 @dataclass(frozen=True)
-class MakeClosure(Expression):
+class MakeClosure(TypedExpression):
     """A closure."""
 
     parameters: tuple[str, ...]
     mutable: tuple[bool, ...]
-    body: Expression
+    body: TypedExpression
 
 
 @dataclass(frozen=True)
-class Operation(Expression):
+class Operation(TypedExpression):
     """An operator applied to values; all of them are as the operand's types say."""
 
     operator: str
-    operands: tuple[Expression, ...]
+    operands: tuple[TypedExpression, ...]
 
 
 @dataclass(frozen=True)
-class ToText(Expression):
+class ToText(TypedExpression):
     """The text of a value of a built-in type, as `${}` has it."""
 
-    of: Expression
+    of: TypedExpression
 
 
 @dataclass(frozen=True)
-class BitsOf(Expression):
+class BitsOf(TypedExpression):
     """Bits `high` to `low` of an integer."""
 
-    of: Expression
+    of: TypedExpression
     high: int
     low: int
 
 
 @dataclass(frozen=True)
-class CastTo(Expression):
+class CastTo(TypedExpression):
     """A number as one of another type."""
 
-    of: Expression
+    of: TypedExpression
 
 
 @dataclass(frozen=True)
-class TryValue(Expression):
+class TryValue(TypedExpression):
     """The value inside `of`, or else a return of what says that there is none.
 
     `found` is the constructor that holds the value; `failed` makes what is returned, of the whole value where it is
     None.
     """
 
-    of: Expression
+    of: TypedExpression
     found: Constructor
     failed: Constructor | None
 
 
 @dataclass(frozen=True)
-class AssignTo(Expression):
+class AssignTo(TypedExpression):
     """An assignment to variables, and fields of them: a pattern of places."""
 
     target: Pattern
-    value: Expression
+    value: TypedExpression
 
 
 @dataclass(frozen=True)
-class InSequence(Expression):
+class InSequence(TypedExpression):
     """One expression after the other; the value is that of the last."""
 
-    items: tuple[Expression, ...]
+    items: tuple[TypedExpression, ...]
 
 
 @dataclass(frozen=True)
-class Choose(Expression):
+class Choose(TypedExpression):
     """The value of `then` or of `otherwise`."""
 
-    condition: Expression
-    then: Expression
-    otherwise: Expression
+    condition: TypedExpression
+    then: TypedExpression
+    otherwise: TypedExpression
 
 
 @dataclass(frozen=True)
-class MatchOn(Expression):
+class MatchOn(TypedExpression):
     """The value beside the first pattern that the subject has."""
 
-    subject: Expression
-    cases: tuple[tuple[Pattern, Expression], ...]
+    subject: TypedExpression
+    cases: tuple[tuple[Pattern, TypedExpression], ...]
 
 
 @dataclass(frozen=True)
-class ForEach(Expression):
+class ForEach(TypedExpression):
     """The body for each of the items; of the type of what is iterated, see `items.type`."""
 
     pattern: Pattern
-    items: Expression
-    body: Expression
+    items: TypedExpression
+    body: TypedExpression
 
 
 @dataclass(frozen=True)
-class BreakLoop(Expression):
+class BreakLoop(TypedExpression):
     """Leaves a loop."""
 
 
 @dataclass(frozen=True)
-class ContinueLoop(Expression):
+class ContinueLoop(TypedExpression):
     """Goes on with the next item of a loop."""
 
 
 @dataclass(frozen=True)
-class ReturnValue(Expression):
+class ReturnValue(TypedExpression):
     """Leaves a function."""
 
-    value: Expression
+    value: TypedExpression
 
 
 # --- patterns
 
 
 @dataclass(frozen=True)
-class Pattern(Node):
+class Pattern(SyntaxNode):
     """What a value of `type` may look like."""
 
-    type: Type
+    type: DdlogType
 
 
 @dataclass(frozen=True)
@@ -256,21 +256,21 @@ class Bind(Pattern):
 
 
 @dataclass(frozen=True)
-class Store(Pattern):
+class AssignedPlace(Pattern):
     """A place that is assigned to: a variable, or a field in one."""
 
-    place: Expression
+    place: TypedExpression
 
 
 @dataclass(frozen=True)
 class Equal(Pattern):
     """The value of an expression, whose variables are known before."""
 
-    expression: Expression
+    expression: TypedExpression
 
 
 @dataclass(frozen=True)
-class Parts(Pattern):
+class StructPattern(Pattern):
     """A struct of that constructor, or a tuple where it is None; a pattern for each field or item."""
 
     constructor: Constructor | None
@@ -285,21 +285,21 @@ class As(Pattern):
     pattern: Pattern
 
 
-def bound_by(pattern: Pattern) -> tuple[tuple[str, Type], ...]:
+def bound_by(pattern: Pattern) -> tuple[tuple[str, DdlogType], ...]:
     """The variables that a pattern binds, with their types, from left to right."""
     match pattern:
         case Bind():
             return ((pattern.name, pattern.type),)
         case As():
             return ((pattern.name, pattern.type), *bound_by(pattern.pattern))
-        case Parts():
+        case StructPattern():
             return tuple(found for part in pattern.parts for found in bound_by(part))
         case _:
             return ()
 
 
-def is_place(expression: Expression) -> bool:
+def is_place(expression: TypedExpression) -> bool:
     """Whether an expression is a variable, or a part of one."""
     if isinstance(expression, FieldOf | SharedField):
         return is_place(expression.of)
-    return isinstance(expression, Variable)
+    return isinstance(expression, VariableValue)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
-from deltic.datalog.syntax.source import Source, Span
+from deltic.datalog.syntax.source import ProgramText, Span
 from deltic.errors import Diagnostic, ProgramError
 from deltic_ddlog.depth import DEEPEST
 from deltic_ddlog.lexer import END, INT, NAME, OPERATOR, Token
@@ -56,10 +56,10 @@ RESERVED = frozenset(
 ValueT = TypeVar("ValueT")
 
 
-class Cursor:
+class TokenCursor:
     """A place among tokens."""
 
-    def __init__(self, source: Source, tokens: Sequence[Token]) -> None:
+    def __init__(self, source: ProgramText, tokens: Sequence[Token]) -> None:
         self.source = source
         self.tokens = tokens
         self.at = 0

@@ -16,20 +16,20 @@ from deltic_ddlog.types import (
     UNIT,
     BigInt,
     Bit,
+    CallableType,
+    DdlogType,
     Double,
     Float,
-    Function,
+    FunctionParameter,
     Named,
-    Parameter,
     Signed,
     Tuple,
-    Type,
     TypeVariable,
     substitute,
 )
 from deltic_ddlog.values import OPTION, RESULT, Constructor
 
-_BUILT_IN: Mapping[str, Type] = {
+_BUILT_IN: Mapping[str, DdlogType] = {
     "bool": BOOL,
     "string": STRING,
     "bigint": BigInt(),
@@ -57,7 +57,7 @@ class TypeEntry:
     declaration: s.Typedef
     alias: s.TypeMention | None = None
     constructors: list[ConstructorEntry] = field(default_factory=list)
-    element: Type | None = None
+    element: DdlogType | None = None
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class ConstructorEntry:
 
     constructor: Constructor
     type: str
-    fields: tuple[Type, ...]
+    fields: tuple[DdlogType, ...]
     span: Span
 
 
@@ -77,8 +77,8 @@ class Signature:
     name: str
     number: int
     names: tuple[str, ...]
-    parameters: tuple[Parameter, ...]
-    result: Type
+    parameters: tuple[FunctionParameter, ...]
+    result: DdlogType
     declaration: s.FunctionDeclaration
     module: Module
 
@@ -92,7 +92,7 @@ class RelationEntry:
     """A relation as it is declared."""
 
     name: str
-    record: Type
+    record: DdlogType
     declaration: s.RelationDeclaration
     module: Module
 
@@ -173,11 +173,11 @@ class Declarations:
             return False
         if not self.types.find(entry.module, only.name):
             return False
-        entry.alias = s.TypeName(only.name, span=only.span)
+        entry.alias = s.TypeReference(only.name, span=only.span)
         return True
 
     def _define_constructors(self, entry: TypeEntry, definition: tuple[s.ConstructorDeclaration, ...]) -> None:
-        shared: dict[str, Type] = {}
+        shared: dict[str, DdlogType] = {}
         for place, item in enumerate(definition):
             name = entry.module.full(item.name)
             names = tuple(found.name for found in item.fields)
@@ -196,7 +196,7 @@ class Declarations:
             self.constructors.entries[name] = found
             entry.constructors.append(found)
 
-    def type(self, mention: s.TypeMention, module: Module, variables: Collection[str]) -> Type:
+    def type(self, mention: s.TypeMention, module: Module, variables: Collection[str]) -> DdlogType:
         """The type that a mention means; what is wrong is reported, and `BROKEN` stands for it."""
         match mention:
             case s.WidthType():
@@ -213,14 +213,16 @@ class Declarations:
                 return TypeVariable(mention.name)
             case s.FunctionType():
                 parameters = tuple(
-                    Parameter(self.type(p.type, module, variables), p.mutable) for p in mention.parameters
+                    FunctionParameter(self.type(p.type, module, variables), p.mutable) for p in mention.parameters
                 )
-                return Function(parameters, self.type(mention.result, module, variables) if mention.result else UNIT)
-            case s.TypeName():
+                return CallableType(
+                    parameters, self.type(mention.result, module, variables) if mention.result else UNIT
+                )
+            case s.TypeReference():
                 return self._named(mention, module, variables)
         raise AssertionError(mention)
 
-    def _named(self, mention: s.TypeName, module: Module, variables: Collection[str]) -> Type:
+    def _named(self, mention: s.TypeReference, module: Module, variables: Collection[str]) -> DdlogType:
         if not mention.arguments and mention.name in _BUILT_IN:
             return _BUILT_IN[mention.name]
         found = self.types.find(module, mention.name)
@@ -239,7 +241,7 @@ class Declarations:
             return BROKEN
         return self._expanded(entry, arguments, mention)
 
-    def _expanded(self, entry: TypeEntry, arguments: tuple[Type, ...], mention: s.TypeName) -> Type:
+    def _expanded(self, entry: TypeEntry, arguments: tuple[DdlogType, ...], mention: s.TypeReference) -> DdlogType:
         """The type that an alias stands for; any other one with its arguments."""
         definition = entry.declaration.definition
         if isinstance(definition, tuple) and not entry.constructors and len(definition) == 1:
@@ -262,7 +264,7 @@ class Declarations:
         entry = self.types.entries[type_.name]
         return entry if entry.constructors else None
 
-    def fields(self, type_: Named, constructor: ConstructorEntry) -> tuple[Type, ...]:
+    def fields(self, type_: Named, constructor: ConstructorEntry) -> tuple[DdlogType, ...]:
         """The types of a constructor's fields in a type."""
         given = dict(zip(self.types.entries[type_.name].parameters, type_.arguments, strict=True))
         return tuple(substitute(found, given) for found in constructor.fields)
@@ -281,7 +283,7 @@ class Declarations:
     def _declare_function(self, module: Module, item: s.FunctionDeclaration) -> None:
         mentions = [*(p.type for p in item.parameters), *([item.result] if item.result else [])]
         variables = sorted({variable for mention in mentions for variable in _type_variables(mention)})
-        parameters = tuple(Parameter(self.type(p.type, module, variables), p.mutable) for p in item.parameters)
+        parameters = tuple(FunctionParameter(self.type(p.type, module, variables), p.mutable) for p in item.parameters)
         result = self.type(item.result, module, variables) if item.result else UNIT
         names = tuple(p.name for p in item.parameters)
         if len(set(names)) < len(names):
@@ -307,7 +309,7 @@ class Declarations:
         self.relations.entries[name] = RelationEntry(name, record, item, module)
 
 
-def _element(name: str, parameters: Sequence[str]) -> Type | None:
+def _element(name: str, parameters: Sequence[str]) -> DdlogType | None:
     """What a loop over one of the library's collections gives."""
     variables = tuple(map(TypeVariable, parameters))
     if name in _COLLECTIONS:
@@ -321,7 +323,7 @@ def _type_variables(mention: s.TypeMention) -> list[str]:
     match mention:
         case s.TypeVariableName():
             return [mention.name]
-        case s.TypeName():
+        case s.TypeReference():
             return [v for argument in mention.arguments for v in _type_variables(argument)]
         case s.TupleType():
             return [v for item in mention.items for v in _type_variables(item)]

@@ -25,7 +25,7 @@ _FIRST = {
 }
 
 
-def default_of(type_: t.Type, types: Mapping[str, TypeDefinition]) -> Any:
+def default_of(type_: t.DdlogType, types: Mapping[str, TypeDefinition]) -> Any:
     """The value of a type that stands for none: zero, nothing, or the first constructor of such values."""
     if isinstance(type_, t.Named) and type_.name in _FIRST:
         return _FIRST[type_.name]
@@ -48,6 +48,6 @@ def default_of(type_: t.Type, types: Mapping[str, TypeDefinition]) -> Any:
             constructor, fields = definition.constructors[0]
             given = dict(zip(definition.parameters, arguments, strict=True))
             return Struct(constructor, (default_of(t.substitute(field, given), types) for field in fields))
-        case t.Function() | t.TypeVariable():
+        case t.CallableType() | t.TypeVariable():
             raise TypeError(f"there is no default value of the type {type_}")
     return 0

@@ -12,7 +12,7 @@ from deltic_ddlog.modules import Module
 from deltic_ddlog.serde import form_of
 from deltic_ddlog.values import Constructor
 
-KeyFunction = Callable[[Module, s.Expression | s.TypeMention | None], Callable[[Any], Any]]
+KeyFunction = Callable[[Module, s.ParsedExpression | s.TypeMention | None], Callable[[Any], Any]]
 """What gives the function that an attribute of a module names."""
 
 
@@ -22,7 +22,7 @@ def type_definitions(declarations: Declarations, keys: KeyFunction) -> Mapping[s
     for name, entry in declarations.types.entries.items():
         constructors = tuple((made.constructor, made.fields) for made in entry.constructors)
 
-        def key(attribute: s.Attribute, module: Module = entry.module) -> Callable[[], Callable[[Any], Any]]:
+        def key(attribute: s.AttributeAnnotation, module: Module = entry.module) -> Callable[[], Callable[[Any], Any]]:
             return lambda: keys(module, attribute.value)
 
         if entry.alias is None:

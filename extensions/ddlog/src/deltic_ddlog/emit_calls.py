@@ -21,7 +21,7 @@ def _call_closure(emitter: Emitter, node: core.CallClosure) -> str:
     return _called(emitter, emitter.kept(callee), node.arguments, node.mutable)
 
 
-def _called(emitter: Emitter, name: str, arguments: Sequence[core.Expression], mutable: Sequence[bool]) -> str:
+def _called(emitter: Emitter, name: str, arguments: Sequence[core.TypedExpression], mutable: Sequence[bool]) -> str:
     """A call; the new values of `mut` arguments go back where they came from."""
     values = emitter.values(arguments)
     called = f"{name}({', '.join(values)})"
@@ -29,7 +29,7 @@ def _called(emitter: Emitter, name: str, arguments: Sequence[core.Expression], m
     if not changed:
         return called
     result = emitter.temporary()
-    new = [name_of(a.name) if isinstance(a, core.Variable) else emitter.temporary() for a in changed]
+    new = [name_of(a.name) if isinstance(a, core.VariableValue) else emitter.temporary() for a in changed]
     emitter.line(f"{', '.join([result, *new])} = {called}")
     for argument, value in zip(changed, new, strict=True):
         if core.is_place(argument):

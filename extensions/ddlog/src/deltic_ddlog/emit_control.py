@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from deltic_ddlog import core
 from deltic_ddlog.emitter import Emitter, emits, name_of
-from deltic_ddlog.types import UNIT, Named, Tuple, Type, content
+from deltic_ddlog.types import UNIT, DdlogType, Named, Tuple, content
 from deltic_ddlog.values import SORTED
 
 
@@ -47,7 +47,7 @@ def _choose(emitter: Emitter, node: core.Choose) -> str:
     return result or "()"
 
 
-def _is_nothing(node: core.Expression) -> bool:
+def _is_nothing(node: core.TypedExpression) -> bool:
     return isinstance(node, core.MakeTuple) and not node.items
 
 
@@ -86,7 +86,7 @@ def _for_each(emitter: Emitter, node: core.ForEach) -> str:
     return "()"
 
 
-def _in_order(emitter: Emitter, type_: Type, items: str) -> str:
+def _in_order(emitter: Emitter, type_: DdlogType, items: str) -> str:
     """The items of a collection as loops go over them: a set or a map of interned values has them in Python's order."""
     type_ = content(type_)
     if not isinstance(type_, Named) or type_.name not in SORTED:

@@ -9,13 +9,13 @@ from deltic_ddlog.arithmetic import ORDERED, cast, operation, text
 from deltic_ddlog.emitter import Emitter, emits, name_of
 
 
-@emits(core.Literal)
-def _literal(emitter: Emitter, node: core.Literal) -> str:
+@emits(core.LiteralValue)
+def _literal(emitter: Emitter, node: core.LiteralValue) -> str:
     return f"({node.value!r})" if isinstance(node.value, int | float) and node.value < 0 else repr(node.value)
 
 
-@emits(core.Variable)
-def _variable(emitter: Emitter, node: core.Variable) -> str:
+@emits(core.VariableValue)
+def _variable(emitter: Emitter, node: core.VariableValue) -> str:
     return name_of(node.name)
 
 

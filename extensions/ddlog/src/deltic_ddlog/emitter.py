@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 from deltic.datalog.syntax.source import Span
 from deltic_ddlog import core
 from deltic_ddlog.closures import ClosureCode, Closures
-from deltic_ddlog.types import Tuple, Type, content, substitute
+from deltic_ddlog.types import DdlogType, Tuple, content, substitute
 from deltic_ddlog.values import Constructor
 
 _LONGEST = 400
@@ -23,14 +23,14 @@ def name_of(name: str) -> str:
     return f"{name}_"
 
 
-class Names(Protocol):
+class PythonNames(Protocol):
     """The names of Python for what statements use: constructors, orders, functions."""
 
     def constructor(self, constructor: Constructor, *, empty: bool = False) -> str: ...
 
     def is_only(self, constructor: Constructor) -> bool: ...
 
-    def order(self, type_: Type) -> str: ...
+    def order(self, type_: DdlogType) -> str: ...
 
     def function(self, instance: core.FunctionInstance, span: Span) -> str: ...
 
@@ -43,14 +43,14 @@ class Names(Protocol):
 class Emitter:
     """The statements of one function, and what it gives back beside its result."""
 
-    def __init__(self, compiler: Names, given: Mapping[str, Type]) -> None:
+    def __init__(self, compiler: PythonNames, given: Mapping[str, DdlogType]) -> None:
         self.compiler = compiler
         self.given = given
         self.given_back: list[str] = []
         self.lines: list[str] = []
         self._temporaries = 0
         # Variables that a `match` bound to parts of a place: assigning to one changes the part.
-        self._parts: dict[str, tuple[core.Expression, Path]] = {}
+        self._parts: dict[str, tuple[core.TypedExpression, Path]] = {}
 
     # --- statements
 
@@ -91,18 +91,18 @@ class Emitter:
             self.lines.append(header)
             self.lines += [f"    {line}" for line in inner]
 
-    def type(self, type_: Type) -> Type:
+    def type(self, type_: DdlogType) -> DdlogType:
         """A type of the body, in this instance of the function."""
         return substitute(type_, self.given) if self.given else type_
 
     # --- values
 
-    def value(self, expression: core.Expression) -> str:
+    def value(self, expression: core.TypedExpression) -> str:
         """An expression of Python for the value; what has to be done before is in statements."""
         found = _EMIT[type(expression)](self, expression)
         return self.kept(found) if len(found) > _LONGEST else found
 
-    def values(self, expressions: Sequence[core.Expression]) -> list[str]:
+    def values(self, expressions: Sequence[core.TypedExpression]) -> list[str]:
         """Several values, computed from left to right."""
         found: list[str] = []
         for expression in expressions:
@@ -120,13 +120,13 @@ class Emitter:
         self.line(f"{name} = {value}")
         return name
 
-    def discard(self, expression: core.Expression) -> None:
+    def discard(self, expression: core.TypedExpression) -> None:
         """Compute a value for what else it does."""
         value = self.value(expression)
         if not _is_constant(value) and not value.isidentifier() and not self.has_left():
             self.line(value)
 
-    def captured(self, expression: core.Expression) -> tuple[list[str], str]:
+    def captured(self, expression: core.TypedExpression) -> tuple[list[str], str]:
         """The statements of a branch, and its value behind them: "" where it leaves before."""
         outer, self.lines = self.lines, []
         value = self.value(expression)
@@ -146,9 +146,9 @@ class Emitter:
 
     # --- places
 
-    def store(self, place: core.Expression, value: str) -> None:
+    def store(self, place: core.TypedExpression, value: str) -> None:
         """Change a variable, or a part of one."""
-        if isinstance(place, core.Variable):
+        if isinstance(place, core.VariableValue):
             name = name_of(place.name)
             if value != name:
                 self.line(f"{name} = {value}")
@@ -173,9 +173,9 @@ class Emitter:
         match pattern:
             case core.Bind():
                 self.line(f"{name_of(pattern.name)} = {value}")
-            case core.Store():
+            case core.AssignedPlace():
                 self.store(pattern.place, value)
-            case core.Parts():
+            case core.StructPattern():
                 whole = self.kept(value)
                 shift = 0 if pattern.constructor is None else 1
                 for place, part in enumerate(pattern.parts):
@@ -199,12 +199,12 @@ class Emitter:
                 return conditions, [(pattern.name, path), *bindings]
             case core.Equal():
                 return [f"{path} == {self.value(pattern.expression)}"], []
-            case core.Parts():
+            case core.StructPattern():
                 return self._tests_of_parts(pattern, path)
             case _:
                 return [], []
 
-    def _tests_of_parts(self, pattern: core.Parts, path: str) -> tuple[list[str], list[tuple[str, str]]]:
+    def _tests_of_parts(self, pattern: core.StructPattern, path: str) -> tuple[list[str], list[tuple[str, str]]]:
         conditions, bindings, shift = list[str](), list[tuple[str, str]](), 0
         if pattern.constructor is not None:
             shift = 1
@@ -222,7 +222,7 @@ class Emitter:
             if name_of(name) != path:
                 self.line(f"{name_of(name)} = {path}")
 
-    def remember_parts(self, subject: core.Expression, pattern: core.Pattern, path: Path = ()) -> None:
+    def remember_parts(self, subject: core.TypedExpression, pattern: core.Pattern, path: Path = ()) -> None:
         """Variables of a pattern are the place that is matched, or parts of it."""
         match pattern:
             case core.Bind():
@@ -230,7 +230,7 @@ class Emitter:
             case core.As():
                 self._parts[pattern.name] = subject, path
                 self.remember_parts(subject, pattern.pattern, path)
-            case core.Parts():
+            case core.StructPattern():
                 shift = 0 if pattern.constructor is None else 1
                 for place, part in enumerate(pattern.parts):
                     self.remember_parts(subject, part, (*path, place + shift))
@@ -240,12 +240,12 @@ def _is_constant(value: str) -> bool:
     return value == "()" or value[0].isdigit() or value in ("True", "False") or (value[0] in "'\"" and len(value) < 40)
 
 
-Emit = Callable[[Emitter, core.Expression], str]
+Emit = Callable[[Emitter, core.TypedExpression], str]
 EmitT = TypeVar("EmitT", bound=Callable[..., str])
-_EMIT: dict[type[core.Expression], Emit] = {}
+_EMIT: dict[type[core.TypedExpression], Emit] = {}
 
 
-def emits(*forms: type[core.Expression]) -> Callable[[EmitT], EmitT]:
+def emits(*forms: type[core.TypedExpression]) -> Callable[[EmitT], EmitT]:
     """Register the decorated function for forms of expressions."""
 
     def register(function: EmitT) -> EmitT:

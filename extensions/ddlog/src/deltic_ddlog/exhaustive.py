@@ -11,7 +11,7 @@ from deltic.datalog.syntax.expressions import nodes_in
 from deltic.errors import Diagnostic
 from deltic_ddlog import core
 from deltic_ddlog.declarations import Declarations
-from deltic_ddlog.types import Bool, Named, Tuple, Type, content
+from deltic_ddlog.types import Bool, DdlogType, Named, Tuple, content
 from deltic_ddlog.values import Constructor
 
 Row = tuple[core.Pattern, ...]
@@ -19,7 +19,7 @@ Head = Constructor | bool | None
 """What a value begins with: a constructor, a Boolean, or the tuple of its items (None)."""
 
 
-def check_patterns(declarations: Declarations, expression: core.Expression) -> Iterator[Diagnostic]:
+def check_patterns(declarations: Declarations, expression: core.TypedExpression) -> Iterator[Diagnostic]:
     """Findings for each `match`, assignment and loop in an expression whose patterns leave values, or cover none."""
     for node in nodes_in(expression):
         if isinstance(node, core.MatchOn):
@@ -38,7 +38,7 @@ def check_patterns(declarations: Declarations, expression: core.Expression) -> I
                 yield pattern.span.error(told, "use `match`, which has a case for each")
 
 
-def uncovered(declarations: Declarations, rows: Sequence[Row], types: tuple[Type, ...]) -> tuple[str, ...] | None:
+def uncovered(declarations: Declarations, rows: Sequence[Row], types: tuple[DdlogType, ...]) -> tuple[str, ...] | None:
     """An example of values of these types that no row of patterns covers; None where there is none."""
     if not types:
         return None if rows else ()
@@ -55,7 +55,7 @@ def uncovered(declarations: Declarations, rows: Sequence[Row], types: tuple[Type
     return None if rest is None else ("_", *rest)
 
 
-def is_useful(declarations: Declarations, rows: Sequence[Row], row: Row, types: tuple[Type, ...]) -> bool:
+def is_useful(declarations: Declarations, rows: Sequence[Row], row: Row, types: tuple[DdlogType, ...]) -> bool:
     """Whether a row of patterns covers values of these types that no one of `rows` covers."""
     if not types:
         return not rows
@@ -78,7 +78,7 @@ def _is_same(one: core.Pattern, other: core.Pattern) -> bool:
     return _value(one) is not None and _value(one) == _value(other)
 
 
-def _signature(declarations: Declarations, type_: Type) -> tuple[tuple[Head, tuple[Type, ...]], ...]:
+def _signature(declarations: Declarations, type_: DdlogType) -> tuple[tuple[Head, tuple[DdlogType, ...]], ...]:
     """What values of a type may begin with, and what is in it; nothing where they are too many to tell."""
     match type_:
         case Bool():
@@ -97,21 +97,21 @@ def _inside(pattern: core.Pattern) -> core.Pattern:
 
 
 def _is_any(pattern: core.Pattern) -> bool:
-    return isinstance(pattern, core.Anything | core.Bind | core.Store)
+    return isinstance(pattern, core.Anything | core.Bind | core.AssignedPlace)
 
 
 def _has_head(pattern: core.Pattern) -> bool:
-    return isinstance(pattern, core.Parts) or isinstance(_value(pattern), bool)
+    return isinstance(pattern, core.StructPattern) or isinstance(_value(pattern), bool)
 
 
 def _value(pattern: core.Pattern) -> object:
     """The value that a pattern says, if it says one."""
-    is_literal = isinstance(pattern, core.Equal) and isinstance(pattern.expression, core.Literal)
+    is_literal = isinstance(pattern, core.Equal) and isinstance(pattern.expression, core.LiteralValue)
     return pattern.expression.value if is_literal else None  # type: ignore[attr-defined]
 
 
 def _head(pattern: core.Pattern) -> Head:
-    return pattern.constructor if isinstance(pattern, core.Parts) else bool(_value(pattern))
+    return pattern.constructor if isinstance(pattern, core.StructPattern) else bool(_value(pattern))
 
 
 def _specialised(rows: Sequence[Row], head: Head, width: int) -> Iterator[Row]:
@@ -120,7 +120,7 @@ def _specialised(rows: Sequence[Row], head: Head, width: int) -> Iterator[Row]:
         if _is_any(first):
             yield (*(core.Anything(first.type, span=first.span) for _ in range(width)), *rest)
         elif _has_head(first) and _head(first) == head:
-            yield (*(first.parts if isinstance(first, core.Parts) else ()), *rest)
+            yield (*(first.parts if isinstance(first, core.StructPattern) else ()), *rest)
 
 
 def _shown(head: Head, parts: tuple[str, ...]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from deltic.catalog import Part
+from deltic.catalog import FrontEndDefinitions
 from deltic.pipeline.commanding import CommandedFrontEnd
 from deltic.pipeline.defining import Defining
 from deltic.pipeline.definitions.definitions import Definitions
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class DdlogPart(Part):
+class DdlogPart(FrontEndDefinitions):
     """What a program defines, and how its records stand in that."""
 
     lowered: Lowered | None = None
@@ -41,7 +41,7 @@ class Ddlog(CommandedFrontEnd):
         part = DdlogPart(made.front, made.tables, made.definitions, made.order, lowered)
         return now.with_part(part, self.name, text, file, options.written)
 
-    def session(self, pipeline: Defining, part: Part) -> Session:
+    def session(self, pipeline: Defining, part: FrontEndDefinitions) -> Session:
         from deltic_ddlog.session import Session
 
         assert isinstance(part, DdlogPart)

@@ -11,18 +11,18 @@ from deltic_ddlog.declarations import Declarations, Signature
 from deltic_ddlog.exhaustive import check_patterns
 from deltic_ddlog.inference import Inference, variables_of
 from deltic_ddlog.mutability import check_changes
-from deltic_ddlog.types import Function, Named, Tuple, Type, TypeVariable
+from deltic_ddlog.types import CallableType, DdlogType, Named, Tuple, TypeVariable
 
 
 @dataclass(frozen=True)
-class Body:
+class FunctionBody:
     """A function's parameters, by names that nothing else in it has, and what it gives; over its type variables."""
 
     parameters: tuple[str, ...]
-    expression: core.Expression
+    expression: core.TypedExpression
 
 
-def check_function(declarations: Declarations, signature: Signature, findings: list[Diagnostic]) -> Body | None:
+def check_function(declarations: Declarations, signature: Signature, findings: list[Diagnostic]) -> FunctionBody | None:
     """The body of a function, with types; None, and findings, where something is wrong."""
     node = signature.declaration.body
     assert node is not None
@@ -38,33 +38,33 @@ def check_function(declarations: Declarations, signature: Signature, findings: l
         mutable = dict(zip(names, (p.mutable for p in signature.parameters), strict=True))
         inference.findings += check_expression(declarations, built, mutable)
     findings += inference.findings
-    return Body(names, built) if built and not inference.findings else None
+    return FunctionBody(names, built) if built and not inference.findings else None
 
 
 def check_expression(
-    declarations: Declarations, expression: core.Expression, parameters: Mapping[str, bool]
+    declarations: Declarations, expression: core.TypedExpression, parameters: Mapping[str, bool]
 ) -> list[Diagnostic]:
     """What is wrong with a typed expression: patterns that lack cases, changes of what cannot be changed."""
     return [*check_patterns(declarations, expression), *check_changes(expression, parameters)]
 
 
-def types_given(signature: Signature, instance: core.FunctionInstance) -> Mapping[str, Type]:
+def types_given(signature: Signature, instance: core.FunctionInstance) -> Mapping[str, DdlogType]:
     """What a function's type variables stand for in an instance."""
-    given: dict[str, Type] = {}
+    given: dict[str, DdlogType] = {}
     for declared, ground in zip(signature.parameters, instance.parameters, strict=True):
         _match(declared.type, ground, given)
     _match(signature.result, instance.result, given)
     return given
 
 
-def _match(declared: Type, ground: Type, given: dict[str, Type]) -> None:
+def _match(declared: DdlogType, ground: DdlogType, given: dict[str, DdlogType]) -> None:
     match declared, ground:
         case (TypeVariable(name), _):
             given.setdefault(name, ground)
         case (Tuple(ours), Tuple(theirs)) | (Named(_, ours), Named(_, theirs)):
             for a, b in zip(ours, theirs, strict=True):
                 _match(a, b, given)
-        case (Function(), Function()):
+        case (CallableType(), CallableType()):
             for p, q in zip(declared.parameters, ground.parameters, strict=True):
                 _match(p.type, q.type, given)
             _match(declared.result, ground.result, given)

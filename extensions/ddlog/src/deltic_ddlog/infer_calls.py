@@ -9,28 +9,28 @@ from deltic.errors import did_you_mean
 from deltic_ddlog import core
 from deltic_ddlog import syntax as s
 from deltic_ddlog.declarations import Signature
-from deltic_ddlog.inference import Inference, Typed, infers
+from deltic_ddlog.inference import Inference, InferredExpression, infers
 from deltic_ddlog.types import (
     BROKEN,
     STRING,
     BigInt,
     Bit,
     Bool,
+    CallableType,
+    DdlogType,
     Double,
     Float,
-    Function,
+    FunctionParameter,
     Named,
-    Parameter,
     Signed,
-    Type,
 )
 from deltic_ddlog.types import String as StringType
-from deltic_ddlog.unification import OpenParameter, Unknown, fits, is_mutable, resolve, shown
+from deltic_ddlog.unification import OpenParameter, TypeUnknown, fits, is_mutable, resolve, shown
 
 BUILT_IN = (Bool, BigInt, Bit, Signed, Float, Double, StringType)
 
 
-def _candidates(inference: Inference, name: str, type_: Type | None = None) -> list[Signature]:
+def _candidates(inference: Inference, name: str, type_: DdlogType | None = None) -> list[Signature]:
     """The functions that a name may mean here; those of the module that defines a type are among them."""
     names = inference.declarations.functions
     found = names.find_all(inference.module, name)
@@ -47,7 +47,7 @@ def _unknown_function(inference: Inference, span: Span, name: str) -> None:
 
 
 def _made(
-    inference: Inference, signature: Signature, parameters: Sequence[Type], result: Type
+    inference: Inference, signature: Signature, parameters: Sequence[DdlogType], result: DdlogType
 ) -> core.FunctionInstance:
     known = inference.known
     mutable = tuple(p.mutable for p in signature.parameters)
@@ -55,7 +55,7 @@ def _made(
     return core.FunctionInstance(signature.name, signature.number, types, mutable, known(result))
 
 
-def function_value(inference: Inference, node: s.Name) -> Typed:
+def function_value(inference: Inference, node: s.NameExpression) -> InferredExpression:
     """A function by its name, as a value."""
     candidates = _candidates(inference, node.name)
     if not candidates:
@@ -65,13 +65,13 @@ def function_value(inference: Inference, node: s.Name) -> Typed:
     chosen: list[core.FunctionInstance | Callable[[], core.FunctionInstance]] = []
 
     def attempt() -> bool:
-        fitting = [c for c in candidates if fits(Function(c.parameters, c.result), resolve(type_))]
+        fitting = [c for c in candidates if fits(CallableType(c.parameters, c.result), resolve(type_))]
         if len(fitting) > 1:
             return False
         signature = (fitting or candidates)[0]
         parameters, result = inference.instance(signature)
         taken = zip(parameters, signature.parameters, strict=True)
-        own = Function(tuple(Parameter(t, p.mutable) for t, p in taken), result)
+        own = CallableType(tuple(FunctionParameter(t, p.mutable) for t, p in taken), result)
         inference.require(node.span, own, type_)
         chosen.append(lambda: _made(inference, signature, parameters, result))
         return True
@@ -82,23 +82,23 @@ def function_value(inference: Inference, node: s.Name) -> Typed:
 
     inference.wait(attempt, fail)
 
-    def build() -> core.Expression:
+    def build() -> core.TypedExpression:
         made = chosen[0]
         assert not isinstance(made, core.FunctionInstance)
         return core.FunctionValue(inference.known(type_), made(), span=node.span)
 
-    return Typed(type_, build)
+    return InferredExpression(type_, build)
 
 
-@infers(s.Call)
-def _call(inference: Inference, node: s.Call) -> Typed:
+@infers(s.CallExpression)
+def _call(inference: Inference, node: s.CallExpression) -> InferredExpression:
     callee = node.callee
-    if isinstance(callee, s.Name) and (node.dotted or inference.local(callee.name) is None):
+    if isinstance(callee, s.NameExpression) and (node.dotted or inference.local(callee.name) is None):
         return _function_call(inference, node, callee)
     return _closure_call(inference, node)
 
 
-def _function_call(inference: Inference, node: s.Call, callee: s.Name) -> Typed:
+def _function_call(inference: Inference, node: s.CallExpression, callee: s.NameExpression) -> InferredExpression:
     arguments = inference.all(node.arguments)
     spans = [argument.span for argument in node.arguments]
     candidates = _candidates(inference, callee.name)
@@ -124,9 +124,9 @@ def call(
     span: Span,
     name: str,
     candidates: Sequence[Signature],
-    arguments: Sequence[Typed],
+    arguments: Sequence[InferredExpression],
     spans: Sequence[Span],
-) -> Typed:
+) -> InferredExpression:
     """A call of one of several functions."""
     wanted = inference.unknown()
     chosen: list[Callable[[], core.FunctionInstance]] = []
@@ -169,63 +169,65 @@ def call(
 
     inference.wait(lambda: bool(chosen) or attempt(), fail, guess)
 
-    def build() -> core.Expression:
+    def build() -> core.TypedExpression:
         built = tuple(argument.build() for argument in arguments)
         return core.CallFunction(inference.known(wanted), chosen[0](), built, span=span)
 
-    return Typed(wanted, build)
+    return InferredExpression(wanted, build)
 
 
-def _told_result(wanted: Type) -> str:
-    return "" if isinstance(resolve(wanted), Unknown) else f" and gives `{shown(wanted)}`"
+def _told_result(wanted: DdlogType) -> str:
+    return "" if isinstance(resolve(wanted), TypeUnknown) else f" and gives `{shown(wanted)}`"
 
 
-def _closure_call(inference: Inference, node: s.Call) -> Typed:
+def _closure_call(inference: Inference, node: s.CallExpression) -> InferredExpression:
     closure = inference.infer(node.callee)
     arguments = inference.all(node.arguments)
     result = inference.unknown()
     parameters = tuple(OpenParameter(argument.type) for argument in arguments)
-    inference.require(node.callee.span, closure.type, Function(parameters, result))
+    inference.require(node.callee.span, closure.type, CallableType(parameters, result))
 
-    def build() -> core.Expression:
+    def build() -> core.TypedExpression:
         mutable = tuple(map(is_mutable, parameters))
         built = tuple(argument.build() for argument in arguments)
         return core.CallClosure(inference.known(result), closure.build(), built, mutable, span=node.span)
 
-    return Typed(result, build)
+    return InferredExpression(result, build)
 
 
-@infers(s.Lambda)
-def _lambda(inference: Inference, node: s.Lambda) -> Typed:
+@infers(s.LambdaExpression)
+def _lambda(inference: Inference, node: s.LambdaExpression) -> InferredExpression:
     """A closure; it reads the variables around it, and cannot change them."""
     result = inference.type(node.result) if node.result else inference.unknown()
     outer, inference.result = inference.result, result
-    parameters, names = list[Parameter](), list[str]()
+    parameters, names = list[FunctionParameter](), list[str]()
     with inference.scope():
         for item in node.parameters:
             type_ = inference.type(item.type) if item.type else inference.unknown()
-            mutable = Parameter(type_, True) if item.mutable else OpenParameter(type_)
+            mutable = FunctionParameter(type_, True) if item.mutable else OpenParameter(type_)
             parameters.append(mutable)
             names.append(inference.declare(item.name, type_, mutable=True).name)
         body = inference.expect(node.body, result)
     inference.result = outer
-    type_ = Function(tuple(parameters), result)
+    type_ = CallableType(tuple(parameters), result)
 
-    def build() -> core.Expression:
+    def build() -> core.TypedExpression:
         mutable = tuple(map(is_mutable, parameters))
         return core.MakeClosure(inference.known(type_), tuple(names), mutable, body.build(), span=node.span)
 
-    return Typed(type_, build)
+    return InferredExpression(type_, build)
 
 
-def text_of(inference: Inference, node: s.Expression, typed: Typed | None = None) -> Callable[[], core.Expression]:
+def text_of(
+    inference: Inference, node: s.ParsedExpression, typed: InferredExpression | None = None
+) -> Callable[[], core.TypedExpression]:
     """The text of a value: of one that is no built-in one, what `to_string` gives."""
     of = typed or inference.infer(node)
-    chosen: list[Callable[[], core.Expression]] = []
+    chosen: list[Callable[[], core.TypedExpression]] = []
 
     def attempt() -> bool:
         found = resolve(of.type)
-        if isinstance(found, Unknown):
+        if isinstance(found, TypeUnknown):
             return False
         if isinstance(found, BUILT_IN):
             is_text = found == STRING

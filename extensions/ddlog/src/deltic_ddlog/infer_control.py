@@ -8,36 +8,36 @@ from deltic.datalog.syntax.source import Span
 from deltic_ddlog import core
 from deltic_ddlog import syntax as s
 from deltic_ddlog.infer_patterns import PatternOf
-from deltic_ddlog.inference import Inference, Typed, infers
-from deltic_ddlog.types import BOOL, BROKEN, REFERENCES, UNIT, Named, Type, content, substitute
-from deltic_ddlog.unification import Unknown, resolve, shown
+from deltic_ddlog.inference import Inference, InferredExpression, infers
+from deltic_ddlog.types import BOOL, BROKEN, REFERENCES, UNIT, DdlogType, Named, content, substitute
+from deltic_ddlog.unification import TypeUnknown, resolve, shown
 
 _OPTION, _RESULT = "ddlog_std::Option", "ddlog_std::Result"
 
 
 @infers(s.Sequence)
-def _sequence(inference: Inference, node: s.Sequence) -> Typed:
+def _sequence(inference: Inference, node: s.Sequence) -> InferredExpression:
     with inference.scope():
         items = inference.all(node.items)
 
-    def build() -> core.Expression:
+    def build() -> core.TypedExpression:
         built = tuple(item.build() for item in items)
         return core.InSequence(inference.known(items[-1].type), built, span=node.span)
 
-    return Typed(items[-1].type, build)
+    return InferredExpression(items[-1].type, build)
 
 
 @infers(s.Assign)
-def _assign(inference: Inference, node: s.Assign) -> Typed:
+def _assign(inference: Inference, node: s.Assign) -> InferredExpression:
     """The value is computed before what is on the left is known."""
     value = inference.infer(node.value)
     pattern = PatternOf(inference, "place", mutable=True)
     target = pattern.of(node.target, value.type)
-    return Typed(UNIT, lambda: core.AssignTo(UNIT, target(), value.build(), span=node.span))
+    return InferredExpression(UNIT, lambda: core.AssignTo(UNIT, target(), value.build(), span=node.span))
 
 
 @infers(s.If)
-def _if(inference: Inference, node: s.If) -> Typed:
+def _if(inference: Inference, node: s.If) -> InferredExpression:
     condition = inference.expect(node.condition, BOOL)
     with inference.scope():
         then = inference.infer(node.then)
@@ -46,32 +46,32 @@ def _if(inference: Inference, node: s.If) -> Typed:
     with inference.scope():
         otherwise = inference.expect(node.otherwise, then.type) if node.otherwise else None
 
-    def build() -> core.Expression:
+    def build() -> core.TypedExpression:
         rest = otherwise.build() if otherwise else core.MakeTuple(UNIT, (), span=node.span)
         return core.Choose(inference.known(then.type), condition.build(), then.build(), rest, span=node.span)
 
-    return Typed(then.type, build)
+    return InferredExpression(then.type, build)
 
 
-@infers(s.Match)
-def _match(inference: Inference, node: s.Match) -> Typed:
+@infers(s.MatchExpression)
+def _match(inference: Inference, node: s.MatchExpression) -> InferredExpression:
     subject = inference.infer(node.subject)
     result = inference.unknown()
-    cases: list[tuple[Callable[[], core.Pattern], Typed]] = []
+    cases: list[tuple[Callable[[], core.Pattern], InferredExpression]] = []
     for case in node.cases:
         with inference.scope():
             pattern = PatternOf(inference, "new", mutable=True).of(case.pattern, subject.type)
             cases.append((pattern, inference.expect(case.value, result)))
 
-    def build() -> core.Expression:
+    def build() -> core.TypedExpression:
         built = tuple((pattern(), value.build()) for pattern, value in cases)
         return core.MatchOn(inference.known(result), subject.build(), built, span=node.span)
 
-    return Typed(result, build)
+    return InferredExpression(result, build)
 
 
 @infers(s.For)
-def _for(inference: Inference, node: s.For) -> Typed:
+def _for(inference: Inference, node: s.For) -> InferredExpression:
     items = inference.infer(node.items)
     element = element_of(inference, node.items.span, items.type)
     inference.loops += 1
@@ -79,10 +79,10 @@ def _for(inference: Inference, node: s.For) -> Typed:
         pattern = PatternOf(inference, "new").of(node.pattern, element)
         body = inference.infer(node.body)
     inference.loops -= 1
-    return Typed(UNIT, lambda: core.ForEach(UNIT, pattern(), items.build(), body.build(), span=node.span))
+    return InferredExpression(UNIT, lambda: core.ForEach(UNIT, pattern(), items.build(), body.build(), span=node.span))
 
 
-def element_of(inference: Inference, span: Span, type_: Type) -> Type:
+def element_of(inference: Inference, span: Span, type_: DdlogType) -> DdlogType:
     """The type of what a loop over a value gives."""
     element = inference.unknown()
 
@@ -90,7 +90,7 @@ def element_of(inference: Inference, span: Span, type_: Type) -> Type:
         found = resolve(type_)
         while isinstance(found, Named) and found.name in REFERENCES:
             found = resolve(found.arguments[0])
-        if isinstance(found, Unknown):
+        if isinstance(found, TypeUnknown):
             return False
         if found == BROKEN:
             return True
@@ -110,17 +110,17 @@ def element_of(inference: Inference, span: Span, type_: Type) -> Type:
 
 
 @infers(s.Break)
-def _break(inference: Inference, node: s.Break) -> Typed:
+def _break(inference: Inference, node: s.Break) -> InferredExpression:
     _check_loop(inference, node)
     type_ = inference.unknown()
-    return Typed(type_, lambda: core.BreakLoop(inference.known(type_), span=node.span))
+    return InferredExpression(type_, lambda: core.BreakLoop(inference.known(type_), span=node.span))
 
 
 @infers(s.Continue)
-def _continue(inference: Inference, node: s.Continue) -> Typed:
+def _continue(inference: Inference, node: s.Continue) -> InferredExpression:
     _check_loop(inference, node)
     type_ = inference.unknown()
-    return Typed(type_, lambda: core.ContinueLoop(inference.known(type_), span=node.span))
+    return InferredExpression(type_, lambda: core.ContinueLoop(inference.known(type_), span=node.span))
 
 
 def _check_loop(inference: Inference, node: s.Break | s.Continue) -> None:
@@ -129,7 +129,7 @@ def _check_loop(inference: Inference, node: s.Break | s.Continue) -> None:
 
 
 @infers(s.Return)
-def _return(inference: Inference, node: s.Return) -> Typed:
+def _return(inference: Inference, node: s.Return) -> InferredExpression:
     type_ = inference.unknown()
     if inference.result is None:
         inference.report(node.span, "`return` stands outside of a function")
@@ -138,15 +138,15 @@ def _return(inference: Inference, node: s.Return) -> Typed:
     if value is None:
         inference.require(node.span, UNIT, inference.result)
 
-    def build() -> core.Expression:
+    def build() -> core.TypedExpression:
         returned = value.build() if value else core.MakeTuple(UNIT, (), span=node.span)
         return core.ReturnValue(inference.known(type_), returned, span=node.span)
 
-    return Typed(type_, build)
+    return InferredExpression(type_, build)
 
 
 @infers(s.Try)
-def _try(inference: Inference, node: s.Try) -> Typed:
+def _try(inference: Inference, node: s.Try) -> InferredExpression:
     of = inference.infer(node.of)
     value, returned = inference.unknown(), inference.result
     if returned is None:
@@ -155,7 +155,7 @@ def _try(inference: Inference, node: s.Try) -> Typed:
 
     def attempt() -> bool:
         found = content(resolve(of.type))
-        if isinstance(resolve(found), Unknown) or isinstance(resolve(returned), Unknown):
+        if isinstance(resolve(found), TypeUnknown) or isinstance(resolve(returned), TypeUnknown):
             return False
         _check_try(inference, node, found, resolve(returned), value)
         return True
@@ -165,7 +165,7 @@ def _try(inference: Inference, node: s.Try) -> Typed:
 
     inference.wait(attempt, fail)
 
-    def build() -> core.Expression:
+    def build() -> core.TypedExpression:
         known = inference.known(of.type)
         constructors = inference.declarations.constructors.entries
         is_option = isinstance(known, Named) and content(known) == known and known.name == _OPTION
@@ -174,10 +174,10 @@ def _try(inference: Inference, node: s.Try) -> Typed:
         failed = constructors["ddlog_std::None"].constructor if gives_none else None
         return core.TryValue(inference.known(value), of.build(), found, failed, span=node.span)
 
-    return Typed(value, build)
+    return InferredExpression(value, build)
 
 
-def _check_try(inference: Inference, node: s.Try, found: Type, returned: Type, value: Type) -> None:
+def _check_try(inference: Inference, node: s.Try, found: DdlogType, returned: DdlogType, value: DdlogType) -> None:
     if BROKEN in (found, returned):
         return
     if not isinstance(found, Named) or found.name not in (_OPTION, _RESULT):

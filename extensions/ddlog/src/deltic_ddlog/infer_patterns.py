@@ -6,14 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from deltic.datalog.syntax.expressions import Node, nodes_in
+from deltic.datalog.syntax.expressions import SyntaxNode, nodes_in
 from deltic.errors import did_you_mean
 from deltic_ddlog import core
 from deltic_ddlog import syntax as s
 from deltic_ddlog.declarations import ConstructorEntry
 from deltic_ddlog.inference import Inference
-from deltic_ddlog.types import BROKEN, REFERENCES, Named, Tuple, Type
-from deltic_ddlog.unification import Unknown, resolve
+from deltic_ddlog.types import BROKEN, REFERENCES, DdlogType, Named, Tuple
+from deltic_ddlog.unification import TypeUnknown, resolve
 
 Build = Callable[[], core.Pattern]
 
@@ -31,15 +31,15 @@ class PatternOf:
     mutable: bool = False
     bound: set[str] = field(default_factory=set)
 
-    def of(self, node: s.Expression, type_: Type) -> Build:
+    def of(self, node: s.ParsedExpression, type_: DdlogType) -> Build:
         """The pattern for a value of a type."""
         span = node.span
         match node:
-            case s.Wildcard():
+            case s.WildcardPattern():
                 return lambda: core.Anything(self.inference.known(type_), span=span)
-            case s.Declaration():
+            case s.VariableDeclaration():
                 return self._new(node, node.name, type_)
-            case s.Name() if self.mode == "new" or (self.mode == "rule" and not self._is_known(node.name)):
+            case s.NameExpression() if self.mode == "new" or (self.mode == "rule" and not self._is_known(node.name)):
                 return self._new(node, node.name, type_)
             case s.Ascription():
                 self.inference.require(span, self.inference.type(node.type), type_)
@@ -51,14 +51,14 @@ class PatternOf:
                 inner = self.of(node.pattern, type_)
                 return lambda: core.As(self.inference.known(type_), name, inner(), span=span)
             case s.TupleExpression():
-                parts: list[Type] = [self.inference.unknown() for _ in node.items]
+                parts: list[DdlogType] = [self.inference.unknown() for _ in node.items]
                 self.inference.require(span, Tuple(tuple(parts)), type_)
                 return self._parts(node, type_, None, [self.of(i, t) for i, t in zip(node.items, parts, strict=True)])
             case s.Construct():
                 return self._construct(node, type_)
-            case s.Name() | s.Field() | s.TupleField() if self.mode == "place":
+            case s.NameExpression() | s.FieldAccess() | s.TupleField() if self.mode == "place":
                 place = self.inference.expect(node, type_)
-                return lambda: core.Store(self.inference.known(type_), place.build(), span=span)
+                return lambda: core.AssignedPlace(self.inference.known(type_), place.build(), span=span)
             case _:
                 return self._equal(node, type_)
 
@@ -66,22 +66,22 @@ class PatternOf:
         """Whether a name in a rule's pattern is no new variable."""
         return self.inference.local(name) is not None
 
-    def declare(self, name: str, type_: Type) -> str:
+    def declare(self, name: str, type_: DdlogType) -> str:
         """A variable that the pattern binds."""
         self.bound.add(name)
         return self.inference.declare(name, type_, mutable=self.mutable).name
 
-    def _new(self, node: s.Expression, name: str, type_: Type) -> Build:
+    def _new(self, node: s.ParsedExpression, name: str, type_: DdlogType) -> Build:
         if name in self.bound:
             self.inference.report(node.span, f"this pattern declares `{name}` twice", "rename one of them")
-        elif isinstance(node, s.Declaration) and self.inference.is_fixed(name):
+        elif isinstance(node, s.VariableDeclaration) and self.inference.is_fixed(name):
             self.inference.report(node.span, f"there is a variable `{name}` already", "rename one of them")
         unique = self.declare(name, type_)
         return lambda: core.Bind(self.inference.known(type_), unique, span=node.span)
 
-    def _behind_reference(self, node: s.Expression, type_: Type) -> Type:
+    def _behind_reference(self, node: s.ParsedExpression, type_: DdlogType) -> DdlogType:
         known = resolve(type_)
-        if isinstance(known, Unknown):
+        if isinstance(known, TypeUnknown):
             inside = self.inference.unknown()
             self.inference.require(node.span, Named("ddlog_std::Ref", (inside,)), known)
             return inside
@@ -90,12 +90,14 @@ class PatternOf:
         self.inference.require(node.span, Named("ddlog_std::Ref", (self.inference.unknown(),)), known)
         return self.inference.unknown()
 
-    def _parts(self, node: Node, type_: Type, constructor: ConstructorEntry | None, parts: list[Build]) -> Build:
+    def _parts(
+        self, node: SyntaxNode, type_: DdlogType, constructor: ConstructorEntry | None, parts: list[Build]
+    ) -> Build:
         made = constructor.constructor if constructor else None
         known = self.inference.known
-        return lambda: core.Parts(known(type_), made, tuple(part() for part in parts), span=node.span)
+        return lambda: core.StructPattern(known(type_), made, tuple(part() for part in parts), span=node.span)
 
-    def _construct(self, node: s.Construct, type_: Type) -> Build:
+    def _construct(self, node: s.Construct, type_: DdlogType) -> Build:
         entry = find_constructor(self.inference, node)
         if entry is None:
             self.bind_all(node.arguments)
@@ -113,7 +115,7 @@ class PatternOf:
             self.of(argument.value, BROKEN)
 
     def of_fields(
-        self, node: Node, own: Named, entry: ConstructorEntry, arguments: tuple[s.Argument, ...], name: str
+        self, node: SyntaxNode, own: Named, entry: ConstructorEntry, arguments: tuple[s.Argument, ...], name: str
     ) -> Build:
         """The pattern of a struct by those of its fields; those that are left out may be anything."""
         types = self.inference.declarations.fields(own, entry)
@@ -122,16 +124,16 @@ class PatternOf:
             self.bind_all(arguments)
         span, parts = node.span, list[Build]()
         for place, type_ in enumerate(types):
-            parts.append(self.of(placed.get(place) or s.Wildcard(span=span), type_))
+            parts.append(self.of(placed.get(place) or s.WildcardPattern(span=span), type_))
         return self._parts(node, own, entry, parts)
 
-    def _equal(self, node: s.Expression, type_: Type) -> Build:
+    def _equal(self, node: s.ParsedExpression, type_: DdlogType) -> Build:
         """The value of an expression, over what is known before the pattern."""
         if self.mode == "place":
             hint = "assign to a variable, a field of one, or a pattern of these"
             self.inference.report(node.span, "this is no place for a value", hint)
         typed = self.inference.expect(node, type_)
-        for name in self.bound & {part.name for part in nodes_in(node) if isinstance(part, s.Name)}:
+        for name in self.bound & {part.name for part in nodes_in(node) if isinstance(part, s.NameExpression)}:
             told = f"`{name}` is bound in this pattern, and cannot be used in it"
             self.inference.report(node.span, told, f"give this another name, and ask for `{name} == ...` behind it")
         return lambda: core.Equal(self.inference.known(type_), typed.build(), span=node.span)
@@ -154,16 +156,16 @@ def find_constructor(inference: Inference, node: s.Construct) -> ConstructorEntr
 
 def place_arguments(
     inference: Inference,
-    node: Node,
+    node: SyntaxNode,
     name: str,
     entry: ConstructorEntry,
     arguments: tuple[s.Argument, ...],
     *,
     complete: bool,
-) -> dict[int, s.Expression]:
+) -> dict[int, s.ParsedExpression]:
     """The arguments by the places of their fields."""
     fields = entry.constructor.fields
-    found: dict[int, s.Expression] = {}
+    found: dict[int, s.ParsedExpression] = {}
     named = [argument for argument in arguments if argument.name is not None]
     if named and len(named) < len(arguments):
         inference.report(node.span, "some arguments have names and some have not", "name all, or none")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from deltic.datalog.syntax.expressions import Node
+from deltic.datalog.syntax.expressions import SyntaxNode
 from deltic.errors import did_you_mean
 from deltic_ddlog import core
 from deltic_ddlog import syntax as s
 from deltic_ddlog.declarations import ConstructorEntry
 from deltic_ddlog.infer_calls import call, function_value, text_of
 from deltic_ddlog.infer_patterns import PatternOf, find_constructor, place_arguments
-from deltic_ddlog.inference import Inference, Typed, infers
+from deltic_ddlog.inference import Inference, InferredExpression, infers
 from deltic_ddlog.runtime import single
 from deltic_ddlog.types import (
     BOOL,
@@ -20,15 +20,15 @@ from deltic_ddlog.types import (
     UNIT,
     BigInt,
     Bit,
+    DdlogType,
     Double,
     Float,
     Named,
     Signed,
     Tuple,
-    Type,
     content,
 )
-from deltic_ddlog.unification import Kind, Unknown, is_number, resolve, shown, unify
+from deltic_ddlog.unification import Kind, TypeUnknown, is_number, resolve, shown, unify
 
 _INTERN, _DEFAULT = "internment::Intern", "ddlog_std::default"
 _COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
@@ -37,41 +37,41 @@ _BITWISE = frozenset("&|^")
 
 
 @infers(s.BoolLiteral)
-def _bool(inference: Inference, node: s.BoolLiteral) -> Typed:
-    return Typed(BOOL, lambda: core.Literal(BOOL, node.value, span=node.span))
+def _bool(inference: Inference, node: s.BoolLiteral) -> InferredExpression:
+    return InferredExpression(BOOL, lambda: core.LiteralValue(BOOL, node.value, span=node.span))
 
 
-@infers(s.StringLiteral)
-def _string(inference: Inference, node: s.StringLiteral) -> Typed:
-    return Typed(STRING, lambda: core.Literal(STRING, node.value, span=node.span))
+@infers(s.StringExpression)
+def _string(inference: Inference, node: s.StringExpression) -> InferredExpression:
+    return InferredExpression(STRING, lambda: core.LiteralValue(STRING, node.value, span=node.span))
 
 
 @infers(s.IntLiteral)
-def _int(inference: Inference, node: s.IntLiteral) -> Typed:
+def _int(inference: Inference, node: s.IntLiteral) -> InferredExpression:
     return _integer(inference, node, node.value)
 
 
-def _integer(inference: Inference, node: s.IntLiteral, value: int) -> Typed:
+def _integer(inference: Inference, node: s.IntLiteral, value: int) -> InferredExpression:
     """An integer: of its own type, or of the one that is expected."""
-    type_: Type
+    type_: DdlogType
     if node.width:
         type_ = Signed(node.width) if node.signed else Bit(node.width)
     else:
-        type_ = inference.number(Unknown("number"))
+        type_ = inference.number(TypeUnknown("number"))
 
-    def build() -> core.Expression:
+    def build() -> core.TypedExpression:
         known = inference.known(type_)
         if isinstance(known, Float | Double):
             told = single(float(value)) if isinstance(known, Float) else float(value)
-            return core.Literal(known, told, span=node.span)
+            return core.LiteralValue(known, told, span=node.span)
         if not _fits(value, known):
             inference.report(node.span, f"{value} does not fit into `{known}`")
-        return core.Literal(known, value, span=node.span)
+        return core.LiteralValue(known, value, span=node.span)
 
-    return Typed(type_, build)
+    return InferredExpression(type_, build)
 
 
-def _fits(value: int, type_: Type) -> bool:
+def _fits(value: int, type_: DdlogType) -> bool:
     match type_:
         case Bit(width):
             return 0 <= value < 1 << width
@@ -81,10 +81,10 @@ def _fits(value: int, type_: Type) -> bool:
             return True
 
 
-@infers(s.FloatLiteral)
-def _float(inference: Inference, node: s.FloatLiteral) -> Typed:
+@infers(s.FloatExpression)
+def _float(inference: Inference, node: s.FloatExpression) -> InferredExpression:
     """`double`, unless `float` is expected."""
-    unknown = Unknown("number")
+    unknown = TypeUnknown("number")
     if node.width:
         unify(unknown, Float() if node.width == 32 else Double())
 
@@ -95,71 +95,71 @@ def _float(inference: Inference, node: s.FloatLiteral) -> Typed:
     def fail() -> None:
         inference.report(node.span, f"this is a `double`, and `{shown(unknown)}` is expected here")
 
-    inference.wait(decided, fail, lambda: isinstance(resolve(unknown), Unknown) and unify(unknown, Double()))
+    inference.wait(decided, fail, lambda: isinstance(resolve(unknown), TypeUnknown) and unify(unknown, Double()))
 
-    def build() -> core.Expression:
+    def build() -> core.TypedExpression:
         known = inference.known(unknown)
         value = single(node.value) if isinstance(known, Float) else node.value
-        return core.Literal(known, value, span=node.span)
+        return core.LiteralValue(known, value, span=node.span)
 
-    return Typed(unknown, build)
+    return InferredExpression(unknown, build)
 
 
 @infers(s.Interpolation)
-def _interpolation(inference: Inference, node: s.Interpolation) -> Typed:
+def _interpolation(inference: Inference, node: s.Interpolation) -> InferredExpression:
     parts = [text_of(inference, part) for part in node.parts]
 
-    def build() -> core.Expression:
+    def build() -> core.TypedExpression:
         return core.Operation(STRING, "text", tuple(part() for part in parts), span=node.span)
 
-    return Typed(STRING, build)
+    return InferredExpression(STRING, build)
 
 
 @infers(s.InternedString)
-def _interned(inference: Inference, node: s.InternedString) -> Typed:
+def _interned(inference: Inference, node: s.InternedString) -> InferredExpression:
     """References stand for what they refer to."""
     text = inference.infer(node.text)
-    return Typed(Named(_INTERN, (STRING,)), text.build)
+    return InferredExpression(Named(_INTERN, (STRING,)), text.build)
 
 
 @infers(s.VecLiteral)
-def _vec(inference: Inference, node: s.VecLiteral) -> Typed:
+def _vec(inference: Inference, node: s.VecLiteral) -> InferredExpression:
     element = inference.unknown()
     items = [inference.expect(item, element) for item in node.items]
     type_ = Named("ddlog_std::Vec", (element,))
 
-    def build() -> core.Expression:
+    def build() -> core.TypedExpression:
         return core.MakeVec(inference.known(type_), tuple(item.build() for item in items), span=node.span)
 
-    return Typed(type_, build)
+    return InferredExpression(type_, build)
 
 
 @infers(s.MapLiteral)
-def _map(inference: Inference, node: s.MapLiteral) -> Typed:
+def _map(inference: Inference, node: s.MapLiteral) -> InferredExpression:
     key, value = inference.unknown(), inference.unknown()
     items = [(inference.expect(k, key), inference.expect(v, value)) for k, v in node.items]
     type_ = Named("ddlog_std::Map", (key, value))
 
-    def build() -> core.Expression:
+    def build() -> core.TypedExpression:
         built = tuple((k.build(), v.build()) for k, v in items)
         return core.MakeMap(inference.known(type_), built, span=node.span)
 
-    return Typed(type_, build)
+    return InferredExpression(type_, build)
 
 
 @infers(s.TupleExpression)
-def _tuple(inference: Inference, node: s.TupleExpression) -> Typed:
+def _tuple(inference: Inference, node: s.TupleExpression) -> InferredExpression:
     items = inference.all(node.items)
     type_ = Tuple(tuple(item.type for item in items))
 
-    def build() -> core.Expression:
+    def build() -> core.TypedExpression:
         return core.MakeTuple(inference.known(type_), tuple(item.build() for item in items), span=node.span)
 
-    return Typed(type_, build)
+    return InferredExpression(type_, build)
 
 
 @infers(s.Construct)
-def _construct(inference: Inference, node: s.Construct) -> Typed:
+def _construct(inference: Inference, node: s.Construct) -> InferredExpression:
     entry = find_constructor(inference, node)
     if entry is None:
         inference.all([argument.value for argument in node.arguments])
@@ -168,96 +168,98 @@ def _construct(inference: Inference, node: s.Construct) -> Typed:
 
 
 def construct(
-    inference: Inference, node: Node, name: str, entry: ConstructorEntry, arguments: tuple[s.Argument, ...]
-) -> Typed:
+    inference: Inference, node: SyntaxNode, name: str, entry: ConstructorEntry, arguments: tuple[s.Argument, ...]
+) -> InferredExpression:
     """A constructor applied to arguments for all of its fields."""
     own = inference.unknown_type(entry.type)
     types = inference.declarations.fields(own, entry)
     placed = place_arguments(inference, node, name, entry, arguments, complete=True)
     items = {place: inference.expect(value, types[place]) for place, value in placed.items()}
 
-    def build() -> core.Expression:
+    def build() -> core.TypedExpression:
         fields = tuple(items[place].build() for place in sorted(items))
         return core.MakeStruct(inference.known(own), entry.constructor, fields, span=node.span)
 
-    return Typed(own, build)
+    return InferredExpression(own, build)
 
 
-@infers(s.Name)
-def _name(inference: Inference, node: s.Name) -> Typed:
+@infers(s.NameExpression)
+def _name(inference: Inference, node: s.NameExpression) -> InferredExpression:
     local = inference.local(node.name)
     if local is None:
         return function_value(inference, node)
-    return Typed(local.type, lambda: core.Variable(inference.known(local.type), local.name, span=node.span))
+    return InferredExpression(
+        local.type, lambda: core.VariableValue(inference.known(local.type), local.name, span=node.span)
+    )
 
 
-@infers(s.Wildcard)
-def _wildcard(inference: Inference, node: s.Wildcard) -> Typed:
+@infers(s.WildcardPattern)
+def _wildcard(inference: Inference, node: s.WildcardPattern) -> InferredExpression:
     inference.report(node.span, "`_` has no value", "it stands in patterns alone")
     return inference.broken(node.span)
 
 
-@infers(s.Declaration)
-def _declaration(inference: Inference, node: s.Declaration) -> Typed:
+@infers(s.VariableDeclaration)
+def _declaration(inference: Inference, node: s.VariableDeclaration) -> InferredExpression:
     hint = f"write `var {node.name} = ...`, or say its type: `var {node.name}: T`"
     inference.report(node.span, f"the variable `{node.name}` has no value", hint)
     return inference.broken(node.span)
 
 
-def _declared(inference: Inference, node: s.Declaration, type_: Type) -> Typed:
+def _declared(inference: Inference, node: s.VariableDeclaration, type_: DdlogType) -> InferredExpression:
     """`var x: T` without a value: the one that the type has by default."""
     target = PatternOf(inference, "place", mutable=True).of(node, type_)
     default = call(inference, node.span, "default", inference.declarations.functions.entries[_DEFAULT], [], [])
     inference.require(node.span, default.type, type_)
-    return Typed(UNIT, lambda: core.AssignTo(UNIT, target(), default.build(), span=node.span))
+    return InferredExpression(UNIT, lambda: core.AssignTo(UNIT, target(), default.build(), span=node.span))
 
 
 @infers(s.At)
-def _at(inference: Inference, node: s.At) -> Typed:
+def _at(inference: Inference, node: s.At) -> InferredExpression:
     inference.report(node.span, "`@` stands in patterns alone")
     return inference.broken(node.span)
 
 
 @infers(s.Reference)
-def _reference(inference: Inference, node: s.Reference) -> Typed:
+def _reference(inference: Inference, node: s.Reference) -> InferredExpression:
     """`&x` as a value is the reference to it."""
     of = inference.infer(node.of)
-    return Typed(Named("ddlog_std::Ref", (of.type,)), of.build)
+    return InferredExpression(Named("ddlog_std::Ref", (of.type,)), of.build)
 
 
 @infers(s.Ascription)
-def _ascription(inference: Inference, node: s.Ascription) -> Typed:
+def _ascription(inference: Inference, node: s.Ascription) -> InferredExpression:
     type_ = inference.type(node.type)
-    if isinstance(node.of, s.Declaration):
+    if isinstance(node.of, s.VariableDeclaration):
         return _declared(inference, node.of, type_)
-    return Typed(type_, inference.expect(node.of, type_).build)
+    return InferredExpression(type_, inference.expect(node.of, type_).build)
 
 
 @infers(s.Unary)
-def _unary(inference: Inference, node: s.Unary) -> Typed:
+def _unary(inference: Inference, node: s.Unary) -> InferredExpression:
     if node.operator == "not":
         operand = inference.expect(node.operand, BOOL)
-        return Typed(BOOL, lambda: core.Operation(BOOL, "not", (operand.build(),), span=node.span))
+        return InferredExpression(BOOL, lambda: core.Operation(BOOL, "not", (operand.build(),), span=node.span))
     if node.operator == "-" and isinstance(node.operand, s.IntLiteral):
         return _integer(inference, node.operand, -node.operand.value)
     operand = inference.infer(node.operand)
     _want(inference, node.operand, operand.type, "integer" if node.operator == "~" else "number")
-    return Typed(operand.type, _operation(inference, node, operand.type, node.operator, operand))
+    return InferredExpression(operand.type, _operation(inference, node, operand.type, node.operator, operand))
 
 
 def _operation(
-    inference: Inference, node: s.Expression, type_: Type, operator: str, *operands: Typed
-) -> Callable[[], core.Expression]:
-    def build() -> core.Expression:
+    inference: Inference, node: s.ParsedExpression, type_: DdlogType, operator: str, *operands: InferredExpression
+) -> Callable[[], core.TypedExpression]:
+    def build() -> core.TypedExpression:
         built = tuple(operand.build() for operand in operands)
         return core.Operation(inference.known(type_), operator, built, span=node.span)
 
     return build
 
 
-def _want(inference: Inference, node: s.Expression, type_: Type, kind: Kind) -> None:
+def _want(inference: Inference, node: s.ParsedExpression, type_: DdlogType, kind: Kind) -> None:
     """Report an operand that is no number of a kind."""
-    unknown = inference.number(Unknown(kind))
+    unknown = inference.number(TypeUnknown(kind))
     told = shown(type_)
     if not unify(type_, unknown):
         wanted = "a number" if kind == "number" else "an integer"
@@ -265,30 +267,30 @@ def _want(inference: Inference, node: s.Expression, type_: Type, kind: Kind) -> 
 
 
 @infers(s.Binary)
-def _binary(inference: Inference, node: s.Binary) -> Typed:
+def _binary(inference: Inference, node: s.Binary) -> InferredExpression:
     operator = node.operator
     if operator in _LOGIC:
         left, right = inference.expect(node.left, BOOL), inference.expect(node.right, BOOL)
-        return Typed(BOOL, _operation(inference, node, BOOL, operator, left, right))
+        return InferredExpression(BOOL, _operation(inference, node, BOOL, operator, left, right))
     if operator == "++":
         return _concatenation(inference, node)
     left = inference.infer(node.left)
     if operator in ("<<", ">>"):
         _want(inference, node.left, left.type, "integer")
         right = inference.expect(node.right, Bit(32))
-        return Typed(left.type, _operation(inference, node, left.type, operator, left, right))
+        return InferredExpression(left.type, _operation(inference, node, left.type, operator, left, right))
     right = inference.expect(node.right, left.type)
     if operator in _COMPARISONS:
-        return Typed(BOOL, _operation(inference, node, BOOL, operator, left, right))
+        return InferredExpression(BOOL, _operation(inference, node, BOOL, operator, left, right))
     _want(inference, node.left, left.type, "integer" if operator in _BITWISE or operator == "%" else "number")
-    return Typed(left.type, _operation(inference, node, left.type, operator, left, right))
+    return InferredExpression(left.type, _operation(inference, node, left.type, operator, left, right))
 
 
-def _concatenation(inference: Inference, node: s.Binary) -> Typed:
+def _concatenation(inference: Inference, node: s.Binary) -> InferredExpression:
     """Of texts, whose right side becomes one, or of bits."""
     left = inference.infer(node.left)
     result = inference.unknown()
-    right: list[Callable[[], core.Expression]] = []
+    right: list[Callable[[], core.TypedExpression]] = []
     typed = inference.infer(node.right)
 
     def attempt() -> bool:
@@ -301,7 +303,7 @@ def _concatenation(inference: Inference, node: s.Binary) -> Typed:
             right.append(typed.build)
             inference.require(node.span, Bit(found.width + other.width), result)
             return True
-        if isinstance(found, Unknown) or (isinstance(found, Bit) and isinstance(other, Unknown)):
+        if isinstance(found, TypeUnknown) or (isinstance(found, Bit) and isinstance(other, TypeUnknown)):
             return False
         hint = 'the left side of `++` is a string or a `bit<>`; write `"${...}"`'
         inference.report(node.left.span, f"this is of type `{shown(found)}`", hint)
@@ -312,43 +314,43 @@ def _concatenation(inference: Inference, node: s.Binary) -> Typed:
         inference.report(node.span, "the widths of what is put together are not known", "say them: `8'd1`")
 
     def guess() -> bool:
-        unknown = isinstance(resolve(left.type), Unknown)
+        unknown = isinstance(resolve(left.type), TypeUnknown)
         return unknown and resolve(typed.type) == STRING and unify(left.type, STRING)
 
     inference.wait(attempt, fail, guess)
 
-    def build() -> core.Expression:
+    def build() -> core.TypedExpression:
         return core.Operation(inference.known(result), "++", (left.build(), right[0]()), span=node.span)
 
-    return Typed(result, build)
+    return InferredExpression(result, build)
 
 
 @infers(s.Slice)
-def _slice(inference: Inference, node: s.Slice) -> Typed:
+def _slice(inference: Inference, node: s.Slice) -> InferredExpression:
     of = inference.infer(node.of)
     _want(inference, node.of, of.type, "bits")
     if node.high < node.low:
         inference.report(node.span, "the highest bit comes first", f"write `[{node.low}:{node.high}]`")
     type_ = Bit(max(node.high - node.low + 1, 1))
 
-    def build() -> core.Expression:
+    def build() -> core.TypedExpression:
         found = inference.known(of.type)
         if isinstance(found, Bit | Signed) and node.high >= found.width:
             inference.report(node.span, f"`{found}` has no bit {node.high}")
         return core.BitsOf(type_, of.build(), node.high, node.low, span=node.span)
 
-    return Typed(type_, build)
+    return InferredExpression(type_, build)
 
 
-@infers(s.Cast)
-def _cast(inference: Inference, node: s.Cast) -> Typed:
+@infers(s.CastExpression)
+def _cast(inference: Inference, node: s.CastExpression) -> InferredExpression:
     """Between numbers; from one type of integers to another of another width in two steps."""
     type_ = inference.type(node.type)
     of = inference.infer(node.of)
 
     def attempt() -> bool:
         found = resolve(of.type)
-        if isinstance(found, Unknown):
+        if isinstance(found, TypeUnknown):
             return False
         if not _castable(found, type_):
             told = f"`{shown(found)}` cannot be cast to `{type_}`"
@@ -357,16 +359,16 @@ def _cast(inference: Inference, node: s.Cast) -> Typed:
 
     def guess() -> bool:
         found = resolve(of.type)
-        return isinstance(found, Unknown) and found.kind != "any" and is_number(type_) and unify(of.type, type_)
+        return isinstance(found, TypeUnknown) and found.kind != "any" and is_number(type_) and unify(of.type, type_)
 
     def fail() -> None:
         inference.report(node.of.span, "the type of this is not known", "say it: `(x: bit<32>)`")
 
     inference.wait(attempt, fail, guess)
-    return Typed(type_, lambda: core.CastTo(type_, of.build(), span=node.span))
+    return InferredExpression(type_, lambda: core.CastTo(type_, of.build(), span=node.span))
 
 
-def _castable(from_: Type, to: Type) -> bool:
+def _castable(from_: DdlogType, to: DdlogType) -> bool:
     match from_, to:
         case (Bit(a), Signed(b)) | (Signed(a), Bit(b)):
             return a == b
@@ -380,7 +382,7 @@ def _castable(from_: Type, to: Type) -> bool:
             return is_number(from_) and type(from_) is type(to)
 
 
-def _remedy(from_: Type, to: Type) -> str:
+def _remedy(from_: DdlogType, to: DdlogType) -> str:
     """How else a number becomes one of another type."""
     if not (is_number(from_) and is_number(to)):
         return ""
@@ -391,15 +393,15 @@ def _remedy(from_: Type, to: Type) -> str:
     return "in two steps: `x as signed<8> as signed<64>`"
 
 
-@infers(s.Field)
-def _field(inference: Inference, node: s.Field) -> Typed:
+@infers(s.FieldAccess)
+def _field(inference: Inference, node: s.FieldAccess) -> InferredExpression:
     of = inference.infer(node.of)
     result = inference.unknown()
-    chosen: list[Callable[[], core.Expression]] = []
+    chosen: list[Callable[[], core.TypedExpression]] = []
 
     def attempt() -> bool:
         found = _content(of.type)
-        if isinstance(found, Unknown):
+        if isinstance(found, TypeUnknown):
             return False
         chosen.append(_field_of(inference, node, of, found, result))
         return True
@@ -409,10 +411,10 @@ def _field(inference: Inference, node: s.Field) -> Typed:
         inference.report(node.of.span, told, "say the type: `(x: T)`")
 
     inference.wait(attempt, fail)
-    return Typed(result, lambda: chosen[0]())
+    return InferredExpression(result, lambda: chosen[0]())
 
 
-def _content(type_: Type) -> Type:
+def _content(type_: DdlogType) -> DdlogType:
     """What references lead to."""
     type_ = resolve(type_)
     inside = content(type_)
@@ -420,8 +422,8 @@ def _content(type_: Type) -> Type:
 
 
 def _field_of(
-    inference: Inference, node: s.Field, of: Typed, found: Type, result: Type
-) -> Callable[[], core.Expression]:
+    inference: Inference, node: s.FieldAccess, of: InferredExpression, found: DdlogType, result: DdlogType
+) -> Callable[[], core.TypedExpression]:
     entry = inference.declarations.struct(found) if isinstance(found, Named) else None
     if entry is None or not isinstance(found, Named):
         if found != BROKEN:
@@ -447,13 +449,13 @@ def _field_of(
 
 
 @infers(s.TupleField)
-def _tuple_field(inference: Inference, node: s.TupleField) -> Typed:
+def _tuple_field(inference: Inference, node: s.TupleField) -> InferredExpression:
     of = inference.infer(node.of)
     result = inference.unknown()
 
     def attempt() -> bool:
         found = _content(of.type)
-        if isinstance(found, Unknown):
+        if isinstance(found, TypeUnknown):
             return False
         if found == BROKEN:
             return True
@@ -467,4 +469,6 @@ def _tuple_field(inference: Inference, node: s.TupleField) -> Typed:
         inference.report(node.of.span, "the type of this is not known", "say it: `(x: (string, bool))`")
 
     inference.wait(attempt, fail)
-    return Typed(result, lambda: core.FieldOf(inference.known(result), of.build(), node.index, span=node.span))
+    return InferredExpression(
+        result, lambda: core.FieldOf(inference.known(result), of.build(), node.index, span=node.span)
+    )

@@ -16,8 +16,8 @@ from deltic.datalog.syntax.source import Span
 from deltic.errors import Diagnostic
 from deltic_ddlog import core
 from deltic_ddlog import syntax as s
-from deltic_ddlog.types import UNIT, BigInt, Named, Type, TypeVariable, substitute, with_parts
-from deltic_ddlog.unification import Unknown, resolve, resolved, shown, unify
+from deltic_ddlog.types import UNIT, BigInt, DdlogType, Named, TypeVariable, substitute, with_parts
+from deltic_ddlog.unification import TypeUnknown, resolve, resolved, shown, unify
 
 if TYPE_CHECKING:
     from deltic_ddlog.declarations import Declarations, Signature
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Typed:
+class InferredExpression:
     """An expression's type, and what builds it when types are known."""
 
-    type: Type
-    build: Callable[[], core.Expression]
+    type: DdlogType
+    build: Callable[[], core.TypedExpression]
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Local:
     """A variable: its name, which no other one of the function or rule has, its type, and whether it may change."""
 
     name: str
-    type: Type
+    type: DdlogType
     mutable: bool
 
 
@@ -53,7 +53,7 @@ class Waiting:
 class Inference:
     """The expressions of one function, or of one rule, on their way to typed ones."""
 
-    def __init__(self, declarations: Declarations, module: Module, result: Type | None = None) -> None:
+    def __init__(self, declarations: Declarations, module: Module, result: DdlogType | None = None) -> None:
         self.declarations = declarations
         self.module = module
         self.result = result
@@ -62,7 +62,7 @@ class Inference:
         self._scopes: list[dict[str, Local]] = [{}]
         self._names: set[str] = set()
         self._waiting: list[Waiting] = []
-        self._numbers: list[Unknown] = []
+        self._numbers: list[TypeUnknown] = []
         self.loops = 0
 
     # --- names
@@ -88,13 +88,13 @@ class Inference:
         """The names of the variables that are known here."""
         return [name for scope in self._scopes for name in scope]
 
-    def declare(self, name: str, type_: Type, *, mutable: bool) -> Local:
+    def declare(self, name: str, type_: DdlogType, *, mutable: bool) -> Local:
         """A new variable."""
         found = Local(self.unique(name), type_, mutable)
         self._scopes[-1][name] = found
         return found
 
-    def let(self, name: str, type_: Type) -> None:
+    def let(self, name: str, type_: DdlogType) -> None:
         """A variable that keeps its name."""
         self._scopes[-1][name] = Local(name, type_, mutable=False)
 
@@ -114,21 +114,21 @@ class Inference:
 
     # --- types
 
-    def unknown(self) -> Unknown:
+    def unknown(self) -> TypeUnknown:
         """A type that is to be found."""
-        return Unknown()
+        return TypeUnknown()
 
     def unknown_type(self, name: str) -> Named:
         """A type of that name with unknown arguments."""
         parameters = self.declarations.types.entries[name].parameters
         return Named(name, tuple(self.unknown() for _ in parameters))
 
-    def number(self, unknown: Unknown) -> Unknown:
+    def number(self, unknown: TypeUnknown) -> TypeUnknown:
         """A number's type that is to be found; `bigint` if nothing decides."""
         self._numbers.append(unknown)
         return unknown
 
-    def type(self, mention: s.TypeMention) -> Type:
+    def type(self, mention: s.TypeMention) -> DdlogType:
         """The type that is mentioned."""
         before = len(self.declarations.findings)
         found = self.declarations.type(mention, self.module, self.type_variables)
@@ -136,15 +136,15 @@ class Inference:
         del self.declarations.findings[before:]
         return found
 
-    def instance(self, signature: Signature) -> tuple[list[Type], Type]:
+    def instance(self, signature: Signature) -> tuple[list[DdlogType], DdlogType]:
         """The parameters' types and the result's with unknown types for type variables."""
-        given: dict[str, Type] = {}
+        given: dict[str, DdlogType] = {}
         for type_ in (*(p.type for p in signature.parameters), signature.result):
             for name in sorted(variables_of(type_)):
                 given.setdefault(name, self.unknown())
         return [substitute(p.type, given) for p in signature.parameters], substitute(signature.result, given)
 
-    def require(self, span: Span, actual: Type, wanted: Type, hint: str = "") -> None:
+    def require(self, span: Span, actual: DdlogType, wanted: DdlogType, hint: str = "") -> None:
         """Report where a type cannot be the one that is wanted."""
         told = shown(actual), shown(wanted)
         if not unify(actual, wanted):
@@ -154,29 +154,29 @@ class Inference:
         """Add a finding."""
         self.findings.append(span.error(message, hint))
 
-    def known(self, type_: Type) -> Type:
+    def known(self, type_: DdlogType) -> DdlogType:
         """The type, once all is decided; what nothing decides does not matter."""
         return resolved(type_, UNIT)
 
     # --- expressions
 
-    def infer(self, node: s.Expression) -> Typed:
+    def infer(self, node: s.ParsedExpression) -> InferredExpression:
         """The expression's type and builder."""
         return _INFER[type(node)](self, node)
 
-    def expect(self, node: s.Expression, wanted: Type) -> Typed:
+    def expect(self, node: s.ParsedExpression, wanted: DdlogType) -> InferredExpression:
         """The expression, which must be of a type."""
         typed = self.infer(node)
         self.require(node.span, typed.type, wanted)
         return typed
 
-    def all(self, nodes: Sequence[s.Expression]) -> list[Typed]:
+    def all(self, nodes: Sequence[s.ParsedExpression]) -> list[InferredExpression]:
         """Several expressions."""
         return [self.infer(node) for node in nodes]
 
-    def broken(self, span: Span) -> Typed:
+    def broken(self, span: Span) -> InferredExpression:
         """What stands for an expression of which a finding was reported."""
-        return Typed(self.unknown(), lambda: core.MakeTuple(UNIT, (), span=span))
+        return InferredExpression(self.unknown(), lambda: core.MakeTuple(UNIT, (), span=span))
 
     def wait(
         self, attempt: Callable[[], bool], fail: Callable[[], None], guess: Callable[[], bool] | None = None
@@ -215,11 +215,11 @@ class Inference:
         return bool(pending)
 
 
-def variables_of(type_: Type) -> set[str]:
+def variables_of(type_: DdlogType) -> set[str]:
     """The type variables in a type."""
     found: set[str] = set()
 
-    def visit(part: Type) -> Type:
+    def visit(part: DdlogType) -> DdlogType:
         part = resolve(part)
         if isinstance(part, TypeVariable):
             found.add(part.name)
@@ -229,12 +229,12 @@ def variables_of(type_: Type) -> set[str]:
     return found
 
 
-Infer = Callable[[Inference, s.Expression], Typed]
-InferT = TypeVar("InferT", bound=Callable[..., Typed])
-_INFER: dict[type[s.Expression], Infer] = {}
+Infer = Callable[[Inference, s.ParsedExpression], InferredExpression]
+InferT = TypeVar("InferT", bound=Callable[..., InferredExpression])
+_INFER: dict[type[s.ParsedExpression], Infer] = {}
 
 
-def infers(*forms: type[s.Expression]) -> Callable[[InferT], InferT]:
+def infers(*forms: type[s.ParsedExpression]) -> Callable[[InferT], InferT]:
     """Register the decorated function for forms of expressions."""
 
     def register(function: InferT) -> InferT:

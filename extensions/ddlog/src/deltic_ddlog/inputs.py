@@ -12,8 +12,8 @@ from typing import Any
 
 from deltic.errors import ChangeError
 from deltic_ddlog import types as t
-from deltic_ddlog.checked import Relation
-from deltic_ddlog.commands import Update
+from deltic_ddlog.checked import ResolvedRelation
+from deltic_ddlog.commands import RecordUpdate
 from deltic_ddlog.lowering.program import Lowered
 from deltic_ddlog.records import Made, Record, RecordError, by_field
 from deltic_ddlog.values import Map, Set, Struct
@@ -24,7 +24,7 @@ Row = tuple[Any, ...]
 class Input:
     """One input relation: what it has, and how the open transaction has changed it."""
 
-    def __init__(self, relation: Relation, lowered: Lowered) -> None:
+    def __init__(self, relation: ResolvedRelation, lowered: Lowered) -> None:
         self.relation, self._lowered = relation, lowered
         self.form = lowered.form(relation.name)
         self._key: Callable[[Any], Any] | None = None
@@ -38,7 +38,7 @@ class Input:
         self._committed: Counter[Row] = Counter()
         self._undoing: list[tuple[Callable[[Any, Any], None], Any, Any]] = []
 
-    def apply(self, update: Update) -> None:
+    def apply(self, update: RecordUpdate) -> None:
         """One update. Raises RecordError for a record of another type, and ChangeError for one that does not fit."""
         match update.kind:
             case "insert":
@@ -148,11 +148,11 @@ class Input:
         except Exception as error:
             raise ChangeError(f"this record of {self.relation.name} has no key: {error}") from error
 
-    def _keyed(self, update: Update) -> None:
+    def _keyed(self, update: RecordUpdate) -> None:
         if self._key is None:
             raise ChangeError(f"{update.kind} is for relations with a primary key, and {self.relation.name} has none")
 
-    def _present(self, update: Update) -> Any:
+    def _present(self, update: RecordUpdate) -> Any:
         """The key that an update names, which is there."""
         self._keyed(update)
         assert update.key is not None
@@ -190,7 +190,7 @@ class Input:
             del self._weights[row]
 
 
-def modified(value: Any, change: Record, type_: t.Type, lowered: Lowered) -> Any:
+def modified(value: Any, change: Record, type_: t.DdlogType, lowered: Lowered) -> Any:
     """A value changed by a record that says what is new of it: fields of a struct, elements of a set, pairs of a map.
 
     Elements that are there already go, and so do pairs. Raises RecordError.
@@ -212,7 +212,7 @@ def modified(value: Any, change: Record, type_: t.Type, lowered: Lowered) -> Any
     return found
 
 
-def _is_of(change: Made, value: Struct, type_: t.Type, lowered: Lowered) -> bool:
+def _is_of(change: Made, value: Struct, type_: t.DdlogType, lowered: Lowered) -> bool:
     """Whether a change is of the value's constructor, which may have any name where it is the only one."""
     assert isinstance(type_, t.Named)
     is_only = len(lowered.checked.types[type_.name].constructors) == 1

@@ -31,7 +31,7 @@ class Json:
     def __init__(self, types: Mapping[str, TypeDefinition]) -> None:
         self._types = types
 
-    def of_text(self, type_: t.Type, text: str) -> Any:
+    def of_text(self, type_: t.DdlogType, text: str) -> Any:
         """The value that a text says. Raises JsonError."""
         try:
             found = json.loads(text)
@@ -39,13 +39,13 @@ class Json:
             raise JsonError(str(error)) from error
         return self.read(type_, found)
 
-    def text(self, type_: t.Type, value: Any) -> str:
+    def text(self, type_: t.DdlogType, value: Any) -> str:
         """The text of a value. Raises JsonError."""
         return json.dumps(self.write(type_, value), ensure_ascii=False, separators=(",", ":"))
 
     # Reading
 
-    def read(self, type_: t.Type, given: Any) -> Any:
+    def read(self, type_: t.DdlogType, given: Any) -> Any:
         """The value that JSON says. Raises JsonError."""
         match t.content(type_):
             case t.Bool():
@@ -135,7 +135,7 @@ class Json:
                 found.append(self.read(part, fields.get(name)))
         return Struct(constructor, found)
 
-    def _read_keyed(self, type_: t.Type, key: Callable[[Any], Any], given: Any) -> Map:
+    def _read_keyed(self, type_: t.DdlogType, key: Callable[[Any], Any], given: Any) -> Map:
         """A map of an array of its values."""
         assert isinstance(type_, t.Named)
         values = [self.read(type_.arguments[1], each) for each in _of(list, given, type_)]
@@ -169,7 +169,7 @@ class Json:
 
     # Writing
 
-    def write(self, type_: t.Type, value: Any) -> Any:
+    def write(self, type_: t.DdlogType, value: Any) -> Any:
         """What JSON has for a value. Raises JsonError."""
         match t.content(type_):
             case t.Float() | t.Double():
@@ -178,7 +178,7 @@ class Json:
                 return list(map(self.write, items, value)) if items else None
             case t.Named() as named:
                 return self._write_named(named, value)
-            case t.Function():
+            case t.CallableType():
                 raise JsonError(f"values of the type {type_} are not in JSON")
         return value
 
@@ -223,7 +223,7 @@ class Json:
                 written[form.name] = self.write(part, each)
         return written
 
-    def _fields(self, type_: t.Named, constructor: Constructor) -> tuple[t.Type, ...]:
+    def _fields(self, type_: t.Named, constructor: Constructor) -> tuple[t.DdlogType, ...]:
         definition = self._types[type_.name]
         given = dict(zip(definition.parameters, type_.arguments, strict=True))
         return tuple(t.substitute(found, given) for found in dict(definition.constructors)[constructor])
@@ -245,13 +245,13 @@ def plain(value: Struct) -> Any:
     return inside
 
 
-def _of(kind: type, given: Any, type_: t.Type) -> Any:
+def _of(kind: type, given: Any, type_: t.DdlogType) -> Any:
     if not isinstance(given, kind):
         raise _unfit(given, type_)
     return given
 
 
-def _integer(given: Any, type_: t.Type, low: int | None, high: int | None) -> int:
+def _integer(given: Any, type_: t.DdlogType, low: int | None, high: int | None) -> int:
     if not isinstance(given, int) or isinstance(given, bool):
         raise _unfit(given, type_)
     if (low is not None and given < low) or (high is not None and given > high):
@@ -259,5 +259,5 @@ def _integer(given: Any, type_: t.Type, low: int | None, high: int | None) -> in
     return given
 
 
-def _unfit(given: Any, type_: t.Type) -> JsonError:
+def _unfit(given: Any, type_: t.DdlogType) -> JsonError:
     return JsonError(f"{json.dumps(given)} is no value of the type {type_}")

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from deltic.datalog.syntax.source import Source
+from deltic.datalog.syntax.source import ProgramText
 from deltic.errors import Diagnostic, ProgramError
 
 LIT, NAME, TYPE_VARIABLE, INT, FLOAT, OPERATOR, END = (
@@ -57,7 +57,7 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "a": "\a", "b": "\b", "f
 _ESCAPE = re.compile(r"\\(?:u\{([0-9a-fA-F]+)\}|x([0-9a-fA-F]{2})|(\s+)\\|(.))", re.DOTALL)
 
 
-def tokens(source: Source) -> list[Token]:
+def tokens(source: ProgramText) -> list[Token]:
     """The tokens of a text, the last of which is its end. Raises ProgramError where a character begins none."""
     return list(_Lexer(source).until_end(0, None))
 
@@ -65,7 +65,7 @@ def tokens(source: Source) -> list[Token]:
 class _Lexer:
     """A text on its way to tokens."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: ProgramText) -> None:
         self.source = source
         self.text = source.text
 

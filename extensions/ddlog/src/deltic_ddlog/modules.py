@@ -47,7 +47,7 @@ class Module:
 
     path: str
     text: Text
-    syntax: s.Module = field(repr=False)
+    syntax: s.ModuleFile = field(repr=False)
     imports: tuple[tuple[str, str | None], ...]
     is_library: bool
 
@@ -92,7 +92,7 @@ class _Loader:
         self.modules: dict[str, Module] = {}
         self.pending: set[str] = set()
 
-    def load(self, path: str, wanted: s.Import | None) -> None:
+    def load(self, path: str, wanted: s.ImportItem | None) -> None:
         """Have a module that is imported."""
         if path in self.modules or path in self.pending:
             return
@@ -100,9 +100,9 @@ class _Loader:
         self.pending.add(path)
         self.add(path, text, syntax, is_library)
 
-    def add(self, path: str, text: Text, module: s.Module, is_library: bool) -> None:
+    def add(self, path: str, text: Text, module: s.ModuleFile, is_library: bool) -> None:
         """Have a module, and before it what it imports."""
-        imports = [item for item in module.items if isinstance(item, s.Import)]
+        imports = [item for item in module.items if isinstance(item, s.ImportItem)]
         for item in imports:
             self.load(item.module, item)
         told = {item.module: item.alias for item in imports}
@@ -111,7 +111,7 @@ class _Loader:
         seen = [(name, None) for name in PRELUDE if name not in told and name != path]
         self.modules[path] = Module(path, text, module, (*told.items(), *seen), is_library)
 
-    def _found(self, path: str, wanted: s.Import | None) -> tuple[Text, s.Module, bool]:
+    def _found(self, path: str, wanted: s.ImportItem | None) -> tuple[Text, s.ModuleFile, bool]:
         """A module, and whether it is one of ours."""
         if text := self.find(path):
             return text, parse(text.text, text.file), False
@@ -132,7 +132,7 @@ class _Loader:
 
 
 @cache
-def _library_module(path: str) -> tuple[Text, s.Module] | None:
+def _library_module(path: str) -> tuple[Text, s.ModuleFile] | None:
     """A module of the library, which never changes; None where there is none."""
     text = _library_text(path)
     return None if text is None else (Text(text, f"<{path}>"), parse(text, f"<{path}>"))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from deltic.datalog.syntax.expressions import Node, nodes_in, parts_of
+from deltic.datalog.syntax.expressions import SyntaxNode, nodes_in, parts_of
 from deltic.datalog.syntax.source import Span
 from deltic.errors import Diagnostic
 from deltic_ddlog import core
@@ -30,7 +30,7 @@ _REFERENCE = ("is behind a reference", "make a new value, and a reference to tha
 _RULE = ("is a variable of a rule", "copy it: `var copy = ...`")
 
 
-def check_changes(expression: core.Expression, parameters: Mapping[str, bool]) -> Iterator[Diagnostic]:
+def check_changes(expression: core.TypedExpression, parameters: Mapping[str, bool]) -> Iterator[Diagnostic]:
     """Findings for each change of what cannot be changed. `parameters` tells which are `mut`."""
     nodes = list(nodes_in(expression))
     if not any(map(_may_change, nodes)):
@@ -38,21 +38,21 @@ def check_changes(expression: core.Expression, parameters: Mapping[str, bool]) -
     fixed = {name: _PARAMETER for name, mutable in parameters.items() if not mutable}
     bound = {node.name for node in nodes if isinstance(node, core.Bind | core.As)}
     inner = {name for node in nodes if isinstance(node, core.MakeClosure) for name in node.parameters}
-    named = {node.name for node in nodes if isinstance(node, core.Variable)}
+    named = {node.name for node in nodes if isinstance(node, core.VariableValue)}
     return _changes(expression, {**dict.fromkeys(named - bound - inner - set(parameters), _RULE), **fixed})
 
 
-def _may_change(node: Node) -> bool:
+def _may_change(node: SyntaxNode) -> bool:
     """Whether it is of itself a change, and not by its parts."""
     match node:
         case core.CallFunction(function=core.FunctionInstance(mutable=mutable)) | core.CallClosure(mutable=mutable):
             return any(mutable)
-    return isinstance(node, core.Store)
+    return isinstance(node, core.AssignedPlace)
 
 
-def _changes(node: core.Expression | core.Pattern, fixed: Fixed) -> Iterator[Diagnostic]:
+def _changes(node: core.TypedExpression | core.Pattern, fixed: Fixed) -> Iterator[Diagnostic]:
     match node:
-        case core.Store(place=place):
+        case core.AssignedPlace(place=place):
             yield from _change(place, fixed, node.span)
         case core.CallFunction() | core.CallClosure():
             yield from _each(parts_of(node), fixed)
@@ -87,11 +87,11 @@ def _changes(node: core.Expression | core.Pattern, fixed: Fixed) -> Iterator[Dia
 
 def _each(nodes: Iterable[object], fixed: Fixed) -> Iterator[Diagnostic]:
     for node in nodes:
-        assert isinstance(node, core.Expression | core.Pattern)
+        assert isinstance(node, core.TypedExpression | core.Pattern)
         yield from _changes(node, fixed)
 
 
-def _change(place: core.Expression, fixed: Fixed, span: Span) -> Iterator[Diagnostic]:
+def _change(place: core.TypedExpression, fixed: Fixed, span: Span) -> Iterator[Diagnostic]:
     """Findings for a change of a place."""
     told, why = span.text, fixed.get(_root(place))
     part = place
@@ -103,18 +103,18 @@ def _change(place: core.Expression, fixed: Fixed, span: Span) -> Iterator[Diagno
         yield span.error(f"`{told}` cannot be changed: it {why[0]}", why[1])
 
 
-def _root(place: core.Expression) -> str:
+def _root(place: core.TypedExpression) -> str:
     """The variable that a place is, or is in."""
     while isinstance(place, core.FieldOf | core.SharedField):
         place = place.of
-    return place.name if isinstance(place, core.Variable) else ""
+    return place.name if isinstance(place, core.VariableValue) else ""
 
 
-def _named(expression: core.Expression) -> set[str]:
-    return {node.name for node in nodes_in(expression) if isinstance(node, core.Variable)}
+def _named(expression: core.TypedExpression) -> set[str]:
+    return {node.name for node in nodes_in(expression) if isinstance(node, core.VariableValue)}
 
 
-def _declared_outside(expression: core.Expression, why: Reason) -> dict[str, Reason]:
+def _declared_outside(expression: core.TypedExpression, why: Reason) -> dict[str, Reason]:
     """The variables that are named in an expression, and not declared in it."""
     bound = {node.name for node in nodes_in(expression) if isinstance(node, core.Bind | core.As)}
     return dict.fromkeys(_named(expression) - bound, why)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from deltic_ddlog.types import BigInt, Bit, Bool, Double, Float, Signed, String, Type
+from deltic_ddlog.types import BigInt, Bit, Bool, DdlogType, Double, Float, Signed, String
 
 if TYPE_CHECKING:
     from deltic_ddlog.checked import TypeDefinition
@@ -22,8 +22,8 @@ FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 class Instance:
     """At which types a generic function is called; `types` defines the program's types by their full names."""
 
-    parameters: tuple[Type, ...]
-    result: Type
+    parameters: tuple[DdlogType, ...]
+    result: DdlogType
     types: Mapping[str, TypeDefinition]
 
 
@@ -52,7 +52,7 @@ def native(name: str, *, typed: bool = False) -> Callable[[FunctionT], FunctionT
     return register
 
 
-def has_type(value: Any, type_: Type) -> bool:
+def has_type(value: Any, type_: DdlogType) -> bool:
     """Whether a value of Python's is one of a type; of types with parts, their kind alone is looked at."""
     match type_:
         case Bool():

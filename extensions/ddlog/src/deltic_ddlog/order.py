@@ -22,20 +22,20 @@ Bytes = Callable[[Any], bytes]
 _INTERN, _MAP, _VECTOR = "internment::Intern", "ddlog_std::Map", "ddlog_std::Vec"
 
 
-def _inside(type_: t.Type) -> t.Type:
+def _inside(type_: t.DdlogType) -> t.DdlogType:
     """The type of what references lead to; interned values are left."""
     while isinstance(type_, t.Named) and type_.name in t.REFERENCES - {_INTERN}:
         type_ = type_.arguments[0]
     return t.STAND_FOR.get(type_.name, type_) if isinstance(type_, t.Named) else type_
 
 
-def is_interned(type_: t.Type) -> bool:
+def is_interned(type_: t.DdlogType) -> bool:
     """Whether values of the type are interned, or lead to one that is."""
     inside = _inside(type_)
     return isinstance(inside, t.Named) and inside.name == _INTERN
 
 
-def _fields(types: Mapping[str, TypeDefinition], type_: t.Named) -> list[tuple[t.Type, ...]]:
+def _fields(types: Mapping[str, TypeDefinition], type_: t.Named) -> list[tuple[t.DdlogType, ...]]:
     """The types of the fields of each constructor."""
     definition = types[type_.name]
     given = dict(zip(definition.parameters, type_.arguments, strict=True))
@@ -46,9 +46,9 @@ class Hashes:
     """What Rust's `Hash` gives of values: the bytes that hashes are made of."""
 
     def __init__(self, types: Mapping[str, TypeDefinition]) -> None:
-        self._types, self._made = types, dict[t.Type, Bytes]()
+        self._types, self._made = types, dict[t.DdlogType, Bytes]()
 
-    def of(self, type_: t.Type) -> Bytes:
+    def of(self, type_: t.DdlogType) -> Bytes:
         """What gives the bytes of a value of the type."""
         type_ = _inside(type_)
         if type_ not in self._made:
@@ -57,7 +57,7 @@ class Hashes:
             self._made[type_] = self._make(type_)
         return self._made[type_]
 
-    def _make(self, type_: t.Type) -> Bytes:
+    def _make(self, type_: t.DdlogType) -> Bytes:
         match type_:
             case t.Bool():
                 return lambda value: bytes([value])
@@ -80,7 +80,7 @@ class Hashes:
             return lambda value: xxh64(said(value), SEED).to_bytes(8, "little")
         if type_.name in LISTS or type_.name == _MAP:
             element = t.Tuple(type_.arguments) if type_.name == _MAP else type_.arguments[0]
-            part, key = self.of(element), Order(self._types).key(element) if type_.name != _VECTOR else None
+            part, key = self.of(element), TypeOrder(self._types).key(element) if type_.name != _VECTOR else None
             return lambda value: (
                 len(value).to_bytes(8, "little") + b"".join(map(part, value if key is None else sorted(value, key=key)))
             )
@@ -130,17 +130,17 @@ def _float_bytes(is_single: bool) -> Bytes:
     return said
 
 
-class Order:
+class TypeOrder:
     """By what values of a program's types are ordered; functions by texts, which `functions` gives."""
 
     def __init__(self, types: Mapping[str, TypeDefinition], functions: Callable[[Any], str] | None = None) -> None:
         self._types, self._hashes = types, Hashes(types)
-        self._made: dict[t.Type, Callable[[Any], Any]] = {}
+        self._made: dict[t.DdlogType, Callable[[Any], Any]] = {}
         self._functions = functions or _by_name
 
-    def has_own(self, type_: t.Type) -> bool:
+    def has_own(self, type_: t.DdlogType) -> bool:
         """Whether there are interned values or functions in values of the type, which Python orders otherwise."""
-        pending, seen = [type_], set[t.Type]()
+        pending, seen = [type_], set[t.DdlogType]()
         while pending:
             type_ = _inside(pending.pop())
             if type_ in seen:
@@ -148,7 +148,7 @@ class Order:
             seen.add(type_)
             if isinstance(type_, t.Tuple):
                 pending += type_.items
-            elif isinstance(type_, t.Function):
+            elif isinstance(type_, t.CallableType):
                 return True
             elif isinstance(type_, t.Named):
                 if type_.name == _INTERN:
@@ -156,7 +156,7 @@ class Order:
                 pending += [*type_.arguments, *(field for fields in _fields(self._types, type_) for field in fields)]
         return False
 
-    def key(self, type_: t.Type) -> Callable[[Any], Any]:
+    def key(self, type_: t.DdlogType) -> Callable[[Any], Any]:
         """What gives of a value what it is ordered by."""
         type_ = _inside(type_)
         if type_ not in self._made:
@@ -164,10 +164,10 @@ class Order:
             self._made[type_] = self._make(type_) if self.has_own(type_) else lambda value: value
         return self._made[type_]
 
-    def _make(self, type_: t.Type) -> Callable[[Any], Any]:
+    def _make(self, type_: t.DdlogType) -> Callable[[Any], Any]:
         if isinstance(type_, t.Tuple):
             return _each(list(map(self.key, type_.items)))
-        if isinstance(type_, t.Function):
+        if isinstance(type_, t.CallableType):
             return self._functions
         assert isinstance(type_, t.Named)
         if type_.name == _INTERN:

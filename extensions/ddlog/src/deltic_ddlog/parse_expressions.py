@@ -35,12 +35,12 @@ _TIGHTNESS = {operator: level for level, operators in enumerate(_LEVELS) for ope
 class ExpressionParser(TypeParser):
     """Reads expressions."""
 
-    def expression(self) -> s.Expression:
+    def expression(self) -> s.ParsedExpression:
         """An expression without `;` outside of braces."""
         with self.nested():
             return self._assignment()
 
-    def _assignment(self) -> s.Expression:
+    def _assignment(self) -> s.ParsedExpression:
         start = self.token.start
         target = self._operators(0)
         if not self.is_at("="):
@@ -53,7 +53,7 @@ class ExpressionParser(TypeParser):
             return s.If(target.condition, target.then, inside, span=self.span(start))
         return s.Assign(target, value, span=self.span(start))
 
-    def _operators(self, level: int) -> s.Expression:
+    def _operators(self, level: int) -> s.ParsedExpression:
         """Operands of operators at least as tight as `level`, from left to right."""
         start = self.token.start
         left, count = self._unary(), 0
@@ -82,7 +82,7 @@ class ExpressionParser(TypeParser):
             return token.text + behind.text
         return token.text if token.text in _TIGHTNESS else ""
 
-    def _unary(self) -> s.Expression:
+    def _unary(self) -> s.ParsedExpression:
         start, token = self.token.start, self.token
         if self.accept("&"):
             with self.nested():
@@ -93,22 +93,25 @@ class ExpressionParser(TypeParser):
                 return s.Unary(token.text, self._unary(), span=self.span(start))
         return self._postfix(self._term(), start)
 
-    def _postfix(self, of: s.Expression, start: int) -> s.Expression:
+    def _postfix(self, of: s.ParsedExpression, start: int) -> s.ParsedExpression:
         """What stands behind a term: calls, fields, slices, types, casts."""
         count = 0
         while (behind := self._next_postfix(of, start)) is not None:
             of, count = behind, self._counted(count)
         return of
 
-    def _next_postfix(self, of: s.Expression, start: int) -> s.Expression | None:
+    def _next_postfix(self, of: s.ParsedExpression, start: int) -> s.ParsedExpression | None:
         if self.token.kind not in (OPERATOR, NAME):
             return None
         match self.token.text:
             case "." if self._leads_to_a_field():
                 return self._field(of, start)
-            case "(" if isinstance(of, s.Name | s.Call | s.Field | s.TupleField) or self.last.text == ")":
+            case "(" if (
+                isinstance(of, s.NameExpression | s.CallExpression | s.FieldAccess | s.TupleField)
+                or self.last.text == ")"
+            ):
                 self.advance()
-                return s.Call(of, self.listed(self.expression, ")"), span=self.span(start))
+                return s.CallExpression(of, self.listed(self.expression, ")"), span=self.span(start))
             case "[" if self.ahead().kind == INT and self.ahead(2).text == ":":
                 return self._slice(of, start)
             case "?":
@@ -119,7 +122,7 @@ class ExpressionParser(TypeParser):
                 return s.Ascription(of, self.type(), span=self.span(start))
             case "as":
                 self.advance()
-                return s.Cast(of, self.type(), span=self.span(start))
+                return s.CastExpression(of, self.type(), span=self.span(start))
         return None
 
     def _leads_to_a_field(self) -> bool:
@@ -131,19 +134,19 @@ class ExpressionParser(TypeParser):
             return behind.kind == NAME and "::" in behind.text and not self.is_upper(1)
         return behind.start == self.token.end or behind.text not in STARTERS
 
-    def _field(self, of: s.Expression, start: int) -> s.Expression:
+    def _field(self, of: s.ParsedExpression, start: int) -> s.ParsedExpression:
         self.advance()
         token = self.advance()
         if token.kind == INT:
             return s.TupleField(of, int(token.value), span=self.span(start))
         if self.is_at("("):
-            callee = s.Name(token.text, span=self.span(token.start))
+            callee = s.NameExpression(token.text, span=self.span(token.start))
             self.advance()
             arguments = (of, *self.listed(self.expression, ")"))
-            return s.Call(callee, arguments, dotted=True, span=self.span(start))
-        return s.Field(of, token.text, span=self.span(start))
+            return s.CallExpression(callee, arguments, dotted=True, span=self.span(start))
+        return s.FieldAccess(of, token.text, span=self.span(start))
 
-    def _slice(self, of: s.Expression, start: int) -> s.Expression:
+    def _slice(self, of: s.ParsedExpression, start: int) -> s.ParsedExpression:
         self.advance()
         high = self.number("the highest bit")
         self.expect(":")
@@ -151,14 +154,14 @@ class ExpressionParser(TypeParser):
         self.expect("]")
         return s.Slice(of, high, low, span=self.span(start))
 
-    def _term(self) -> s.Expression:
+    def _term(self) -> s.ParsedExpression:
         token, start = self.token, self.token.start
         if token.kind == INT:
             self.advance()
             return s.IntLiteral(int(token.value), token.width, token.signed, span=self.span(start))
         if token.kind == FLOAT:
             self.advance()
-            return s.FloatLiteral(float(token.value), token.width, span=self.span(start))
+            return s.FloatExpression(float(token.value), token.width, span=self.span(start))
         if token.kind == LIT:
             return self._string()
         if token.kind == NAME:
@@ -167,13 +170,13 @@ class ExpressionParser(TypeParser):
             return reader()
         raise self.unexpected("an expression")
 
-    def _openers(self) -> dict[str, Callable[[], s.Expression]]:
+    def _openers(self) -> dict[str, Callable[[], s.ParsedExpression]]:
         return {"(": self._parenthesis, "{": self.block, "[": self._collection, "|": self._bars, "||": self._bars}
 
-    def _string(self) -> s.Expression:
+    def _string(self) -> s.ParsedExpression:
         """Strings that stand beside each other are one."""
         start = self.token.start
-        parts = list[s.Expression]()
+        parts = list[s.ParsedExpression]()
         text = ""
         while self.token.kind == LIT:
             token = self.advance()
@@ -182,16 +185,16 @@ class ExpressionParser(TypeParser):
                     text += part
                     continue
                 if text:
-                    parts.append(s.StringLiteral(text, span=self.span(start)))
+                    parts.append(s.StringExpression(text, span=self.span(start)))
                 text = ""
                 parts.append(self._inside(part))
         span = self.span(start)
         if not parts:
-            return s.StringLiteral(text, span=span)
-        rest = (s.StringLiteral(text, span=span),) if text else ()
+            return s.StringExpression(text, span=span)
+        rest = (s.StringExpression(text, span=span),) if text else ()
         return s.Interpolation((*parts, *rest), span=span)
 
-    def _inside(self, part: tuple[Token, ...]) -> s.Expression:
+    def _inside(self, part: tuple[Token, ...]) -> s.ParsedExpression:
         """The expression in a string."""
         outer = self.tokens, self.at
         self.tokens, self.at = list(part), 0
@@ -203,9 +206,9 @@ class ExpressionParser(TypeParser):
             self.tokens, self.at = outer
         return found
 
-    def _word(self, token: Token) -> s.Expression:
+    def _word(self, token: Token) -> s.ParsedExpression:
         start = token.start
-        readers: dict[str, Callable[[], s.Expression]] = {
+        readers: dict[str, Callable[[], s.ParsedExpression]] = {
             "if": self._if,
             "match": self._match,
             "for": self._for,
@@ -219,7 +222,7 @@ class ExpressionParser(TypeParser):
         span = self.span(start)
         match token.text:
             case "_":
-                return s.Wildcard(span=span)
+                return s.WildcardPattern(span=span)
             case "true" | "false":
                 return s.BoolLiteral(token.text == "true", span=span)
             case "break":
@@ -236,13 +239,13 @@ class ExpressionParser(TypeParser):
             return s.At(token.text, pattern, span=self.span(start))
         if token.text.rpartition("::")[2][0].isupper():
             return self._construct(token)
-        return s.Name(token.text, span=span)
+        return s.NameExpression(token.text, span=span)
 
-    def _construct(self, token: Token) -> s.Expression:
+    def _construct(self, token: Token) -> s.ParsedExpression:
         """A constructor; `FlatMap` and `Aggregate`, which a rule takes apart, are names."""
         if self.is_at("("):
             if token.text in ("FlatMap", "Aggregate"):
-                return s.Name(token.text, span=self.span(token.start))
+                return s.NameExpression(token.text, span=self.span(token.start))
             hint = f"write `{token.text}{{...}}` for a value; an atom stands alone in a rule's body"
             raise self.unexpected("a constructor's `{`", hint)
         braces = self.accept("{")
@@ -258,7 +261,7 @@ class ExpressionParser(TypeParser):
         self.expect("=")
         return s.Argument(name, self.expression(), span=self.span(start))
 
-    def _parenthesis(self) -> s.Expression:
+    def _parenthesis(self) -> s.ParsedExpression:
         start = self.advance().start
         if self.accept(")"):
             return s.TupleExpression((), span=self.span(start))
@@ -268,16 +271,16 @@ class ExpressionParser(TypeParser):
         self.expect(",")
         return s.TupleExpression((first, *self.listed(self.expression, ")")), span=self.span(start))
 
-    def block(self) -> s.Expression:
+    def block(self) -> s.ParsedExpression:
         """`{a; b}`."""
         start = self.expect("{").start
         found = self.sequence(start)
         self.expect("}", "expressions in a block are put apart by `;`")
         return found
 
-    def sequence(self, start: int) -> s.Expression:
+    def sequence(self, start: int) -> s.ParsedExpression:
         """Expressions with `;` between them; one at the end says that there is no value."""
-        items = list[s.Expression]()
+        items = list[s.ParsedExpression]()
         is_open = True
         while is_open and not self.is_at("}") and self.token.kind != END:
             items.append(self.expression())
@@ -288,10 +291,10 @@ class ExpressionParser(TypeParser):
             items.append(s.TupleExpression((), span=self.span(self.last.start)))
         return s.Sequence(tuple(items), span=self.span(start))
 
-    def _collection(self) -> s.Expression:
+    def _collection(self) -> s.ParsedExpression:
         """`[a, b]` or `[a -> b]`."""
         start = self.advance().start
-        pairs, items = list[tuple[s.Expression, s.Expression]](), list[s.Expression]()
+        pairs, items = list[tuple[s.ParsedExpression, s.ParsedExpression]](), list[s.ParsedExpression]()
 
         def item() -> None:
             found = self.expression()
@@ -306,7 +309,7 @@ class ExpressionParser(TypeParser):
             raise ProgramError([span.error("this is a map and a vector at the same time", "give each item a key")])
         return s.MapLiteral(tuple(pairs), span=span) if pairs else s.VecLiteral(tuple(items), span=span)
 
-    def _if(self) -> s.Expression:
+    def _if(self) -> s.ParsedExpression:
         """The last part is a term, so that what stands behind it is applied to the whole."""
         start = self.advance().start
         condition, then = self.asked(), self.expression()
@@ -316,7 +319,7 @@ class ExpressionParser(TypeParser):
         otherwise = self._postfix(self._term(), inside) if not self.is_at("-", "~", "not", "&") else self._unary()
         return s.If(condition, then, otherwise, span=self.span(start))
 
-    def asked(self) -> s.Expression:
+    def asked(self) -> s.ParsedExpression:
         """The condition behind `if`: in parentheses, or a term."""
         if not self.accept("("):
             return self._term()
@@ -324,13 +327,13 @@ class ExpressionParser(TypeParser):
         self.expect(")")
         return condition
 
-    def _match(self) -> s.Expression:
+    def _match(self) -> s.ParsedExpression:
         start = self.advance().start
         self.expect("(", "write `match (value) {...}`")
         subject = self.expression()
         self.expect(")")
         self.expect("{")
-        return s.Match(subject, self.listed(self._case, "}"), span=self.span(start))
+        return s.MatchExpression(subject, self.listed(self._case, "}"), span=self.span(start))
 
     def _case(self) -> s.MatchCase:
         start = self.token.start
@@ -338,7 +341,7 @@ class ExpressionParser(TypeParser):
         self.expect("->")
         return s.MatchCase(pattern, self.expression(), span=self.span(start))
 
-    def _for(self) -> s.Expression:
+    def _for(self) -> s.ParsedExpression:
         start = self.advance().start
         self.expect("(", "write `for (x in items) ...`")
         pattern = self.expression()
@@ -347,34 +350,34 @@ class ExpressionParser(TypeParser):
         self.expect(")")
         return s.For(pattern, items, self.expression(), span=self.span(start))
 
-    def _declaration(self) -> s.Expression:
+    def _declaration(self) -> s.ParsedExpression:
         start = self.advance().start
         name = self.name("a variable's name")
         if self.accept("@"):
             return s.At(name.text, self._unary(), span=self.span(start))
-        return s.Declaration(name.text, span=self.span(start))
+        return s.VariableDeclaration(name.text, span=self.span(start))
 
-    def _return(self) -> s.Expression:
+    def _return(self) -> s.ParsedExpression:
         start = self.advance().start
         is_bare = self.is_at(";", "}", ")", ",", "else") or self.token.kind == END
         return s.Return(None if is_bare else self.expression(), span=self.span(start))
 
-    def _bars(self) -> s.Expression:
+    def _bars(self) -> s.ParsedExpression:
         """`|x, y| body`."""
         token = self.advance()
         parameters = self.listed(self._lambda_parameter, "|") if token.text == "|" else ()
         return self._closure(token.start, parameters)
 
-    def _lambda(self) -> s.Expression:
+    def _lambda(self) -> s.ParsedExpression:
         """`function(x, y) body`."""
         start = self.advance().start
         self.expect("(")
         return self._closure(start, self.listed(self._lambda_parameter, ")"))
 
-    def _closure(self, start: int, parameters: tuple[s.LambdaParameter, ...]) -> s.Expression:
+    def _closure(self, start: int, parameters: tuple[s.LambdaParameter, ...]) -> s.ParsedExpression:
         result = self.type() if self.accept(":") else None
         self.accept("=")
-        return s.Lambda(parameters, result, self.expression(), span=self.span(start))
+        return s.LambdaExpression(parameters, result, self.expression(), span=self.span(start))
 
     def _lambda_parameter(self) -> s.LambdaParameter:
         start = self.token.start

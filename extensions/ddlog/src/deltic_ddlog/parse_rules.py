@@ -15,13 +15,13 @@ class _Derived:
     """What a statement in a loop derives, once the clauses hold."""
 
     clauses: tuple[s.Clause, ...]
-    head: s.Atom
+    head: s.AtomClause
 
 
 class RuleParser(ExpressionParser):
     """Reads rules."""
 
-    def rule(self, attributes: tuple[s.Attribute, ...]) -> s.Rule:
+    def rule(self, attributes: tuple[s.AttributeAnnotation, ...]) -> s.RuleItem:
         """`heads :- body.`"""
         start = self.token.start
         heads = [self._head()]
@@ -33,9 +33,9 @@ class RuleParser(ExpressionParser):
             while self.accept(","):
                 body.append(self._clause())
         self.expect(".", "a rule ends with `.`, and its clauses are put apart by `,`")
-        return s.Rule(tuple(heads), tuple(body), attributes, span=self.span(start))
+        return s.RuleItem(tuple(heads), tuple(body), attributes, span=self.span(start))
 
-    def _head(self) -> s.Atom:
+    def _head(self) -> s.AtomClause:
         atom = self.atom()
         if not self.accept("@"):
             return atom
@@ -50,7 +50,7 @@ class RuleParser(ExpressionParser):
         is_delayed = behind.text == "-" and self.ahead(first + 2).kind == INT
         return behind.text in ("(", "[", "'") or (is_delayed and self.ahead(first + 3).text in ("(", "["))
 
-    def atom(self) -> s.Atom:
+    def atom(self) -> s.AtomClause:
         """`x in &R-1(...)`."""
         start, variable = self.token.start, None
         if self.token.kind == NAME and not self.is_upper() and self.ahead().text == "in":
@@ -77,20 +77,20 @@ class RuleParser(ExpressionParser):
         else:
             arguments = ()
         span = self.span(start)
-        return s.Atom(relation, arguments, record, variable, by_reference, delay, differentiated, span=span)
+        return s.AtomClause(relation, arguments, record, variable, by_reference, delay, differentiated, span=span)
 
     def _clause(self) -> s.Clause:
         start = self.token.start
         if self._binds_a_record() or self._is_atom():
-            return s.Literal(self.atom(), negated=False, span=self.span(start))
+            return s.LiteralClause(self.atom(), negated=False, span=self.span(start))
         if self.is_at("not"):
             self.advance()
             if self._binds_a_record() or self._is_atom():
-                return s.Literal(self.atom(), negated=True, span=self.span(start))
+                return s.LiteralClause(self.atom(), negated=True, span=self.span(start))
             self.at -= 1
         if self.token.kind == NAME and self.token.text == "Inspect":
             self.advance()
-            return s.Inspect(self.expression(), span=self.span(start))
+            return s.InspectClause(self.expression(), span=self.span(start))
         return self._condition(start)
 
     def _binds_a_record(self) -> bool:
@@ -99,29 +99,33 @@ class RuleParser(ExpressionParser):
     def _condition(self, start: int) -> s.Clause:
         found = self.expression()
         span = self.span(start)
-        if isinstance(found, s.Assign) and isinstance(found.value, s.Call) and isinstance(found.value.callee, s.Name):
+        if (
+            isinstance(found, s.Assign)
+            and isinstance(found.value, s.CallExpression)
+            and isinstance(found.value.callee, s.NameExpression)
+        ):
             call, callee = found.value, found.value.callee.name
             if callee == "FlatMap":
                 self._check_arguments(call, 1)
-                return s.FlatMap(found.target, call.arguments[0], span=span)
+                return s.FlatMapClause(found.target, call.arguments[0], span=span)
             if callee == "Aggregate":
                 self._check_arguments(call, 2)
-                return s.Aggregate(found.target, call.arguments[0], call.arguments[1], span=span)
-        return s.Condition(found, span=span)
+                return s.AggregateClause(found.target, call.arguments[0], call.arguments[1], span=span)
+        return s.ConditionClause(found, span=span)
 
-    def _check_arguments(self, call: s.Call, count: int) -> None:
+    def _check_arguments(self, call: s.CallExpression, count: int) -> None:
         if len(call.arguments) != count:
             told = "its items" if count == 1 else "variables to group by, and a function of a value"
             raise ProgramError([call.span.error(f"this takes {count} argument{'s'[: count - 1]}: {told}")])
 
     # --- loops
 
-    def loop(self, attributes: tuple[s.Attribute, ...]) -> tuple[s.Rule, ...]:
+    def loop(self, attributes: tuple[s.AttributeAnnotation, ...]) -> tuple[s.RuleItem, ...]:
         """The rules of `for (x in R) statement`."""
         start = self.token.start
         derived = self._statement()
         span = self.span(start)
-        return tuple(s.Rule((found.head,), found.clauses, attributes, span=span) for found in derived)
+        return tuple(s.RuleItem((found.head,), found.clauses, attributes, span=span) for found in derived)
 
     def _statement(self) -> list[_Derived]:
         with self.nested():
@@ -156,29 +160,29 @@ class RuleParser(ExpressionParser):
         if pattern is not None:
             name = f"__record{start}"
             atom = replace(atom, variable=name)
-            value = s.Name(name, span=pattern.span)
-            clauses.append(s.Condition(s.Assign(pattern, value, span=pattern.span), span=pattern.span))
-        clauses.insert(0, s.Literal(atom, negated=False, span=atom.span))
+            value = s.NameExpression(name, span=pattern.span)
+            clauses.append(s.ConditionClause(s.Assign(pattern, value, span=pattern.span), span=pattern.span))
+        clauses.insert(0, s.LiteralClause(atom, negated=False, span=atom.span))
         if self.accept("if"):
             condition = self.expression()
-            clauses.append(s.Condition(condition, span=condition.span))
+            clauses.append(s.ConditionClause(condition, span=condition.span))
         self.expect(")")
         return self._after(tuple(clauses), self._statement())
 
-    def _plain_atom(self) -> s.Atom:
+    def _plain_atom(self) -> s.AtomClause:
         """An atom that may stand without parentheses."""
         start = self.token.start
         if not self._binds_a_record() and self.is_upper() and self.ahead().text in (")", "if"):
-            return s.Atom(self.advance().text, (), None, span=self.span(start))
+            return s.AtomClause(self.advance().text, (), None, span=self.span(start))
         return self.atom()
 
     def _if_statement(self) -> list[_Derived]:
         self.advance()
         condition = self.asked()
-        holds = s.Condition(condition, span=condition.span)
+        holds = s.ConditionClause(condition, span=condition.span)
         found = self._after((holds,), self._statement())
         if self.accept("else"):
-            fails = s.Condition(s.Unary("not", condition, span=condition.span), span=condition.span)
+            fails = s.ConditionClause(s.Unary("not", condition, span=condition.span), span=condition.span)
             found += self._after((fails,), self._statement())
         return found
 
@@ -189,29 +193,31 @@ class RuleParser(ExpressionParser):
         subject = self.expression()
         self.expect(")")
         self.expect("{")
-        cases = list[tuple[s.Expression, list[_Derived]]]()
+        cases = list[tuple[s.ParsedExpression, list[_Derived]]]()
         while not self.accept("}"):
             cases.append(self._statement_case())
             self.accept(",")
         span = self.span(start)
         name = f"__case{start}"
-        patterns = [*(_anonymous(pattern) for pattern, _ in cases), s.Wildcard(span=span)]
+        patterns = [*(_anonymous(pattern) for pattern, _ in cases), s.WildcardPattern(span=span)]
         numbered = tuple(
             s.MatchCase(pattern, s.IntLiteral(place, 32, span=span), span=pattern.span)
             for place, pattern in enumerate(patterns)
         )
-        chosen = s.Assign(s.Declaration(name, span=span), s.Match(subject, numbered, span=span), span=span)
+        chosen = s.Assign(
+            s.VariableDeclaration(name, span=span), s.MatchExpression(subject, numbered, span=span), span=span
+        )
         found = list[_Derived]()
         for place, (pattern, derived) in enumerate(cases):
             number = s.IntLiteral(place, 32, span=span)
-            is_case = s.Binary("==", s.Name(name, span=span), number, span=pattern.span)
+            is_case = s.Binary("==", s.NameExpression(name, span=span), number, span=pattern.span)
             binds = s.Assign(pattern, subject, span=pattern.span)
-            clauses = [s.Condition(e, span=pattern.span) for e in (chosen, is_case, binds)]
-            clauses = clauses[:2] if isinstance(pattern, s.Wildcard) else clauses
+            clauses = [s.ConditionClause(e, span=pattern.span) for e in (chosen, is_case, binds)]
+            clauses = clauses[:2] if isinstance(pattern, s.WildcardPattern) else clauses
             found += self._after(tuple(clauses), derived)
         return found
 
-    def _statement_case(self) -> tuple[s.Expression, list[_Derived]]:
+    def _statement_case(self) -> tuple[s.ParsedExpression, list[_Derived]]:
         pattern = self.expression()
         self.expect("->")
         return pattern, self._statement()
@@ -231,11 +237,11 @@ class RuleParser(ExpressionParser):
         return self._after((clause,), self._statement())
 
 
-def _anonymous(pattern: s.Expression) -> s.Expression:
+def _anonymous(pattern: s.ParsedExpression) -> s.ParsedExpression:
     """The pattern without its variables."""
     match pattern:
-        case s.Declaration() | s.Name():
-            return s.Wildcard(span=pattern.span)
+        case s.VariableDeclaration() | s.NameExpression():
+            return s.WildcardPattern(span=pattern.span)
         case s.At():
             return _anonymous(pattern.pattern)
         case s.TupleExpression():

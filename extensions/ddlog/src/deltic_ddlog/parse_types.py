@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from deltic.errors import ProgramError
-from deltic_ddlog.cursor import Cursor
+from deltic_ddlog.cursor import TokenCursor
 from deltic_ddlog.lexer import NAME, OPERATOR, TYPE_VARIABLE
 from deltic_ddlog.syntax import (
     FunctionType,
     ParameterType,
     TupleType,
     TypeMention,
-    TypeName,
+    TypeReference,
     TypeVariableName,
     WidthType,
 )
 
 
-class TypeParser(Cursor):
+class TypeParser(TokenCursor):
     """Reads types."""
 
     def type(self) -> TypeMention:
@@ -63,7 +63,7 @@ class TypeParser(Cursor):
         self.advance()
         if token.text in ("bit", "signed"):
             return self._width(token.text, start)
-        return TypeName(token.text, self._arguments(), span=self.span(start))
+        return TypeReference(token.text, self._arguments(), span=self.span(start))
 
     def _arguments(self) -> tuple[TypeMention, ...]:
         """`<A, B>`; in `x as u32 < y` the same character is an operator."""

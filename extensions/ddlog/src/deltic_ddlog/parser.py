@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deltic.datalog.syntax.source import Source, in_order
+from deltic.datalog.syntax.source import ProgramText, in_order
 from deltic.errors import Diagnostic, ProgramError
 from deltic_ddlog import syntax as s
 from deltic_ddlog.lexer import END, NAME, TYPE_VARIABLE, tokens
@@ -16,12 +16,12 @@ _ROLES: tuple[s.Role, ...] = ("input", "output", "internal")
 _DECLARATIONS = frozenset(("import", "typedef", "extern", "function", "index", "apply", "for", *_SEMANTICS, *_ROLES))
 
 
-def parse(text: str, file: str = "<ddlog>") -> s.Module:
+def parse(text: str, file: str = "<ddlog>") -> s.ModuleFile:
     """The syntax tree of a module of DDlog.
 
     Raises ProgramError with a finding for each declaration that cannot be read, the first twenty.
     """
-    source = Source(file, text.removeprefix(_BYTE_ORDER_MARK))
+    source = ProgramText(file, text.removeprefix(_BYTE_ORDER_MARK))
     parser = _ModuleParser(source, tokens(source))
     items, findings = list[s.Item](), list[Diagnostic]()
     while parser.token.kind != END and len(findings) < MOST_SYNTAX_ERRORS:
@@ -34,7 +34,7 @@ def parse(text: str, file: str = "<ddlog>") -> s.Module:
             parser.skip_declaration(before)
     if findings:
         raise ProgramError(in_order(findings))
-    return s.Module(tuple(items))
+    return s.ModuleFile(tuple(items))
 
 
 class _ModuleParser(RuleParser):
@@ -78,23 +78,23 @@ class _ModuleParser(RuleParser):
                 return (self._relation(attributes),)
         raise self.unexpected("a declaration or a rule", "relations' names begin with a capital letter")
 
-    def _attributes(self) -> tuple[s.Attribute, ...]:
+    def _attributes(self) -> tuple[s.AttributeAnnotation, ...]:
         """`#[a = b, c] #[d]`."""
-        found = list[s.Attribute]()
+        found = list[s.AttributeAnnotation]()
         while self.accept("#"):
             self.expect("[")
             found += self.listed(self._attribute, "]")
         return tuple(found)
 
-    def _attribute(self) -> s.Attribute:
+    def _attribute(self) -> s.AttributeAnnotation:
         start = self.token.start
         name = self.name("an attribute").text
-        value: s.Expression | s.TypeMention | None = None
+        value: s.ParsedExpression | s.TypeMention | None = None
         if self.accept("="):
             value = self.expression()
-        return s.Attribute(name, value, span=self.span(start))
+        return s.AttributeAnnotation(name, value, span=self.span(start))
 
-    def _import(self) -> s.Import:
+    def _import(self) -> s.ImportItem:
         start = self.advance().start
         if self.token.kind != NAME:
             raise self.unexpected("a module")
@@ -102,7 +102,7 @@ class _ModuleParser(RuleParser):
         while self.accept("."):
             module += f"::{self.name('a module').text}"
         alias = self.name("another name for the module").text if self.accept("as") else None
-        return s.Import(module, alias, span=self.span(start))
+        return s.ImportItem(module, alias, span=self.span(start))
 
     def _type_parameters(self) -> tuple[str, ...]:
         if not self.accept("<"):
@@ -118,7 +118,7 @@ class _ModuleParser(RuleParser):
             raise self.unexpected("a type variable", "type variables are written with a tick: `'A`")
         return self.advance().text
 
-    def _typedef(self, attributes: tuple[s.Attribute, ...]) -> s.Typedef:
+    def _typedef(self, attributes: tuple[s.AttributeAnnotation, ...]) -> s.Typedef:
         start = self.advance().start
         name = self.name("a type's name").text
         parameters = self._type_parameters()
@@ -158,7 +158,7 @@ class _ModuleParser(RuleParser):
         self.expect(":")
         return s.FieldDeclaration(name, self.type(), attributes, span=self.span(start))
 
-    def _extern(self, attributes: tuple[s.Attribute, ...]) -> s.Item:
+    def _extern(self, attributes: tuple[s.AttributeAnnotation, ...]) -> s.Item:
         start = self.advance().start
         if self.is_at("function"):
             return self._function(attributes, start, is_extern=True)
@@ -186,7 +186,7 @@ class _ModuleParser(RuleParser):
             depth += self.is_at("(") - self.is_at(")")
             self.advance()
 
-    def _apply(self) -> s.Apply:
+    def _apply(self) -> s.ApplyItem:
         start = self.advance().start
         name = self.advance().text
         self.expect("(")
@@ -194,9 +194,11 @@ class _ModuleParser(RuleParser):
         self.expect("->")
         self.expect("(")
         results = self.listed(lambda: self.advance().text, ")")
-        return s.Apply(name, tuple(arguments), tuple(results), span=self.span(start))
+        return s.ApplyItem(name, tuple(arguments), tuple(results), span=self.span(start))
 
-    def _function(self, attributes: tuple[s.Attribute, ...], start: int, *, is_extern: bool) -> s.FunctionDeclaration:
+    def _function(
+        self, attributes: tuple[s.AttributeAnnotation, ...], start: int, *, is_extern: bool
+    ) -> s.FunctionDeclaration:
         self.expect("function")
         token = self.name("a function's name")
         if token.text[0].isupper():
@@ -220,7 +222,7 @@ class _ModuleParser(RuleParser):
         mutable = self.accept("mut")
         return s.ParameterDeclaration(name, self.type(), mutable, span=self.span(start))
 
-    def _relation(self, attributes: tuple[s.Attribute, ...]) -> s.RelationDeclaration:
+    def _relation(self, attributes: tuple[s.AttributeAnnotation, ...]) -> s.RelationDeclaration:
         start = self.token.start
         role: s.Role = next((role for role in _ROLES if self.accept(role)), "internal")
         semantics = next((found for found in _SEMANTICS if self.accept(found)), None)
@@ -249,7 +251,7 @@ class _ModuleParser(RuleParser):
         self.expect(")")
         return s.KeyDeclaration(variable, self.expression(), span=self.span(start))
 
-    def _index(self, attributes: tuple[s.Attribute, ...]) -> s.IndexDeclaration:
+    def _index(self, attributes: tuple[s.AttributeAnnotation, ...]) -> s.IndexDeclaration:
         start = self.advance().start
         name = self.name("an index's name").text
         self.expect("(")

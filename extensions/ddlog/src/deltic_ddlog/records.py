@@ -19,7 +19,7 @@ from deltic_ddlog import types as t
 from deltic_ddlog.checked import TypeDefinition
 from deltic_ddlog.closures import Closures
 from deltic_ddlog.json_values import Json, JsonError
-from deltic_ddlog.order import Order
+from deltic_ddlog.order import TypeOrder
 from deltic_ddlog.runtime import single
 from deltic_ddlog.texts import show_float, show_string, unquoted
 from deltic_ddlog.values import LISTS, NONE, Group, Map, Struct, Vec, some
@@ -203,7 +203,7 @@ class Codec:
     Both readers raise RecordError.
     """
 
-    def __init__(self, type_: t.Type, read: Callable[[Record], Any], show: Callable[[Any], str]) -> None:
+    def __init__(self, type_: t.DdlogType, read: Callable[[Record], Any], show: Callable[[Any], str]) -> None:
         self.type, self.read, self.show = type_, read, show
         self.of_text: Callable[[str], Any] = lru_cache(maxsize=REMEMBERED)(self._of_text)
 
@@ -226,14 +226,14 @@ class Codecs:
         self, types: Mapping[str, TypeDefinition], style: Style = "dump", closures: Closures | None = None
     ) -> None:
         self._types, self._style, self._closures = types, style, closures
-        self._order = Order(types, None if closures is None else closures.key)
-        self._made: dict[t.Type, Codec] = {}
+        self._order = TypeOrder(types, None if closures is None else closures.key)
+        self._made: dict[t.DdlogType, Codec] = {}
 
-    def key(self, type_: t.Type) -> Callable[[Any], Any]:
+    def key(self, type_: t.DdlogType) -> Callable[[Any], Any]:
         """By what dumps order the values of a type."""
         return self._order.key(type_)
 
-    def of(self, type_: t.Type) -> Codec:
+    def of(self, type_: t.DdlogType) -> Codec:
         """The codec of a type. Raises RecordError for one whose values are no records."""
         type_ = t.content(type_)
         if type_ not in self._made:
@@ -253,7 +253,7 @@ class Codecs:
 
         return Codec(codec.type, read, codec.show)
 
-    def has(self, type_: t.Type) -> bool:
+    def has(self, type_: t.DdlogType) -> bool:
         """Whether the values of a type are records."""
         try:
             self.check(type_)
@@ -261,9 +261,9 @@ class Codecs:
             return False
         return True
 
-    def check(self, type_: t.Type) -> None:
+    def check(self, type_: t.DdlogType) -> None:
         """Raises RecordError for a type some of whose values are no records."""
-        pending, seen = [type_], set[t.Type]()
+        pending, seen = [type_], set[t.DdlogType]()
         while pending:
             type_ = t.content(pending.pop())
             if type_ in seen:
@@ -278,13 +278,13 @@ class Codecs:
                 pending += [t.substitute(field, given) for _, fields in definition.constructors for field in fields]
                 pending += type_.arguments
 
-    def _make(self, type_: t.Type) -> Codec:
+    def _make(self, type_: t.DdlogType) -> Codec:
         if (simple := _simple(type_)) is not None:
             return simple
         match type_:
             case t.Tuple(items):
                 return self._tuple(type_, items)
-            case t.Function() if self._closures is not None:
+            case t.CallableType() if self._closures is not None:
                 return self._closure(type_, self._closures)
             case t.Named(name, arguments) if name in LISTS:
                 return self._list(type_, arguments[0], LISTS[name])
@@ -300,7 +300,7 @@ class Codecs:
                 return self._struct(type_)
         raise RecordError(f"values of the type {type_} are no records")
 
-    def _tuple(self, type_: t.Type, items: tuple[t.Type, ...]) -> Codec:
+    def _tuple(self, type_: t.DdlogType, items: tuple[t.DdlogType, ...]) -> Codec:
         parts = [self.of(item) for item in items]
 
         def read(record: Record) -> Any:
@@ -313,7 +313,7 @@ class Codecs:
 
         return Codec(type_, read, show)
 
-    def _closure(self, type_: t.Type, closures: Closures) -> Codec:
+    def _closure(self, type_: t.DdlogType, closures: Closures) -> Codec:
         """`closure_0123456789abcdef{5}`: a name, which commands do not know, and the values that are captured."""
 
         def read(record: Record) -> Any:
@@ -330,7 +330,7 @@ class Codecs:
 
         return Codec(type_, read, show)
 
-    def _any(self, type_: t.Type) -> Codec:
+    def _any(self, type_: t.DdlogType) -> Codec:
         """`Any{"bit<8>", 5}`; dumps print the value alone."""
 
         def read(record: Record) -> Any:
@@ -345,7 +345,7 @@ class Codecs:
 
         return Codec(type_, read, show)
 
-    def _list(self, type_: t.Type, element: t.Type, make: Callable[[Any], Any]) -> Codec:
+    def _list(self, type_: t.DdlogType, element: t.DdlogType, make: Callable[[Any], Any]) -> Codec:
         part = self.of(element)
         ordered = self._ordered(element) if make is not Vec else None
 
@@ -359,18 +359,18 @@ class Codecs:
 
         return Codec(type_, read, show)
 
-    def _ordered(self, element: t.Type) -> Callable[[Any], list[Any]] | None:
+    def _ordered(self, element: t.DdlogType) -> Callable[[Any], list[Any]] | None:
         """What puts the elements of a set in the order of dumps; None where they have it."""
         if not self._order.has_own(element):
             return None
         key = self._order.key(element)
         return lambda values: sorted(values, key=key)
 
-    def _map(self, type_: t.Type, key: t.Type, value: t.Type) -> Codec:
+    def _map(self, type_: t.DdlogType, key: t.DdlogType, value: t.DdlogType) -> Codec:
         pairs = self._list(type_, t.Tuple((key, value)), Map.of)
         return Codec(type_, pairs.read, pairs.show)
 
-    def _group(self, type_: t.Type, key: t.Type, value: t.Type) -> Codec:
+    def _group(self, type_: t.DdlogType, key: t.DdlogType, value: t.DdlogType) -> Codec:
         parts = self.of(t.Tuple((key, t.Named("ddlog_std::Vec", (t.Tuple((value, t.Signed(64))),)))))
 
         def read(record: Record) -> Group:
@@ -379,7 +379,7 @@ class Codecs:
 
         return Codec(type_, read, lambda group: parts.show((group.key, group.values)))
 
-    def _option(self, type_: t.Type, content: t.Type) -> Codec:
+    def _option(self, type_: t.DdlogType, content: t.DdlogType) -> Codec:
         """An option may also be written as a list of one element or none, or as the value that there is."""
         struct, part = self._struct(type_), self.of(content)
 
@@ -392,7 +392,7 @@ class Codecs:
 
         return Codec(type_, read, struct.show)
 
-    def _struct(self, type_: t.Type) -> Codec:
+    def _struct(self, type_: t.DdlogType) -> Codec:
         """Types may contain themselves, so that codecs of fields are made when they are first needed."""
         assert isinstance(type_, t.Named)
         definition = self._types[type_.name]
@@ -444,7 +444,7 @@ def by_field(record: Made, fields: tuple[str, ...], *, partly: bool = False) -> 
     return found
 
 
-def _simple(type_: t.Type) -> Codec | None:
+def _simple(type_: t.DdlogType) -> Codec | None:
     """The codec of a type that is built in."""
     match type_:
         case t.Bool():
@@ -463,13 +463,13 @@ def _simple(type_: t.Type) -> Codec | None:
     return None
 
 
-def _unfit(record: Record, type_: t.Type, hint: str = "") -> RecordError:
+def _unfit(record: Record, type_: t.DdlogType, hint: str = "") -> RecordError:
     told = {bool: "a Boolean", int: "a number", float: "a number", str: "a string", tuple: "a tuple", Listed: "a list"}
     what = record.name if isinstance(record, Made) else told.get(type(record), "this")
     return RecordError(f"{what} is no value of the type {type_}" + (f"; {hint}" if hint else ""))
 
 
-def _of(kind: type, type_: t.Type) -> Callable[[Record], Any]:
+def _of(kind: type, type_: t.DdlogType) -> Callable[[Record], Any]:
     def read(record: Record) -> Any:
         if not isinstance(record, kind):
             raise _unfit(record, type_)
@@ -478,7 +478,7 @@ def _of(kind: type, type_: t.Type) -> Callable[[Record], Any]:
     return read
 
 
-def _integer(type_: t.Type, low: int | None, high: int | None) -> Callable[[Record], int]:
+def _integer(type_: t.DdlogType, low: int | None, high: int | None) -> Callable[[Record], int]:
     def read(record: Record) -> int:
         if not isinstance(record, int) or isinstance(record, bool):
             raise _unfit(record, type_)
@@ -489,7 +489,7 @@ def _integer(type_: t.Type, low: int | None, high: int | None) -> Callable[[Reco
     return read
 
 
-def _float(record: Record, type_: t.Type, is_single: bool) -> float:
+def _float(record: Record, type_: t.DdlogType, is_single: bool) -> float:
     if not isinstance(record, int | float) or isinstance(record, bool):
         raise _unfit(record, type_)
     return single(record) if is_single else float(record)

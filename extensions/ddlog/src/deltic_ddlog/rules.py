@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from deltic.datalog.syntax.expressions import Node, nodes_in, transform
+from deltic.datalog.syntax.expressions import SyntaxNode, nodes_in, transform
 from deltic.datalog.syntax.source import Span
 from deltic.errors import Diagnostic, did_you_mean
 from deltic_ddlog import checked as c
@@ -16,7 +16,7 @@ from deltic_ddlog.functions import check_expression
 from deltic_ddlog.infer_control import element_of
 from deltic_ddlog.infer_patterns import Build, PatternOf
 from deltic_ddlog.infer_terms import construct
-from deltic_ddlog.inference import Inference, Typed
+from deltic_ddlog.inference import Inference, InferredExpression
 from deltic_ddlog.modules import Module
 from deltic_ddlog.types import BOOL, Bit, Named, Signed, content
 
@@ -25,7 +25,9 @@ _GROUP = "ddlog_std::Group"
 Built = Callable[[], list[c.Clause]]
 
 
-def check_rule(declarations: Declarations, module: Module, rule: s.Rule, findings: list[Diagnostic]) -> c.Rule | None:
+def check_rule(
+    declarations: Declarations, module: Module, rule: s.RuleItem, findings: list[Diagnostic]
+) -> c.ResolvedRule | None:
     """The rule with types; None, and findings, where something is wrong."""
     checking = _Checking(declarations, module)
     for clause in rule.body:
@@ -34,7 +36,7 @@ def check_rule(declarations: Declarations, module: Module, rule: s.Rule, finding
     checking.inference.solve()
     if not checking.inference.findings:
         built = tuple(clause for build in checking.built for clause in build())
-        made = c.Rule(tuple(head() for head in heads), built, rule.span)
+        made = c.ResolvedRule(tuple(head() for head in heads), built, rule.span)
         for expression in made.expressions:
             checking.inference.findings += check_expression(declarations, expression, {})
         if not checking.inference.findings:
@@ -83,7 +85,7 @@ class _Checking:
 
     # --- atoms
 
-    def relation(self, atom: s.Atom) -> RelationEntry | None:
+    def relation(self, atom: s.AtomClause) -> RelationEntry | None:
         """The relation that an atom names."""
         names = self.declarations.relations
         found = names.find(self.module, atom.relation)
@@ -97,7 +99,7 @@ class _Checking:
         self.inference.report(atom.span, f"there is no relation `{atom.relation}`", hint)
         return None
 
-    def _constructor(self, atom: s.Atom, entry: RelationEntry) -> ConstructorEntry | None:
+    def _constructor(self, atom: s.AtomClause, entry: RelationEntry) -> ConstructorEntry | None:
         """The constructor whose fields are an atom's arguments: the one of the relation's name, or the only one."""
         chosen = self._chosen(entry)
         if chosen is None:
@@ -115,7 +117,9 @@ class _Checking:
         found = self.declarations.struct(record) if isinstance(record, Named) else None
         return found.constructors if found else []
 
-    def atom_pattern(self, atom: s.Atom, *, negated: bool = False) -> tuple[RelationEntry, Build, PatternOf] | None:
+    def atom_pattern(
+        self, atom: s.AtomClause, *, negated: bool = False
+    ) -> tuple[RelationEntry, Build, PatternOf] | None:
         """The pattern that records have, and what it binds; behind `not` the name of the record says nothing."""
         entry = self.relation(atom)
         if entry is None:
@@ -132,7 +136,7 @@ class _Checking:
             return entry, inside, pattern
         return entry, lambda: core.As(entry.record, name, inside(), span=atom.span), pattern
 
-    def _record_pattern(self, atom: s.Atom, entry: RelationEntry, pattern: PatternOf) -> Build | None:
+    def _record_pattern(self, atom: s.AtomClause, entry: RelationEntry, pattern: PatternOf) -> Build | None:
         if atom.record is not None:
             record = content(entry.record) if atom.by_reference else entry.record
             return pattern.of(atom.record, record)
@@ -145,7 +149,7 @@ class _Checking:
         assert isinstance(own, Named)
         return pattern.of_fields(atom, own, constructor, atom.arguments or (), atom.relation)
 
-    def head(self, atom: s.Atom) -> Callable[[], c.Head]:
+    def head(self, atom: s.AtomClause) -> Callable[[], c.Head]:
         """What is derived."""
         entry = self.relation(atom)
         if atom.location is not None:
@@ -157,7 +161,7 @@ class _Checking:
         name = entry.name if entry else atom.relation
         return lambda: c.Head(name, typed.build(), atom.span)
 
-    def _head_record(self, atom: s.Atom, entry: RelationEntry) -> Typed:
+    def _head_record(self, atom: s.AtomClause, entry: RelationEntry) -> InferredExpression:
         """The fields of a record, or `R[record]`; one argument is the record too, unless records have one field."""
         if atom.record is not None:
             record = content(entry.record) if atom.by_reference else entry.record
@@ -178,18 +182,18 @@ class _Checking:
     def clause(self, clause: s.Clause) -> None:
         """The next clause of the body."""
         match clause:
-            case s.Literal():
+            case s.LiteralClause():
                 self._literal(clause)
-            case s.Condition():
+            case s.ConditionClause():
                 self._condition(clause)
-            case s.FlatMap():
+            case s.FlatMapClause():
                 self._flat_map(clause)
-            case s.Aggregate():
+            case s.AggregateClause():
                 self._aggregate(clause)
-            case s.Inspect():
+            case s.InspectClause():
                 self._inspect(clause)
 
-    def _literal(self, clause: s.Literal) -> None:
+    def _literal(self, clause: s.LiteralClause) -> None:
         atom, span = clause.atom, clause.span
         found = self.atom_pattern(atom, negated=clause.negated)
         if found is None:
@@ -199,45 +203,45 @@ class _Checking:
             for name in sorted(bindings.bound):
                 told = f"`{name}` is not known here, and `not` binds nothing"
                 self.inference.report(span, told, f"bind `{name}` before, or write `_` where it may be anything")
-            self.built.append(lambda: [c.Absent(entry.name, pattern(), atom.delay, atom.differentiated, span)])
+            self.built.append(lambda: [c.AbsentStep(entry.name, pattern(), atom.delay, atom.differentiated, span)])
             return
-        self.built.append(lambda: [c.Match(entry.name, pattern(), atom.delay, atom.differentiated, span)])
+        self.built.append(lambda: [c.MatchStep(entry.name, pattern(), atom.delay, atom.differentiated, span)])
 
-    def _condition(self, clause: s.Condition) -> None:
+    def _condition(self, clause: s.ConditionClause) -> None:
         expression, span = self._grouped(clause.expression), clause.span
         if not isinstance(expression, s.Assign):
             condition = self.inference.expect(expression, BOOL)
-            self.built.append(lambda: [c.Condition(condition.build(), span)])
+            self.built.append(lambda: [c.ConditionStep(condition.build(), span)])
             return
         value = self.inference.infer(expression.value)
         self._assign(expression.target, value, span)
 
-    def _assign(self, target: s.Expression, value: Typed, span: Span) -> None:
+    def _assign(self, target: s.ParsedExpression, value: InferredExpression, span: Span) -> None:
         pattern = PatternOf(self.inference, "rule").of(target, value.type)
-        self.built.append(lambda: [c.Assignment(pattern(), value.build(), span)])
+        self.built.append(lambda: [c.AssignmentStep(pattern(), value.build(), span)])
 
-    def _flat_map(self, clause: s.FlatMap) -> None:
+    def _flat_map(self, clause: s.FlatMapClause) -> None:
         items = self.inference.infer(self._grouped(clause.items))
         element = element_of(self.inference, clause.items.span, items.type)
         pattern = PatternOf(self.inference, "rule").of(clause.pattern, element)
-        self.built.append(lambda: [c.FlatMap(pattern(), items.build(), clause.span)])
+        self.built.append(lambda: [c.FlatMapStep(pattern(), items.build(), clause.span)])
 
-    def _inspect(self, clause: s.Inspect) -> None:
+    def _inspect(self, clause: s.InspectClause) -> None:
         with self.inference.scope():
             self.inference.let("ddlog_weight", Signed(64))
             self.inference.let("ddlog_timestamp", Bit(64))
             typed = self.inference.infer(clause.expression)
-        self.built.append(lambda: [c.Inspect(typed.build(), clause.span)])
+        self.built.append(lambda: [c.InspectStep(typed.build(), clause.span)])
 
     # --- groups
 
-    def _grouped(self, expression: s.Expression) -> s.Expression:
+    def _grouped(self, expression: s.ParsedExpression) -> s.ParsedExpression:
         """The expression with a variable for the group that it makes, which is a clause of its own."""
         calls = [node for node in nodes_in(expression) if _is_group_by(node)]
         if not calls:
             return expression
         call = calls[0]
-        assert isinstance(call, s.Call)
+        assert isinstance(call, s.CallExpression)
         if len(calls) > 1:
             self.inference.report(calls[1].span, "a clause makes one group", "put the other one into a rule of its own")
         if len(call.arguments) != 2:
@@ -246,23 +250,27 @@ class _Checking:
         group = self._group(call.arguments[0], call.arguments[1], call.span)
         return transform(expression, lambda node: group if node == call else node)
 
-    def _aggregate(self, clause: s.Aggregate) -> None:
+    def _aggregate(self, clause: s.AggregateClause) -> None:
         """The older form: `Aggregate((x), f(y))` is `y.group_by(x).f()`."""
         function = clause.function
-        if not isinstance(function, s.Call) or not function.arguments:
+        if not isinstance(function, s.CallExpression) or not function.arguments:
             self.inference.report(function.span, "a function of a value is expected here", "write `group_sum(x)`")
             return
         group = self._group(function.arguments[0], clause.keys, clause.span)
         value = self.inference.infer(replace(function, arguments=(group, *function.arguments[1:])))
         self._assign(clause.pattern, value, clause.span)
 
-    def _group(self, values: s.Expression, key: s.Expression, span: Span) -> s.Name:
+    def _group(self, values: s.ParsedExpression, key: s.ParsedExpression, span: Span) -> s.NameExpression:
         """Group, and forget all variables that the key does not name."""
         typed, by = self.inference.infer(values), self.inference.infer(key)
         if not _is_key(key):
             hint = "compute it before, as `var k = ...`, and write `group_by(k)`"
             self.inference.report(key.span, "groups are made by variables, and tuples of variables", hint)
-        names = [node.name for node in nodes_in(key) if isinstance(node, s.Name) and self.inference.local(node.name)]
+        names = [
+            node.name
+            for node in nodes_in(key)
+            if isinstance(node, s.NameExpression) and self.inference.local(node.name)
+        ]
         kept = [local.name for name in dict.fromkeys(names) if (local := self.inference.local(name))]
         self.inference.forget_all_but(names)
         type_ = Named(_GROUP, (by.type, typed.type))
@@ -274,10 +282,10 @@ class _Checking:
             return [c.GroupBy(local.name, known, typed.build(), by.build(), tuple(kept), span)]
 
         self.built.append(build)
-        return s.Name(source_name, span=span)
+        return s.NameExpression(source_name, span=span)
 
 
-def _is_key(node: s.Expression) -> bool:
+def _is_key(node: s.ParsedExpression) -> bool:
     match node:
         case s.TupleExpression(items=items):
             return all(map(_is_key, items))
@@ -285,8 +293,12 @@ def _is_key(node: s.Expression) -> bool:
             return all(_is_key(argument.value) for argument in arguments)
         case s.Ascription(of=of):
             return _is_key(of)
-    return isinstance(node, s.Name | s.BoolLiteral | s.IntLiteral | s.StringLiteral)
+    return isinstance(node, s.NameExpression | s.BoolLiteral | s.IntLiteral | s.StringExpression)
 
 
-def _is_group_by(node: Node) -> bool:
-    return isinstance(node, s.Call) and isinstance(node.callee, s.Name) and node.callee.name == "group_by"
+def _is_group_by(node: SyntaxNode) -> bool:
+    return (
+        isinstance(node, s.CallExpression)
+        and isinstance(node.callee, s.NameExpression)
+        and node.callee.name == "group_by"
+    )

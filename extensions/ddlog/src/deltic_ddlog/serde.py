@@ -58,7 +58,7 @@ class JsonForm:
     refused: str = ""
 
 
-Keys = Callable[[s.Attribute], Callable[[], Callable[[Any], Any]]]
+Keys = Callable[[s.AttributeAnnotation], Callable[[], Callable[[Any], Any]]]
 """What gives of `deserialize_from_array=key()` what gives the function."""
 
 
@@ -98,10 +98,10 @@ def _field(item: s.FieldDeclaration, rule: str, has_default: bool, refused: set[
     )
 
 
-def _options(attributes: Iterable[s.Attribute]) -> Options:
+def _options(attributes: Iterable[s.AttributeAnnotation]) -> Options:
     found: dict[str, tuple[str, ...]] = {}
     for attribute in attributes:
-        said = attribute.value.value if isinstance(attribute.value, s.StringLiteral) else ""
+        said = attribute.value.value if isinstance(attribute.value, s.StringExpression) else ""
         if attribute.name == "rust" and (inside := re.fullmatch(r"\s*serde\s*\((.*)\)\s*", said, re.DOTALL)):
             for name, text, nested in _OPTION.findall(inside[1]):
                 found[name] = (*found.get(name, ()), text or nested)

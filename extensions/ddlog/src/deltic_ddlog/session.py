@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from deltic.datalog.syntax.source import Span
 from deltic.errors import ChangeError, DataError, did_you_mean
-from deltic_ddlog.checked import Relation
-from deltic_ddlog.commands import Command, Plain, QueryIndex, Update, Updates, commands
+from deltic_ddlog.checked import ResolvedRelation
+from deltic_ddlog.commands import Command, Plain, QueryIndex, RecordUpdate, Updates, commands
 from deltic_ddlog.inputs import Input, Row
 from deltic_ddlog.library.log import heard
 from deltic_ddlog.lowering.columns import Form
@@ -135,7 +135,7 @@ class Session:
 
     # Changes
 
-    def _update_all(self, updates: Iterable[Update]) -> None:
+    def _update_all(self, updates: Iterable[RecordUpdate]) -> None:
         """Updates that are done together: where one fails, none is done."""
         changed: set[Input] = set()
         try:
@@ -146,7 +146,7 @@ class Session:
                 each.undo()
             raise
 
-    def _update(self, update: Update, changed: set[Input]) -> None:
+    def _update(self, update: RecordUpdate, changed: set[Input]) -> None:
         try:
             self._require_open()
             relation = self._input(update.relation, update.span)
@@ -190,7 +190,7 @@ class Session:
             past.insert(0, _weights(change, catalog_name(name)) if catalog_name(name) in views else given[name])
             past.pop()
 
-    def _hold(self, relation: Relation, change: Counter[Row]) -> Counter[Row]:
+    def _hold(self, relation: ResolvedRelation, change: Counter[Row]) -> Counter[Row]:
         """How an output has changed; of a stream all that it has now.
 
         What is no set is held here, for its weights may be below zero, where views have no rows.
@@ -253,7 +253,7 @@ class Session:
         self._print_relation(found)
         self._shown.add(name)
 
-    def _print_relation(self, relation: Relation) -> None:
+    def _print_relation(self, relation: ResolvedRelation) -> None:
         if relation.semantics == "stream":
             return
         rows = self._held.get(relation.name) or self._weighted(catalog_name(relation.name))

@@ -8,18 +8,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal as Choice
 
-from deltic.datalog.syntax.expressions import Node
+from deltic.datalog.syntax.expressions import SyntaxNode
 
 # --- types as they are mentioned
 
 
 @dataclass(frozen=True)
-class TypeMention(Node):
+class TypeMention(SyntaxNode):
     """A type where the text says it."""
 
 
 @dataclass(frozen=True)
-class TypeName(TypeMention):
+class TypeReference(TypeMention):
     """`bool`, `string`, a type of the program or of a library: `Vec<string>`."""
 
     name: str
@@ -49,7 +49,7 @@ class TypeVariableName(TypeMention):
 
 
 @dataclass(frozen=True)
-class ParameterType(Node):
+class ParameterType(SyntaxNode):
     """A parameter of a function's type."""
 
     type: TypeMention
@@ -68,24 +68,24 @@ class FunctionType(TypeMention):
 
 
 @dataclass(frozen=True)
-class Expression(Node):
+class ParsedExpression(SyntaxNode):
     """Something that has a value, or is a pattern."""
 
 
 @dataclass(frozen=True)
-class Wildcard(Expression):
+class WildcardPattern(ParsedExpression):
     """`_`."""
 
 
 @dataclass(frozen=True)
-class BoolLiteral(Expression):
+class BoolLiteral(ParsedExpression):
     """`true` or `false`."""
 
     value: bool
 
 
 @dataclass(frozen=True)
-class IntLiteral(Expression):
+class IntLiteral(ParsedExpression):
     """`5`, `'d5`, `32'd5` (`width`), `'sd5` (`signed`)."""
 
     value: int
@@ -94,7 +94,7 @@ class IntLiteral(Expression):
 
 
 @dataclass(frozen=True)
-class FloatLiteral(Expression):
+class FloatExpression(ParsedExpression):
     """`1.5`, `32'f1.5` (`width`)."""
 
     value: float
@@ -102,57 +102,57 @@ class FloatLiteral(Expression):
 
 
 @dataclass(frozen=True)
-class StringLiteral(Expression):
+class StringExpression(ParsedExpression):
     """A string without expressions; adjacent ones are one."""
 
     value: str
 
 
 @dataclass(frozen=True)
-class Interpolation(Expression):
+class Interpolation(ParsedExpression):
     """A string with expressions inside: `"x is ${x}"`."""
 
-    parts: tuple[Expression, ...]
+    parts: tuple[ParsedExpression, ...]
 
 
 @dataclass(frozen=True)
-class InternedString(Expression):
+class InternedString(ParsedExpression):
     """`i"text"`."""
 
-    text: Expression
+    text: ParsedExpression
 
 
 @dataclass(frozen=True)
-class VecLiteral(Expression):
+class VecLiteral(ParsedExpression):
     """`[1, 2]`."""
 
-    items: tuple[Expression, ...]
+    items: tuple[ParsedExpression, ...]
 
 
 @dataclass(frozen=True)
-class MapLiteral(Expression):
+class MapLiteral(ParsedExpression):
     """`[1 -> "a", 2 -> "b"]`."""
 
-    items: tuple[tuple[Expression, Expression], ...]
+    items: tuple[tuple[ParsedExpression, ParsedExpression], ...]
 
 
 @dataclass(frozen=True)
-class TupleExpression(Expression):
+class TupleExpression(ParsedExpression):
     """`(a, b)`; `()` has no items."""
 
-    items: tuple[Expression, ...]
+    items: tuple[ParsedExpression, ...]
 
 
 @dataclass(frozen=True)
-class Argument(Node):
+class Argument(SyntaxNode):
     """An argument of a constructor or an atom, by place or `.name = value`."""
 
     name: str | None
-    value: Expression
+    value: ParsedExpression
 
 
 @dataclass(frozen=True)
-class Construct(Expression):
+class Construct(ParsedExpression):
     """`Some{x}`, `None`, `Point{.x = 1, .y = 2}`; a pattern too."""
 
     constructor: str
@@ -161,176 +161,176 @@ class Construct(Expression):
 
 
 @dataclass(frozen=True)
-class Name(Expression):
+class NameExpression(ParsedExpression):
     """A variable, or a function."""
 
     name: str
 
 
 @dataclass(frozen=True)
-class Field(Expression):
+class FieldAccess(ParsedExpression):
     """`e.name`."""
 
-    of: Expression
+    of: ParsedExpression
     name: str
 
 
 @dataclass(frozen=True)
-class TupleField(Expression):
+class TupleField(ParsedExpression):
     """`e.0`."""
 
-    of: Expression
+    of: ParsedExpression
     index: int
 
 
 @dataclass(frozen=True)
-class Call(Expression):
+class CallExpression(ParsedExpression):
     """`f(a, b)`; `a.f(b)` is the same with `dotted`, and `callee` a name."""
 
-    callee: Expression
-    arguments: tuple[Expression, ...]
+    callee: ParsedExpression
+    arguments: tuple[ParsedExpression, ...]
     dotted: bool = False
 
 
 @dataclass(frozen=True)
-class Slice(Expression):
+class Slice(ParsedExpression):
     """`e[high:low]`: bits, both ends included."""
 
-    of: Expression
+    of: ParsedExpression
     high: int
     low: int
 
 
 @dataclass(frozen=True)
-class Ascription(Expression):
+class Ascription(ParsedExpression):
     """`e: type`."""
 
-    of: Expression
+    of: ParsedExpression
     type: TypeMention
 
 
 @dataclass(frozen=True)
-class Cast(Expression):
+class CastExpression(ParsedExpression):
     """`e as type`."""
 
-    of: Expression
+    of: ParsedExpression
     type: TypeMention
 
 
 @dataclass(frozen=True)
-class Try(Expression):
+class Try(ParsedExpression):
     """`e?`."""
 
-    of: Expression
+    of: ParsedExpression
 
 
 @dataclass(frozen=True)
-class Reference(Expression):
+class Reference(ParsedExpression):
     """`&e`: a pattern of what a reference leads to."""
 
-    of: Expression
+    of: ParsedExpression
 
 
 @dataclass(frozen=True)
-class Unary(Expression):
+class Unary(ParsedExpression):
     """`-`, `~` or `not`."""
 
     operator: str
-    operand: Expression
+    operand: ParsedExpression
 
 
 @dataclass(frozen=True)
-class Binary(Expression):
+class Binary(ParsedExpression):
     """An operator between two operands."""
 
     operator: str
-    left: Expression
-    right: Expression
+    left: ParsedExpression
+    right: ParsedExpression
 
 
 @dataclass(frozen=True)
-class At(Expression):
+class At(ParsedExpression):
     """`name @ pattern`."""
 
     name: str
-    pattern: Expression
+    pattern: ParsedExpression
 
 
 @dataclass(frozen=True)
-class Declaration(Expression):
+class VariableDeclaration(ParsedExpression):
     """`var name`, as what is assigned to or as a pattern."""
 
     name: str
 
 
 @dataclass(frozen=True)
-class Assign(Expression):
+class Assign(ParsedExpression):
     """`target = value`."""
 
-    target: Expression
-    value: Expression
+    target: ParsedExpression
+    value: ParsedExpression
 
 
 @dataclass(frozen=True)
-class Sequence(Expression):
+class Sequence(ParsedExpression):
     """`{a; b; c}`: the value is that of the last one."""
 
-    items: tuple[Expression, ...]
+    items: tuple[ParsedExpression, ...]
 
 
 @dataclass(frozen=True)
-class If(Expression):
+class If(ParsedExpression):
     """`if (condition) then else otherwise`; without the last it is `()`."""
 
-    condition: Expression
-    then: Expression
-    otherwise: Expression | None
+    condition: ParsedExpression
+    then: ParsedExpression
+    otherwise: ParsedExpression | None
 
 
 @dataclass(frozen=True)
-class MatchCase(Node):
+class MatchCase(SyntaxNode):
     """`pattern -> value`."""
 
-    pattern: Expression
-    value: Expression
+    pattern: ParsedExpression
+    value: ParsedExpression
 
 
 @dataclass(frozen=True)
-class Match(Expression):
+class MatchExpression(ParsedExpression):
     """`match (subject) {cases}`."""
 
-    subject: Expression
+    subject: ParsedExpression
     cases: tuple[MatchCase, ...]
 
 
 @dataclass(frozen=True)
-class For(Expression):
+class For(ParsedExpression):
     """`for (pattern in items) body`."""
 
-    pattern: Expression
-    items: Expression
-    body: Expression
+    pattern: ParsedExpression
+    items: ParsedExpression
+    body: ParsedExpression
 
 
 @dataclass(frozen=True)
-class Break(Expression):
+class Break(ParsedExpression):
     """`break`."""
 
 
 @dataclass(frozen=True)
-class Continue(Expression):
+class Continue(ParsedExpression):
     """`continue`."""
 
 
 @dataclass(frozen=True)
-class Return(Expression):
+class Return(ParsedExpression):
     """`return value`."""
 
-    value: Expression | None
+    value: ParsedExpression | None
 
 
 @dataclass(frozen=True)
-class LambdaParameter(Node):
+class LambdaParameter(SyntaxNode):
     """A parameter of a closure."""
 
     name: str
@@ -339,27 +339,27 @@ class LambdaParameter(Node):
 
 
 @dataclass(frozen=True)
-class Lambda(Expression):
+class LambdaExpression(ParsedExpression):
     """`|x| body` or `function(x: s64): s64 {body}`."""
 
     parameters: tuple[LambdaParameter, ...]
     result: TypeMention | None
-    body: Expression
+    body: ParsedExpression
 
 
 # --- declarations
 
 
 @dataclass(frozen=True)
-class Attribute(Node):
+class AttributeAnnotation(SyntaxNode):
     """`#[name = value]` or `#[name]`."""
 
     name: str
-    value: Expression | TypeMention | None
+    value: ParsedExpression | TypeMention | None
 
 
 @dataclass(frozen=True)
-class Import(Node):
+class ImportItem(SyntaxNode):
     """`import a::b as c`."""
 
     module: str
@@ -367,25 +367,25 @@ class Import(Node):
 
 
 @dataclass(frozen=True)
-class FieldDeclaration(Node):
+class FieldDeclaration(SyntaxNode):
     """A field of a constructor or of a relation."""
 
     name: str
     type: TypeMention
-    attributes: tuple[Attribute, ...] = ()
+    attributes: tuple[AttributeAnnotation, ...] = ()
 
 
 @dataclass(frozen=True)
-class ConstructorDeclaration(Node):
+class ConstructorDeclaration(SyntaxNode):
     """A constructor of a type."""
 
     name: str
     fields: tuple[FieldDeclaration, ...]
-    attributes: tuple[Attribute, ...] = ()
+    attributes: tuple[AttributeAnnotation, ...] = ()
 
 
 @dataclass(frozen=True)
-class Typedef(Node):
+class Typedef(SyntaxNode):
     """`typedef name<'A> = ...`: `definition` is its constructors, or the type that it is another name of.
 
     An `extern type` has none.
@@ -394,11 +394,11 @@ class Typedef(Node):
     name: str
     parameters: tuple[str, ...]
     definition: tuple[ConstructorDeclaration, ...] | TypeMention | None
-    attributes: tuple[Attribute, ...] = ()
+    attributes: tuple[AttributeAnnotation, ...] = ()
 
 
 @dataclass(frozen=True)
-class ParameterDeclaration(Node):
+class ParameterDeclaration(SyntaxNode):
     """A parameter of a function."""
 
     name: str
@@ -407,14 +407,14 @@ class ParameterDeclaration(Node):
 
 
 @dataclass(frozen=True)
-class FunctionDeclaration(Node):
+class FunctionDeclaration(SyntaxNode):
     """A function; an extern one has no body."""
 
     name: str
     parameters: tuple[ParameterDeclaration, ...]
     result: TypeMention | None
-    body: Expression | None
-    attributes: tuple[Attribute, ...] = ()
+    body: ParsedExpression | None
+    attributes: tuple[AttributeAnnotation, ...] = ()
 
 
 Role = Choice["input", "output", "internal"]
@@ -422,15 +422,15 @@ Semantics = Choice["relation", "stream", "multiset"]
 
 
 @dataclass(frozen=True)
-class KeyDeclaration(Node):
+class KeyDeclaration(SyntaxNode):
     """`primary key (variable) expression`."""
 
     variable: str
-    expression: Expression
+    expression: ParsedExpression
 
 
 @dataclass(frozen=True)
-class RelationDeclaration(Node):
+class RelationDeclaration(SyntaxNode):
     """A relation: with `fields` a type of its name is declared with it, else records are of type `record`."""
 
     name: str
@@ -440,11 +440,11 @@ class RelationDeclaration(Node):
     fields: tuple[FieldDeclaration, ...] | None
     record: TypeMention | None
     key: KeyDeclaration | None
-    attributes: tuple[Attribute, ...] = ()
+    attributes: tuple[AttributeAnnotation, ...] = ()
 
 
 @dataclass(frozen=True)
-class Atom(Node):
+class AtomClause(SyntaxNode):
     """`variable in &R-1(arguments)` or `R[record]`.
 
     `delay` counts transactions, `differentiated` is `R'`; `location` is that behind `@` of a head.
@@ -452,84 +452,84 @@ class Atom(Node):
 
     relation: str
     arguments: tuple[Argument, ...] | None
-    record: Expression | None
+    record: ParsedExpression | None
     variable: str | None = None
     by_reference: bool = False
     delay: int = 0
     differentiated: bool = False
-    location: Expression | None = None
+    location: ParsedExpression | None = None
 
 
 @dataclass(frozen=True)
-class IndexDeclaration(Node):
+class IndexDeclaration(SyntaxNode):
     """`index name(parameters) on atom`."""
 
     name: str
     parameters: tuple[FieldDeclaration, ...]
-    atom: Atom
-    attributes: tuple[Attribute, ...] = ()
+    atom: AtomClause
+    attributes: tuple[AttributeAnnotation, ...] = ()
 
 
 @dataclass(frozen=True)
-class Literal(Node):
+class LiteralClause(SyntaxNode):
     """`atom` or `not atom` in a body."""
 
-    atom: Atom
+    atom: AtomClause
     negated: bool
 
 
 @dataclass(frozen=True)
-class Condition(Node):
+class ConditionClause(SyntaxNode):
     """An expression in a body: a condition, or an assignment, with `group_by` or without."""
 
-    expression: Expression
+    expression: ParsedExpression
 
 
 @dataclass(frozen=True)
-class FlatMap(Node):
+class FlatMapClause(SyntaxNode):
     """`var x = FlatMap(items)`."""
 
-    pattern: Expression
-    items: Expression
+    pattern: ParsedExpression
+    items: ParsedExpression
 
 
 @dataclass(frozen=True)
-class Aggregate(Node):
+class AggregateClause(SyntaxNode):
     """`var x = Aggregate((keys), function(value))`."""
 
-    pattern: Expression
-    keys: Expression
-    function: Expression
+    pattern: ParsedExpression
+    keys: ParsedExpression
+    function: ParsedExpression
 
 
 @dataclass(frozen=True)
-class Inspect(Node):
+class InspectClause(SyntaxNode):
     """`Inspect expression`."""
 
-    expression: Expression
+    expression: ParsedExpression
 
 
-Clause = Literal | Condition | FlatMap | Aggregate | Inspect
+Clause = LiteralClause | ConditionClause | FlatMapClause | AggregateClause | InspectClause
 
 
 @dataclass(frozen=True)
-class Rule(Node):
+class RuleItem(SyntaxNode):
     """`heads :- body.`; a fact has no body."""
 
-    heads: tuple[Atom, ...]
+    heads: tuple[AtomClause, ...]
     body: tuple[Clause, ...]
-    attributes: tuple[Attribute, ...] = ()
+    attributes: tuple[AttributeAnnotation, ...] = ()
 
 
 @dataclass(frozen=True)
-class Transformer(Node):
+class Transformer(SyntaxNode):
     """`extern transformer name(...) -> (...)`: refused where it is applied."""
 
     name: str
 
 
 @dataclass(frozen=True)
-class Apply(Node):
+class ApplyItem(SyntaxNode):
     """`apply name(arguments) -> (results)`, of relations and functions by their names."""
 
     transformer: str
@@ -537,11 +537,20 @@ class Apply(Node):
     results: tuple[str, ...]
 
 
-Item = Import | Typedef | FunctionDeclaration | RelationDeclaration | IndexDeclaration | Rule | Transformer | Apply
+Item = (
+    ImportItem
+    | Typedef
+    | FunctionDeclaration
+    | RelationDeclaration
+    | IndexDeclaration
+    | RuleItem
+    | Transformer
+    | ApplyItem
+)
 
 
 @dataclass(frozen=True)
-class Module:
+class ModuleFile:
     """One file."""
 
     items: tuple[Item, ...]

@@ -49,19 +49,19 @@ _RULES: Mapping[str, str] = {
 }
 
 
-def expanded(module: s.Module) -> s.Module:
+def expanded(module: s.ModuleFile) -> s.ModuleFile:
     """The module, with rules in the place of what it applies of `graph`, which it imports.
 
     Raises ProgramError for arguments that the transformer does not take.
     """
     prefixes = {GRAPH} | {
-        item.alias or "" for item in module.items if isinstance(item, s.Import) and item.module == GRAPH
+        item.alias or "" for item in module.items if isinstance(item, s.ImportItem) and item.module == GRAPH
     }
     return replace(module, items=tuple(new for item in module.items for new in _expanded(module, item, prefixes)))
 
 
-def _expanded(module: s.Module, item: s.Item, prefixes: set[str]) -> Iterator[s.Item]:
-    if not isinstance(item, s.Apply):
+def _expanded(module: s.ModuleFile, item: s.Item, prefixes: set[str]) -> Iterator[s.Item]:
+    if not isinstance(item, s.ApplyItem):
         yield item
         return
     prefix, _, name = item.transformer.rpartition("::")
@@ -83,7 +83,7 @@ def _expanded(module: s.Module, item: s.Item, prefixes: set[str]) -> Iterator[s.
     )
 
 
-def _node(module: s.Module, item: s.Apply, labels: str) -> str:
+def _node(module: s.ModuleFile, item: s.ApplyItem, labels: str) -> str:
     """The type of nodes, which the declaration of the result says."""
     for declared in module.items:
         if isinstance(declared, s.RelationDeclaration) and declared.name == labels:

@@ -10,12 +10,12 @@ from functools import cache
 
 
 @dataclass(frozen=True)
-class Type:
+class DdlogType:
     """A type. Two are the same when they are equal."""
 
 
 @dataclass(frozen=True)
-class Bool(Type):
+class Bool(DdlogType):
     """`bool`."""
 
     def __str__(self) -> str:
@@ -23,7 +23,7 @@ class Bool(Type):
 
 
 @dataclass(frozen=True)
-class String(Type):
+class String(DdlogType):
     """`string`."""
 
     def __str__(self) -> str:
@@ -31,7 +31,7 @@ class String(Type):
 
 
 @dataclass(frozen=True)
-class BigInt(Type):
+class BigInt(DdlogType):
     """`bigint`: integers without bounds."""
 
     def __str__(self) -> str:
@@ -39,7 +39,7 @@ class BigInt(Type):
 
 
 @dataclass(frozen=True)
-class Float(Type):
+class Float(DdlogType):
     """`float`: numbers of IEEE 754 in 32 bits."""
 
     def __str__(self) -> str:
@@ -47,7 +47,7 @@ class Float(Type):
 
 
 @dataclass(frozen=True)
-class Double(Type):
+class Double(DdlogType):
     """`double`: numbers of IEEE 754 in 64 bits."""
 
     def __str__(self) -> str:
@@ -55,7 +55,7 @@ class Double(Type):
 
 
 @dataclass(frozen=True)
-class Bit(Type):
+class Bit(DdlogType):
     """`bit<width>`: unsigned integers, modulo 2 to the power of `width`."""
 
     width: int
@@ -65,7 +65,7 @@ class Bit(Type):
 
 
 @dataclass(frozen=True)
-class Signed(Type):
+class Signed(DdlogType):
     """`signed<width>`: integers in two's complement."""
 
     width: int
@@ -75,31 +75,31 @@ class Signed(Type):
 
 
 @dataclass(frozen=True)
-class Tuple(Type):
+class Tuple(DdlogType):
     """A tuple; `()` has no items."""
 
-    items: tuple[Type, ...]
+    items: tuple[DdlogType, ...]
 
     def __str__(self) -> str:
         return f"({', '.join(map(str, self.items))})"
 
 
 @dataclass(frozen=True)
-class Named(Type):
+class Named(DdlogType):
     """A type of the program or of a library that has constructors, or is extern: `ddlog_std::Vec<bool>`."""
 
     name: str
-    arguments: tuple[Type, ...] = ()
+    arguments: tuple[DdlogType, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.name}<{', '.join(map(str, self.arguments))}>" if self.arguments else self.name
 
 
 @dataclass(frozen=True)
-class Parameter:
+class FunctionParameter:
     """What a function takes at one place."""
 
-    type: Type
+    type: DdlogType
     mutable: bool = False
 
     def __str__(self) -> str:
@@ -107,18 +107,18 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class Function(Type):
+class CallableType(DdlogType):
     """`function(parameters): result`."""
 
-    parameters: tuple[Parameter, ...]
-    result: Type
+    parameters: tuple[FunctionParameter, ...]
+    result: DdlogType
 
     def __str__(self) -> str:
         return f"function({', '.join(map(str, self.parameters))}): {self.result}"
 
 
 @dataclass(frozen=True)
-class TypeVariable(Type):
+class TypeVariable(DdlogType):
     """`'A` of a generic type or function."""
 
     name: str
@@ -128,7 +128,7 @@ class TypeVariable(Type):
 
 
 @dataclass(frozen=True)
-class Broken(Type):
+class Broken(DdlogType):
     """What stands for a type that was reported: it is the same as any."""
 
     def __str__(self) -> str:
@@ -143,7 +143,7 @@ STRING = String()
 # What stands for its content: values are those of the argument, and `&` sees through it.
 REFERENCES = frozenset({"ddlog_std::Ref", "internment::Intern", "intern::IObj"})
 
-STAND_FOR: Mapping[str, Type] = {
+STAND_FOR: Mapping[str, DdlogType] = {
     "net::ipv4::Ipv4Addr": Bit(32),
     "net::ipv6::Ipv6Addr": Bit(128),
     "uuid::Uuid": Bit(128),
@@ -155,27 +155,27 @@ STAND_FOR: Mapping[str, Type] = {
 """Extern types of the libraries whose values are those of other types, in columns, records and order too."""
 
 
-def with_parts(type_: Type, change: Callable[[Type], Type]) -> Type:
+def with_parts(type_: DdlogType, change: Callable[[DdlogType], DdlogType]) -> DdlogType:
     """The type with `change` applied to each type that is immediately in it."""
     match type_:
         case Tuple(items):
             return Tuple(tuple(map(change, items)))
         case Named(name, arguments):
             return Named(name, tuple(map(change, arguments)))
-        case Function(parameters, result):
-            return Function(tuple(Parameter(change(p.type), p.mutable) for p in parameters), change(result))
+        case CallableType(parameters, result):
+            return CallableType(tuple(FunctionParameter(change(p.type), p.mutable) for p in parameters), change(result))
         case _:
             return type_
 
 
-def substitute(type_: Type, given: Mapping[str, Type]) -> Type:
+def substitute(type_: DdlogType, given: Mapping[str, DdlogType]) -> DdlogType:
     """The type with types for its variables."""
     if isinstance(type_, TypeVariable):
         return given.get(type_.name, type_)
     return with_parts(type_, lambda part: substitute(part, given))
 
 
-def content(type_: Type) -> Type:
+def content(type_: DdlogType) -> DdlogType:
     """The type of what references of this type lead to in the end, or what it stands for; any other type itself."""
     while isinstance(type_, Named) and type_.name in REFERENCES:
         type_ = type_.arguments[0]
@@ -186,12 +186,12 @@ _WORD = re.compile(r"[\w:]+|[<>(),]")
 
 
 @cache
-def of_text(text: str) -> Type:
+def of_text(text: str) -> DdlogType:
     """The type that a text says which `str` gave of a type without functions and variables."""
     return _of_words(deque(_WORD.findall(text)))
 
 
-def _of_words(words: deque[str]) -> Type:
+def _of_words(words: deque[str]) -> DdlogType:
     word = words.popleft()
     if word == "(":
         return Tuple(tuple(_listed(words, ")")))
@@ -204,7 +204,7 @@ def _of_words(words: deque[str]) -> Type:
     return Named(word, tuple(_listed(words, ">")) if is_generic and words.popleft() else ())
 
 
-def _listed(words: deque[str], end: str) -> Iterator[Type]:
+def _listed(words: deque[str], end: str) -> Iterator[DdlogType]:
     while words[0] != end:
         yield _of_words(words)
         if words[0] == ",":
@@ -212,4 +212,4 @@ def _listed(words: deque[str], end: str) -> Iterator[Type]:
     words.popleft()
 
 
-_PLAIN: Mapping[str, Type] = {str(each): each for each in (BOOL, STRING, BigInt(), Float(), Double())}
+_PLAIN: Mapping[str, DdlogType] = {str(each): each for each in (BOOL, STRING, BigInt(), Float(), Double())}

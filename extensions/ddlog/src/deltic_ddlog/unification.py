@@ -10,14 +10,14 @@ from deltic_ddlog.types import (
     BROKEN,
     BigInt,
     Bit,
+    CallableType,
+    DdlogType,
     Double,
     Float,
-    Function,
+    FunctionParameter,
     Named,
-    Parameter,
     Signed,
     Tuple,
-    Type,
     TypeVariable,
     with_parts,
 )
@@ -25,8 +25,8 @@ from deltic_ddlog.types import (
 # What an unknown type may be: any, a number, an integer, or one of `bit` and `signed`.
 Kind = Literal["any", "number", "integer", "bits"]
 
-_KINDS: Mapping[Kind, tuple[type[Type], ...]] = {
-    "any": (Type,),
+_KINDS: Mapping[Kind, tuple[type[DdlogType], ...]] = {
+    "any": (DdlogType,),
     "number": (Bit, Signed, BigInt, Float, Double),
     "integer": (Bit, Signed, BigInt),
     "bits": (Bit, Signed),
@@ -34,12 +34,12 @@ _KINDS: Mapping[Kind, tuple[type[Type], ...]] = {
 _ORDER: tuple[Kind, ...] = ("any", "number", "integer", "bits")
 
 
-class Unknown(Type):
+class TypeUnknown(DdlogType):
     """A type that is to be found; `found` once it is. Each is one of its own."""
 
     def __init__(self, kind: Kind = "any") -> None:
         self.kind = kind
-        self.found: Type | None = None
+        self.found: DdlogType | None = None
 
     def __eq__(self, other: object) -> bool:
         return self is other
@@ -53,66 +53,66 @@ class Unknown(Type):
 
 
 @dataclass(frozen=True)
-class OpenParameter(Parameter):
+class OpenParameter(FunctionParameter):
     """A parameter of a closure that does not say whether it is `mut`: that follows from where the closure goes."""
 
     cell: list[bool] = field(default_factory=lambda: [False], compare=False)
 
 
-def resolve(type_: Type) -> Type:
+def resolve(type_: DdlogType) -> DdlogType:
     """The type, as far as it is known at its outside."""
-    while isinstance(type_, Unknown) and type_.found is not None:
+    while isinstance(type_, TypeUnknown) and type_.found is not None:
         type_ = type_.found
     return type_
 
 
-def resolved(type_: Type, unknown: Type) -> Type:
+def resolved(type_: DdlogType, unknown: DdlogType) -> DdlogType:
     """The type with all that is known of it; `unknown` stands for the rest."""
     type_ = resolve(type_)
-    if isinstance(type_, Unknown):
+    if isinstance(type_, TypeUnknown):
         return BigInt() if type_.kind != "any" else unknown
-    if isinstance(type_, Function):
-        parameters = tuple(Parameter(resolved(p.type, unknown), is_mutable(p)) for p in type_.parameters)
-        return Function(parameters, resolved(type_.result, unknown))
+    if isinstance(type_, CallableType):
+        parameters = tuple(FunctionParameter(resolved(p.type, unknown), is_mutable(p)) for p in type_.parameters)
+        return CallableType(parameters, resolved(type_.result, unknown))
     return with_parts(type_, lambda part: resolved(part, unknown))
 
 
-def is_mutable(parameter: Parameter) -> bool:
+def is_mutable(parameter: FunctionParameter) -> bool:
     """Whether a parameter is `mut`, as far as that is known."""
     return parameter.cell[0] if isinstance(parameter, OpenParameter) else parameter.mutable
 
 
-def shown(type_: Type) -> str:
+def shown(type_: DdlogType) -> str:
     """The type for a message: `_` stands for what is not known."""
     type_ = resolve(type_)
-    return str(type_) if isinstance(type_, Unknown) else str(with_parts(type_, lambda part: _Shown(shown(part))))
+    return str(type_) if isinstance(type_, TypeUnknown) else str(with_parts(type_, lambda part: _Shown(shown(part))))
 
 
 @dataclass(frozen=True)
-class _Shown(Type):
+class _Shown(DdlogType):
     text: str
 
     def __str__(self) -> str:
         return self.text
 
 
-def is_number(type_: Type, kind: Kind = "number") -> bool:
+def is_number(type_: DdlogType, kind: Kind = "number") -> bool:
     """Whether a type that is known is of a kind."""
     return isinstance(type_, _KINDS[kind])
 
 
-def unify(one: Type, other: Type) -> bool:
+def unify(one: DdlogType, other: DdlogType) -> bool:
     """Make both types the same; False where they cannot be."""
     one, other = resolve(one), resolve(other)
     if one is other or BROKEN in (one, other):
         return True
-    if isinstance(one, Unknown) and isinstance(other, Unknown):
+    if isinstance(one, TypeUnknown) and isinstance(other, TypeUnknown):
         one.kind = max(one.kind, other.kind, key=_ORDER.index)
         other.found = one
         return True
-    if isinstance(other, Unknown):
+    if isinstance(other, TypeUnknown):
         one, other = other, one
-    if isinstance(one, Unknown):
+    if isinstance(one, TypeUnknown):
         if not isinstance(other, _KINDS[one.kind]) or _occurs(one, other):
             return False
         one.found = other
@@ -120,13 +120,13 @@ def unify(one: Type, other: Type) -> bool:
     return _unify_parts(one, other)
 
 
-def _unify_parts(one: Type, other: Type) -> bool:
+def _unify_parts(one: DdlogType, other: DdlogType) -> bool:
     match one, other:
         case (Tuple(ours), Tuple(theirs)) if len(ours) == len(theirs):
             return _all([unify(a, b) for a, b in zip(ours, theirs, strict=True)])
         case (Named(name, ours), Named(same, theirs)) if name == same:
             return _all([unify(a, b) for a, b in zip(ours, theirs, strict=True)])
-        case (Function(), Function()) if len(one.parameters) == len(other.parameters):
+        case (CallableType(), CallableType()) if len(one.parameters) == len(other.parameters):
             pairs = list(zip(one.parameters, other.parameters, strict=True))
             same_ways = _all([_same_way(a, b) for a, b in pairs])
             return same_ways and _all([unify(a.type, b.type) for a, b in pairs]) and unify(one.result, other.result)
@@ -139,7 +139,7 @@ def _all(outcomes: list[bool]) -> bool:
     return all(outcomes)
 
 
-def _same_way(one: Parameter, other: Parameter) -> bool:
+def _same_way(one: FunctionParameter, other: FunctionParameter) -> bool:
     """Have both parameters mutable, or none."""
     if isinstance(one, OpenParameter):
         one.cell[0] = one.cell[0] or is_mutable(other)
@@ -148,32 +148,32 @@ def _same_way(one: Parameter, other: Parameter) -> bool:
     return is_mutable(one) == is_mutable(other)
 
 
-def _occurs(unknown: Unknown, type_: Type) -> bool:
+def _occurs(unknown: TypeUnknown, type_: DdlogType) -> bool:
     type_ = resolve(type_)
     if type_ is unknown:
         return True
     match type_:
         case Tuple(parts) | Named(_, parts):
             return any(_occurs(unknown, part) for part in parts)
-        case Function():
+        case CallableType():
             return any(_occurs(unknown, p.type) for p in type_.parameters) or _occurs(unknown, type_.result)
         case _:
             return False
 
 
-def fits(declared: Type, actual: Type) -> bool:
+def fits(declared: DdlogType, actual: DdlogType) -> bool:
     """Whether a type with type variables, for which any may stand, could be a type that is known in part."""
     actual = resolve(actual)
     if isinstance(declared, TypeVariable) or BROKEN in (declared, actual):
         return True
-    if isinstance(actual, Unknown):
+    if isinstance(actual, TypeUnknown):
         return isinstance(declared, _KINDS[actual.kind])
     match declared, actual:
         case (Tuple(ours), Tuple(theirs)) if len(ours) == len(theirs):
             return all(fits(a, b) for a, b in zip(ours, theirs, strict=True))
         case (Named(name, ours), Named(same, theirs)) if name == same:
             return all(fits(a, b) for a, b in zip(ours, theirs, strict=True))
-        case (Function(), Function()) if len(declared.parameters) == len(actual.parameters):
+        case (CallableType(), CallableType()) if len(declared.parameters) == len(actual.parameters):
             pairs = zip(declared.parameters, actual.parameters, strict=True)
             return all(fits(a.type, b.type) for a, b in pairs) and fits(declared.result, actual.result)
         case _:

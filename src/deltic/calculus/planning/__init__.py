@@ -1,7 +1,7 @@
 """Plans: rewrites of circuits that are chosen by what is known of the sizes of relations."""
 
-from deltic.calculus.planning.decision import ALL, COSTS, Costs, Decision, Rewrites
+from deltic.calculus.planning.decision import ALL, COSTS, KeptDecision, RewriteCosts, Rewrites
 from deltic.calculus.planning.plan import planned
 from deltic.calculus.planning.statistics import Statistics
 
-__all__ = ["ALL", "COSTS", "Costs", "Decision", "Rewrites", "Statistics", "planned"]
+__all__ = ["ALL", "COSTS", "KeptDecision", "RewriteCosts", "Rewrites", "Statistics", "planned"]

@@ -17,9 +17,9 @@ from dataclasses import replace
 
 from deltic.calculus.passes.delay_distinct import is_positive
 from deltic.calculus.passes.rewriting import Rewriting
-from deltic.calculus.planning.conjunction import Atom, Conjunction, build, conjunction_of
-from deltic.calculus.planning.decision import COSTS, Costs, Decision, unused
-from deltic.calculus.planning.parts import Part, parts
+from deltic.calculus.planning.conjunction import NodeAtom, NodeConjunction, build, conjunction_of
+from deltic.calculus.planning.decision import COSTS, KeptDecision, RewriteCosts, unused
+from deltic.calculus.planning.parts import JoinPart, parts
 from deltic.calculus.planning.statistics import Sizes, Statistics
 from deltic.calculus.planning.work import Work, views
 from deltic.circuit import operators as ops
@@ -34,9 +34,11 @@ _OF_SETS = {"min", "max"}
 Calls = tuple[ops.AggregateCall, ...]
 
 
-def aggregate_early(circuit: Circuit, statistics: Statistics, costs: Costs = COSTS) -> tuple[Circuit, list[Decision]]:
+def aggregate_early(
+    circuit: Circuit, statistics: Statistics, costs: RewriteCosts = COSTS
+) -> tuple[Circuit, list[KeptDecision]]:
     """The circuit with hidden relations of aggregates of parts of joins, where that pays, and which."""
-    decisions: list[Decision] = []
+    decisions: list[KeptDecision] = []
     named = views(circuit)
 
     def rule(rewriting: Rewriting, node: Node) -> int | None:
@@ -57,11 +59,11 @@ def aggregate_early(circuit: Circuit, statistics: Statistics, costs: Costs = COS
 class _Early:
     """Makes one aggregate, which `view` depends on, of nodes of the circuit in the making."""
 
-    def __init__(self, rewriting: Rewriting, work: Work, decisions: list[Decision], view: str) -> None:
+    def __init__(self, rewriting: Rewriting, work: Work, decisions: list[KeptDecision], view: str) -> None:
         self.rewriting, self.work, self.decisions, self.view = rewriting, work, decisions, view
         self.partial: set[int] = set()
 
-    def made(self, conjunction: Conjunction, keys: tuple[str, ...], calls: Calls) -> int | None:
+    def made(self, conjunction: NodeConjunction, keys: tuple[str, ...], calls: Calls) -> int | None:
         """The node of an aggregate of a conjunction with parts of it aggregated early; None where that never pays."""
         chosen = self._choose(conjunction, keys, calls)
         if chosen is None:
@@ -69,10 +71,10 @@ class _Early:
         part, before, after = chosen
         inside, outside = self._divided(part, conjunction, calls)
         relation = self._kept(part, inside, before, after)
-        rest = replace(part.rest, atoms=(Atom(relation, (*part.kept, *(c.name for c in inside))), *part.rest.atoms))
+        rest = replace(part.rest, atoms=(NodeAtom(relation, (*part.kept, *(c.name for c in inside))), *part.rest.atoms))
         return self._aggregate(rest, keys, outside)
 
-    def _aggregate(self, conjunction: Conjunction, keys: tuple[str, ...], calls: Calls) -> int:
+    def _aggregate(self, conjunction: NodeConjunction, keys: tuple[str, ...], calls: Calls) -> int:
         """The same, or else the aggregate of the whole."""
         made = self.made(conjunction, keys, calls)
         if made is not None:
@@ -81,10 +83,10 @@ class _Early:
         return self.rewriting.add(ops.Aggregate(keys, calls), build(self.rewriting.builder, conjunction, list(read)))
 
     def _choose(
-        self, conjunction: Conjunction, keys: tuple[str, ...], calls: Calls
-    ) -> tuple[Part, float, float] | None:
+        self, conjunction: NodeConjunction, keys: tuple[str, ...], calls: Calls
+    ) -> tuple[JoinPart, float, float] | None:
         """The part that saves most, with the work before and after, where any does."""
-        found: list[tuple[float, Part, float, float]] = []
+        found: list[tuple[float, JoinPart, float, float]] = []
         for part in parts(conjunction, set(keys)):
             joined, after = self.work.of(conjunction), self.work.split(part)
             if joined is None or after is None or not self._divides(part, calls):
@@ -94,7 +96,7 @@ class _Early:
                 found.append((before - after, part, before, after))
         return max(found, key=lambda each: each[0])[1:] if found else None
 
-    def _divides(self, part: Part, calls: Calls) -> bool:
+    def _divides(self, part: JoinPart, calls: Calls) -> bool:
         """Whether aggregates of a part, of which some need its own variables, determine all of them."""
         if {atom.node for atom in part.inside.atoms} <= self.partial or any(len(call.columns) > 1 for call in calls):
             return False
@@ -107,13 +109,13 @@ class _Early:
             and all(call.function in _OF_SETS for call in others)
         )
 
-    def _wraps(self, inside: Conjunction, call: ops.AggregateCall) -> bool:
+    def _wraps(self, inside: NodeConjunction, call: ops.AggregateCall) -> bool:
         """Whether the aggregate is no sum, or one of integers."""
         schemas = ((atom, self.rewriting.builder.type_of(atom.node).schema) for atom in inside.atoms)
         types = {v: column.type for atom, schema in schemas for v, column in zip(atom.variables, schema, strict=True)}
         return call.function != "sum" or types[call.column].is_integer
 
-    def _divided(self, part: Part, whole: Conjunction, calls: Calls) -> tuple[Calls, Calls]:
+    def _divided(self, part: JoinPart, whole: NodeConjunction, calls: Calls) -> tuple[Calls, Calls]:
         """The aggregates of a part, and those of all that read them, in the order of `calls`."""
         variables, taken = _variables(part.inside), _variables(whole)
         inside: list[ops.AggregateCall] = []
@@ -130,13 +132,13 @@ class _Early:
             outside.append(replace(call, function=_WHOLE[call.function], column=name))
         return tuple(inside), tuple(outside)
 
-    def _kept(self, part: Part, calls: Calls, before: float, after: float) -> int:
+    def _kept(self, part: JoinPart, calls: Calls, before: float, after: float) -> int:
         """The node of the hidden relation of the aggregates of a part."""
         name = unused("-".join([self.view, *dict.fromkeys(call.function for call in calls)]), self.decisions)
         read = [f"{self._label(atom.node)}({', '.join(atom.variables)})" for atom in part.inside.atoms]
         told = ", ".join(f"{c.name} = {c.function} {c.column}".rstrip() for c in calls)
         text = f"{name}({', '.join([*part.kept, *(c.name for c in calls)])}) :- {told} : {{ {', '.join(read)} }}"
-        self.decisions.append(Decision("eliminate", name, text, before, after))
+        self.decisions.append(KeptDecision("eliminate", name, text, before, after))
         made = self.rewriting.add(Keep(name), self._aggregate(part.inside, part.kept, calls))
         self.partial.add(made)
         return made
@@ -146,5 +148,5 @@ class _Early:
         return getattr(self.rewriting.builder.node(number).operator, "name", f"%{number}")
 
 
-def _variables(conjunction: Conjunction) -> set[str]:
+def _variables(conjunction: NodeConjunction) -> set[str]:
     return {variable for atom in conjunction.atoms for variable in atom.variables}

@@ -20,7 +20,7 @@ from deltic.circuit.operators.semijoin import Semijoin
 
 
 @dataclass(frozen=True)
-class Atom:
+class NodeAtom:
     """Node `node` of a circuit with a variable for each of its columns, in their order; no variable stands twice."""
 
     node: int
@@ -35,32 +35,34 @@ class Atom:
 
 
 @dataclass(frozen=True)
-class Conjunction:
+class NodeConjunction:
     """The rows of all atoms, joined on the variables that they share, that the filters keep and no absent atom matches.
 
     Weights are those of the atoms multiplied; the absent atoms are sets.
     """
 
-    atoms: tuple[Atom, ...]
+    atoms: tuple[NodeAtom, ...]
     filters: tuple[exp.Expression, ...] = ()
-    absent: tuple[Atom, ...] = ()
+    absent: tuple[NodeAtom, ...] = ()
 
     def parts(self) -> Iterator[frozenset[str]]:
         """The variables of each atom, each filter and each absent atom."""
         yield from (frozenset(atom.variables) for atom in (*self.atoms, *self.absent))
         yield from (frozenset(columns_of(predicate)) for predicate in self.filters)
 
-    def over(self, nodes: Sequence[int] | Mapping[int, int]) -> Conjunction:
+    def over(self, nodes: Sequence[int] | Mapping[int, int]) -> NodeConjunction:
         """The same conjunction of other nodes: `nodes[n]` for node n."""
-        atoms, absent = (tuple(Atom(nodes[a.node], a.variables) for a in each) for each in (self.atoms, self.absent))
-        return Conjunction(atoms, self.filters, absent)
+        atoms, absent = (
+            tuple(NodeAtom(nodes[a.node], a.variables) for a in each) for each in (self.atoms, self.absent)
+        )
+        return NodeConjunction(atoms, self.filters, absent)
 
     def __str__(self) -> str:
         parts = [*map(str, self.atoms), *(f"!{atom}" for atom in self.absent), *(show(f) for f in self.filters)]
         return ", ".join(parts)
 
 
-def conjunctions(circuit: Circuit, number: int, kept: Container[int] = ()) -> list[Conjunction]:
+def conjunctions(circuit: Circuit, number: int, kept: Container[int] = ()) -> list[NodeConjunction]:
     """The conjunctions whose sum node `number` is, before it is mapped."""
     node = circuit.nodes[number]
     if isinstance(node.operator, ops.Plus | ops.Map):
@@ -74,7 +76,7 @@ def conjunctions(circuit: Circuit, number: int, kept: Container[int] = ()) -> li
     return [conjunction_of(circuit, number, kept)]
 
 
-def conjunction_of(circuit: Circuit, number: int, kept: Container[int] = ()) -> Conjunction:
+def conjunction_of(circuit: Circuit, number: int, kept: Container[int] = ()) -> NodeConjunction:
     """Node `number` as a conjunction, whose variables for the node's columns are their names.
 
     Nodes that are `kept` are atoms.
@@ -83,7 +85,7 @@ def conjunction_of(circuit: Circuit, number: int, kept: Container[int] = ()) -> 
     names = circuit.type_of(number).schema.names
     reader.taken.update(names)
     reader.read(number, {name: name for name in names})
-    return Conjunction(tuple(reader.atoms), tuple(reader.filters), tuple(reader.absent))
+    return NodeConjunction(tuple(reader.atoms), tuple(reader.filters), tuple(reader.absent))
 
 
 class _Reader:
@@ -91,9 +93,9 @@ class _Reader:
 
     def __init__(self, circuit: Circuit, kept: Container[int]) -> None:
         self.circuit, self.kept = circuit, kept
-        self.atoms: list[Atom] = []
+        self.atoms: list[NodeAtom] = []
         self.filters: list[exp.Expression] = []
-        self.absent: list[Atom] = []
+        self.absent: list[NodeAtom] = []
         self.taken: set[str] = set()
 
     def read(self, number: int, given: Mapping[str, str]) -> None:
@@ -102,7 +104,7 @@ class _Reader:
         names = self.circuit.type_of(number).schema.names
         variables = {name: given[name] if name in given else self.fresh(name) for name in names}
         if number in self.kept:
-            self.atoms.append(Atom(number, tuple(variables.values())))
+            self.atoms.append(NodeAtom(number, tuple(variables.values())))
         elif isinstance(operator, ops.Map) and renames(operator):
             sources = [expression.name for expression in operator.expressions]
             self.read(inputs[0], dict(zip(sources, variables.values(), strict=True)))
@@ -114,9 +116,9 @@ class _Reader:
             self.filters.append(renamed(operator.predicate, variables))
         elif isinstance(operator, ops.Antijoin):
             self.read(inputs[0], variables)
-            self.absent.append(Atom(inputs[1], tuple(self.part(inputs[1], variables).values())))
+            self.absent.append(NodeAtom(inputs[1], tuple(self.part(inputs[1], variables).values())))
         else:
-            self.atoms.append(Atom(number, tuple(variables.values())))
+            self.atoms.append(NodeAtom(number, tuple(variables.values())))
 
     def part(self, number: int, variables: Mapping[str, str]) -> dict[str, str]:
         """The variables of the node's columns, which have their names among others."""
@@ -142,7 +144,7 @@ def renamed(expression: exp.Expression, names: Mapping[str, str]) -> exp.Express
     return substituted(expression, {name: column(new) for name, new in names.items()})
 
 
-def build(builder: CircuitBuilder, conjunction: Conjunction, kept: Sequence[str]) -> int:
+def build(builder: CircuitBuilder, conjunction: NodeConjunction, kept: Sequence[str]) -> int:
     """The node of a conjunction over nodes of the builder: of its variables those that are kept, in their order.
 
     A variable of one atom alone is dropped before the join.

@@ -22,7 +22,7 @@ ALL = Rewrites()
 
 
 @dataclass(frozen=True)
-class Costs:
+class RewriteCosts:
     """When a rewrite pays: by the rows that it saves, those of what it keeps counted more than once."""
 
     least: float = 20_000.0
@@ -41,11 +41,11 @@ class Costs:
     """Columns of a join that is kept, at most, where its size cannot be estimated."""
 
 
-COSTS = Costs()
+COSTS = RewriteCosts()
 
 
 @dataclass(frozen=True)
-class Decision:
+class KeptDecision:
     """A relation that a plan keeps beside those of the program.
 
     `before` and `after` are the estimates of the work without it and with it, in visited rows; None where the sizes of
@@ -70,7 +70,7 @@ class Decision:
         return f"{self.text}; expected: the work of {self.after:.3g} visited rows instead of {self.before:.3g}"
 
 
-def unused(wanted: str, decisions: Iterable[Decision]) -> str:
+def unused(wanted: str, decisions: Iterable[KeptDecision]) -> str:
     """A name that no relation of these decisions has."""
     taken = {decision.relation for decision in decisions}
     while wanted in taken:

@@ -18,9 +18,9 @@ from dataclasses import replace
 
 from deltic.calculus.passes.delay_distinct import is_positive
 from deltic.calculus.passes.rewriting import Rewriting, is_set
-from deltic.calculus.planning.conjunction import Atom, Conjunction, build, conjunction_of
-from deltic.calculus.planning.decision import COSTS, Costs, Decision, unused
-from deltic.calculus.planning.parts import Part, parts
+from deltic.calculus.planning.conjunction import NodeAtom, NodeConjunction, build, conjunction_of
+from deltic.calculus.planning.decision import COSTS, KeptDecision, RewriteCosts, unused
+from deltic.calculus.planning.parts import JoinPart, parts
 from deltic.calculus.planning.statistics import Imports, Sizes, Statistics
 from deltic.calculus.planning.work import Work, views
 from deltic.circuit import operators as ops
@@ -33,8 +33,8 @@ from deltic.circuit.operators.semijoin import Semijoin
 
 
 def eliminate(
-    circuit: Circuit, statistics: Statistics, costs: Costs = COSTS, present: Collection[Decision] = ()
-) -> tuple[Circuit, list[Decision]]:
+    circuit: Circuit, statistics: Statistics, costs: RewriteCosts = COSTS, present: Collection[KeptDecision] = ()
+) -> tuple[Circuit, list[KeptDecision]]:
     """The circuit with hidden relations in which variables are eliminated early, where that pays, and which.
 
     Those that the `present` plan has stay.
@@ -55,8 +55,8 @@ class _Elimination:
         self,
         circuit: Circuit,
         statistics: Statistics,
-        costs: Costs,
-        decisions: list[Decision],
+        costs: RewriteCosts,
+        decisions: list[KeptDecision],
         present: Mapping[str, int],
         is_large: bool,
         sizes: Imports = lambda index: None,
@@ -133,8 +133,8 @@ class _Elimination:
         return rewriting.add(ops.Map(columns, tuple(column(c.name) for c in columns)), made)
 
     def _reduced(
-        self, rewriting: Rewriting, conjunction: Conjunction, live: set[str], as_set: bool, view: str
-    ) -> Conjunction:
+        self, rewriting: Rewriting, conjunction: NodeConjunction, live: set[str], as_set: bool, view: str
+    ) -> NodeConjunction:
         """The conjunction with hidden relations for the parts of it that pay."""
         while (chosen := self._choose(conjunction, live, as_set)) is not None:
             part, before, after = chosen
@@ -142,16 +142,16 @@ class _Elimination:
             self.decisions.append(decision)
             part = replace(part, inside=self._reduced(rewriting, part.inside, set(part.kept), as_set, view))
             relation = self._kept(rewriting, part, as_set, decision)
-            conjunction = replace(part.rest, atoms=(Atom(relation, part.kept), *part.rest.atoms))
+            conjunction = replace(part.rest, atoms=(NodeAtom(relation, part.kept), *part.rest.atoms))
         return conjunction
 
     # Which parts pay
 
     def _choose(
-        self, conjunction: Conjunction, live: set[str], as_set: bool
-    ) -> tuple[Part, float | None, float | None] | None:
+        self, conjunction: NodeConjunction, live: set[str], as_set: bool
+    ) -> tuple[JoinPart, float | None, float | None] | None:
         """The part that the present plan has, or that saves most, with the work before and after, where any does."""
-        found: list[tuple[float, int, Part, float | None, float | None]] = []
+        found: list[tuple[float, int, JoinPart, float | None, float | None]] = []
         possible = [part for part in parts(conjunction, live) if part.gone or not self._is_recursive(part)]
         joined = self.work.of(conjunction) if possible else None
         before = None if joined is None else joined[1]
@@ -167,7 +167,7 @@ class _Elimination:
                 found.append((before - after, 0, part, before, after))
         return max(found, key=lambda each: each[:2])[2:] if found else None
 
-    def _is_recursive(self, part: Part) -> bool:
+    def _is_recursive(self, part: JoinPart) -> bool:
         """Whether a part follows what a recursion feeds back, so that only a set of its rows has iterations."""
         node = self.work.sizes.builder.node
         waiting, seen = {atom.node for atom in part.inside.atoms}, set[int]()
@@ -176,7 +176,7 @@ class _Elimination:
             waiting = {source for number in waiting for source in node(number).inputs} - seen
         return any(isinstance(node(number).operator, ops.Feedback) for number in seen)
 
-    def _seems_to_pay(self, conjunction: Conjunction, part: Part, as_set: bool) -> bool:
+    def _seems_to_pay(self, conjunction: NodeConjunction, part: JoinPart, as_set: bool) -> bool:
         """The rule of thumb where sizes are unknown: tests; sets of frequent values; narrow projections of long joins.
 
         Joins only where all atoms are of unknown size: what a table restricts is often larger without it.
@@ -194,18 +194,18 @@ class _Elimination:
 
     # What is made of them
 
-    def _decision(self, part: Part, view: str, before: float | None, after: float | None) -> Decision:
+    def _decision(self, part: JoinPart, view: str, before: float | None, after: float | None) -> KeptDecision:
         """The decision to make a relation of a part."""
         told = part.gone or [self._label(atom.node) for atom in part.inside.atoms]
         name = unused("-".join([view, *told]), self.decisions)
-        return Decision("eliminate", name, name + self._definition(part), before, after)
+        return KeptDecision("eliminate", name, name + self._definition(part), before, after)
 
-    def _definition(self, part: Part) -> str:
+    def _definition(self, part: JoinPart) -> str:
         """The line of `explain` about the relation of a part."""
         atoms = (f"{self._label(atom.node)}({', '.join(atom.variables)})" for atom in part.inside.atoms)
         return f"({', '.join(part.kept)}) :- {', '.join(atoms)}"
 
-    def _kept(self, rewriting: Rewriting, part: Part, as_set: bool, decision: Decision) -> int:
+    def _kept(self, rewriting: Rewriting, part: JoinPart, as_set: bool, decision: KeptDecision) -> int:
         """The node of the hidden relation of a part; where it is there already, the decision is dropped."""
         made = build(rewriting.builder, part.inside, part.kept)
         if as_set and not is_set(rewriting.builder.type_of(made)):

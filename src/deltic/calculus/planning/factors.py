@@ -42,7 +42,7 @@ class Factor:
 
 
 @dataclass(frozen=True)
-class Atom:
+class FactorAtom:
     """A node that may tell something of the rows of others: their values are among its own."""
 
     node: int
@@ -50,7 +50,7 @@ class Atom:
 
 
 @dataclass(frozen=True)
-class Condition:
+class FactorCondition:
     """A filter, or an antijoin with a node, that wanted rows pass."""
 
     operator: ops.Operator
@@ -59,22 +59,22 @@ class Condition:
 
 
 @dataclass(frozen=True)
-class Context:
+class WantedRows:
     """What is known of the rows of a node that are wanted; nothing, when all are."""
 
     factors: tuple[Factor, ...] = ()
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[FactorCondition, ...] = ()
 
-    def renamed(self, names: Mapping[str, str]) -> Context:
+    def renamed(self, names: Mapping[str, str]) -> WantedRows:
         """What is known of rows with other names for their columns."""
         factors = (factor.renamed(names) for factor in self.factors)
-        return Context(tuple(factor for factor in factors if factor.pairs))
+        return WantedRows(tuple(factor for factor in factors if factor.pairs))
 
-    def part(self, names: Collection[str]) -> Context:
+    def part(self, names: Collection[str]) -> WantedRows:
         """What is known of some columns."""
         return self.renamed({name: name for name in names})
 
-    def where(self, predicate: exp.Expression, schema: Schema, unit: int, builder: CircuitBuilder) -> Context:
+    def where(self, predicate: exp.Expression, schema: Schema, unit: int, builder: CircuitBuilder) -> WantedRows:
         """With what a filter tells: columns that are constants, and columns that equal others.
 
         `unit` is a node with one row of no columns.
@@ -87,17 +87,17 @@ class Context:
                 factors = (*factors, Factor(node, ((found[0].name, found[0].name),)))
             else:
                 factors = tuple(_with_equal(factor, equation, schema, bound) for factor in factors)
-        condition = Condition(ops.Filter(predicate), (), frozenset(columns_of(predicate)))
-        return Context(factors, (*self.conditions, condition))
+        condition = FactorCondition(ops.Filter(predicate), (), frozenset(columns_of(predicate)))
+        return WantedRows(factors, (*self.conditions, condition))
 
-    def without(self, right: int, names: Collection[str]) -> Context:
+    def without(self, right: int, names: Collection[str]) -> WantedRows:
         """With an antijoin with a node."""
-        return replace(self, conditions=(*self.conditions, Condition(ops.Antijoin(), (right,), frozenset(names))))
+        return replace(self, conditions=(*self.conditions, FactorCondition(ops.Antijoin(), (right,), frozenset(names))))
 
 
 def sideways(
-    builder: CircuitBuilder, context: Context, atoms: Sequence[Atom], wanted: frozenset[str], begins: bool
-) -> Context:
+    builder: CircuitBuilder, context: WantedRows, atoms: Sequence[FactorAtom], wanted: frozenset[str], begins: bool
+) -> WantedRows:
     """What is known of an input with the columns `wanted` of a join of which `context` is known.
 
     `atoms` are other inputs. Those that nothing connects with the context tell something only where demand `begins`.
@@ -108,7 +108,7 @@ def sideways(
         for part in _groups(*_pruned(group, wanted, begins)):
             if part.names & wanted and (begins or part.factors):
                 found.append(part.factor(builder, context.conditions).part(wanted))
-    return Context(tuple(found))
+    return WantedRows(tuple(found))
 
 
 def node_of(builder: CircuitBuilder, factor: Factor, columns: Sequence[Column] | None = None) -> int:
@@ -126,13 +126,13 @@ class _Group:
     """Factors and atoms that columns connect with each other."""
 
     factors: tuple[Factor, ...]
-    atoms: tuple[Atom, ...]
+    atoms: tuple[FactorAtom, ...]
 
     @property
     def names(self) -> frozenset[str]:
         return _names(self.factors, self.atoms)
 
-    def factor(self, builder: CircuitBuilder, conditions: Sequence[Condition]) -> Factor:
+    def factor(self, builder: CircuitBuilder, conditions: Sequence[FactorCondition]) -> Factor:
         """All of it as one factor, with the conditions that it can decide."""
         decided = [c for c in conditions if c.names <= self.names]
         if len(self.factors) == 1 and not self.atoms and not decided:
@@ -144,7 +144,7 @@ class _Group:
         return Factor(node, tuple((name, name) for name in sorted(self.names)))
 
 
-def _groups(factors: Sequence[Factor], atoms: Sequence[Atom]) -> list[_Group]:
+def _groups(factors: Sequence[Factor], atoms: Sequence[FactorAtom]) -> list[_Group]:
     """The parts that no column connects with each other."""
     groups: list[_Group] = []
     for own in (*(_Group((factor,), ()) for factor in factors), *(_Group((), (atom,)) for atom in atoms)):
@@ -155,7 +155,7 @@ def _groups(factors: Sequence[Factor], atoms: Sequence[Atom]) -> list[_Group]:
     return groups
 
 
-def _pruned(group: _Group, wanted: frozenset[str], begins: bool) -> tuple[tuple[Factor, ...], tuple[Atom, ...]]:
+def _pruned(group: _Group, wanted: frozenset[str], begins: bool) -> tuple[tuple[Factor, ...], tuple[FactorAtom, ...]]:
     """The group without atoms that tell nothing of the wanted columns: only such that narrow others stay."""
     atoms = list(group.atoms)
     for atom in reversed(group.atoms):
@@ -166,13 +166,15 @@ def _pruned(group: _Group, wanted: frozenset[str], begins: bool) -> tuple[tuple[
     return group.factors, tuple(atoms)
 
 
-def _told(factors: Sequence[Factor], atoms: Sequence[Atom], wanted: frozenset[str], begins: bool) -> frozenset[str]:
+def _told(
+    factors: Sequence[Factor], atoms: Sequence[FactorAtom], wanted: frozenset[str], begins: bool
+) -> frozenset[str]:
     """The wanted columns of which factors and atoms tell something."""
     groups = (group for group in _groups(factors, atoms) if begins or group.factors)
     return frozenset().union(*(group.names & wanted for group in groups))
 
 
-def _names(factors: Sequence[Factor], atoms: Sequence[Atom]) -> frozenset[str]:
+def _names(factors: Sequence[Factor], atoms: Sequence[FactorAtom]) -> frozenset[str]:
     return frozenset().union(*(factor.names for factor in factors), *(atom.names for atom in atoms))
 
 

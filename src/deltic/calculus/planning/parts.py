@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from deltic.calculus.planning.conjunction import Atom, Conjunction
+from deltic.calculus.planning.conjunction import NodeAtom, NodeConjunction
 from deltic.circuit.expressions import columns_of, is_checked
 
 
 @dataclass(frozen=True)
-class Part:
+class JoinPart:
     """Some atoms of a conjunction with the conditions that concern them alone; `kept` are the variables to be kept."""
 
-    inside: Conjunction
-    rest: Conjunction
+    inside: NodeConjunction
+    rest: NodeConjunction
     kept: tuple[str, ...]
 
     @property
@@ -24,7 +24,7 @@ class Part:
         return tuple(v for v in variables if v not in self.kept)
 
 
-def parts(conjunction: Conjunction, live: set[str]) -> Iterator[Part]:
+def parts(conjunction: NodeConjunction, live: set[str]) -> Iterator[JoinPart]:
     """The parts that have a variable for themselves that is not live: for each variable the least such part.
 
     So do all atoms together that share nothing with the live variables. And each atom with those that restrict it.
@@ -32,14 +32,14 @@ def parts(conjunction: Conjunction, live: set[str]) -> Iterator[Part]:
     variables = dict.fromkeys(v for atom in conjunction.atoms for v in atom.variables if v not in live)
     starts = [start for variable in variables for start in ({variable}, _connected(conjunction, variable))]
     found = [*(_part(conjunction, start, live) for start in starts), *restrictions(conjunction, live)]
-    seen: set[tuple[Atom, ...]] = set()
+    seen: set[tuple[NodeAtom, ...]] = set()
     for part in found:
         if part is not None and part.inside.atoms not in seen:
             seen.add(part.inside.atoms)
             yield part
 
 
-def restrictions(conjunction: Conjunction, live: set[str]) -> Iterator[Part]:
+def restrictions(conjunction: NodeConjunction, live: set[str]) -> Iterator[JoinPart]:
     """Each atom with the others that have variables of it alone, and what is left when something is."""
     for atom in conjunction.atoms:
         own = set(atom.variables)
@@ -48,7 +48,7 @@ def restrictions(conjunction: Conjunction, live: set[str]) -> Iterator[Part]:
             yield _apart(conjunction, atoms, live)
 
 
-def _connected(conjunction: Conjunction, variable: str) -> set[str]:
+def _connected(conjunction: NodeConjunction, variable: str) -> set[str]:
     """The variables that are connected with one by atoms and conditions."""
     reached, before = {variable}, set[str]()
     while reached != before:
@@ -57,11 +57,11 @@ def _connected(conjunction: Conjunction, variable: str) -> set[str]:
     return reached
 
 
-def _part(conjunction: Conjunction, gone: set[str], live: set[str]) -> Part | None:
+def _part(conjunction: NodeConjunction, gone: set[str], live: set[str]) -> JoinPart | None:
     """The least part that has these variables for itself, with the atoms that only restrict it; None when it is all."""
     if gone & live or any(is_checked(f) and gone & set(columns_of(f)) for f in conjunction.filters):
         return None
-    inside: set[Atom] = set()
+    inside: set[NodeAtom] = set()
     while True:
         inside |= {atom for atom in conjunction.atoms if gone & set(atom.variables)}
         bound = {v for atom in inside for v in atom.variables}
@@ -74,22 +74,22 @@ def _part(conjunction: Conjunction, gone: set[str], live: set[str]) -> Part | No
     return None if len(atoms) == len(conjunction.atoms) else _apart(conjunction, atoms, live)
 
 
-def _apart(conjunction: Conjunction, atoms: tuple[Atom, ...], live: set[str]) -> Part:
+def _apart(conjunction: NodeConjunction, atoms: tuple[NodeAtom, ...], live: set[str]) -> JoinPart:
     """Some atoms with the conditions on their variables, and what of them everything else needs."""
     own, rest = _split(conjunction, atoms)
     needed = live.union(*rest.parts())
-    return Part(own, rest, tuple(dict.fromkeys(v for atom in atoms for v in atom.variables if v in needed)))
+    return JoinPart(own, rest, tuple(dict.fromkeys(v for atom in atoms for v in atom.variables if v in needed)))
 
 
-def _split(conjunction: Conjunction, atoms: tuple[Atom, ...]) -> tuple[Conjunction, Conjunction]:
+def _split(conjunction: NodeConjunction, atoms: tuple[NodeAtom, ...]) -> tuple[NodeConjunction, NodeConjunction]:
     """Some atoms with the conditions on their variables, and everything else."""
     bound = {v for atom in atoms for v in atom.variables}
     others = tuple(atom for atom in conjunction.atoms if atom not in atoms)
     filters = tuple(f for f in conjunction.filters if set(columns_of(f)) <= bound and not is_checked(f))
     absent = tuple(atom for atom in conjunction.absent if set(atom.variables) <= bound)
-    rest = Conjunction(
+    rest = NodeConjunction(
         others,
         tuple(f for f in conjunction.filters if f not in filters),
         tuple(atom for atom in conjunction.absent if atom not in absent),
     )
-    return Conjunction(atoms, filters, absent), rest
+    return NodeConjunction(atoms, filters, absent), rest

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from deltic.calculus.passes import optimize
 from deltic.calculus.planning.aggregate_early import aggregate_early
-from deltic.calculus.planning.decision import ALL, COSTS, Costs, Decision, Rewrites
+from deltic.calculus.planning.decision import ALL, COSTS, KeptDecision, RewriteCosts, Rewrites
 from deltic.calculus.planning.eliminate import eliminate
 from deltic.calculus.planning.share import share
 from deltic.calculus.planning.statistics import Statistics
@@ -19,14 +19,14 @@ def planned(
     circuit: Circuit,
     statistics: Statistics,
     rewrites: Rewrites = ALL,
-    costs: Costs = COSTS,
-    present: Collection[Decision] = (),
-) -> tuple[Circuit, tuple[Decision, ...]]:
+    costs: RewriteCosts = COSTS,
+    present: Collection[KeptDecision] = (),
+) -> tuple[Circuit, tuple[KeptDecision, ...]]:
     """The circuit with what a plan adds to it, of the same sinks with the same values, and what was decided.
 
     Where nothing is decided it is the circuit itself. Of the `present` decisions those to eliminate variables stay.
     """
-    found, decisions = _optimized(circuit), list[Decision]()
+    found, decisions = _optimized(circuit), list[KeptDecision]()
     if rewrites.share:
         found, made = share(found, statistics, costs)
         decisions += made

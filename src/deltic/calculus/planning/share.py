@@ -11,7 +11,7 @@ from collections import defaultdict
 
 from deltic.calculus.passes.rewriting import Rewriting
 from deltic.calculus.planning.conjunction import conjunctions
-from deltic.calculus.planning.decision import COSTS, Costs, Decision
+from deltic.calculus.planning.decision import COSTS, KeptDecision, RewriteCosts
 from deltic.calculus.planning.statistics import Sizes, Statistics
 from deltic.calculus.planning.work import Work, views
 from deltic.circuit import operators as ops
@@ -23,7 +23,7 @@ from deltic.circuit.operators.semijoin import Semijoin
 _READ_THROUGH = (ops.Join, Semijoin, ops.Antijoin, ops.Map, ops.Filter, ops.Plus)
 
 
-def share(circuit: Circuit, statistics: Statistics, costs: Costs = COSTS) -> tuple[Circuit, list[Decision]]:
+def share(circuit: Circuit, statistics: Statistics, costs: RewriteCosts = COSTS) -> tuple[Circuit, list[KeptDecision]]:
     """The circuit with what several readers join kept as relations, where that pays, and which."""
     kept = _Sharing(circuit, statistics, costs).kept
 
@@ -39,7 +39,7 @@ def share(circuit: Circuit, statistics: Statistics, costs: Costs = COSTS) -> tup
 class _Sharing:
     """Which nodes of a circuit are to be kept, chosen from the tables upward; those in bodies stay as they are."""
 
-    def __init__(self, circuit: Circuit, statistics: Statistics, costs: Costs) -> None:
+    def __init__(self, circuit: Circuit, statistics: Statistics, costs: RewriteCosts) -> None:
         self.circuit, self.costs = circuit, costs
         self.work = Work(Sizes(_builder(circuit), statistics), costs)
         self.sinks = {number: name for name, number in circuit.sinks.items()}
@@ -47,7 +47,7 @@ class _Sharing:
         for reader, node in enumerate(circuit.nodes):
             for source in node.inputs:
                 self.readers[source].append(reader)
-        self.kept: dict[int, Decision] = {}
+        self.kept: dict[int, KeptDecision] = {}
         named = views(circuit)
         for number, node in enumerate(circuit.nodes):
             if len(self.readers[number]) > 1 and isinstance(node.operator, _READ_THROUGH):
@@ -55,7 +55,7 @@ class _Sharing:
                 if found is not None:
                     name = self.sinks.get(number, f"{named.get(number, '')}-{number}")
                     text = f"{name} is kept once for {len(self.readers[number])} readers"
-                    self.kept[number] = Decision("share", name, text, *found)
+                    self.kept[number] = KeptDecision("share", name, text, *found)
 
     def _saved(self, number: int) -> tuple[float, float] | None:
         """The work for all readers without the relation and with it; None where it does not pay, or is not known."""

@@ -73,7 +73,7 @@ class Selection:
 
 
 @dataclass(frozen=True)
-class Size:
+class NodeSize:
     """How many rows a node has, and how many values each of its columns; where these come from, if unchanged.
 
     `tables` are those whose join it is, all rows of it, each with some of its columns. Or its rows are a `selection`,
@@ -86,9 +86,9 @@ class Size:
     tables: tuple[Table, ...] = ()
     selection: Selection | None = None
 
-    def renamed(self, names: Mapping[str, str]) -> Size:
+    def renamed(self, names: Mapping[str, str]) -> NodeSize:
         """The same under new names, of the columns that have one."""
-        return Size(
+        return NodeSize(
             self.rows,
             {new: self.distinct[old] for old, new in names.items()},
             {new: self.origins[old] for old, new in names.items() if old in self.origins},
@@ -96,13 +96,13 @@ class Size:
             self.selection,
         )
 
-    def beside(self, name: str, other: str) -> Size:
+    def beside(self, name: str, other: str) -> NodeSize:
         """The same with one more column, which equals another."""
         origins = {**self.origins, **({name: self.origins[other]} if other in self.origins else {})}
         tables = tuple((t, {**c, **({name: c[other]} if other in c else {})}) for t, c in self.tables)
         return replace(self, distinct={**self.distinct, name: self.distinct[other]}, origins=origins, tables=tables)
 
-    def of_rows(self, rows: float) -> Size:
+    def of_rows(self, rows: float) -> NodeSize:
         """As many rows, drawn from these or repeating them."""
         distinct = {name: min(d, rows) for name, d in self.distinct.items()}
         return replace(self, rows=rows, distinct=distinct, tables=(), selection=None)
@@ -128,7 +128,7 @@ def _in_turn(joined: tuple[Table, ...], others: Sequence[Table]) -> tuple[Table,
 
 
 # The size of what a body imports, by its place: found out when it is asked for.
-Imports = Callable[[int], "Size | None"]
+Imports = Callable[[int], "NodeSize | None"]
 
 
 class Sizes:
@@ -136,15 +136,15 @@ class Sizes:
 
     def __init__(self, builder: CircuitBuilder, statistics: Statistics, imports: Imports = lambda index: None) -> None:
         self.builder, self.statistics, self.imports = builder, statistics, imports
-        self._known: dict[int, Size | None] = {}
+        self._known: dict[int, NodeSize | None] = {}
 
-    def of(self, number: int) -> Size | None:
+    def of(self, number: int) -> NodeSize | None:
         """The size of a node; None where it depends on what is not known."""
         if number not in self._known:
             self._known[number] = self._of(number)
         return self._known[number]
 
-    def _of(self, number: int) -> Size | None:
+    def _of(self, number: int) -> NodeSize | None:
         node = self.builder.node(number)
         if isinstance(node.operator, ops.Source):
             return self._named(node.operator.name, number)
@@ -160,7 +160,7 @@ class Sizes:
             return None
         return rule(self, node.operator, inputs)
 
-    def _named(self, name: str, number: int) -> Size | None:
+    def _named(self, name: str, number: int) -> NodeSize | None:
         rows = self.statistics.rows(name)
         if rows is None:
             return None
@@ -168,12 +168,12 @@ class Sizes:
         distinct = {column: self.statistics.distinct(name, (i,)) for i, column in enumerate(names)}
         columns = {column: i for i, column in enumerate(names)}
         origins = {column: (name, i) for column, i in columns.items()}
-        return Size(rows, distinct, origins, ((name, columns),) if columns else (), Selection(name))
+        return NodeSize(rows, distinct, origins, ((name, columns),) if columns else (), Selection(name))
 
-    def _plain(self, number: int, rows: float) -> Size:
-        return Size(rows, dict.fromkeys(self.builder.type_of(number).schema.names, rows), {})
+    def _plain(self, number: int, rows: float) -> NodeSize:
+        return NodeSize(rows, dict.fromkeys(self.builder.type_of(number).schema.names, rows), {})
 
-    def joined(self, a: Size, b: Size) -> Size:
+    def joined(self, a: NodeSize, b: NodeSize) -> NodeSize:
         """The size of a join."""
         shared = [name for name in a.distinct if name in b.distinct]
         tables = _in_turn(a.tables, b.tables) if a.tables and b.tables else ()
@@ -188,9 +188,9 @@ class Sizes:
             for name in shared:
                 rows /= max(a.distinct[name], b.distinct[name], 1)
         distinct = {**a.distinct, **b.distinct, **{n: min(a.distinct[n], b.distinct[n]) for n in shared}}
-        return replace(Size(rows, distinct, {**b.origins, **a.origins}).of_rows(rows), tables=tables)
+        return replace(NodeSize(rows, distinct, {**b.origins, **a.origins}).of_rows(rows), tables=tables)
 
-    def filtered(self, size: Size, predicate: exp.Expression) -> Size:
+    def filtered(self, size: NodeSize, predicate: exp.Expression) -> NodeSize:
         """What a condition leaves."""
         guess = selectivity(predicate, size.distinct)
         selection = _narrowed(size, predicate)
@@ -201,7 +201,7 @@ class Sizes:
         found = size.of_rows(min(size.rows, part * whole))
         return _at_one_value(replace(found, selection=selection), predicate)
 
-    def projected(self, size: Size, columns: Sequence[str]) -> Size:
+    def projected(self, size: NodeSize, columns: Sequence[str]) -> NodeSize:
         """The size of the set of these columns, whose values are no longer as frequent as they were."""
         origins = [size.origins.get(name) for name in columns]
         kept = replace(size.renamed({name: name for name in columns}), origins={})
@@ -213,7 +213,7 @@ class Sizes:
         return kept.of_rows(thrown(size.rows, places))
 
 
-def _narrowed(size: Size, predicate: exp.Expression) -> Selection | None:
+def _narrowed(size: NodeSize, predicate: exp.Expression) -> Selection | None:
     """The selection that the size is, narrowed by a condition on its columns that can be tried on rows."""
     names = columns_of(predicate)
     if size.selection is None or is_checked(predicate) or not all(name in size.origins for name in names):
@@ -224,7 +224,7 @@ def _narrowed(size: Size, predicate: exp.Expression) -> Selection | None:
     return replace(size.selection, conditions=(*size.selection.conditions, substituted(predicate, places)))
 
 
-def _at_one_value(size: Size, predicate: exp.Expression) -> Size:
+def _at_one_value(size: NodeSize, predicate: exp.Expression) -> NodeSize:
     """The size of rows that meet a condition: a column has one value that equals a constant."""
     if isinstance(predicate, exp.EQ | exp.NullSafeEQ):
         for side, other in ((predicate.this, predicate.expression), (predicate.expression, predicate.this)):
@@ -238,7 +238,7 @@ def thrown(balls: float, places: float) -> float:
     return -places * math.expm1(-balls / places) if places else 0.0
 
 
-SizeRule = Callable[[Sizes, Any, list[Size]], Size]
+SizeRule = Callable[[Sizes, Any, list[NodeSize]], NodeSize]
 _RULES: dict[type[ops.Operator], SizeRule] = {}
 
 
@@ -253,7 +253,7 @@ def _rule(*kinds: type[ops.Operator]) -> Callable[[SizeRule], SizeRule]:
 
 
 @_rule(ops.Map)
-def _map(sizes: Sizes, op: ops.Map, inputs: list[Size]) -> Size:
+def _map(sizes: Sizes, op: ops.Map, inputs: list[NodeSize]) -> NodeSize:
     """As many rows; what is computed has as many values as rows."""
     (size,) = inputs
     pairs = [(c.name, e) for c, e in zip(op.columns, op.expressions, strict=True)]
@@ -262,15 +262,15 @@ def _map(sizes: Sizes, op: ops.Map, inputs: list[Size]) -> Size:
     origins = {name: size.origins[old] for name, old in copied.items() if old in size.origins}
     names = {old: name for name, old in copied.items()}
     tables = _renamed(size.tables, names) if len(names) == len(copied) else ()
-    return Size(size.rows, distinct, origins, tables, size.selection)
+    return NodeSize(size.rows, distinct, origins, tables, size.selection)
 
 
-def _values(expression: exp.Expression, size: Size) -> float:
+def _values(expression: exp.Expression, size: NodeSize) -> float:
     return 1.0 if is_literal(expression) else size.rows
 
 
 @_rule(ops.Filter)
-def _filter(sizes: Sizes, op: ops.Filter, inputs: list[Size]) -> Size:
+def _filter(sizes: Sizes, op: ops.Filter, inputs: list[NodeSize]) -> NodeSize:
     (size,) = inputs
     for predicate in conjuncts(op.predicate):
         size = sizes.filtered(size, predicate)
@@ -278,7 +278,7 @@ def _filter(sizes: Sizes, op: ops.Filter, inputs: list[Size]) -> Size:
 
 
 @_rule(ops.Join, Semijoin)
-def _join(sizes: Sizes, op: ops.Join, inputs: list[Size]) -> Size:
+def _join(sizes: Sizes, op: ops.Join, inputs: list[NodeSize]) -> NodeSize:
     first, *others = inputs
     for other in others:
         first = sizes.joined(first, other)
@@ -286,26 +286,26 @@ def _join(sizes: Sizes, op: ops.Join, inputs: list[Size]) -> Size:
 
 
 @_rule(ops.Plus)
-def _plus(sizes: Sizes, op: ops.Plus, inputs: list[Size]) -> Size:
+def _plus(sizes: Sizes, op: ops.Plus, inputs: list[NodeSize]) -> NodeSize:
     rows = sum(size.rows for size in inputs)
     names = inputs[0].distinct
-    return Size(rows, {n: sum(size.distinct[n] for size in inputs) for n in names}, {}).of_rows(rows)
+    return NodeSize(rows, {n: sum(size.distinct[n] for size in inputs) for n in names}, {}).of_rows(rows)
 
 
 @_rule(ops.Antijoin, ops.Negate, Keep, ops.Window, ops.Top)
-def _first(sizes: Sizes, op: ops.Operator, inputs: list[Size]) -> Size:
+def _first(sizes: Sizes, op: ops.Operator, inputs: list[NodeSize]) -> NodeSize:
     """At most the rows of the first input."""
     return inputs[0]
 
 
 @_rule(ops.Distinct)
-def _distinct(sizes: Sizes, op: ops.Distinct, inputs: list[Size]) -> Size:
+def _distinct(sizes: Sizes, op: ops.Distinct, inputs: list[NodeSize]) -> NodeSize:
     (size,) = inputs
     return sizes.projected(size, list(size.distinct))
 
 
 @_rule(ops.Aggregate)
-def _aggregate(sizes: Sizes, op: ops.Aggregate, inputs: list[Size]) -> Size:
+def _aggregate(sizes: Sizes, op: ops.Aggregate, inputs: list[NodeSize]) -> NodeSize:
     groups = sizes.projected(inputs[0], op.keys)
     results = {call.name: groups.rows for call in op.calls}
-    return Size(groups.rows, {**groups.distinct, **results}, groups.origins)
+    return NodeSize(groups.rows, {**groups.distinct, **results}, groups.origins)

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 
 from sqlglot import exp
 
-from deltic.calculus.planning.conjunction import Atom, Conjunction, renamed
-from deltic.calculus.planning.decision import Costs
-from deltic.calculus.planning.parts import Part
-from deltic.calculus.planning.statistics import Size, Sizes
+from deltic.calculus.planning.conjunction import NodeAtom, NodeConjunction, renamed
+from deltic.calculus.planning.decision import RewriteCosts
+from deltic.calculus.planning.parts import JoinPart
+from deltic.calculus.planning.statistics import NodeSize, Sizes
 from deltic.circuit.expressions import columns_of
 from deltic.circuit.graph import Circuit
 
@@ -17,16 +17,16 @@ from deltic.circuit.graph import Circuit
 class Work:
     """Estimates over the nodes of a circuit in the making."""
 
-    def __init__(self, sizes: Sizes, costs: Costs) -> None:
+    def __init__(self, sizes: Sizes, costs: RewriteCosts) -> None:
         self.sizes, self.costs = sizes, costs
 
-    def size(self, atom: Atom) -> Size | None:
+    def size(self, atom: NodeAtom) -> NodeSize | None:
         """The size of an atom, by its variables; None where it is not known."""
         size = self.sizes.of(atom.node)
         names = self.sizes.builder.type_of(atom.node).schema.names
         return None if size is None else size.renamed(dict(zip(names, atom.variables, strict=True)))
 
-    def of(self, conjunction: Conjunction, *others: Size) -> tuple[Size, float] | None:
+    def of(self, conjunction: NodeConjunction, *others: NodeSize) -> tuple[NodeSize, float] | None:
         """The rows of a conjunction joined with others, and the work for them; None where a size is not known.
 
         The work is the rows of all joins on the way, from the smallest atom on, and the derivations.
@@ -52,13 +52,13 @@ class Work:
             size = size.beside(name, other)
         return size, work + self.costs.derived * size.rows
 
-    def _kept(self, size: Size, filters: Iterable[exp.Expression]) -> Size:
+    def _kept(self, size: NodeSize, filters: Iterable[exp.Expression]) -> NodeSize:
         """What the conditions leave."""
         for predicate in filters:
             size = self.sizes.filtered(size, predicate)
         return size
 
-    def split(self, part: Part) -> float | None:
+    def split(self, part: JoinPart) -> float | None:
         """The work when a part is a relation of its own: for it, to keep it, and for the rest; None if not known."""
         joined = self.of(part.inside)
         if joined is None:
@@ -68,7 +68,7 @@ class Work:
         rest = self.of(part.rest, kept)
         return None if rest is None else inside + self.costs.stored * kept.rows + rest[1]
 
-    def set_of(self, size: Size, kept: Sequence[str]) -> Size:
+    def set_of(self, size: NodeSize, kept: Sequence[str]) -> NodeSize:
         """The size of the set of some variables of a conjunction that has this size."""
         if len(kept) == len(size.distinct):
             return size
@@ -80,8 +80,8 @@ class Work:
 
 
 def _joined_by_name(
-    sizes: Sequence[Size], filters: Iterable[exp.Expression]
-) -> tuple[list[Size], list[exp.Expression], list[tuple[str, str]]]:
+    sizes: Sequence[NodeSize], filters: Iterable[exp.Expression]
+) -> tuple[list[NodeSize], list[exp.Expression], list[tuple[str, str]]]:
     """The sizes with one variable for two that a filter says are equal: they are joined on it, like those they share.
 
     With the other filters, and the variables that are gone, each with the one that stands for it.
@@ -102,7 +102,7 @@ def _joined_by_name(
     return known, left, equal
 
 
-def _concerns(predicate: exp.Expression, size: Size) -> bool:
+def _concerns(predicate: exp.Expression, size: NodeSize) -> bool:
     """Whether the condition is about columns of this alone."""
     return set(columns_of(predicate)) <= size.distinct.keys()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from deltic.circuit.drawing.shapes import Arrow, Frame, frames_of
+from deltic.circuit.drawing.shapes import Arrow, FrameShape, frames_of
 from deltic.circuit.graph import Circuit
 
 
@@ -16,7 +16,7 @@ def to_dot(circuits: Mapping[str, Circuit]) -> str:
     return "\n".join([*lines, "}"])
 
 
-def _cluster(frame: Frame, indent: str) -> Iterator[str]:
+def _cluster(frame: FrameShape, indent: str) -> Iterator[str]:
     yield f"{indent}subgraph cluster_{frame.id} {{"
     yield f"{indent}  label={_quoted(frame.title)};"
     for box in frame.boxes:

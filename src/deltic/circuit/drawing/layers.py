@@ -18,7 +18,7 @@ _SWEEPS = 12
 
 
 @dataclass(frozen=True)
-class Layout:
+class DrawingLayout:
     """The left upper corners of the boxes, the routes of the edges, and the size of the whole.
 
     A route is a sequence of vertical lines (x, from y, to y), the first below its first box, the last above its last.
@@ -30,7 +30,7 @@ class Layout:
     height: float
 
 
-def layered(sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, int]]) -> Layout:
+def layered(sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, int]]) -> DrawingLayout:
     """The layout of boxes of these widths and heights; edges lead from boxes to others without a cycle."""
     layers = _layers(len(sizes), edges)
     chains = _chains(layers, edges)
@@ -51,7 +51,7 @@ def layered(sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, int
         last = (centers[chain[-1]], tops[layers[end]], tops[layers[end]])
         routes.append([first, *bends, last])
     right = max((centers[slot] + widths[slot] / 2 for slot in widths), default=0.0)
-    return Layout(corners, routes, right, max(0.0, top - LAYER_GAP))
+    return DrawingLayout(corners, routes, right, max(0.0, top - LAYER_GAP))
 
 
 Slot = tuple[int, int]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from deltic.circuit.drawing.shapes import Arrow, Frame, frames_of
+from deltic.circuit.drawing.shapes import Arrow, FrameShape, frames_of
 from deltic.circuit.graph import Circuit
 
 _MARKUP = {ord(character): f"#{ord(character)};" for character in '#"<>&`\\'}
@@ -18,7 +18,7 @@ def to_mermaid(circuits: Mapping[str, Circuit]) -> str:
     return "\n".join(lines)
 
 
-def _subgraph(frame: Frame, indent: str) -> Iterator[str]:
+def _subgraph(frame: FrameShape, indent: str) -> Iterator[str]:
     yield f"{indent}subgraph {frame.id}[{_quoted(frame.title)}]"
     for box in frame.boxes:
         yield f"{indent}  {box.id}[{_quoted(box.operator, box.type)}]"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from xml.sax.saxutils import escape, quoteattr
 
-from deltic.circuit.drawing.layers import Layout
+from deltic.circuit.drawing.layers import DrawingLayout
 
 _CHARACTER, _LINE, _PAD = 6.7, 15.0, 8.0
 _ASIDE = 14.0
@@ -55,7 +55,7 @@ class Graph:
     """Panels that edges join; the edges from `dashed` on are back-edges, which lead from their ends to their starts."""
 
     panels: Sequence[Panel]
-    layout: Layout
+    layout: DrawingLayout
     dashed: int
 
     @property

@@ -29,22 +29,22 @@ class Arrow:
 
 
 @dataclass(frozen=True)
-class Frame:
+class FrameShape:
     """A circuit: its boxes, the frames of the circuits inside it, and its arrows."""
 
     id: str
     title: str
     boxes: tuple[Box, ...]
-    frames: tuple[Frame, ...]
+    frames: tuple[FrameShape, ...]
     arrows: tuple[Arrow, ...]
 
 
-def frames_of(circuits: Mapping[str, Circuit]) -> tuple[Frame, ...]:
+def frames_of(circuits: Mapping[str, Circuit]) -> tuple[FrameShape, ...]:
     """One frame for each of the circuits, titled by their names."""
     return tuple(_frame(f"c{i}", title, circuit) for i, (title, circuit) in enumerate(circuits.items()))
 
 
-def _frame(id_: str, title: str, circuit: Circuit) -> Frame:
+def _frame(id_: str, title: str, circuit: Circuit) -> FrameShape:
     boxes = tuple(_box(f"{id_}_{number}", node) for number, node in enumerate(circuit.nodes))
     frames = []
     arrows = [Arrow(f"{id_}_{i}", f"{id_}_{n}") for n, node in enumerate(circuit.nodes) for i in node.inputs]
@@ -54,7 +54,7 @@ def _frame(id_: str, title: str, circuit: Circuit) -> Frame:
             frames.append(frame)
             arrows += _crossings(frame.id, body, f"{id_}_{number}", [f"{id_}_{i}" for i in node.inputs])
     arrows += [Arrow(f"{id_}_{start}", f"{id_}_{end}", "z⁻¹", dashed=True) for start, end in back_edges(circuit)]
-    return Frame(id_, title, boxes, tuple(frames), tuple(arrows))
+    return FrameShape(id_, title, boxes, tuple(frames), tuple(arrows))
 
 
 def _box(id_: str, node: Node) -> Box:

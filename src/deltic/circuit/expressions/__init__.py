@@ -10,7 +10,7 @@ of `SAFE` operations, which do not wrap around, and of conversions; what must be
 from deltic.circuit.expressions.casts import cast, cast_type, conversion, is_conversion, null
 from deltic.circuit.expressions.inference import infer, is_listed, result_of, type_of, type_over
 from deltic.circuit.expressions.lambdas import (
-    Bound,
+    BoundElement,
     Fold,
     HigherOrder,
     Let,
@@ -31,7 +31,7 @@ from deltic.circuit.expressions.trees import (
     LOGIC,
     SAFE,
     Checked,
-    Part,
+    TreePart,
     balanced,
     checked,
     column,
@@ -53,13 +53,13 @@ __all__ = [
     "FEW",
     "LOGIC",
     "SAFE",
-    "Bound",
+    "BoundElement",
     "Checked",
     "Fold",
     "HigherOrder",
     "Let",
     "Mapped",
-    "Part",
+    "TreePart",
     "balanced",
     "bound",
     "cast",

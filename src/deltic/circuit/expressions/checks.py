@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from deltic.circuit.expressions.lambdas import Bound, Fold, HigherOrder
+from deltic.circuit.expressions.lambdas import BoundElement, Fold, HigherOrder
 from deltic.circuit.expressions.text import show
 from deltic.circuit.expressions.trees import SAFE, Checked, column, operands_of
 from deltic.errors import EvaluationError
@@ -42,7 +42,7 @@ def spoken(expression: exp.Expression) -> str:
     """The expression as it may have been written: no checks, no coercions, functions by their names."""
     around = exp.Paren(this=expression.copy())
     for node in reversed(list(around.this.walk())):
-        if isinstance(node, Bound):
+        if isinstance(node, BoundElement):
             node.replace(column(node.name))
         elif isinstance(node, HigherOrder):
             node.replace(_spoken_lambda(node))

@@ -15,7 +15,7 @@ from deltic.circuit.expressions.casts import (
     is_conversion,
     never_undefined,
 )
-from deltic.circuit.expressions.lambdas import Bound, Fold, HigherOrder, Let, Mapped
+from deltic.circuit.expressions.lambdas import BoundElement, Fold, HigherOrder, Let, Mapped
 from deltic.circuit.expressions.literals import INTERVAL_UNITS, is_literal, is_literal_zero
 from deltic.circuit.expressions.text import show
 from deltic.circuit.expressions.trees import (
@@ -218,7 +218,7 @@ _RULES: dict[type[exp.Expression], Rule] = {
     exp.Cast: _cast,
     exp.Interval: _interval,
     exp.Anonymous: _call,
-    Bound: lambda node, operands: node.bound_type,
+    BoundElement: lambda node, operands: node.bound_type,
     Mapped: _mapped,
     Fold: _fold,
     Let: lambda node, operands: operands[1],
@@ -246,7 +246,7 @@ def _may_be_null(node: exp.Expression, operands: Sequence[ValueType]) -> bool:
         return False
     if is_call(node):
         return function_of(node).may_be_null([operand.nullable for operand in operands])
-    if isinstance(node, Bound):
+    if isinstance(node, BoundElement):
         return not node.args.get("sure")
     if isinstance(node, Let):
         return operands[1].nullable

@@ -1,7 +1,8 @@
 """Functions over the elements of arrays, whose bodies are expressions: what is done with each element, and a fold.
 
-A body reads columns as any expression does, and beside them the elements, which stand in it as `Bound`, by names that
-hold in the body alone; an inner body may use a name again. A search for columns in a tree finds those of bodies, too.
+A body reads columns as any expression does, and beside them the elements. These stand in it as `BoundElement`, by
+names that hold in the body alone; an inner body may use a name again. A search for columns in a tree finds those of
+bodies, too.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from deltic.circuit.expressions.casts import cast_type, null
 from deltic.values.types import Type
 
 
-class Bound(exp.Expression, exp.Func):
+class BoundElement(exp.Expression, exp.Func):
     """An element within a body: its name, and NULL of its type; `sure` where it is never NULL."""
 
     arg_types: ClassVar[dict[str, bool]] = {"this": True, "expression": True, "sure": False}
@@ -74,14 +75,16 @@ def bound_key(name: str) -> str:
     return "\0" + name
 
 
-def key_of(leaf: exp.Column | Bound) -> str:
+def key_of(leaf: exp.Column | BoundElement) -> str:
     """What a row calls a column or an element."""
-    return leaf.row_key if isinstance(leaf, Bound) else leaf.name
+    return leaf.row_key if isinstance(leaf, BoundElement) else leaf.name
 
 
 def bound(name: str, type_: Type, *, sure: bool = False) -> exp.Expression:
     """An element of a type."""
-    return Bound(this=exp.Literal.string(name), expression=null(type_), sure=exp.Boolean(this=True) if sure else None)
+    return BoundElement(
+        this=exp.Literal.string(name), expression=null(type_), sure=exp.Boolean(this=True) if sure else None
+    )
 
 
 def element_type(array: Type) -> Type:
@@ -100,5 +103,5 @@ def higher_order(
 def read_of(expression: exp.Expression, row: Mapping[str, Any]) -> dict[str, Any]:
     """The columns and elements that an expression reads from outside of it, by the names that a person knows."""
     names = {node.name: node.name for node in expression.find_all(exp.Column, bfs=False)}
-    names |= {node.row_key: node.name for node in expression.find_all(Bound, bfs=False)}
+    names |= {node.row_key: node.name for node in expression.find_all(BoundElement, bfs=False)}
     return {name: row[key] for key, name in names.items() if key in row}

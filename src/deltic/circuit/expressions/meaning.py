@@ -13,7 +13,7 @@ from typing import Any
 from sqlglot import exp
 
 from deltic.circuit.expressions import (
-    Bound,
+    BoundElement,
     Checked,
     Fold,
     Let,
@@ -46,7 +46,7 @@ def evaluate(expression: exp.Expression, row: Row, types: Mapping[str, Type]) ->
 
 def meaning(expression: exp.Expression, types: Mapping[str, Type]) -> Meaning:
     """What an expression over columns of these types is on any row, None for NULL."""
-    if isinstance(expression, exp.Column | Bound):
+    if isinstance(expression, exp.Column | BoundElement):
         return operator.itemgetter(key_of(expression))
     if type(expression) in _CONSTANTS:
         constant = _CONSTANTS[type(expression)](expression)

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from sqlglot import exp
 
-from deltic.circuit.expressions.lambdas import Bound, HigherOrder
+from deltic.circuit.expressions.lambdas import BoundElement, HigherOrder
 
 EQUALITIES: tuple[type[exp.Expression], ...] = (exp.NullSafeEQ, exp.NullSafeNEQ)
 COMPARISONS: tuple[type[exp.Expression], ...] = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
@@ -39,7 +39,7 @@ def checked(operation: exp.Expression) -> exp.Expression:
     return Checked(this=operation)
 
 
-class Part(exp.Column):
+class TreePart(exp.Column):
     """A large expression while it is made a part of others: a column, with `checked` where the expression may fail."""
 
     arg_types: ClassVar[dict[str, bool]] = {**exp.Column.arg_types, "checked": False}
@@ -47,7 +47,7 @@ class Part(exp.Column):
 
 def is_checked(expression: exp.Expression) -> bool:
     """Whether the expression may be an error."""
-    return any(isinstance(node, Checked) or node.args.get("checked") for node in expression.find_all(Checked, Part))
+    return any(isinstance(node, Checked) or node.args.get("checked") for node in expression.find_all(Checked, TreePart))
 
 
 def column(name: str) -> exp.Column:
@@ -120,7 +120,7 @@ def operands_of(expression: exp.Expression) -> list[exp.Expression]:
     Those of CASE WHEN c1 THEN v1 … ELSE v END are c1, v1, …, v; without ELSE the last is left out. Of functions over
     elements they are what the names stand for, and the body. The constants of IN are part of the node.
     """
-    if isinstance(expression, exp.Interval | Bound):
+    if isinstance(expression, exp.Interval | BoundElement):
         return []
     if isinstance(expression, exp.In):
         return [expression.this]

@@ -12,7 +12,7 @@ from deltic.circuit import operators as ops
 from deltic.circuit.edges import ZSetType
 from deltic.circuit.graph import Circuit, Node
 from deltic.circuit.iterations import ITERATION_LIMIT, circle_error, computing_rules, limit_error, oscillation_error
-from deltic.circuit.oracle.memory import Memory, Time
+from deltic.circuit.oracle.memory import DelayMemory, Time
 from deltic.circuit.oracle.pointwise import POINTWISE, Inputs, Rows, Value
 from deltic.circuit.oracle.windows import latest, recent
 from deltic.errors import UnsupportedError
@@ -35,11 +35,11 @@ class Interpreter:
         self.circuit = circuit
         self._around = around
         self._limit = limit
-        self._memories: dict[int, Memory] = {}
+        self._memories: dict[int, DelayMemory] = {}
         self._inner: dict[int, Bracketed | Interpreter] = {}
         for number, op in enumerate(circuit.operators):
             if type(op) in STATEFUL:
-                self._memories[number] = Memory(around - op.reach)
+                self._memories[number] = DelayMemory(around - op.reach)
             elif isinstance(op, ops.Bracket):
                 self._inner[number] = Bracketed(op, around)
             elif isinstance(op, ops.Call):
@@ -148,7 +148,7 @@ class Bracketed:
         self._bracket = bracket
         self._level = around + 1
         self._body = Interpreter(bracket.body, around + 1)
-        self._lengths = [Memory(clock) for clock in range(around + 1 - bracket.body.reach, around + 1)]
+        self._lengths = [DelayMemory(clock) for clock in range(around + 1 - bracket.body.reach, around + 1)]
         self.observed: tuple[Any, ...] = ()
 
     def step(self, inputs: Inputs, time: Time) -> dict[str, Rows]:

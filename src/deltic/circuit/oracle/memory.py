@@ -8,7 +8,7 @@ Time: TypeAlias = tuple[int, ...]
 """The step of the whole circuit and the iterations of the loops around a node, the outermost first."""
 
 
-class Nested:
+class IterationValues:
     """Values by iterations of nested loops, as lists of lists; a single value for no loop.
 
     Past the end of a list its last element is repeated: the loop has come to rest there.
@@ -49,7 +49,7 @@ class Nested:
         values[time[-1] :] = [value]
 
 
-class Memory:
+class DelayMemory:
     """What was put in the last step of a clock, while the next step puts its own.
 
     `clock` is the position of the clock in times; what comes after it are the iterations of loops within one step.
@@ -64,13 +64,13 @@ class Memory:
         if level <= self.clock:
             self._step: Time | None = None
             self._time: Time = ()
-            self._before, self._now = Nested(), Nested()
+            self._before, self._now = IterationValues(), IterationValues()
 
     def advance(self, time: Time) -> None:
         """It is `time` now."""
         step = time[: self.clock + 1]
         if step != self._step:
-            self._step, self._before, self._now = step, self._now, Nested()
+            self._step, self._before, self._now = step, self._now, IterationValues()
         self._time = time[self.clock + 1 :]
 
     def before(self, dropped: int = 0) -> Any:

@@ -8,14 +8,14 @@ from typing import Any
 from lark import Token, Tree
 
 from deltic.circuit.graph import Circuit, CircuitBuilder
-from deltic.circuit.reading.line import Line
+from deltic.circuit.reading.line import NodeLine
 from deltic.circuit.reading.operators import READERS
-from deltic.circuit.reading.places import Places
+from deltic.circuit.reading.places import TextPlaces
 from deltic.circuit.reading.types import read_type
 from deltic.errors import CircuitError, UnsupportedError
 
 
-def build_circuit(tree: Tree[Token], places: Places, depth: int) -> Circuit:
+def build_circuit(tree: Tree[Token], places: TextPlaces, depth: int) -> Circuit:
     """The circuit of a tree whose children are nodes; raises ProgramError at the first that cannot be built."""
     builder = CircuitBuilder(depth)
     for number, node in enumerate(tree.children):
@@ -27,7 +27,7 @@ def build_circuit(tree: Tree[Token], places: Places, depth: int) -> Circuit:
         raise places.error((1, 1, 1), str(error)) from None
 
 
-def _add(builder: CircuitBuilder, parts: Sequence[Any], number: int, places: Places) -> None:
+def _add(builder: CircuitBuilder, parts: Sequence[Any], number: int, places: TextPlaces) -> None:
     """Add the next node; its parts are reference, keyword, arguments, inputs, type and bodies."""
     reference, keyword, arguments, inputs, type_, *bodies = parts
     first, *rest = arguments.children or [None]
@@ -42,7 +42,7 @@ def _add(builder: CircuitBuilder, parts: Sequence[Any], number: int, places: Pla
         for label, *nodes in (body.children for body in bodies)
     }
     schemas = [builder.node(n).type for n in numbers]
-    line = Line(keyword, first, rest, schemas, declared, inner, builder.depth, places)
+    line = NodeLine(keyword, first, rest, schemas, declared, inner, builder.depth, places)
     try:
         added = builder.add(READERS[keyword](line), *numbers)
     except (CircuitError, UnsupportedError) as error:
@@ -53,7 +53,7 @@ def _add(builder: CircuitBuilder, parts: Sequence[Any], number: int, places: Pla
         raise places.error(keyword, f"the type of this node is {found}, not {declared}")
 
 
-def _inputs(tree: Tree[Token] | None, number: int, places: Places) -> list[int]:
+def _inputs(tree: Tree[Token] | None, number: int, places: TextPlaces) -> list[int]:
     """The numbers of the inputs, each of a node that stands before."""
     references = [token for token in (tree.children if tree else []) if isinstance(token, Token)]
     for token in references:

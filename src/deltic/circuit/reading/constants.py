@@ -6,12 +6,12 @@ import ast
 from typing import Any
 
 from deltic.circuit import operators as ops
-from deltic.circuit.reading.line import Line
+from deltic.circuit.reading.line import NodeLine
 from deltic.values.text import of_literal
 from deltic.values.types import Schema, Type
 
 
-def read_constant(line: Line) -> ops.Constant:
+def read_constant(line: NodeLine) -> ops.Constant:
     """``{(value, …), …}``."""
     text = line.argument("ROWS")
     try:

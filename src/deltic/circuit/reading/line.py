@@ -10,13 +10,13 @@ from sqlglot import exp
 
 from deltic.circuit.edges import EdgeType, ZSetType
 from deltic.circuit.graph import Circuit
-from deltic.circuit.reading.places import Places
+from deltic.circuit.reading.places import TextPlaces
 from deltic.circuit.reading.scalars import parse_expression
 from deltic.values.words import unquoted
 
 
 @dataclass(frozen=True)
-class Line:
+class NodeLine:
     """What the text says about a node."""
 
     keyword: Token
@@ -26,7 +26,7 @@ class Line:
     type: EdgeType
     bodies: dict[str, Circuit]
     depth: int
-    places: Places
+    places: TextPlaces
 
     @property
     def zset(self) -> ZSetType:

@@ -17,17 +17,17 @@ from deltic.circuit.operators.custom import Apply, Maintain, MaintainDelta
 from deltic.circuit.operators.fixpoint import RefreshPolicy
 from deltic.circuit.operators.keep import Keep
 from deltic.circuit.reading.constants import read_constant
-from deltic.circuit.reading.line import Line
+from deltic.circuit.reading.line import NodeLine
 from deltic.circuit.reading.scalars import split
 from deltic.values.types import Column
 from deltic.values.words import WRITTEN, unquoted, word
 
-Reader = Callable[[Line], ops.Operator]
+Reader = Callable[[NodeLine], ops.Operator]
 _CONSTANT = r"'(?:[^']|'')*'|[^';()]+"
 _CALL = re.compile(rf"(\w+)\((\*|{WRITTEN}(?:, {WRITTEN})*)((?:; (?:{_CONSTANT}))*)\) AS ({WRITTEN})")
 
 
-def _map(line: Line) -> ops.Map:
+def _map(line: NodeLine) -> ops.Map:
     parts, columns = list(split(line.argument("BRACKETS", more=True)[1:-1])), line.zset.schema.columns
     if list(line.rest) not in ([], ["partial"]):
         raise line.places.error(line.rest[0], "map takes `partial` here, or nothing")
@@ -39,7 +39,7 @@ def _map(line: Line) -> ops.Map:
     return ops.Map(columns, computed, bool(line.rest))
 
 
-def _computed(line: Line, part: str, wanted: Column) -> exp.Expression:
+def _computed(line: NodeLine, part: str, wanted: Column) -> exp.Expression:
     """The expression of one column, `expression AS name`, or the column of that name itself."""
     name = word(wanted.name)
     if part == name and wanted.name in line.input_columns:
@@ -52,7 +52,7 @@ def _computed(line: Line, part: str, wanted: Column) -> exp.Expression:
 def _aggregate(kind: type[ops.Aggregate]) -> Reader:
     """The reader of keys and calls, `function(column) AS name`."""
 
-    def read(line: Line) -> ops.Aggregate:
+    def read(line: NodeLine) -> ops.Aggregate:
         parts = [_CALL.fullmatch(part) or part for part in split(line.argument("BRACKETS")[1:-1])]
         keys = [part for part in parts if isinstance(part, str)]
         if parts[: len(keys)] != keys:
@@ -79,7 +79,7 @@ def _constant(text: str) -> bool | int | float | str:
     return int(text) if text.lstrip("-").isdecimal() else float(text)
 
 
-def _import(line: Line) -> ops.Import:
+def _import(line: NodeLine) -> ops.Import:
     if not (number := line.argument("NAME")).isdecimal():
         raise line.places.error(line.arguments or line.keyword, "import takes the number of an input")
     return ops.Import(int(number), ZSetType(line.zset.schema, line.zset.is_set, line.depth - 1))
@@ -88,7 +88,7 @@ def _import(line: Line) -> ops.Import:
 def _plain(operator: Callable[[], ops.Operator]) -> Reader:
     """The reader of an operator without arguments."""
 
-    def read(line: Line) -> ops.Operator:
+    def read(line: NodeLine) -> ops.Operator:
         if line.arguments is not None:
             raise line.places.error(line.arguments, f"{line.keyword} takes no arguments")
         return operator()
@@ -101,18 +101,18 @@ def _clocked(operator: type[ops.Delay | ops.Differentiate]) -> Reader:
     return lambda line: operator(outer=line.outer([line.arguments, *line.rest]))
 
 
-def _back_edge(line: Line) -> ops.BackEdge:
+def _back_edge(line: NodeLine) -> ops.BackEdge:
     name, type_ = line.argument("NAME", more=True), line.zset
     return ops.BackEdge(name, type_.schema, type_.is_set, outer=line.outer(line.rest))
 
 
-def _bracket(line: Line) -> ops.Bracket:
+def _bracket(line: NodeLine) -> ops.Bracket:
     if line.arguments not in (None, "sets") or line.rest:
         raise line.places.error(line.arguments or line.keyword, "bracket takes `sets` here, or nothing")
     return ops.Bracket(line.body("body"), line.arguments is not None)
 
 
-def _refresh(line: Line) -> RefreshPolicy:
+def _refresh(line: NodeLine) -> RefreshPolicy:
     """The refresh policy of a fixpoint, if one is named."""
     found = next((policy for policy in get_args(RefreshPolicy) if policy == (line.arguments or "")), None)
     if found is None or line.rest:
@@ -121,7 +121,7 @@ def _refresh(line: Line) -> RefreshPolicy:
     return policy
 
 
-def _flat_map(line: Line) -> ops.FlatMap:
+def _flat_map(line: NodeLine) -> ops.FlatMap:
     """``[generator(expression, …) AS column]``."""
     found = re.fullmatch(rf"\[(\w+)\((.*)\) AS ({WRITTEN})\]", line.argument("BRACKETS"), re.DOTALL)
     if found is None:
@@ -132,7 +132,7 @@ def _flat_map(line: Line) -> ops.FlatMap:
 def _custom(kind: type[Apply]) -> Reader:
     """The reader of the name of a user's operator, which may have another fingerprint by now."""
 
-    def read(line: Line) -> Apply:
+    def read(line: NodeLine) -> Apply:
         from deltic.circuit.custom import operator_called
 
         name = line.argument("NAME")
@@ -147,7 +147,7 @@ def _custom(kind: type[Apply]) -> Reader:
     return read
 
 
-def _window(line: Line) -> ops.Window:
+def _window(line: NodeLine) -> ops.Window:
     """``[column, length]``."""
     found = re.fullmatch(rf"\[({WRITTEN}), (\d+)\]", line.argument("BRACKETS"))
     if found is None:
@@ -174,7 +174,7 @@ def _order(found: re.Match[str]) -> tuple[ops.Order, ...]:
 def _top(kind: type[ops.Top]) -> Reader:
     """The reader of ``[PARTITION BY column, … ORDER BY column ASC NULLS FIRST, … LIMIT number OFFSET number]``."""
 
-    def read(line: Line) -> ops.Top:
+    def read(line: NodeLine) -> ops.Top:
         found = _LIMITS.fullmatch(line.argument("BRACKETS"))
         if found is None:
             wanted = "[PARTITION BY column, ... ORDER BY column ASC NULLS FIRST, ... LIMIT number OFFSET number]"
@@ -197,7 +197,7 @@ _WINDOW_CALL = re.compile(
 def _over(kind: type[ops.Over]) -> Reader:
     """The reader of ``[PARTITION BY column, … ORDER BY column ASC NULLS FIRST, …: function(column, …) AS name, …]``."""
 
-    def read(line: Line) -> ops.Over:
+    def read(line: NodeLine) -> ops.Over:
         found = _OVER.fullmatch(line.argument("BRACKETS"))
         assert found is not None
         calls = [_WINDOW_CALL.fullmatch(part) or part for part in split(found["calls"])]

@@ -9,7 +9,7 @@ from lark import Lark, Token, Tree, UnexpectedInput
 
 from deltic.circuit.graph import Circuit
 from deltic.circuit.reading.build import build_circuit
-from deltic.circuit.reading.places import Places
+from deltic.circuit.reading.places import TextPlaces
 from deltic.values.types import ValueType
 
 _SHOWN = {
@@ -40,7 +40,7 @@ def parse_circuit(text: str, file: str = "<circuit>", depth: int = 0) -> Circuit
     ProgramError at the first place that cannot be read, or where a node, by the rules that build circuits, cannot
     stand or has another type than the text says.
     """
-    places = Places(file, text)
+    places = TextPlaces(file, text)
     try:
         tree: Tree[Token] = _grammar().parse(text)
     except UnexpectedInput as error:
@@ -53,7 +53,7 @@ def parse_value_type(text: str) -> ValueType:
     """The type that a text such as `array(string?)?` means; raises ProgramError."""
     columns = parse_circuit(f"%0 = source t : set{{c: {text}}}", "<type>").type_of(0).schema.columns
     if len(columns) != 1:
-        raise Places("<type>", text).error((1, 1, len(text)), "this is not one type")
+        raise TextPlaces("<type>", text).error((1, 1, len(text)), "this is not one type")
     return columns[0].value_type
 
 

@@ -12,7 +12,7 @@ from deltic.errors import Diagnostic, ProgramError
 Position = tuple[int, int, int]
 
 
-class Places:
+class TextPlaces:
     """A text, and the errors that point into it."""
 
     def __init__(self, file: str, text: str) -> None:

@@ -9,7 +9,7 @@ from functools import reduce
 import sqlglot
 from sqlglot import exp
 
-from deltic.circuit.expressions import Bound, Fold, Let, Mapped, cast, checked, columns_of, is_null, show
+from deltic.circuit.expressions import BoundElement, Fold, Let, Mapped, cast, checked, columns_of, is_null, show
 from deltic.functions import call
 from deltic.values.types import Type
 from deltic.values.words import SYNTAX
@@ -20,7 +20,7 @@ _PARTS = {"this", "expression", "expressions", "to", "start", "length", "substr"
 # What is written as a function and is none of the table.
 _NODES: dict[str, Callable[..., exp.Expression]] = {
     "CHECKED": checked,
-    "BOUND": lambda name, null, sure=None: Bound(this=name, expression=null, sure=sure),
+    "BOUND": lambda name, null, sure=None: BoundElement(this=name, expression=null, sure=sure),
     "LET": lambda *parts: Let(expressions=list(parts)),
     "MAPPED": lambda *parts: Mapped(expressions=list(parts)),
     "FOLD": lambda *parts: Fold(expressions=list(parts)),

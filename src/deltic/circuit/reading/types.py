@@ -7,7 +7,7 @@ from typing import Any
 from lark import Token, Tree
 
 from deltic.circuit.edges import BundleType, EdgeType, ZSetType
-from deltic.circuit.reading.places import Places
+from deltic.circuit.reading.places import TextPlaces
 from deltic.values.types import Column, Kind, Schema, Type, ValueType
 from deltic.values.words import unquoted
 
@@ -15,7 +15,7 @@ _TYPES = {str(type_): type_ for type_ in Type.simple()}
 _KINDS = {kind.value: kind for kind in Kind}
 
 
-def read_type(tree: Tree[Token], places: Places) -> EdgeType:
+def read_type(tree: Tree[Token], places: TextPlaces) -> EdgeType:
     """The type of a Z-set or of a bundle of them."""
     if tree.data == "zset":
         return _zset(tree.children, places)
@@ -23,7 +23,7 @@ def read_type(tree: Tree[Token], places: Places) -> EdgeType:
     return BundleType(tuple((unquoted(name), _zset(zset.children, places)) for name, zset in entries))
 
 
-def _zset(parts: list[Any], places: Places) -> ZSetType:
+def _zset(parts: list[Any], places: TextPlaces) -> ZSetType:
     kind, *columns, depth = parts
     if kind not in ("set", "zset"):
         raise places.unknown(kind, "kind of edge", ("set", "zset"))
@@ -34,13 +34,13 @@ def _zset(parts: list[Any], places: Places) -> ZSetType:
     return ZSetType(schema, kind == "set", int(depth[1:]) if depth else 0)
 
 
-def _column(parts: list[Any], places: Places) -> Column:
+def _column(parts: list[Any], places: TextPlaces) -> Column:
     name, value = parts
     type_ = _value(value.children, places)
     return Column(unquoted(name), type_.type, type_.nullable)
 
 
-def _value(parts: list[Any], places: Places) -> ValueType:
+def _value(parts: list[Any], places: TextPlaces) -> ValueType:
     """The type of a column, a field, an element; with NULL or without."""
     name, *arguments, fields, nullable = parts
     arguments = [argument.children for argument in arguments if argument is not None]
@@ -52,7 +52,7 @@ def _value(parts: list[Any], places: Places) -> ValueType:
         raise places.error(name, str(error)) from None
 
 
-def _type(kind: Kind, arguments: list[Any], fields: Tree[Token] | None, places: Places) -> Type:
+def _type(kind: Kind, arguments: list[Any], fields: Tree[Token] | None, places: TextPlaces) -> Type:
     """The type of a kind with what stands in its (parentheses) and {braces}; ValueError where that does not fit."""
     if kind is Kind.STRUCT and fields is not None and not arguments:
         columns: list[Any] = [column.children for column in fields.children if isinstance(column, Tree)]

@@ -15,9 +15,9 @@ from deltic.datalog.checks.grounding import bound_variables
 from deltic.datalog.checks.normal_form import MOST_ALTERNATIVES, Literals, TooManyAlternativesError, alternatives
 from deltic.datalog.checks.type_names import Findings
 from deltic.datalog.syntax.expressions import (
-    Apply,
     Expression,
-    Node,
+    FunctorCall,
+    SyntaxNode,
     Unnamed,
     Variable,
     Wildcard,
@@ -233,7 +233,7 @@ def _counts_rows(aggregate: Aggregate, body: Literals) -> bool:
     names = _names(*atoms)
     inside = (node for part in (*aggregate.targets, *body) for node in nodes_in(part))
     several = any(
-        isinstance(node, Aggregate) or (isinstance(node, Apply) and node.functor == "range") for node in inside
+        isinstance(node, Aggregate) or (isinstance(node, FunctorCall) and node.functor == "range") for node in inside
     )
     return len(atoms) == 1 and len(names) == len(set(names)) and not several
 
@@ -252,7 +252,7 @@ def _renaming(names: Names) -> Change:
     return lambda expression: rewrite(expression, rename)
 
 
-def _renaming_node(names: Names) -> Callable[[Node], Node]:
+def _renaming_node(names: Names) -> Callable[[SyntaxNode], SyntaxNode]:
     """As `_renaming`, of one node."""
     return lambda node: replace(node, name=names.get(node.name, node.name)) if isinstance(node, Variable) else node
 

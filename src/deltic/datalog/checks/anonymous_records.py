@@ -11,9 +11,9 @@ from typing import TypeGuard
 from deltic.datalog.checks.normal_form import Literals
 from deltic.datalog.syntax.expressions import (
     RECORD,
-    Apply,
     Expression,
     FloatLiteral,
+    FunctorCall,
     NumberLiteral,
     StringLiteral,
     UnsignedLiteral,
@@ -42,9 +42,9 @@ def compare_fields(head: Atom, body: Literals) -> Literals:
             return body
 
 
-def _is_record(expression: Expression) -> TypeGuard[Apply]:
+def _is_record(expression: Expression) -> TypeGuard[FunctorCall]:
     """Whether it is written as a record of nothing that is computed."""
-    is_record = isinstance(expression, Apply) and expression.functor == RECORD
+    is_record = isinstance(expression, FunctorCall) and expression.functor == RECORD
     return is_record and all(isinstance(field, _PLAIN) for field in fields_of(expression))
 
 
@@ -60,14 +60,14 @@ def _is_between_records(literal: Formula) -> TypeGuard[Comparison]:
 
 def _of_fields(equation: Comparison) -> Iterator[Comparison]:
     """The equations of the fields; `_` equals everything."""
-    assert isinstance(equation.left, Apply)
-    assert isinstance(equation.right, Apply)
+    assert isinstance(equation.left, FunctorCall)
+    assert isinstance(equation.right, FunctorCall)
     for left, right in zip(equation.left.arguments, equation.right.arguments, strict=True):
         if not isinstance(left, Wildcard) and not isinstance(right, Wildcard):
             yield Comparison("=", left, right, span=equation.span)
 
 
-def _definitions(head: Atom, body: Literals) -> Iterator[tuple[Variable, Apply, Comparison]]:
+def _definitions(head: Atom, body: Literals) -> Iterator[tuple[Variable, FunctorCall, Comparison]]:
     """The variables that equal a record, and of which nothing but equations speaks, with the record."""
     for literal in body:
         if _is_equation(literal):
@@ -85,7 +85,7 @@ def _needs(literal: Formula, variable: Variable) -> bool:
     return variable in nodes_in(literal)
 
 
-def _with(variable: Variable, record: Apply, literals: Iterable[Formula]) -> Literals:
+def _with(variable: Variable, record: FunctorCall, literals: Iterable[Formula]) -> Literals:
     """The literals with a record in the place of a variable."""
 
     def change(expression: Expression) -> Expression:

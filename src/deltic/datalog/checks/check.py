@@ -7,11 +7,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from deltic.circuit.edges import ZSetType
-from deltic.datalog.checks.checked import CheckedProgram, Directive, Relation
+from deltic.datalog.checks.checked import CheckedProgram, CheckedRelation, Directive
 from deltic.datalog.checks.declarations import Signatures, check_declarations, signature_of
 from deltic.datalog.checks.directives import check_directives, limits_of
 from deltic.datalog.checks.equivalences import equivalence_rules
-from deltic.datalog.checks.hints import Hints, hints_of
+from deltic.datalog.checks.hints import RelationHints, hints_of
 from deltic.datalog.checks.inlining import inline_relations
 from deltic.datalog.checks.of_python import check_applications, take_python
 from deltic.datalog.checks.quantifiers import resolve_quantifiers
@@ -22,13 +22,13 @@ from deltic.datalog.checks.stratification import check_stratification
 from deltic.datalog.checks.subsumption import check_choices, subsume
 from deltic.datalog.checks.type_names import Findings, TypeTable
 from deltic.datalog.checks.user_functors import check_functors
-from deltic.datalog.memory import Memory
+from deltic.datalog.memory import ClauseMemory
 from deltic.datalog.syntax.program import (
     Clause,
     Declaration,
     DirectiveItem,
     FunctorDeclaration,
-    Program,
+    ParsedProgram,
     TypeDeclaration,
 )
 from deltic.datalog.syntax.source import in_order
@@ -41,10 +41,10 @@ _NO_FUNCTIONS: Mapping[str, OfPython] = MappingProxyType({})
 
 
 def check(
-    programs: Sequence[Program],
+    programs: Sequence[ParsedProgram],
     others: Mapping[str, ZSetType] | None = None,
     functions: Mapping[str, OfPython] = _NO_FUNCTIONS,
-    memory: Memory | None = None,
+    memory: ClauseMemory | None = None,
 ) -> CheckedProgram:
     """The meaning of all programs of one namespace together.
 
@@ -53,7 +53,7 @@ def check(
     Raises ProgramError with everything that is wrong, in the order of the texts.
     """
     findings: Findings = []
-    memory = memory or Memory()
+    memory = memory or ClauseMemory()
     taken = take_python((item for program in programs for item in program.items), functions, findings)
     written = taken.items
     check_choices(written, findings)
@@ -98,7 +98,7 @@ def check(
     )
 
 
-def declared_types(programs: Sequence[Program]) -> dict[str, ZSetType]:
+def declared_types(programs: Sequence[ParsedProgram]) -> dict[str, ZSetType]:
     """The relations that programs declare, as other front ends see them; `check` reports what is wrong with them."""
     ignored: Findings = []
     items = [item for program in programs for item in program.items]
@@ -109,7 +109,7 @@ def declared_types(programs: Sequence[Program]) -> dict[str, ZSetType]:
     return {name: ZSetType(s.schema(size), True) for name, s in signatures.items() if None not in s.types}
 
 
-def _resolved(clause: Clause, memory: Memory, findings: Findings) -> Clause:
+def _resolved(clause: Clause, memory: ClauseMemory, findings: Findings) -> Clause:
     found = memory.resolved.get(clause)
     if found is None:
         before = len(findings)
@@ -120,7 +120,11 @@ def _resolved(clause: Clause, memory: Memory, findings: Findings) -> Clause:
 
 
 def _inlined(
-    clauses: list[Clause], hints: Hints, others: Mapping[str, ZSetType], checker: RuleChecker, findings: Findings
+    clauses: list[Clause],
+    hints: RelationHints,
+    others: Mapping[str, ZSetType],
+    checker: RuleChecker,
+    findings: Findings,
 ) -> list[Clause]:
     """The clauses without atoms of inlined relations; where something is wrong, those of other relations as written."""
     checker.check_as_written(clauses)
@@ -135,11 +139,11 @@ def _relations(
     signatures: Signatures,
     directives: Sequence[Directive],
     heads: set[str],
-    hints: Hints,
+    hints: RelationHints,
     whole: Collection[str],
     limits: Mapping[str, int],
     word_size: int,
-) -> dict[str, Relation]:
+) -> dict[str, CheckedRelation]:
     """The relations that are computed, each with what it is; those with an unknown type are left out.
 
     Of those in `whole` all rows are derived, since which of them stay depends on the others.
@@ -147,7 +151,7 @@ def _relations(
     inputs = {d.relation for d in directives if d.kind == "input"}
     first = {declaration.name: declaration for declaration in reversed(declarations)}
     return {
-        name: Relation(
+        name: CheckedRelation(
             name,
             signature.schema(word_size),
             is_table=name in inputs or name not in heads,

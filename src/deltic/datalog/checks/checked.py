@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Relation:
+class CheckedRelation:
     """A relation of the program. A *hidden* one is derived for other rules alone: nobody reads it.
 
     It is a *table* when rows come from outside: it has `.input`, or neither rules nor facts. It is
@@ -57,7 +57,7 @@ class Directive:
 
 
 @dataclass(frozen=True)
-class Rule:
+class CheckedRule:
     """One head and one conjunction: the head's row is derived for each binding of which all of the body holds.
 
     The body consists of atoms, negated atoms, comparisons, tests, negated tests and truth values. `span` is the
@@ -98,10 +98,10 @@ class CheckedProgram:
     likely wrong although it has a meaning. Numbers have `word_size` bits, 32 or 64.
     """
 
-    relations: Mapping[str, Relation]
+    relations: Mapping[str, CheckedRelation]
     others: Mapping[str, ZSetType]
     directives: tuple[Directive, ...]
-    rules: tuple[Rule, ...]
+    rules: tuple[CheckedRule, ...]
     strata: tuple[tuple[str, ...], ...]
     helpers: tuple[str, ...] = ()
     inlined: tuple[str, ...] = ()

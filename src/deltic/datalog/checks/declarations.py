@@ -16,7 +16,7 @@ from deltic.values.types import Column, Schema
 
 
 @dataclass(frozen=True)
-class Signature:
+class RelationSignature:
     """A relation's name and attributes. The type `None` has been reported and fits everywhere.
 
     One that was not declared in Datalog has no `span`.
@@ -52,19 +52,19 @@ class Signature:
         return tuple(found.items())
 
 
-Signatures = Mapping[str, Signature]
+Signatures = Mapping[str, RelationSignature]
 
 
-def signature_of(name: str, type_: ZSetType) -> Signature:
+def signature_of(name: str, type_: ZSetType) -> RelationSignature:
     """The signature of a relation of the catalog that other front ends have defined."""
-    return Signature(name, type_.schema.names, tuple(seen(column.type) for column in type_.schema))
+    return RelationSignature(name, type_.schema.names, tuple(seen(column.type) for column in type_.schema))
 
 
 def check_declarations(
     declarations: Sequence[Declaration], others: Mapping[str, object], types: TypeTable, findings: Findings
 ) -> Signatures:
     """The signature of each declared relation, in the order of declaration; none may be called as one of `others`."""
-    signatures: dict[str, Signature] = {}
+    signatures: dict[str, RelationSignature] = {}
     for declaration in declarations:
         signature = _signature(declaration, types, findings)
         first = signatures.setdefault(declaration.name, signature)
@@ -83,17 +83,17 @@ def unknown_relation(name: str, signatures: Signatures) -> tuple[str, str]:
     return f"there is no relation `{name}`", hint
 
 
-def can_be_equivalence(signature: Signature) -> bool:
+def can_be_equivalence(signature: RelationSignature) -> bool:
     """Whether a relation has two attributes of one type."""
     return len(signature.types) == 2 and signature.types[0] is signature.types[1]
 
 
-def _signature(declaration: Declaration, types: TypeTable, findings: Findings) -> Signature:
+def _signature(declaration: Declaration, types: TypeTable, findings: Findings) -> RelationSignature:
     attributes = _distinct(declaration, findings)
     names = tuple(attribute.name for attribute in attributes)
     bases = tuple(types.base(attribute.type) for attribute in attributes)
     called = tuple(attribute.type.name for attribute in attributes)
-    signature = Signature(declaration.name, names, bases, called, declaration.span)
+    signature = RelationSignature(declaration.name, names, bases, called, declaration.span)
     if "eqrel" in declaration.qualifiers and not can_be_equivalence(signature):
         message = f"`{declaration.name}` is an equivalence (eqrel), which has two attributes of one type"
         findings.append(declaration.span.error(message))

@@ -18,7 +18,7 @@ Operand = Types | Literal["same", "ordered"]
 
 
 @dataclass(frozen=True)
-class Profile:
+class FunctorProfile:
     """The types of arguments and result. All places that are SAME have one type, one of `same`;
     places that are ORDERED have any that Datalog can write, structures too.
 
@@ -55,40 +55,40 @@ _NUMBER, _UNSIGNED = _only(Type.INT64), _only(Type.UINT64)
 _FLOAT, _SYMBOL = _only(Type.FLOAT64), _only(Type.STRING)
 _BINARY = (SAME, SAME)
 
-OPERATORS: Mapping[str, Profile] = {
-    "+": Profile(_BINARY, SAME, ANY, more=True),
-    "-": Profile(_BINARY, SAME, NUMERIC, least=1),
-    "*": Profile(_BINARY, SAME, NUMERIC, more=True),
-    **{operator: Profile(_BINARY, SAME, NUMERIC) for operator in ("/", "^")},
-    **{operator: Profile(_BINARY, SAME, INTEGER) for operator in ("%", "bshl", "bshr", "bshru")},
+OPERATORS: Mapping[str, FunctorProfile] = {
+    "+": FunctorProfile(_BINARY, SAME, ANY, more=True),
+    "-": FunctorProfile(_BINARY, SAME, NUMERIC, least=1),
+    "*": FunctorProfile(_BINARY, SAME, NUMERIC, more=True),
+    **{operator: FunctorProfile(_BINARY, SAME, NUMERIC) for operator in ("/", "^")},
+    **{operator: FunctorProfile(_BINARY, SAME, INTEGER) for operator in ("%", "bshl", "bshr", "bshru")},
     **{
-        operator: Profile(_BINARY, SAME, INTEGER, more=True)
+        operator: FunctorProfile(_BINARY, SAME, INTEGER, more=True)
         for operator in ("band", "bor", "bxor", "land", "lor", "lxor")
     },
-    **{operator: Profile((SAME,), SAME, INTEGER) for operator in ("bnot", "lnot")},
+    **{operator: FunctorProfile((SAME,), SAME, INTEGER) for operator in ("bnot", "lnot")},
 }
 
-CALLS: Mapping[str, Profile] = {
-    **{functor: Profile(_BINARY, SAME, ANY, more=True) for functor in ("min", "max")},
-    "cat": Profile((_SYMBOL,), _SYMBOL, more=True),
-    "strlen": Profile((_SYMBOL,), _NUMBER),
-    "ord": Profile((ORDERED,), _NUMBER),
-    "substr": Profile((_SYMBOL, _NUMBER, _NUMBER), _SYMBOL),
-    "to_number": Profile((ANY,), _NUMBER),
-    "to_unsigned": Profile((ANY,), _UNSIGNED),
-    "to_float": Profile((ANY,), _FLOAT),
-    "to_string": Profile((ANY,), _SYMBOL),
-    "itof": Profile((_NUMBER,), _FLOAT),
-    "itou": Profile((_NUMBER,), _UNSIGNED),
-    "utof": Profile((_UNSIGNED,), _FLOAT),
-    "utoi": Profile((_UNSIGNED,), _NUMBER),
-    "ftoi": Profile((_FLOAT,), _NUMBER),
-    "ftou": Profile((_FLOAT,), _UNSIGNED),
-    "range": Profile((SAME, SAME, SAME), SAME, NUMERIC, least=2),
-    **{name: Profile((_FLOAT,), _FLOAT) for name in MATHEMATICS},
+CALLS: Mapping[str, FunctorProfile] = {
+    **{functor: FunctorProfile(_BINARY, SAME, ANY, more=True) for functor in ("min", "max")},
+    "cat": FunctorProfile((_SYMBOL,), _SYMBOL, more=True),
+    "strlen": FunctorProfile((_SYMBOL,), _NUMBER),
+    "ord": FunctorProfile((ORDERED,), _NUMBER),
+    "substr": FunctorProfile((_SYMBOL, _NUMBER, _NUMBER), _SYMBOL),
+    "to_number": FunctorProfile((ANY,), _NUMBER),
+    "to_unsigned": FunctorProfile((ANY,), _UNSIGNED),
+    "to_float": FunctorProfile((ANY,), _FLOAT),
+    "to_string": FunctorProfile((ANY,), _SYMBOL),
+    "itof": FunctorProfile((_NUMBER,), _FLOAT),
+    "itou": FunctorProfile((_NUMBER,), _UNSIGNED),
+    "utof": FunctorProfile((_UNSIGNED,), _FLOAT),
+    "utoi": FunctorProfile((_UNSIGNED,), _NUMBER),
+    "ftoi": FunctorProfile((_FLOAT,), _NUMBER),
+    "ftou": FunctorProfile((_FLOAT,), _UNSIGNED),
+    "range": FunctorProfile((SAME, SAME, SAME), SAME, NUMERIC, least=2),
+    **{name: FunctorProfile((_FLOAT,), _FLOAT) for name in MATHEMATICS},
 }
 
-FUNCTORS: Mapping[str, Profile] = {**OPERATORS, **CALLS}
+FUNCTORS: Mapping[str, FunctorProfile] = {**OPERATORS, **CALLS}
 
 # The functor that computes a value of a type from one of any other.
 CONVERSIONS: Mapping[Base, str] = {
@@ -99,27 +99,27 @@ CONVERSIONS: Mapping[Base, str] = {
 }
 
 
-def _profile(accumulator: Accumulator) -> Profile:
+def _profile(accumulator: Accumulator) -> FunctorProfile:
     """An aggregate, which takes its target: the type of its result is that of the target, or one for all."""
     if not accumulator.needs_column:
-        return Profile((), _only(accumulator.result([Type.INT64])))
+        return FunctorProfile((), _only(accumulator.result([Type.INT64])))
     taken = frozenset(type_ for type_ in BASE_TYPES.values() if accumulator.takes([type_]))
     results = {accumulator.result([type_]) for type_ in taken}
-    return Profile((SAME,), SAME if results == taken else frozenset(results), taken)
+    return FunctorProfile((SAME,), SAME if results == taken else frozenset(results), taken)
 
 
-AGGREGATES: Mapping[str, Profile] = {
+AGGREGATES: Mapping[str, FunctorProfile] = {
     name: _profile(ACCUMULATORS[name]) for name in ("count", "max", "mean", "min", "sum")
 }
 
 
-def aggregate_profile(entry: str) -> Profile:
+def aggregate_profile(entry: str) -> FunctorProfile:
     """What the aggregate of Python, by its name in circuits, takes and gives."""
     own = ACCUMULATORS[entry]
     assert isinstance(own, Own)
     (given,) = own.gives.columns
-    return Profile(tuple(frozenset({seen(taken.type)}) for taken in own.of), frozenset({seen(given.type)}))
+    return FunctorProfile(tuple(frozenset({seen(taken.type)}) for taken in own.of), frozenset({seen(given.type)}))
 
 
 # Conditions with a name; they have no result.
-TESTS: Mapping[str, Profile] = {name: Profile((_SYMBOL, _SYMBOL), ANY) for name in ("contains", "match")}
+TESTS: Mapping[str, FunctorProfile] = {name: FunctorProfile((_SYMBOL, _SYMBOL), ANY) for name in ("contains", "match")}

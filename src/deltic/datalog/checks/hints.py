@@ -17,7 +17,7 @@ _WRITTEN = ("output", "printsize")
 
 
 @dataclass(frozen=True)
-class Hints:
+class RelationHints:
     """The relations that are inlined, hidden, computed as far as others ask for them (`magic`), and never so."""
 
     inlined: Mapping[str, Declaration]
@@ -28,7 +28,7 @@ class Hints:
 
 def hints_of(
     declarations: Sequence[Declaration], directives: Sequence[Directive], derived: Collection[str], findings: Findings
-) -> Hints:
+) -> RelationHints:
     """The hints of a program whose rules and facts are for the relations of `derived`; misuse is reported."""
     pragmas = {kind: _spans(directives, kind) for kind in ("hidden", "magic-transform", "magic-transform-exclude")}
     kept = _spans(directives, "inline-exclude")
@@ -50,7 +50,7 @@ def hints_of(
     without = magic.keys() & derived if EVERY in no_magic else no_magic
     magic = {name: span for name, span in magic.items() if name not in without}
     every = derived if EVERY in no_magic else ()
-    return Hints(inlined, pragmas["hidden"], magic, frozenset(no_magic).union(every))
+    return RelationHints(inlined, pragmas["hidden"], magic, frozenset(no_magic).union(every))
 
 
 def _spans(directives: Sequence[Directive], kind: str) -> dict[str, Span]:

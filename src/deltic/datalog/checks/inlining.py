@@ -19,8 +19,8 @@ from deltic.datalog.checks.type_names import Findings
 from deltic.datalog.syntax.expressions import (
     Cast,
     Expression,
-    Node,
     NumberLiteral,
+    SyntaxNode,
     Variable,
     Wildcard,
     is_structure,
@@ -197,7 +197,7 @@ class _Inlining:
         ]
         return arguments, unnamed
 
-    def _fresh(self, node: Node, name: str = "_") -> Variable:
+    def _fresh(self, node: SyntaxNode, name: str = "_") -> Variable:
         """A variable that no rule has: a dot is no letter of a name."""
         return Variable(f"{name}.{next(self._numbers)}", span=node.span)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 
-from deltic.datalog.syntax.expressions import Apply, subexpressions
+from deltic.datalog.syntax.expressions import FunctorCall, subexpressions
 from deltic.datalog.syntax.formulas import (
     Aggregate,
     Atom,
@@ -59,7 +59,7 @@ def alternatives(
 
 def _may_be_undefined(condition: Formula) -> bool:
     """Whether a condition computes a value that some bindings may lack."""
-    computes = (Apply, Aggregate)
+    computes = (FunctorCall, Aggregate)
     return isinstance(condition, Comparison | Test) and any(
         isinstance(part, computes) for e in expressions_of(condition) for part in subexpressions(e)
     )

@@ -17,7 +17,7 @@ from deltic.datalog.checks.kinds import seen
 from deltic.datalog.checks.stratification import Use
 from deltic.datalog.checks.type_names import Findings
 from deltic.datalog.syntax.expressions import AGGREGATE, FUNCTOR, transform
-from deltic.datalog.syntax.formulas import Aggregate, Applied, Atom
+from deltic.datalog.syntax.formulas import Aggregate, Atom, OperatorAtom
 from deltic.datalog.syntax.program import Clause, Item, Subsumption
 from deltic.errors import did_you_mean
 from deltic.values.types import Schema
@@ -33,7 +33,7 @@ class Taken:
     """Statements with atoms for operators, and the first mention of each operator by the name of its relation."""
 
     items: list[Item]
-    mentions: Mapping[str, Applied]
+    mentions: Mapping[str, OperatorAtom]
     operators: Mapping[str, CustomOperator]
     """Those that there are, by the names of their relations."""
 
@@ -54,14 +54,14 @@ def take_python(items: Iterable[Item], functions: Mapping[str, OfPython], findin
 
     What is absent, or does not fit, is reported.
     """
-    mentions: dict[str, Applied] = {}
+    mentions: dict[str, OperatorAtom] = {}
     operators: dict[str, CustomOperator] = {}
 
     def change(node: Any) -> Any:
         if isinstance(node, Aggregate) and node.function.startswith(AGGREGATE):
             own = _aggregate(node, functions, findings)
             return replace(node, entry=own.accumulator) if own else node
-        if not isinstance(node, Applied):
+        if not isinstance(node, OperatorAtom):
             return node
         if node.relation not in mentions:
             mentions[node.relation] = node
@@ -78,7 +78,7 @@ def _may_call(item: Item) -> bool:
     return isinstance(item, Clause | Subsumption) and FUNCTOR in item.span.text
 
 
-def _operator(node: Applied, functions: Mapping[str, OfPython], findings: Findings) -> CustomOperator | None:
+def _operator(node: OperatorAtom, functions: Mapping[str, OfPython], findings: Findings) -> CustomOperator | None:
     found = functions.get(node.operator.lower())
     custom: CustomOperator | None = _of(found, "CustomOperator")
     if custom is None:

@@ -18,8 +18,8 @@ from deltic.datalog.checks.normal_form import TooManyAlternativesError, alternat
 from deltic.datalog.checks.type_names import Findings
 from deltic.datalog.syntax.expressions import (
     Expression,
-    Node,
     NodeT,
+    SyntaxNode,
     Variable,
     nodes_in,
     parts_of,
@@ -61,7 +61,7 @@ def resolve_quantifiers(clause: Clause, findings: Findings) -> Clause:
     return _Apart(scoped, findings).renamed(scoped)
 
 
-def _plain(node: Node) -> Node:
+def _plain(node: SyntaxNode) -> SyntaxNode:
     """`->` and `forall` in terms of the others."""
     if isinstance(node, Implication):
         return Disjunction((Negation(node.premise, span=node.premise.span), node.conclusion), span=node.span)
@@ -143,7 +143,7 @@ class _Apart:
         clashes = {v.name: self._fresh(v.name) for v in node.variables if v.name in self._taken}
         self._taken.update(v.name for v in node.variables)
 
-        def rename(part: Node) -> Node:
+        def rename(part: SyntaxNode) -> SyntaxNode:
             return replace(part, name=clashes.get(part.name, part.name)) if isinstance(part, Variable) else part
 
         return transform(node, rename) if clashes else node
@@ -155,7 +155,7 @@ class _Apart:
         return found
 
 
-def _free(node: Node, bound: Names) -> Iterator[str]:
+def _free(node: SyntaxNode, bound: Names) -> Iterator[str]:
     """The variables that no quantifier around them binds, those of aggregates too."""
     if isinstance(node, Variable) and node.name not in bound:
         yield node.name

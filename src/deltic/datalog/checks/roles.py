@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 
-from deltic.datalog.checks.checked import Directive, Relation, Rule
+from deltic.datalog.checks.checked import CheckedRelation, CheckedRule, Directive
 from deltic.datalog.checks.kinds import NAMES
 from deltic.datalog.checks.type_names import Findings
 
 
-def check_heads(rules: Sequence[Rule], others: Container[str], findings: Findings) -> None:
+def check_heads(rules: Sequence[CheckedRule], others: Container[str], findings: Findings) -> None:
     """Report rules for relations that other front ends have defined."""
     for rule in rules:
         if rule.head.relation in others:
@@ -17,7 +17,7 @@ def check_heads(rules: Sequence[Rule], others: Container[str], findings: Finding
             findings.append(rule.head.span.error(message, "derive another relation from it"))
 
 
-def check_roles(relations: Mapping[str, Relation], directives: Sequence[Directive], findings: Findings) -> None:
+def check_roles(relations: Mapping[str, CheckedRelation], directives: Sequence[Directive], findings: Findings) -> None:
     """Report hidden relations that are tables or are written, and tables of types that files cannot be read as."""
     for directive in directives:
         relation = relations.get(directive.relation)

@@ -8,19 +8,28 @@ from typing import TypeVar
 from deltic.datalog.checks.aggregates import name_aggregates
 from deltic.datalog.checks.anonymous_records import compare_fields
 from deltic.datalog.checks.atoms import check_atoms, check_wildcards
-from deltic.datalog.checks.checked import Rule
+from deltic.datalog.checks.checked import CheckedRule
 from deltic.datalog.checks.declarations import Signatures
 from deltic.datalog.checks.grounding import check_bound
 from deltic.datalog.checks.kinds import sized
 from deltic.datalog.checks.literals import check_literals
 from deltic.datalog.checks.normal_form import MOST_ALTERNATIVES, Literals, TooManyAlternativesError, alternatives
-from deltic.datalog.checks.settings import Settings
+from deltic.datalog.checks.settings import ProgramSettings
 from deltic.datalog.checks.subtypes import Declared, check_subtypes
 from deltic.datalog.checks.type_names import Findings, TypeTable
 from deltic.datalog.checks.typing import Typing
 from deltic.datalog.checks.user_functors import Functors
-from deltic.datalog.memory import Remembered, RulesOf
-from deltic.datalog.syntax.expressions import Apply, Call, Cast, Expression, Pack, is_structure, nodes_in, rewrite
+from deltic.datalog.memory import MadeOnce, RulesOf
+from deltic.datalog.syntax.expressions import (
+    Cast,
+    Expression,
+    FunctorCall,
+    Pack,
+    UserFunctorCall,
+    is_structure,
+    nodes_in,
+    rewrite,
+)
 from deltic.datalog.syntax.formulas import Aggregation, Atom, Formula, Negation, with_expressions, with_inner
 from deltic.datalog.syntax.program import Clause
 from deltic.datalog.syntax.source import Span
@@ -37,8 +46,8 @@ class RuleChecker:
         signatures: Signatures,
         types: TypeTable,
         functors: Functors,
-        settings: Settings,
-        known: Remembered[RulesOf],
+        settings: ProgramSettings,
+        known: MadeOnce[RulesOf],
         findings: Findings,
     ) -> None:
         lattice = None if settings.legacy else types.lattice
@@ -49,7 +58,7 @@ class RuleChecker:
         self.warnings: Findings = []
         """What is likely wrong with rules that have a meaning all the same."""
 
-    def rules(self, clauses: Sequence[Clause]) -> list[Rule]:
+    def rules(self, clauses: Sequence[Clause]) -> list[CheckedRule]:
         """The rules of the clauses, in their order; those with findings are not to be used."""
         return [rule for clause in clauses for rule in self._remembered(clause)]
 
@@ -61,7 +70,7 @@ class RuleChecker:
                     self._rule(*name_aggregates(head, alternative, self._findings), clause.span)
         self._declared = None  # what inlining makes of rules joins values of types that no one declares to be one
 
-    def _remembered(self, clause: Clause) -> Sequence[Rule]:
+    def _remembered(self, clause: Clause) -> Sequence[CheckedRule]:
         """The rules of a clause: those of an earlier check, where all that it depends on is the same."""
         known = self._known.get(clause)
         if known is not None and known.given == self._given(known.reads):
@@ -79,7 +88,7 @@ class RuleChecker:
         found = [self._signatures.get(name) for name in reads]
         return [s and (s.attributes, s.names or s.types) for s in found], self._declared is None, self._around
 
-    def _rules_of(self, clause: Clause) -> Iterator[Rule]:
+    def _rules_of(self, clause: Clause) -> Iterator[CheckedRule]:
         bodies = self._bodies(clause)
         for head in clause.heads:
             for alternative in bodies:
@@ -98,7 +107,7 @@ class RuleChecker:
             self._findings.append(clause.body.span.error(message, hint))
             return []
 
-    def _rule(self, head: Atom, body: Literals, span: Span) -> Rule:
+    def _rule(self, head: Atom, body: Literals, span: Span) -> CheckedRule:
         before = len(self._findings)
         check_atoms(head, body, self._signatures, self._findings)
         check_wildcards(head, body, self._findings)
@@ -106,14 +115,14 @@ class RuleChecker:
         for literal in (*sorted(body, key=_says_little), head):
             typing.literal(literal)
         typing.settle()
-        rule = Rule(head, body, self._sized(typing.variables()), self._sized(typing.expressions()), span)
+        rule = CheckedRule(head, body, self._sized(typing.variables()), self._sized(typing.expressions()), span)
         for literal in (head, *with_inner(body)):
             check_literals(literal, rule.type_of, self._findings, self.warnings)
         if self._declared and len(self._findings) == before:
             check_subtypes(head, body, typing.fields(), self._declared, self._findings)
         plain = _plain(typing.shapes(), typing.conversions(), self._functors)
         bare = tuple(with_expressions(literal, plain) for literal in body)
-        return Rule(with_expressions(head, plain), bare, rule.variables, rule.types, span)
+        return CheckedRule(with_expressions(head, plain), bare, rule.variables, rule.types, span)
 
     def _sized(self, types: Mapping[KeyT, Type]) -> Mapping[KeyT, Type]:
         return {key: sized(type_, self._word_size) for key, type_ in types.items()}
@@ -132,12 +141,14 @@ def _plain(
     def part(expression: Expression) -> Expression:
         if isinstance(expression, Cast):
             functor = conversions.get(expression.span)
-            return Apply(functor, (expression.argument,), span=expression.span) if functor else expression.argument
+            return (
+                FunctorCall(functor, (expression.argument,), span=expression.span) if functor else expression.argument
+            )
         if is_structure(expression) and expression.span in shapes:
             return Pack(expression.functor, expression.arguments, shapes[expression.span], span=expression.span)
-        if isinstance(expression, Apply) and expression.functor in functors.functions:
+        if isinstance(expression, FunctorCall) and expression.functor in functors.functions:
             function = functors.functions[expression.functor]
-            return Call(expression.functor, expression.arguments, function, span=expression.span)
+            return UserFunctorCall(expression.functor, expression.arguments, function, span=expression.span)
         return expression
 
     return lambda expression: rewrite(expression, part)

@@ -6,21 +6,23 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from deltic.circuit.edges import ZSetType
-from deltic.datalog.checks.checked import Rule
+from deltic.datalog.checks.checked import CheckedRule
 from deltic.datalog.checks.type_names import Findings
 from deltic.datalog.syntax.formulas import Atom, bare, with_inner
-from deltic.datalog.syntax.program import Item, Setting
+from deltic.datalog.syntax.program import Item, Pragma
 
 
 @dataclass(frozen=True)
-class Settings:
+class ProgramSettings:
     """Whether subtypes are left unchecked (`legacy`), and how many bits numbers have."""
 
     legacy: bool = False
     word_size: int = 64
 
 
-def check_widths(rules: Iterable[Rule], others: Mapping[str, ZSetType], word_size: int, findings: Findings) -> None:
+def check_widths(
+    rules: Iterable[CheckedRule], others: Mapping[str, ZSetType], word_size: int, findings: Findings
+) -> None:
     """Report the atoms of relations of others whose numbers have more bits than the word."""
     if word_size == 64:
         return
@@ -33,13 +35,13 @@ def check_widths(rules: Iterable[Rule], others: Mapping[str, ZSetType], word_siz
                     findings.append(atom.span.error(message, hint))
 
 
-def settings_of(items: Iterable[Item], findings: Findings) -> Settings:
+def settings_of(items: Iterable[Item], findings: Findings) -> ProgramSettings:
     """The settings of all texts together; what one says otherwise than another is reported."""
-    first: dict[str, Setting] = {}
+    first: dict[str, Pragma] = {}
     for item in items:
-        if isinstance(item, Setting) and first.setdefault(item.name, item).value != item.value:
+        if isinstance(item, Pragma) and first.setdefault(item.name, item).value != item.value:
             other = first[item.name]
             message = f'the pragma "{item.name}" is "{other.value}" for all programs, as {other.span.place} says'
             findings.append(item.span.error(message, "let both say the same, or remove one of them"))
     size = first["word-size"].value if "word-size" in first else "64"
-    return Settings("legacy" in first, int(size))
+    return ProgramSettings("legacy" in first, int(size))

@@ -19,7 +19,7 @@ class Evidence:
 Slot = int
 
 
-class Slots:
+class TypeSlots:
     """A union-find structure over slots. What would leave a slot without a type is refused and changes nothing."""
 
     def __init__(self) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from deltic.catalog.components import components, odd_cycle
-from deltic.datalog.checks.checked import Rule
+from deltic.datalog.checks.checked import CheckedRule
 from deltic.datalog.checks.declarations import Signatures
 from deltic.datalog.checks.monotonicity import direction
 from deltic.datalog.checks.type_names import Findings
@@ -41,7 +41,7 @@ class Use:
 
 
 @dataclass(frozen=True)
-class Strata:
+class Stratification:
     """The sets of mutually recursive relations in an order of evaluation, and the helpers in them, in theirs.
 
     Helpers are also what operators of Python make of relations that depend on it.
@@ -52,13 +52,13 @@ class Strata:
 
 
 def check_stratification(
-    rules: Sequence[Rule],
+    rules: Sequence[CheckedRule],
     applied: Sequence[Use],
     signatures: Signatures,
     hidden: Collection[str],
     subsumed: Mapping[str, tuple[str, str]],
     findings: Findings,
-) -> Strata:
+) -> Stratification:
     """The strata; every cycle through an odd number of negations is reported, and helpers that cannot be told.
 
     `applied` are the relations that operators of Python read. `subsumed` has, for each relation with subsumption, that
@@ -78,7 +78,7 @@ def check_stratification(
             told.update(cycle)
             findings.append(_finding(use, cycle))
     if told:
-        return Strata(tuple(strata), ())
+        return Stratification(tuple(strata), ())
     signed = [use for use in inner if use.sign]
     halves = [_helpers(names, inner, hidden, findings) for names in _components(list(signatures), signed)]
     helpers = {name for half in halves for name in half}
@@ -87,10 +87,10 @@ def check_stratification(
     between = [use for use in inner if {use.user, use.used} <= helpers]
     order = _components([name for names in strata for name in names if name in helpers], between)
     findings.extend(_circle(use) for use in applied if any({use.user, use.used} <= {*names} for names in order))
-    return Strata(tuple(strata), tuple(itertools.chain.from_iterable(order)))
+    return Stratification(tuple(strata), tuple(itertools.chain.from_iterable(order)))
 
 
-def uses_of(rule: Rule) -> Iterator[Use]:
+def uses_of(rule: CheckedRule) -> Iterator[Use]:
     """The relations that a rule mentions, from left to right."""
     for relation, sign, through, span in _mentions(rule.head.arguments, rule.body, 1, ""):
         yield Use(rule.head.relation, relation, sign, through, span)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from deltic.datalog.checks.type_names import Findings
-from deltic.datalog.syntax.expressions import Expression, Node, Variable, Wildcard
+from deltic.datalog.syntax.expressions import Expression, SyntaxNode, Variable, Wildcard
 from deltic.datalog.syntax.formulas import Atom, Comparison, Conjunction, Formula, Negation
 from deltic.datalog.syntax.program import Clause, Declaration, DirectiveItem, Item, Subsumption
 from deltic.errors import did_you_mean
@@ -84,7 +84,7 @@ def _may_be(
 
 
 def _may_be_chosen(
-    place: Node,
+    place: SyntaxNode,
     what: str,
     declaration: Declaration,
     items: Sequence[Item],
@@ -142,7 +142,7 @@ def _renamed(node: Any, name: str, other: str) -> Any:
     """A tree with the atoms of one relation as those of another."""
     if isinstance(node, tuple):
         return tuple(_renamed(part, name, other) for part in node)
-    if not isinstance(node, Node):
+    if not isinstance(node, SyntaxNode):
         return node
     parts = {f.name: _renamed(getattr(node, f.name), name, other) for f in fields(node) if f.name != "span"}
     if isinstance(node, Atom) and node.relation == name:
@@ -217,5 +217,5 @@ def _atoms(node: Formula | Expression | None) -> Iterator[Atom]:
             yield current
         if isinstance(current, tuple):
             pending.extend(current)
-        elif isinstance(current, Node):
+        elif isinstance(current, SyntaxNode):
             pending.extend(getattr(current, f.name) for f in fields(current) if f.name != "span")

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from deltic.datalog.checks.declarations import Signature, Signatures
+from deltic.datalog.checks.declarations import RelationSignature, Signatures
 from deltic.datalog.checks.nominal import Lattice, Names
 from deltic.datalog.checks.type_names import Findings
-from deltic.datalog.syntax.expressions import Apply, Cast, Expression, Variable, subexpressions
+from deltic.datalog.syntax.expressions import Cast, Expression, FunctorCall, Variable, subexpressions
 from deltic.datalog.syntax.formulas import Aggregation, Atom, Comparison, Formula, Test, expressions_of, with_inner
 from deltic.datalog.syntax.source import Span
 
@@ -103,7 +103,7 @@ class _Rule:
         """Take the types that functors and structures give to what stands in them."""
         for outermost in expressions_of(literal):
             for part in subexpressions(outermost):
-                if isinstance(part, Apply):
+                if isinstance(part, FunctorCall):
                     given = self._fields.get(part.span) or self._declared.functors.get(part.functor, ())
                     for argument, type_ in zip(part.arguments, given, strict=False):
                         self._narrow(argument, type_, f"an argument of `{part.span.text}`")
@@ -135,7 +135,7 @@ class _Rule:
         """The type that an expression is declared to give, "" for one of the language."""
         if isinstance(expression, Cast):
             return expression.type.name
-        given = self._declared.functors.get(expression.functor, ()) if isinstance(expression, Apply) else ()
+        given = self._declared.functors.get(expression.functor, ()) if isinstance(expression, FunctorCall) else ()
         return given[-1] if given else ""
 
     def _narrow(self, expression: Expression, type_: str, phrase: str) -> None:
@@ -161,7 +161,7 @@ class _Rule:
         source = self._sources.get(self._root(argument)) if isinstance(argument, Variable) else None
         return f"`{argument.span.text}` is {source.phrase} at {source.span.place}; " if source else ""
 
-    def _signature(self, atom: Atom) -> Signature | None:
+    def _signature(self, atom: Atom) -> RelationSignature | None:
         """The signature of an atom's relation, if it was declared with as many attributes."""
         signature = self._declared.signatures.get(atom.relation)
         fits = signature and len(signature.names) == len(atom.arguments)

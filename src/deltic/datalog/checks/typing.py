@@ -13,20 +13,20 @@ from deltic.datalog.checks.functors import (
     ORDERED,
     SAME,
     TESTS,
-    Profile,
+    FunctorProfile,
     aggregate_profile,
 )
 from deltic.datalog.checks.kinds import ANY, INTEGER, NUMERIC, OPAQUE, Base, Structure, Types, phrase, preferred, stored
-from deltic.datalog.checks.slots import Evidence, Slot, Slots
+from deltic.datalog.checks.slots import Evidence, Slot, TypeSlots
 from deltic.datalog.checks.type_names import Findings, TypeTable
 from deltic.datalog.syntax.expressions import (
     BRANCH,
     FUNCTOR,
     NIL,
-    Apply,
     Cast,
     Expression,
     FloatLiteral,
+    FunctorCall,
     NumberLiteral,
     StringLiteral,
     UnsignedLiteral,
@@ -50,14 +50,14 @@ class Typing:
     """The inference for one rule. Feed it the literals, those that say most about types first."""
 
     def __init__(
-        self, signatures: Signatures, type_table: TypeTable, functors: Mapping[str, Profile], findings: Findings
+        self, signatures: Signatures, type_table: TypeTable, functors: Mapping[str, FunctorProfile], findings: Findings
     ) -> None:
         self._functors = functors
         self._signatures, self._type_table, self._findings = signatures, type_table, findings
-        self._slots, self._earlier = Slots(), len(findings)
+        self._slots, self._earlier = TypeSlots(), len(findings)
         known = (t for signature in signatures.values() for t in signature.types if t)
         self._any = ANY.union(known, type_table.structures)
-        self._structures: list[tuple[Apply, Slot, list[Slot]]] = []
+        self._structures: list[tuple[FunctorCall, Slot, list[Slot]]] = []
         self._ordered = frozenset(type_ for type_ in self._any if not isinstance(type_, Structure))
         self._variables: dict[str, Slot] = {}
         self._expressions: dict[Span, Slot] = {}
@@ -112,7 +112,9 @@ class Typing:
                 message = f"`{apply.span.text}` may be {phrase(types)}"
                 self._findings.append(apply.span.error(message, f"say which: `as({apply.span.text}, type)`"))
 
-    def _alike(self, open_: Sequence[tuple[Apply, Slot, list[Slot]]]) -> list[tuple[Apply, Slot, list[Slot]]]:
+    def _alike(
+        self, open_: Sequence[tuple[FunctorCall, Slot, list[Slot]]]
+    ) -> list[tuple[FunctorCall, Slot, list[Slot]]]:
         """The first structure whose types have the same fields, of one of them: its text is that of any."""
         for found in open_:
             apply, slot, _ = found
@@ -123,7 +125,7 @@ class Typing:
                 return [found]
         return []
 
-    def _is_known(self, apply: Apply, slot: Slot, fields: Sequence[Slot]) -> bool:
+    def _is_known(self, apply: FunctorCall, slot: Slot, fields: Sequence[Slot]) -> bool:
         """Whether one type alone is left, of those whose fields may be what stands in them."""
         types, branch = self._slots.types(slot), _branch(apply)
         if len(types) > 1:
@@ -134,7 +136,7 @@ class Typing:
     def _may_hold(self, of: Sequence[tuple[str, Base | None]], fields: Sequence[Slot]) -> bool:
         return all(t is None or t in self._slots.types(field) for (_, t), field in zip(of, fields, strict=True))
 
-    def _shape(self, apply: Apply, slot: Slot) -> str:
+    def _shape(self, apply: FunctorCall, slot: Slot) -> str:
         type_ = preferred(self._slots.types(slot))
         known = isinstance(type_, Structure) and _branch(apply) in type_.branches and apply.functor != NIL
         return type_.shape(_branch(apply)) if known and isinstance(type_, Structure) else ""
@@ -166,7 +168,7 @@ class Typing:
         if entry or aggregation.function in AGGREGATES:
             profile = aggregate_profile(entry) if entry else AGGREGATES[aggregation.function]
         else:  # one of Python that has been reported
-            profile = Profile((self._any,) * len(aggregation.targets), self._any)
+            profile = FunctorProfile((self._any,) * len(aggregation.targets), self._any)
         found = self._arguments(aggregation.function, profile, aggregation.targets, aggregation.span)
         self._slots.merge(self._expression(aggregation.result), found)
 
@@ -200,7 +202,7 @@ class Typing:
         return slot
 
     def _inner(self, expression: Expression) -> Slot:
-        if isinstance(expression, Apply):
+        if isinstance(expression, FunctorCall):
             return self._apply(expression)
         if isinstance(expression, Cast):
             return self._cast(expression)
@@ -234,7 +236,7 @@ class Typing:
         hint = f"compute one with `{CONVERSIONS[type_]}(...)`" if type_ in CONVERSIONS else ""
         self._findings.append(cast.span.error(message, hint))
 
-    def _structure(self, apply: Apply) -> Slot:
+    def _structure(self, apply: FunctorCall) -> Slot:
         """A record, `nil` or a value of a branch: of the types that have such; which one, other literals say."""
         fields = [self._expression(argument) for argument in apply.arguments]
         structures, branch = self._type_table.structures, _branch(apply)
@@ -247,7 +249,7 @@ class Typing:
         self._structures.append((apply, slot, fields))
         return slot
 
-    def _apply(self, apply: Apply) -> Slot:
+    def _apply(self, apply: FunctorCall) -> Slot:
         if is_structure(apply):
             return self._structure(apply)
         profile = FUNCTORS.get(apply.functor) or self._functors.get(apply.functor)
@@ -258,7 +260,7 @@ class Typing:
         self._findings.append(apply.span.error(*_unknown_functor(apply.functor, self._signatures)))
         return self._slots.new(self._any)
 
-    def _arguments(self, name: str, profile: Profile, arguments: tuple[Expression, ...], span: Span) -> Slot:
+    def _arguments(self, name: str, profile: FunctorProfile, arguments: tuple[Expression, ...], span: Span) -> Slot:
         """The slot of the result of a functor or test."""
         slots = [self._expression(argument) for argument in arguments]
         if not profile.accepts(len(arguments)):
@@ -310,12 +312,12 @@ class Typing:
         return "; ".join(reasons)
 
 
-def _branch(apply: Apply) -> str:
+def _branch(apply: FunctorCall) -> str:
     """The branch that a structure is written with; that of a record has no name."""
     return apply.functor.removeprefix(BRANCH) if apply.functor.startswith(BRANCH) else ""
 
 
-def _no_structure(apply: Apply, named: Sequence[Structure], structures: Sequence[Structure]) -> tuple[str, str]:
+def _no_structure(apply: FunctorCall, named: Sequence[Structure], structures: Sequence[Structure]) -> tuple[str, str]:
     """The message and the hint for a structure that no type has."""
     branch, count = _branch(apply), len(apply.arguments)
     if not branch:

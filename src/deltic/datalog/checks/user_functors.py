@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeGuard
 
-from deltic.datalog.checks.functors import Profile
+from deltic.datalog.checks.functors import FunctorProfile
 from deltic.datalog.checks.kinds import Base, phrase, seen, stored
 from deltic.datalog.checks.type_names import Findings, TypeTable
 from deltic.datalog.syntax.expressions import FUNCTOR, TypeName
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Functors:
     """What the declared functors take and give, and the functions that they are, by their names with `@`."""
 
-    profiles: Mapping[str, Profile]
+    profiles: Mapping[str, FunctorProfile]
     functions: Mapping[str, PythonFunction]
     names: Mapping[str, Sequence[str]]
     """The types that they are declared to take, and at the end to give."""
@@ -35,7 +35,7 @@ def check_functors(
     findings: Findings,
 ) -> Functors:
     """The functors, each a function of the same name; one that there is not, or of other types, is reported."""
-    profiles: dict[str, Profile] = {}
+    profiles: dict[str, FunctorProfile] = {}
     found: dict[str, PythonFunction] = {}
     for declaration in declarations:
         name, span = declaration.name, declaration.span
@@ -46,7 +46,7 @@ def check_functors(
         if len(known) < len(bases):
             continue
         *parameters, result = known
-        profiles[name] = Profile(tuple(frozenset({base}) for base in parameters), frozenset({result}))
+        profiles[name] = FunctorProfile(tuple(frozenset({base}) for base in parameters), frozenset({result}))
         function = functions.get(name.removeprefix(FUNCTOR).lower())
         if function is None:
             hint = "give one: `pipeline.function(...)`, `Pipeline(functions=...)` or `--functors module.py`"

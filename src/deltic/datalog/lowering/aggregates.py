@@ -12,21 +12,23 @@ from deltic.circuit.accumulators import ACCUMULATORS
 from deltic.circuit.accumulators.own import Own
 from deltic.circuit.expressions import cast, column, literal
 from deltic.circuit.graph import CircuitBuilder
-from deltic.datalog.checks.checked import Rule
+from deltic.datalog.checks.checked import CheckedRule
 from deltic.datalog.lowering.atoms import make_set, project
-from deltic.datalog.lowering.inner import Inner, LowerRule
-from deltic.datalog.lowering.scopes import Scope
+from deltic.datalog.lowering.inner import InnerBody, LowerRule
+from deltic.datalog.lowering.scopes import LoweringScope
 from deltic.datalog.syntax.formulas import Aggregation
 from deltic.values.types import Column, Schema, Type
 
 
-def lower_aggregation(aggregation: Aggregation, rule: Rule, scope: Scope, node: int, lower_rule: LowerRule) -> int:
+def lower_aggregation(
+    aggregation: Aggregation, rule: CheckedRule, scope: LoweringScope, node: int, lower_rule: LowerRule
+) -> int:
     """The bindings of `node` with a column for the result of an aggregate, all of whose outer variables it has.
 
     Where a binding has no group, `count` and `sum` are 0, and there is no least, greatest or mean
     value, so no binding.
     """
-    inner, builder = Inner(aggregation, rule, scope, lower_rule), scope.builder
+    inner, builder = InnerBody(aggregation, rule, scope, lower_rule), scope.builder
     number = _groups(inner, aggregation, node)
     found = builder.add(ops.Join(), node, scope.bring(number, inner.place))
     if aggregation.function not in ("count", "sum"):
@@ -37,7 +39,7 @@ def lower_aggregation(aggregation: Aggregation, rule: Rule, scope: Scope, node: 
     return builder.add(ops.Plus(), found, builder.add(_zero(result, builder.type_of(missing).schema), missing))
 
 
-def _groups(inner: Inner, aggregation: Aggregation, node: int) -> int:
+def _groups(inner: InnerBody, aggregation: Aggregation, node: int) -> int:
     """The keys and the result of each group, for the bindings of `node` at least."""
     name, targets = aggregation.result.name, aggregation.targets
     wanted = _taken(aggregation, inner.rule)
@@ -56,7 +58,7 @@ def _groups(inner: Inner, aggregation: Aggregation, node: int) -> int:
     return project(builder, found, (*columns[:-1], Column(name, type_)), values_of)
 
 
-def _taken(aggregation: Aggregation, rule: Rule) -> list[Type]:
+def _taken(aggregation: Aggregation, rule: CheckedRule) -> list[Type]:
     """The types of an aggregate's targets: one of Python takes numbers of 64 bits, however many these have."""
     if aggregation.entry:
         own = ACCUMULATORS[aggregation.entry]

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column
-from deltic.datalog.checks.checked import Rule
+from deltic.datalog.checks.checked import CheckedRule
 from deltic.datalog.checks.grounding import bound_variables
 from deltic.datalog.lowering.atoms import make_set, project
-from deltic.datalog.lowering.scopes import Scope
+from deltic.datalog.lowering.scopes import LoweringScope
 from deltic.datalog.lowering.simplify import simplify
 from deltic.datalog.syntax.expressions import Expression, Variable
 from deltic.datalog.syntax.formulas import (
@@ -31,20 +31,20 @@ from deltic.datalog.syntax.formulas import (
 )
 from deltic.values.types import Column, Schema
 
-LowerRule = Callable[[Rule, Schema, Scope, bool], int]
+LowerRule = Callable[[CheckedRule, Schema, LoweringScope, bool], int]
 """`lower_rule`, which reads the aggregates of rules, and is read by what lowers those."""
 
 
 @dataclass
-class Inner:
+class InnerBody:
     """An aggregation or existential of a rule in plain form; `place` is the circuit in which its bodies are computed.
 
     `keys` are the columns of the variables that it has from outside.
     """
 
     literal: Aggregation | Existential
-    rule: Rule
-    scope: Scope
+    rule: CheckedRule
+    scope: LoweringScope
     lower_rule: LowerRule
 
     def __post_init__(self) -> None:
@@ -95,13 +95,13 @@ class Inner:
 
 
 def lower_existential(
-    existential: Existential, rule: Rule, scope: Scope, node: int | None, lower_rule: LowerRule
+    existential: Existential, rule: CheckedRule, scope: LoweringScope, node: int | None, lower_rule: LowerRule
 ) -> int:
     """A set with one column for each variable from outside: the values for which one of the bodies holds.
 
     `node` has the bindings so far; None where the bodies need none.
     """
-    inner = Inner(existential, rule, scope, lower_rule)
+    inner = InnerBody(existential, rule, scope, lower_rule)
     guard = inner.guard(node)
     found = dict.fromkeys(inner.derive(inner.free, (*guard, *body), inner.keys) for body in existential.bodies)
     builder = inner.place.builder
@@ -109,7 +109,7 @@ def lower_existential(
     return scope.bring(make_set(builder, total), inner.place)
 
 
-def _known_before(body: Sequence[Formula], scope: Scope) -> Iterator[Formula]:
+def _known_before(body: Sequence[Formula], scope: LoweringScope) -> Iterator[Formula]:
     """The literals that need nothing of the recursion: atoms of other relations, and conditions on what those bind."""
 
     def is_known(literal: Formula) -> bool:

@@ -13,13 +13,13 @@ from sqlglot import exp
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column, literal
 from deltic.datalog.lowering.atoms import make_set, project
-from deltic.datalog.lowering.scopes import Scope
+from deltic.datalog.lowering.scopes import LoweringScope
 from deltic.values.types import Type
 
 _SIZE = "size"
 
 
-def lower_limit(name: str, limit: int, scope: Scope) -> int:
+def lower_limit(name: str, limit: int, scope: LoweringScope) -> int:
     """A proposition that holds once a relation of the recursion has at least `limit` rows."""
     builder = scope.builder
     count = ops.Aggregate((), (ops.AggregateCall("count", "", _SIZE),))
@@ -28,7 +28,7 @@ def lower_limit(name: str, limit: int, scope: Scope) -> int:
     return make_set(builder, project(builder, found, (), ()))
 
 
-def limited(name: str, node: int, limits: Sequence[int], scope: Scope) -> int:
+def limited(name: str, node: int, limits: Sequence[int], scope: LoweringScope) -> int:
     """The rows that a relation had, and those of the node where none of the limits is reached."""
     builder = scope.builder
     for limit in limits:

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterator
 
-from deltic.catalog import Catalog, Definition, Part, Table, View
+from deltic.catalog import Catalog, CatalogTable, CatalogView, FrontEndDefinitions, ViewDefinitions
 from deltic.circuit import operators as ops
 from deltic.circuit.edges import ZSetType
 from deltic.circuit.expressions import column as named
 from deltic.circuit.expressions.meaning import evaluate
 from deltic.circuit.graph import Circuit
 from deltic.circuit.operators.custom import applied
-from deltic.datalog.checks.checked import CheckedProgram, Relation, Rule
+from deltic.datalog.checks.checked import CheckedProgram, CheckedRelation, CheckedRule
 from deltic.datalog.lowering.atoms import make_set, project
 from deltic.datalog.lowering.limits import limited, lower_limit
 from deltic.datalog.lowering.rules import lower_rule
 from deltic.datalog.lowering.scalars import scalar
-from deltic.datalog.lowering.scopes import Inside, Outside, Scope
+from deltic.datalog.lowering.scopes import Inside, LoweringScope, WholeCircuit
 from deltic.datalog.lowering.simplify import simplify
-from deltic.datalog.memory import Defined, Memory, Remembered
+from deltic.datalog.memory import ClauseMemory, Defined, MadeOnce
 from deltic.datalog.syntax.formulas import Atom, bare, with_inner
 
 FRONT = "Datalog"
@@ -30,29 +30,29 @@ def lower(checked: CheckedProgram) -> Circuit:
     return Catalog((define(checked),)).circuit
 
 
-def define(checked: CheckedProgram, memory: Memory | None = None) -> Part:
+def define(checked: CheckedProgram, memory: ClauseMemory | None = None) -> FrontEndDefinitions:
     """The tables of a program, and the definitions of its views; those of one stratum are one.
 
     A stratum that the `memory` has, of an earlier program, is not lowered again.
     """
-    memory = memory or Memory()
+    memory = memory or ClauseMemory()
     relations = checked.relations.values()
-    tables = [Table(r.name, r.schema, place=r.span.place) for r in relations if r.is_table]
+    tables = [CatalogTable(r.name, r.schema, place=r.span.place) for r in relations if r.is_table]
     lowering = _Lowering(checked, memory.definitions)
     defined = [lowering.define(stratum) for stratum in checked.strata if lowering.is_derived(stratum)]
     memory.definitions.forget()
     views = (*(r.name for r in relations if r.is_derived), *checked.applied)
     there = {view.name for definition in defined for view in definition.views}
-    return Part(FRONT, tables, defined, tuple(name for name in views if name in there))
+    return FrontEndDefinitions(FRONT, tables, defined, tuple(name for name in views if name in there))
 
 
 class _Lowering:
-    def __init__(self, checked: CheckedProgram, known: Remembered[Defined]) -> None:
+    def __init__(self, checked: CheckedProgram, known: MadeOnce[Defined]) -> None:
         self._checked, self._known = checked, known
-        self._written: dict[str, list[Rule]] = defaultdict(list)
+        self._written: dict[str, list[CheckedRule]] = defaultdict(list)
         for rule in checked.rules:
             self._written[rule.head.relation].append(rule)
-        self._plain: dict[str, list[Rule]] = {}
+        self._plain: dict[str, list[CheckedRule]] = {}
         self._structures = {r.name: r.structures for r in checked.relations.values() if r.is_table}
         self._types = {**checked.others, **{r.name: ZSetType(r.schema, True) for r in checked.relations.values()}}
 
@@ -61,7 +61,7 @@ class _Lowering:
         applied, relations = self._checked.applied, self._checked.relations
         return any(name in applied or relations[name].is_derived for name in stratum)
 
-    def define(self, stratum: Collection[str]) -> Definition:
+    def define(self, stratum: Collection[str]) -> ViewDefinitions:
         """The relations of a stratum, over those that they read; what nothing reads afterwards is no view."""
         rules = [rule for name in stratum for rule in self._written[name]]
         known = self._known.get(*rules)
@@ -81,8 +81,8 @@ class _Lowering:
         others = [(self._types.get(name), self._structures.get(name)) for name in names]
         return own, others, self._shown(stratum), checked.word_size
 
-    def _define(self, stratum: Collection[str]) -> Definition:
-        scope = Outside(self._types, self._structures, self._checked.word_size)
+    def _define(self, stratum: Collection[str]) -> ViewDefinitions:
+        scope = WholeCircuit(self._types, self._structures, self._checked.word_size)
         if len(stratum) > 1 or any(_mentions(rule, stratum) for name in stratum for rule in self._rules(name)):
             self._lower_recursive(stratum, scope)
         else:
@@ -91,7 +91,7 @@ class _Lowering:
         shown = self._shown(stratum)
         for name in shown:
             scope.builder.add(ops.Sink(name), scope.relations[name])
-        return Definition(tuple(map(self._view, shown)), scope.builder.build())
+        return ViewDefinitions(tuple(map(self._view, shown)), scope.builder.build())
 
     def _shown(self, stratum: Collection[str]) -> list[str]:
         """The relations of a stratum that are views: of those that operators make what others read."""
@@ -103,24 +103,26 @@ class _Lowering:
         others = (rule for other in self._written if other not in stratum for rule in self._rules(other))
         return any(_mentions(rule, {name}) for rule in others)
 
-    def _rules(self, name: str) -> list[Rule]:
+    def _rules(self, name: str) -> list[CheckedRule]:
         """The rules of a relation in plain form."""
         return [rule for rule in self._simplified(name) if rule.body]
 
-    def _simplified(self, name: str) -> list[Rule]:
+    def _simplified(self, name: str) -> list[CheckedRule]:
         """The rules and facts of a relation in plain form, without those that derive nothing."""
         if name not in self._plain:
             self._plain[name] = [plain for rule in self._written.get(name, ()) if (plain := simplify(rule))]
         return self._plain[name]
 
-    def _view(self, name: str) -> View:
+    def _view(self, name: str) -> CatalogView:
         if made := self._checked.applied.get(name):
-            return View(name, self._types[name], True, made.span.text, made.span.place)
+            return CatalogView(name, self._types[name], True, made.span.text, made.span.place)
         text = "\n".join(dict.fromkeys(rule.span.text for rule in self._written[name]))
         relation = self._checked.relations[name]
-        return View(name, self._types[name], relation.is_hidden, text, relation.span.place, demand=relation.demand)
+        return CatalogView(
+            name, self._types[name], relation.is_hidden, text, relation.span.place, demand=relation.demand
+        )
 
-    def _lower_recursive(self, stratum: Collection[str], scope: Outside) -> None:
+    def _lower_recursive(self, stratum: Collection[str], scope: WholeCircuit) -> None:
         """Mutually recursive relations: a fixpoint whose body derives each once from the last of all.
 
         Helpers are nodes of the body, and views of the fixpoint afterwards.
@@ -140,13 +142,13 @@ class _Lowering:
         for helper in helpers:
             scope.relations[helper] = self._node(helper, scope)
 
-    def _node(self, name: str, scope: Scope) -> int:
+    def _node(self, name: str, scope: LoweringScope) -> int:
         """The set of all rows of a relation, or of those that an operator of Python makes."""
         if made := self._checked.applied.get(name):
             return make_set(scope.builder, scope.builder.add(applied(made.custom), *map(scope.relation, made.inputs)))
         return self._union(self._checked.relations[name], scope)
 
-    def _union(self, relation: Relation, scope: Scope) -> int:
+    def _union(self, relation: CheckedRelation, scope: LoweringScope) -> int:
         """The set of all rows of a relation: its table's, its facts, and what its rules derive."""
         parts = [scope.bring(number, scope.outside) for number in self._given(relation, scope.outside)]
         parts += [lower_rule(rule, relation.schema, scope) for rule in self._rules(relation.name)]
@@ -157,7 +159,7 @@ class _Lowering:
         total = parts[0] if len(different) == 1 else scope.builder.add(ops.Plus(), *different)
         return _chosen(relation, make_set(scope.builder, total), scope)
 
-    def _given(self, relation: Relation, outside: Outside) -> list[int]:
+    def _given(self, relation: CheckedRelation, outside: WholeCircuit) -> list[int]:
         """The nodes of the whole circuit that a relation starts from."""
         given = [outside.source(relation.name)] if relation.is_table else []
         facts = (rule for rule in self._simplified(relation.name) if not rule.body)
@@ -167,7 +169,7 @@ class _Lowering:
         return given
 
 
-def _chosen(relation: Relation, node: int, scope: Scope) -> int:
+def _chosen(relation: CheckedRelation, node: int, scope: LoweringScope) -> int:
     """One row for the values of each choice domain; in a recursion those of the iteration before, and new ones."""
     builder, is_recursive = scope.builder, bool(relation.choices) and scope.is_recursive(relation.name)
     before = scope.relation(relation.name) if is_recursive else None
@@ -181,16 +183,16 @@ def _chosen(relation: Relation, node: int, scope: Scope) -> int:
     return node if before is None else make_set(builder, builder.add(ops.Plus(), before, node))
 
 
-def _row(fact: Rule) -> tuple[object, ...]:
+def _row(fact: CheckedRule) -> tuple[object, ...]:
     """The values of a fact, None for what is undefined."""
     return tuple(evaluate(scalar(argument, fact), {}, {}) for argument in fact.head.arguments)
 
 
-def _mentions(rule: Rule, names: Collection[str]) -> bool:
+def _mentions(rule: CheckedRule, names: Collection[str]) -> bool:
     """Whether the rule's body has an atom of one of these relations."""
     return any(atom.relation in names for atom in _atoms(rule))
 
 
-def _atoms(rule: Rule) -> Iterator[Atom]:
+def _atoms(rule: CheckedRule) -> Iterator[Atom]:
     """The atoms of a rule's body, negated ones and those in aggregates too."""
     return (atom for literal in with_inner(rule.body) if isinstance(atom := bare(literal), Atom))

@@ -11,11 +11,11 @@ from sqlglot import exp
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import cast, column, literal
 from deltic.circuit.graph import CircuitBuilder
-from deltic.datalog.checks.checked import Rule
+from deltic.datalog.checks.checked import CheckedRule
 from deltic.datalog.checks.kinds import NARROW
 from deltic.datalog.lowering.atoms import project
 from deltic.datalog.lowering.scalars import converted
-from deltic.datalog.syntax.expressions import Apply, Expression, Variable, rewrite
+from deltic.datalog.syntax.expressions import Expression, FunctorCall, Variable, rewrite
 from deltic.datalog.syntax.formulas import Aggregation, Comparison, Formula, with_expressions
 from deltic.values.types import Column, Type
 
@@ -25,10 +25,10 @@ _WIDE = {narrow: wide for wide, narrow in NARROW.items()}
 
 def is_range(expression: Expression) -> bool:
     """Whether the expression has the values of a range."""
-    return isinstance(expression, Apply) and expression.functor == "range"
+    return isinstance(expression, FunctorCall) and expression.functor == "range"
 
 
-def name_ranges(rule: Rule) -> Rule:
+def name_ranges(rule: CheckedRule) -> CheckedRule:
     """The rule with a variable in the place of each range, and an equation for it; those in aggregates stay."""
     types = dict(rule.variables)
     names = (name for number in itertools.count(1) if (name := f"_r{number}") not in rule.variables)
@@ -50,7 +50,9 @@ def name_ranges(rule: Rule) -> Rule:
     return replace(rule, head=head, body=(*body, *equations), variables=types) if equations else rule
 
 
-def lower_range(builder: CircuitBuilder, node: int, name: str, arguments: Sequence[Expression], rule: Rule) -> int:
+def lower_range(
+    builder: CircuitBuilder, node: int, name: str, arguments: Sequence[Expression], rule: CheckedRule
+) -> int:
     """The rows of a node once for every value of the range between these arguments, in a new column."""
     type_ = rule.type_of(arguments[0])
     wide = _WIDE.get(type_, type_)

@@ -12,16 +12,16 @@ from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column, conjunction
 from deltic.circuit.isolating import solve
 from deltic.circuit.operators.keep import Keep
-from deltic.datalog.checks.checked import Rule
+from deltic.datalog.checks.checked import CheckedRule
 from deltic.datalog.checks.grounding import bound_by_all
 from deltic.datalog.lowering.aggregates import lower_aggregation
 from deltic.datalog.lowering.atoms import lower_absent_atom, lower_atom, make_set, project
 from deltic.datalog.lowering.inner import lower_existential
 from deltic.datalog.lowering.ranges import is_range, lower_range
 from deltic.datalog.lowering.scalars import converted, predicate, scalar
-from deltic.datalog.lowering.scopes import Scope
+from deltic.datalog.lowering.scopes import LoweringScope
 from deltic.datalog.lowering.wide import in_groups
-from deltic.datalog.syntax.expressions import Apply, Expression, Variable, variables
+from deltic.datalog.syntax.expressions import Expression, FunctorCall, Variable, variables
 from deltic.datalog.syntax.formulas import (
     Aggregation,
     Atom,
@@ -35,7 +35,7 @@ from deltic.datalog.syntax.formulas import (
 from deltic.values.types import Column, Schema
 
 
-def lower_rule(rule: Rule, schema: Schema, scope: Scope, as_set: bool = True) -> int:
+def lower_rule(rule: CheckedRule, schema: Schema, scope: LoweringScope, as_set: bool = True) -> int:
     """A node with the rows that a rule in plain form derives, weighted by their derivations.
 
     Where only the set of the rows counts, what the head does not need may be left out of the weights.
@@ -46,7 +46,7 @@ def lower_rule(rule: Rule, schema: Schema, scope: Scope, as_set: bool = True) ->
 class _RuleLowering:
     """One rule on its way to nodes. `_pending` are the conditions that are not yet lowered."""
 
-    def __init__(self, rule: Rule, scope: Scope, as_set: bool) -> None:
+    def __init__(self, rule: CheckedRule, scope: LoweringScope, as_set: bool) -> None:
         self._rule, self._scope, self._builder, self._as_set = rule, scope, scope.builder, as_set
         self._pending = [part for part in rule.body if not isinstance(bare(part), Atom | Aggregation | Existential)]
         self._inner = [literal for literal in rule.body if isinstance(literal, Aggregation | Existential)]
@@ -198,7 +198,7 @@ class _RuleLowering:
 
     def _range(self, node: int, name: str, value: Expression) -> int:
         """The node's rows for each value of a range; one between constants is the same in all iterations."""
-        assert isinstance(value, Apply)
+        assert isinstance(value, FunctorCall)
         if any(True for _ in variables(value)):
             return lower_range(self._builder, node, name, value.arguments, self._rule)
         outside = self._scope.outside.builder

@@ -12,19 +12,19 @@ from functools import reduce
 from sqlglot import exp
 
 from deltic.circuit.expressions import balanced, cast, column, literal
-from deltic.datalog.checks.checked import Rule
+from deltic.datalog.checks.checked import CheckedRule
 from deltic.datalog.souffle.words import CONVERSIONS
 from deltic.datalog.syntax.expressions import (
     NIL,
-    Apply,
-    Call,
     Expression,
     FloatLiteral,
+    FunctorCall,
     NumberLiteral,
     Pack,
     StringLiteral,
     Unpack,
     UnsignedLiteral,
+    UserFunctorCall,
     Variable,
 )
 from deltic.datalog.syntax.formulas import Comparison, Formula, Negation, Test
@@ -55,12 +55,12 @@ _BINARY: Mapping[str, type[Tree]] = {
 }
 
 
-def scalar(expression: Expression, rule: Rule) -> Tree:
+def scalar(expression: Expression, rule: CheckedRule) -> Tree:
     """The value of an expression of the rule."""
     if isinstance(expression, Variable):
         return column(expression.name)
     type_ = rule.type_of(expression)
-    if isinstance(expression, Apply) and expression.functor == NIL:
+    if isinstance(expression, FunctorCall) and expression.functor == NIL:
         return literal(NIL, Type.STRING)
     if isinstance(expression, Pack):
         fields = (scalar(argument, rule) for argument in expression.arguments)
@@ -68,12 +68,12 @@ def scalar(expression: Expression, rule: Rule) -> Tree:
     if isinstance(expression, Unpack):
         shape, index = literal(expression.shape, Type.STRING), literal(expression.index, Type.INT64)
         return call("unpack", shape, index, scalar(expression.arguments[0], rule))
-    if isinstance(expression, Call):
+    if isinstance(expression, UserFunctorCall):
         function = expression.function
         pairs = zip(expression.arguments, function.arguments, strict=True)
         taken = [converted(argument, rule, wanted) for argument, wanted in pairs]
         return _as(function.applied(taken), function.returns.type, type_)
-    if isinstance(expression, Apply):
+    if isinstance(expression, FunctorCall):
         arguments = [scalar(argument, rule) for argument in expression.arguments]
         if expression.functor == "substr":
             arguments[1:] = (converted(place, rule, Type.INT64) for place in expression.arguments[1:])
@@ -81,7 +81,7 @@ def scalar(expression: Expression, rule: Rule) -> Tree:
     return literal(literal_value(expression, type_), type_)
 
 
-def converted(expression: Expression, rule: Rule, type_: Type) -> Tree:
+def converted(expression: Expression, rule: CheckedRule, type_: Type) -> Tree:
     """The value of an expression of the rule as a number of another width, where its own is not that."""
     return _as(scalar(expression, rule), rule.type_of(expression), type_)
 
@@ -96,7 +96,7 @@ def literal_value(expression: Expression, type_: Type) -> object:
     return float(expression.value) if type_.is_float else expression.value
 
 
-def predicate(condition: Formula, rule: Rule) -> Tree:
+def predicate(condition: Formula, rule: CheckedRule) -> Tree:
     """The truth of a comparison, test or negated test of the rule."""
     if isinstance(condition, Negation):
         return exp.Not(this=predicate(condition.part, rule))

@@ -18,7 +18,7 @@ from deltic.functions import call
 from deltic.values.types import Schema, Type
 
 
-class Scope(ABC):
+class LoweringScope(ABC):
     """A circuit under construction in which relations have nodes."""
 
     builder: CircuitBuilder
@@ -27,7 +27,7 @@ class Scope(ABC):
 
     @property
     @abstractmethod
-    def outside(self) -> Outside:
+    def outside(self) -> WholeCircuit:
         """The whole circuit."""
 
     @abstractmethod
@@ -39,11 +39,11 @@ class Scope(ABC):
         """Whether a relation depends on those that are being defined by recursion here; outside of a body none does."""
 
     @abstractmethod
-    def bring(self, number: int, place: Scope) -> int:
+    def bring(self, number: int, place: LoweringScope) -> int:
         """The node in this circuit that carries what node `number` carries in a place: here, or the whole circuit."""
 
 
-class Outside(Scope):
+class WholeCircuit(LoweringScope):
     """The whole circuit of a definition. `relations` has the nodes of relations, of those of `types` that it reads.
 
     `structures` are the families of those columns of tables whose texts are structures. Numbers have `word_size` bits.
@@ -57,7 +57,7 @@ class Outside(Scope):
         self._types, self._structures, self._word_size = types, structures, word_size
 
     @property
-    def outside(self) -> Outside:
+    def outside(self) -> WholeCircuit:
         return self
 
     def is_recursive(self, relation: str) -> bool:
@@ -68,7 +68,7 @@ class Outside(Scope):
             self.relations[name] = self._seen(self.source(name))
         return self.relations[name]
 
-    def bring(self, number: int, place: Scope) -> int:
+    def bring(self, number: int, place: LoweringScope) -> int:
         return number
 
     def source(self, name: str) -> int:
@@ -101,20 +101,20 @@ def _structure(name: str, family: str) -> exp.Expression:
     return checked(call("structure", literal(family, Type.STRING), named(name)))
 
 
-class Inside(Scope):
+class Inside(LoweringScope):
     """The body of a fixpoint over `members`. `inputs` are the nodes of the whole circuit that it imports.
 
     `relations` has the nodes of what is no member but depends on one.
     """
 
-    def __init__(self, outside: Outside, members: Mapping[str, Schema]) -> None:
+    def __init__(self, outside: WholeCircuit, members: Mapping[str, Schema]) -> None:
         self._outside, self._members = outside, members
         self.relations = {}
         self.builder = CircuitBuilder(outside.builder.depth + 1)
         self.inputs: list[int] = []
 
     @property
-    def outside(self) -> Outside:
+    def outside(self) -> WholeCircuit:
         return self._outside
 
     def is_recursive(self, relation: str) -> bool:
@@ -127,7 +127,7 @@ class Inside(Scope):
             return self.builder.add(ops.Feedback(name, self._members[name]))
         return self.bring(self._outside.relation(name), self._outside)
 
-    def bring(self, number: int, place: Scope) -> int:
+    def bring(self, number: int, place: LoweringScope) -> int:
         if place is self:
             return number
         if number not in self.inputs:

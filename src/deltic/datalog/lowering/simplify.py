@@ -9,18 +9,18 @@ from dataclasses import replace
 from typing import TypeGuard
 
 from deltic.circuit.expressions.meaning import evaluate
-from deltic.datalog.checks.checked import Rule
+from deltic.datalog.checks.checked import CheckedRule
 from deltic.datalog.lowering.ranges import is_range, name_ranges
 from deltic.datalog.lowering.scalars import predicate, scalar
 from deltic.datalog.lowering.structures import unify_structures, unpack_structures
 from deltic.datalog.syntax.expressions import (
-    Apply,
-    Call,
     Expression,
     FloatLiteral,
+    FunctorCall,
     NumberLiteral,
     StringLiteral,
     UnsignedLiteral,
+    UserFunctorCall,
     Variable,
     rewrite,
     variables,
@@ -46,7 +46,7 @@ _LITERALS: Mapping[Type, Callable[..., Expression]] = {
 }
 
 
-def simplify(rule: Rule) -> Rule | None:
+def simplify(rule: CheckedRule) -> CheckedRule | None:
     """The rule in plain form, None when its body can never hold.
 
     In plain form the arguments of the body's atoms are variables, literals and wildcards, the other
@@ -63,11 +63,11 @@ def simplify(rule: Rule) -> Rule | None:
     return unpack_structures(_name_computed_arguments(rule))
 
 
-def fold_constants(rule: Rule) -> Rule:
+def fold_constants(rule: CheckedRule) -> CheckedRule:
     """The rule with closed expressions and conditions replaced by their values, where these are defined."""
 
     def fold(part: Expression) -> Expression:
-        return _value(part, rule) if isinstance(part, Apply) else part
+        return _value(part, rule) if isinstance(part, FunctorCall) else part
 
     def fold_all(expression: Expression) -> Expression:
         return rewrite(expression, fold)
@@ -77,8 +77,12 @@ def fold_constants(rule: Rule) -> Rule:
     return replace(rule, head=with_expressions(rule.head, fold_all), body=body)
 
 
-def _value(apply: Apply, rule: Rule) -> Expression:
-    if not all(_is_literal(argument) for argument in apply.arguments) or isinstance(apply, Call) or is_range(apply):
+def _value(apply: FunctorCall, rule: CheckedRule) -> Expression:
+    if (
+        not all(_is_literal(argument) for argument in apply.arguments)
+        or isinstance(apply, UserFunctorCall)
+        or is_range(apply)
+    ):
         return apply
     value = evaluate(scalar(apply, rule), {}, {})
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
@@ -86,7 +90,7 @@ def _value(apply: Apply, rule: Rule) -> Expression:
     return _LITERALS[rule.type_of(apply)](value, span=apply.span)
 
 
-def _truth(literal: Formula, rule: Rule) -> Formula:
+def _truth(literal: Formula, rule: CheckedRule) -> Formula:
     """A condition on literals alone is true or false; false when it is undefined."""
     inner = literal.part if isinstance(literal, Negation) else literal
     if isinstance(inner, Aggregation | Atom | Existential | Truth) or any(
@@ -100,7 +104,7 @@ def _is_literal(expression: Expression) -> TypeGuard[NumberLiteral | UnsignedLit
     return isinstance(expression, NumberLiteral | UnsignedLiteral | FloatLiteral | StringLiteral)
 
 
-def _substitutions(rule: Rule) -> Iterator[tuple[Variable, Expression, Formula]]:
+def _substitutions(rule: CheckedRule) -> Iterator[tuple[Variable, Expression, Formula]]:
     """The equations that make a variable superfluous.
 
     Floats are left: equal ones may differ, as 0.0 and -0.0 do. So are results of aggregates, which bind them.
@@ -115,7 +119,7 @@ def _substitutions(rule: Rule) -> Iterator[tuple[Variable, Expression, Formula]]
                 yield side, other, literal
 
 
-def _substitute(rule: Rule, variable: Variable, value: Expression, equation: Formula) -> Rule:
+def _substitute(rule: CheckedRule, variable: Variable, value: Expression, equation: Formula) -> CheckedRule:
     """The rule with the value in place of the variable, and without the equation."""
 
     def change(expression: Expression) -> Expression:
@@ -125,14 +129,14 @@ def _substitute(rule: Rule, variable: Variable, value: Expression, equation: For
     return replace(rule, head=with_expressions(rule.head, change), body=body)
 
 
-def _name_computed_arguments(rule: Rule) -> Rule:
+def _name_computed_arguments(rule: CheckedRule) -> CheckedRule:
     """The rule with a new variable for each computed argument of the body's atoms, and an equation for it."""
     types = dict(rule.variables)
     names = (name for number in itertools.count(1) if (name := f"_{number}") not in rule.variables)
     equations: list[Formula] = []
 
     def named(argument: Expression) -> Expression:
-        if not isinstance(argument, Apply):
+        if not isinstance(argument, FunctorCall):
             return argument
         variable = Variable(next(names), span=argument.span)
         types[variable.name] = rule.type_of(argument)

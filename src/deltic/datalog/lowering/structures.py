@@ -11,19 +11,28 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from deltic.datalog.checks.checked import Rule
+from deltic.datalog.checks.checked import CheckedRule
 from deltic.datalog.checks.grounding import bound_variables, taken_apart
 from deltic.datalog.souffle.functions.structures import FLOATS, KINDS, letters_of
-from deltic.datalog.syntax.expressions import Apply, Expression, Pack, Unpack, Variable, Wildcard, fields_of, variables
+from deltic.datalog.syntax.expressions import (
+    Expression,
+    FunctorCall,
+    Pack,
+    Unpack,
+    Variable,
+    Wildcard,
+    fields_of,
+    variables,
+)
 from deltic.datalog.syntax.formulas import Atom, Comparison, Formula, Truth
 
 
-def unpack_structures(rule: Rule) -> Rule:
+def unpack_structures(rule: CheckedRule) -> CheckedRule:
     """The rule with equations for fields in the place of those that give the variables in a structure their values."""
     return _Unpacking(rule).rule() if any(map(_is_match, rule.body)) else rule
 
 
-def unify_structures(rule: Rule) -> Rule:
+def unify_structures(rule: CheckedRule) -> CheckedRule:
     """The rule with equations of fields in the place of those of structures, also of two that equal the same variable.
 
     Structures with floats are left: equal floats may differ. So are those with fields that may have any value.
@@ -65,7 +74,7 @@ def _hidden(literal: Formula) -> Formula:
     """An equation with a structure as one that gives the structure's variables no values."""
     if not (isinstance(literal, Comparison) and _is_match(literal)):
         return literal
-    sides = (Apply("", s.arguments, span=s.span) if isinstance(s, Pack) else s for s in _sides(literal))
+    sides = (FunctorCall("", s.arguments, span=s.span) if isinstance(s, Pack) else s for s in _sides(literal))
     return Comparison("=", *sides, span=literal.span)
 
 
@@ -86,12 +95,12 @@ def _field_variables(literal: Formula) -> Iterator[Variable]:
 
 
 class _Unpacking:
-    def __init__(self, rule: Rule) -> None:
+    def __init__(self, rule: CheckedRule) -> None:
         self._rule = rule
         self._variables, self._types = dict(rule.variables), dict(rule.types)
         self._names = (name for n in itertools.count(1) if (name := f"_f{n}") not in rule.variables)
 
-    def rule(self) -> Rule:
+    def rule(self) -> CheckedRule:
         """The rule unpacked."""
         body = [*self._rule.body]
         while (found := self._unbinding(body)) is not None:

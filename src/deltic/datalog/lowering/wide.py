@@ -14,9 +14,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from deltic.circuit.operators.keep import Keep
-from deltic.datalog.checks.checked import Rule
+from deltic.datalog.checks.checked import CheckedRule
 from deltic.datalog.lowering.atoms import make_set
-from deltic.datalog.lowering.scopes import Scope
+from deltic.datalog.lowering.scopes import LoweringScope
 from deltic.datalog.syntax.expressions import Expression, Variable, rewrite
 from deltic.datalog.syntax.formulas import Atom, mentions_of, with_expressions
 from deltic.values.types import Column, Schema
@@ -27,10 +27,10 @@ WIDEST = 16
 _SIZE = 4
 """How many atoms are in a group."""
 
-LowerRule = Callable[[Rule, Schema, Scope], int]
+LowerRule = Callable[[CheckedRule, Schema, LoweringScope], int]
 
 
-def in_groups(rule: Rule, scope: Scope, lower_rule: LowerRule) -> Rule:
+def in_groups(rule: CheckedRule, scope: LoweringScope, lower_rule: LowerRule) -> CheckedRule:
     """The rule with few atoms, of groups of its own where these were many; the set of its rows is the same."""
     atoms = [literal for literal in rule.body if isinstance(literal, Atom)]
     if len(atoms) <= WIDEST:
@@ -47,7 +47,9 @@ def in_groups(rule: Rule, scope: Scope, lower_rule: LowerRule) -> Rule:
     return replace(rule, body=(*atoms, *rest))
 
 
-def _atom_of(rule: Rule, group: Sequence[Atom], shared: set[str], scope: Scope, lower_rule: LowerRule) -> Atom:
+def _atom_of(
+    rule: CheckedRule, group: Sequence[Atom], shared: set[str], scope: LoweringScope, lower_rule: LowerRule
+) -> Atom:
     """The atom of a relation that has the values of the shared variables for which a group of atoms holds.
 
     It is computed before a recursion on which the group does not depend.
@@ -65,7 +67,9 @@ def _atom_of(rule: Rule, group: Sequence[Atom], shared: set[str], scope: Scope, 
     return Atom(name, tuple(Variable(each, span=group[0].span) for each in kept), span=group[0].span)
 
 
-def _lower_group(rule: Rule, group: Sequence[Atom], kept: Sequence[str], place: Scope, lower_rule: LowerRule) -> int:
+def _lower_group(
+    rule: CheckedRule, group: Sequence[Atom], kept: Sequence[str], place: LoweringScope, lower_rule: LowerRule
+) -> int:
     """The set of the values of the variables `kept` for which a group of atoms holds."""
     own = {name: f"own.{number}" for number, name in enumerate(n for n in _names(group) if n not in kept)}
     variables = {own.get(name, name): rule.variables[name] for name in _names(group)}

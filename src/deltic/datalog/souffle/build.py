@@ -8,7 +8,7 @@ from lark import Token, Tree
 
 from deltic.datalog.souffle.build_expressions import build_type_name, string_value
 from deltic.datalog.souffle.build_formulas import build_atom, build_formula
-from deltic.datalog.souffle.context import Context, Parsed, tokens, tree, trees
+from deltic.datalog.souffle.context import ParseContext, Parsed, tokens, tree, trees
 from deltic.datalog.souffle.unsupported import UNSUPPORTED
 from deltic.datalog.souffle.words import PRAGMAS, PRIMITIVE_TYPES, RELATION_PRAGMAS, SETTINGS
 from deltic.datalog.syntax.expressions import FUNCTOR, TypeName
@@ -16,16 +16,16 @@ from deltic.datalog.syntax.program import (
     Attribute,
     Branch,
     Clause,
-    Component,
+    ComponentDeclaration,
+    ComponentInstance,
     ComponentName,
     Declaration,
     DirectiveItem,
     FunctorDeclaration,
-    Instance,
     Item,
     Option,
     Override,
-    Setting,
+    Pragma,
     StructureType,
     Subsumption,
     Subtype,
@@ -34,19 +34,19 @@ from deltic.datalog.syntax.program import (
 from deltic.errors import did_you_mean
 
 
-def build_items(context: Context, program: Parsed) -> tuple[Item, ...]:
+def build_items(context: ParseContext, program: Parsed) -> tuple[Item, ...]:
     """The statements of a program; what is not supported is left out and reported."""
     return tuple(item for child in program.children if isinstance(child, Tree) for item in _items(context, child))
 
 
-def _items(context: Context, parsed: Parsed) -> Iterator[Item]:
+def _items(context: ParseContext, parsed: Parsed) -> Iterator[Item]:
     if parsed.data in UNSUPPORTED:
         context.reject(parsed, parsed.data)
     else:
         yield from _BUILDERS[parsed.data](context, parsed)
 
 
-def _relation(context: Context, parsed: Parsed) -> Iterator[Item]:
+def _relation(context: ParseContext, parsed: Parsed) -> Iterator[Item]:
     names, columns = tree(parsed, "names"), _fields(context, parsed)
     keys = [key for choice in trees(parsed, "choice") for key in trees(choice, "key")]
     choices = tuple(tuple(map(str, tokens(key))) for key in keys)
@@ -63,7 +63,7 @@ _ROLES = ("input", "output", "printsize")
 """Old qualifiers of a declaration, which say what directives of these names do."""
 
 
-def _attribute(context: Context, parsed: Parsed) -> Attribute:
+def _attribute(context: ParseContext, parsed: Parsed) -> Attribute:
     type_name = tree(parsed, "type_name")
     assert type_name
     name, *lattice = tokens(parsed)
@@ -72,29 +72,29 @@ def _attribute(context: Context, parsed: Parsed) -> Attribute:
     return Attribute(str(name), build_type_name(context, type_name), span=context.span(name))
 
 
-def _subtype(context: Context, parsed: Parsed) -> Iterator[Item]:
+def _subtype(context: ParseContext, parsed: Parsed) -> Iterator[Item]:
     (base,) = trees(parsed, "type_name")
     yield Subtype(_new_type(context, parsed), build_type_name(context, base), span=context.span(tokens(parsed)[0]))
 
 
-def _legacy_type(context: Context, parsed: Parsed) -> Iterator[Item]:
+def _legacy_type(context: ParseContext, parsed: Parsed) -> Iterator[Item]:
     """`.number_type T`, `.symbol_type T` and `.type T`, the old form of a subtype of symbol."""
     *keyword, name = tokens(parsed)
     base = "number" if keyword and keyword[0].type == "NUMBER_TYPE" else "symbol"
     yield Subtype(_checked_type(context, name), TypeName(base, span=context.span(name)), span=context.span(name))
 
 
-def _union_type(context: Context, parsed: Parsed) -> Iterator[Item]:
+def _union_type(context: ParseContext, parsed: Parsed) -> Iterator[Item]:
     members = tuple(build_type_name(context, member) for member in trees(parsed, "type_name"))
     yield UnionType(_new_type(context, parsed), members, span=context.span(tokens(parsed)[0]))
 
 
-def _record_type(context: Context, parsed: Parsed) -> Iterator[Item]:
+def _record_type(context: ParseContext, parsed: Parsed) -> Iterator[Item]:
     branch = Branch("", _fields(context, parsed), span=context.span(parsed))
     yield StructureType(_new_type(context, parsed), (branch,), span=context.span(tokens(parsed)[0]))
 
 
-def _adt_type(context: Context, parsed: Parsed) -> Iterator[Item]:
+def _adt_type(context: ParseContext, parsed: Parsed) -> Iterator[Item]:
     branches = []
     for child in trees(parsed, "branch"):
         (name,) = tokens(child)
@@ -102,12 +102,12 @@ def _adt_type(context: Context, parsed: Parsed) -> Iterator[Item]:
     yield StructureType(_new_type(context, parsed), tuple(branches), span=context.span(tokens(parsed)[0]))
 
 
-def _fields(context: Context, parsed: Parsed) -> tuple[Attribute, ...]:
+def _fields(context: ParseContext, parsed: Parsed) -> tuple[Attribute, ...]:
     attributes = tree(parsed, "attributes")
     return tuple(_attribute(context, child) for child in trees(attributes, "attribute")) if attributes else ()
 
 
-def _functor(context: Context, parsed: Parsed) -> Iterator[Item]:
+def _functor(context: ParseContext, parsed: Parsed) -> Iterator[Item]:
     name, *stateful = tokens(parsed)
     if stateful:
         context.reject(stateful[0], "stateful")
@@ -119,30 +119,30 @@ def _functor(context: Context, parsed: Parsed) -> Iterator[Item]:
     yield FunctorDeclaration(FUNCTOR + name, tuple(parameters), returns, span=context.span(name))
 
 
-def _new_type(context: Context, parsed: Parsed) -> str:
+def _new_type(context: ParseContext, parsed: Parsed) -> str:
     return _checked_type(context, tokens(parsed)[0])
 
 
-def _checked_type(context: Context, name: Token) -> str:
+def _checked_type(context: ParseContext, name: Token) -> str:
     if name in PRIMITIVE_TYPES:
         context.report(name, f"`{name}` is a type of the language and cannot be declared")
     return context.name(name)
 
 
-def _directive(context: Context, parsed: Parsed) -> Iterator[Item]:
+def _directive(context: ParseContext, parsed: Parsed) -> Iterator[Item]:
     kind = tokens(parsed)[0].removeprefix(".")
     options = tuple(_option(context, child) for child in trees(parsed, "option"))
     for name in trees(parsed, "qualified"):
         yield DirectiveItem(kind, context.qualified(tokens(name)[0]), options, span=context.span(name))
 
 
-def _option(context: Context, parsed: Parsed) -> Option:
+def _option(context: ParseContext, parsed: Parsed) -> Option:
     key, value = tokens(parsed)
     text = string_value(context, value) if value.type == "STRING" else str(value)
     return Option(str(key), text, span=context.span(parsed))
 
 
-def _check_plan(context: Context, parsed: Parsed) -> None:
+def _check_plan(context: ParseContext, parsed: Parsed) -> None:
     """Report orders that are none. How many atoms there are depends on what is inlined."""
     for plan in trees(parsed, "plan"):
         for order in trees(plan, "order"):
@@ -152,7 +152,7 @@ def _check_plan(context: Context, parsed: Parsed) -> None:
                 context.report(order, "this is no order of atoms", hint)
 
 
-def _clause(context: Context, parsed: Parsed) -> Iterator[Item]:
+def _clause(context: ParseContext, parsed: Parsed) -> Iterator[Item]:
     heads, *rest = [child for child in parsed.children if isinstance(child, Tree) and child.data != "plan"]
     atoms = tuple(build_atom(context, atom) for atom in trees(heads, "atom"))
     body = build_formula(context, rest[0]) if rest else None
@@ -160,7 +160,7 @@ def _clause(context: Context, parsed: Parsed) -> Iterator[Item]:
     yield Clause(atoms, body, span=context.span(parsed))
 
 
-def _subsumption(context: Context, parsed: Parsed) -> Iterator[Item]:
+def _subsumption(context: ParseContext, parsed: Parsed) -> Iterator[Item]:
     lesser, greater, body = [child for child in parsed.children if isinstance(child, Tree) and child.data != "plan"]
     atoms = build_atom(context, lesser), build_atom(context, greater)
     yield Subsumption(*atoms, build_formula(context, body), span=context.span(parsed))
@@ -174,7 +174,7 @@ _ELSEWHERE = {
 }
 
 
-def _pragma(context: Context, parsed: Parsed) -> Iterator[Item]:
+def _pragma(context: ParseContext, parsed: Parsed) -> Iterator[Item]:
     key: Token = tokens(parsed)[0]
     name = string_value(context, key)
     if name in RELATION_PRAGMAS:
@@ -187,7 +187,7 @@ def _pragma(context: Context, parsed: Parsed) -> Iterator[Item]:
         context.report(key, message, hint)
 
 
-def _setting(context: Context, parsed: Parsed, name: str) -> Item:
+def _setting(context: ParseContext, parsed: Parsed, name: str) -> Item:
     """`.pragma "word-size" "32"` and the like."""
     key, *rest = tokens(parsed)
     value = ",".join(string_value(context, token) for token in rest)
@@ -196,10 +196,10 @@ def _setting(context: Context, parsed: Parsed, name: str) -> Item:
             f'`.pragma "{name}" "{known}"`' if known else f'`.pragma "{name}"`' for known in SETTINGS[name]
         )
         context.report(rest[0] if rest else key, f'the pragma "{name}" cannot be "{value}"', f"write {ways}")
-    return Setting(name, value, span=context.span(key))
+    return Pragma(name, value, span=context.span(key))
 
 
-def _about_relations(context: Context, parsed: Parsed, kind: str) -> Iterator[Item]:
+def _about_relations(context: ParseContext, parsed: Parsed, kind: str) -> Iterator[Item]:
     """`.pragma "hidden" "r,s"` and the like: a directive for each relation; `*` is all of them."""
     key, *rest = tokens(parsed)
     if not rest:
@@ -209,11 +209,11 @@ def _about_relations(context: Context, parsed: Parsed, kind: str) -> Iterator[It
             yield DirectiveItem(kind, name.strip(), (), span=context.span(token))
 
 
-def _component(context: Context, parsed: Parsed) -> Iterator[Item]:
+def _component(context: ParseContext, parsed: Parsed) -> Iterator[Item]:
     itself, *bases = trees(parsed, "component_type")
     name, *parameters = tokens(itself)
     statements = [child for child in parsed.children if isinstance(child, Tree) and child.data != "component_type"]
-    yield Component(
+    yield ComponentDeclaration(
         context.name(name),
         tuple(map(context.name, parameters)),
         tuple(_component_name(context, base) for base in bases),
@@ -222,24 +222,24 @@ def _component(context: Context, parsed: Parsed) -> Iterator[Item]:
     )
 
 
-def _component_name(context: Context, parsed: Parsed) -> ComponentName:
+def _component_name(context: ParseContext, parsed: Parsed) -> ComponentName:
     name, *arguments = tokens(parsed)
     mentions = tuple(TypeName(context.qualified(token), span=context.span(token)) for token in arguments)
     return ComponentName(context.name(name), mentions, span=context.span(parsed))
 
 
-def _instance(context: Context, parsed: Parsed) -> Iterator[Item]:
+def _instance(context: ParseContext, parsed: Parsed) -> Iterator[Item]:
     (component,) = trees(parsed, "component_type")
     name = tokens(parsed)[0]
-    yield Instance(context.name(name), _component_name(context, component), span=context.span(name))
+    yield ComponentInstance(context.name(name), _component_name(context, component), span=context.span(name))
 
 
-def _override(context: Context, parsed: Parsed) -> Iterator[Item]:
+def _override(context: ParseContext, parsed: Parsed) -> Iterator[Item]:
     (name,) = tokens(parsed)
     yield Override(context.name(name), span=context.span(name))
 
 
-_BUILDERS: dict[str, Callable[[Context, Parsed], Iterator[Item]]] = {
+_BUILDERS: dict[str, Callable[[ParseContext, Parsed], Iterator[Item]]] = {
     "relation": _relation,
     "subtype": _subtype,
     "legacy_type": _legacy_type,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from lark import Token, Tree
 
 from deltic.datalog.souffle.chains import LONGEST, chain_of, family_of
-from deltic.datalog.souffle.context import Context, Parsed, Part, tokens, tree
+from deltic.datalog.souffle.context import ParseContext, Parsed, Part, tokens, tree
 from deltic.datalog.souffle.literals import unknown_escapes, unquote, whole_number
 from deltic.datalog.souffle.unsupported import UNSUPPORTED
 from deltic.datalog.syntax.expressions import (
@@ -15,10 +15,10 @@ from deltic.datalog.syntax.expressions import (
     FUNCTOR,
     NIL,
     RECORD,
-    Apply,
     Cast,
     Expression,
     FloatLiteral,
+    FunctorCall,
     NumberLiteral,
     StringLiteral,
     TypeName,
@@ -29,7 +29,7 @@ from deltic.datalog.syntax.expressions import (
 from deltic.datalog.syntax.source import Span
 
 
-def build_expression(context: Context, part: Part) -> Expression:
+def build_expression(context: ParseContext, part: Part) -> Expression:
     """The expression that a tree of the grammar's `expression` stands for; a wildcard for what is unsupported."""
     assert not isinstance(part, Token)
     if part.data in UNSUPPORTED:
@@ -38,18 +38,18 @@ def build_expression(context: Context, part: Part) -> Expression:
     return EXPRESSIONS[part.data](context, part, context.span(part))
 
 
-def build_arguments(context: Context, parent: Parsed) -> tuple[Expression, ...]:
+def build_arguments(context: ParseContext, parent: Parsed) -> tuple[Expression, ...]:
     """The expressions between the parentheses of an atom or a call."""
     arguments = tree(parent, "arguments")
     return tuple(build_expression(context, child) for child in arguments.children) if arguments else ()
 
 
-def build_type_name(context: Context, parsed: Parsed) -> TypeName:
+def build_type_name(context: ParseContext, parsed: Parsed) -> TypeName:
     """The mention of a type."""
     return TypeName(context.qualified(tokens(parsed)[0]), span=context.span(parsed))
 
 
-def string_value(context: Context, token: Token) -> str:
+def string_value(context: ParseContext, token: Token) -> str:
     """The value of a quoted string; escapes that mean nothing are reported."""
     for offset, escape in unknown_escapes(token):
         begin = (token.start_pos or 0) + offset
@@ -59,15 +59,15 @@ def string_value(context: Context, token: Token) -> str:
     return unquote(token)
 
 
-def _number(context: Context, parsed: Parsed, span: Span) -> Expression:
+def _number(context: ParseContext, parsed: Parsed, span: Span) -> Expression:
     return NumberLiteral(whole_number(tokens(parsed)[0]), span=span)
 
 
-def _unsigned(context: Context, parsed: Parsed, span: Span) -> Expression:
+def _unsigned(context: ParseContext, parsed: Parsed, span: Span) -> Expression:
     return UnsignedLiteral(whole_number(tokens(parsed)[0]), span=span)
 
 
-def _address(context: Context, parsed: Parsed, span: Span) -> Expression:
+def _address(context: ParseContext, parsed: Parsed, span: Span) -> Expression:
     """An internet address, which is the number of its 32 bits."""
     parts = [int(part) for part in tokens(parsed)[0].split(".")]
     if max(parts) > 255:
@@ -75,48 +75,48 @@ def _address(context: Context, parsed: Parsed, span: Span) -> Expression:
     return NumberLiteral(int.from_bytes([min(part, 255) for part in parts], "big"), span=span)
 
 
-def _float(context: Context, parsed: Parsed, span: Span) -> Expression:
+def _float(context: ParseContext, parsed: Parsed, span: Span) -> Expression:
     return FloatLiteral(float(tokens(parsed)[0]), span=span)
 
 
-def _string(context: Context, parsed: Parsed, span: Span) -> Expression:
+def _string(context: ParseContext, parsed: Parsed, span: Span) -> Expression:
     return StringLiteral(string_value(context, tokens(parsed)[0]), span=span)
 
 
-def _variable(context: Context, parsed: Parsed, span: Span) -> Expression:
+def _variable(context: ParseContext, parsed: Parsed, span: Span) -> Expression:
     return Variable(context.name(tokens(parsed)[0]), span=span)
 
 
-def _wildcard(context: Context, parsed: Parsed, span: Span) -> Expression:
+def _wildcard(context: ParseContext, parsed: Parsed, span: Span) -> Expression:
     return Wildcard(span=span)
 
 
-def _binary(context: Context, parsed: Parsed, span: Span) -> Expression:
+def _binary(context: ParseContext, parsed: Parsed, span: Span) -> Expression:
     if family := family_of(parsed):
         first, rest = chain_of(parsed)
         if len(rest) > LONGEST:
             others = (_link(context, operator, operand) for operator, operand in rest)
-            return Apply(family, (build_expression(context, first), *others), span=span)
+            return FunctorCall(family, (build_expression(context, first), *others), span=span)
     left, operator, right = parsed.children
     operands = build_expression(context, left), build_expression(context, right)
-    return Apply(str(operator), operands, span=span)
+    return FunctorCall(str(operator), operands, span=span)
 
 
-def _link(context: Context, operator: Token, operand: Part) -> Expression:
+def _link(context: ParseContext, operator: Token, operand: Part) -> Expression:
     """What a chain has behind an operator; below zero, if it is subtracted."""
     built = build_expression(context, operand)
     if operator != "-":
         return built
     place = context.source.place(operator.start_pos or 0, operand.meta.end_pos if isinstance(operand, Tree) else 0)
-    return Apply("-", (built,), span=place)
+    return FunctorCall("-", (built,), span=place)
 
 
-def _prefix(context: Context, parsed: Parsed, span: Span) -> Expression:
+def _prefix(context: ParseContext, parsed: Parsed, span: Span) -> Expression:
     operator, operand = parsed.children
     argument = build_expression(context, operand)
     if operator == "-" and not isinstance(operand, Token) and operand.data in ("number", "float"):
         return _negative(argument, span)
-    return Apply(str(operator), (argument,), span=span)
+    return FunctorCall(str(operator), (argument,), span=span)
 
 
 def _negative(literal: Expression, span: Span) -> Expression:
@@ -126,43 +126,43 @@ def _negative(literal: Expression, span: Span) -> Expression:
     return FloatLiteral(-literal.value, span=span)
 
 
-def _call(context: Context, parsed: Parsed, span: Span) -> Expression:
+def _call(context: ParseContext, parsed: Parsed, span: Span) -> Expression:
     functor = tokens(parsed)[0]
     if functor in UNSUPPORTED:
         context.reject(parsed, functor)
-    return Apply(str(functor), build_arguments(context, parsed), span=span)
+    return FunctorCall(str(functor), build_arguments(context, parsed), span=span)
 
 
-def _extremum(context: Context, parsed: Parsed, span: Span) -> Expression:
+def _extremum(context: ParseContext, parsed: Parsed, span: Span) -> Expression:
     functor, first, _ = parsed.children
     arguments = build_expression(context, first), *build_arguments(context, parsed)
-    return Apply(str(functor), arguments, span=span)
+    return FunctorCall(str(functor), arguments, span=span)
 
 
-def _cast(context: Context, parsed: Parsed, span: Span) -> Expression:
+def _cast(context: ParseContext, parsed: Parsed, span: Span) -> Expression:
     argument, type_name = parsed.children
     assert not isinstance(type_name, Token)
     return Cast(build_expression(context, argument), build_type_name(context, type_name), span=span)
 
 
-def _record(context: Context, parsed: Parsed, span: Span) -> Expression:
-    return Apply(RECORD, build_arguments(context, parsed), span=span)
+def _record(context: ParseContext, parsed: Parsed, span: Span) -> Expression:
+    return FunctorCall(RECORD, build_arguments(context, parsed), span=span)
 
 
-def _nil(context: Context, parsed: Parsed, span: Span) -> Expression:
-    return Apply(NIL, (), span=span)
+def _nil(context: ParseContext, parsed: Parsed, span: Span) -> Expression:
+    return FunctorCall(NIL, (), span=span)
 
 
-def _adt_value(context: Context, parsed: Parsed, span: Span) -> Expression:
-    return Apply(BRANCH + context.qualified(tokens(parsed)[0]), build_arguments(context, parsed), span=span)
+def _adt_value(context: ParseContext, parsed: Parsed, span: Span) -> Expression:
+    return FunctorCall(BRANCH + context.qualified(tokens(parsed)[0]), build_arguments(context, parsed), span=span)
 
 
-def _user_functor(context: Context, parsed: Parsed, span: Span) -> Expression:
-    return Apply(FUNCTOR + tokens(parsed)[0], build_arguments(context, parsed), span=span)
+def _user_functor(context: ParseContext, parsed: Parsed, span: Span) -> Expression:
+    return FunctorCall(FUNCTOR + tokens(parsed)[0], build_arguments(context, parsed), span=span)
 
 
 # What builds each tree of the grammar; that of aggregates is entered by `build_formulas`, as they have formulas inside.
-EXPRESSIONS: dict[str, Callable[[Context, Parsed, Span], Expression]] = {
+EXPRESSIONS: dict[str, Callable[[ParseContext, Parsed, Span], Expression]] = {
     "number": _number,
     "unsigned": _unsigned,
     "float": _float,

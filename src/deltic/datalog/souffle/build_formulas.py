@@ -7,11 +7,10 @@ from collections.abc import Callable
 from lark import Token
 
 from deltic.datalog.souffle.build_expressions import EXPRESSIONS, build_arguments, build_expression
-from deltic.datalog.souffle.context import Context, Parsed, Part, tokens, trees
+from deltic.datalog.souffle.context import ParseContext, Parsed, Part, tokens, trees
 from deltic.datalog.syntax.expressions import Expression, Variable
 from deltic.datalog.syntax.formulas import (
     Aggregate,
-    Applied,
     Atom,
     Comparison,
     Conjunction,
@@ -19,6 +18,7 @@ from deltic.datalog.syntax.formulas import (
     Formula,
     Implication,
     Negation,
+    OperatorAtom,
     Quantified,
     RelationName,
     Test,
@@ -27,72 +27,72 @@ from deltic.datalog.syntax.formulas import (
 from deltic.datalog.syntax.source import Span
 
 
-def build_formula(context: Context, part: Part) -> Formula:
+def build_formula(context: ParseContext, part: Part) -> Formula:
     """The formula that a tree of the grammar's `disjunction` stands for."""
     assert not isinstance(part, Token)
     return _BUILDERS[part.data](context, part, context.span(part))
 
 
-def build_atom(context: Context, parsed: Parsed) -> Atom:
+def build_atom(context: ParseContext, parsed: Parsed) -> Atom:
     """An atom of a head or a body."""
     relation = context.qualified(tokens(parsed)[0])
     return Atom(relation, build_arguments(context, parsed), span=context.span(parsed))
 
 
-def _atom(context: Context, parsed: Parsed, span: Span) -> Formula:
+def _atom(context: ParseContext, parsed: Parsed, span: Span) -> Formula:
     return build_atom(context, parsed)
 
 
-def _applied(context: Context, parsed: Parsed, span: Span) -> Formula:
+def _applied(context: ParseContext, parsed: Parsed, span: Span) -> Formula:
     named = [(context.qualified(tokens(part)[0]), context.span(part)) for part in trees(parsed, "qualified")]
     inputs = tuple(RelationName(name, span=place) for name, place in named)
-    return Applied(str(tokens(parsed)[0]), inputs, build_arguments(context, parsed), span=span)
+    return OperatorAtom(str(tokens(parsed)[0]), inputs, build_arguments(context, parsed), span=span)
 
 
-def _comparison(context: Context, parsed: Parsed, span: Span) -> Formula:
+def _comparison(context: ParseContext, parsed: Parsed, span: Span) -> Formula:
     left, operator, right = parsed.children
     return Comparison(str(operator), build_expression(context, left), build_expression(context, right), span=span)
 
 
-def _test(context: Context, parsed: Parsed, span: Span) -> Formula:
+def _test(context: ParseContext, parsed: Parsed, span: Span) -> Formula:
     return Test(str(tokens(parsed)[0]), build_arguments(context, parsed), span=span)
 
 
-def _truth(context: Context, parsed: Parsed, span: Span) -> Formula:
+def _truth(context: ParseContext, parsed: Parsed, span: Span) -> Formula:
     return Truth(tokens(parsed)[0] == "true", span=span)
 
 
-def _negation(context: Context, parsed: Parsed, span: Span) -> Formula:
+def _negation(context: ParseContext, parsed: Parsed, span: Span) -> Formula:
     return Negation(build_formula(context, parsed.children[0]), span=span)
 
 
-def _conjunction(context: Context, parsed: Parsed, span: Span) -> Formula:
+def _conjunction(context: ParseContext, parsed: Parsed, span: Span) -> Formula:
     return Conjunction(tuple(build_formula(context, child) for child in parsed.children), span=span)
 
 
-def _disjunction(context: Context, parsed: Parsed, span: Span) -> Formula:
+def _disjunction(context: ParseContext, parsed: Parsed, span: Span) -> Formula:
     return Disjunction(tuple(build_formula(context, child) for child in parsed.children), span=span)
 
 
-def _implication(context: Context, parsed: Parsed, span: Span) -> Formula:
+def _implication(context: ParseContext, parsed: Parsed, span: Span) -> Formula:
     premise, conclusion = parsed.children
     return Implication(build_formula(context, premise), build_formula(context, conclusion), span=span)
 
 
-def _quantified(context: Context, parsed: Parsed, span: Span) -> Formula:
+def _quantified(context: ParseContext, parsed: Parsed, span: Span) -> Formula:
     quantifier, *names = tokens(parsed)
     bound = tuple(Variable(context.name(name), span=context.span(name)) for name in names)
     return Quantified(str(quantifier), bound, build_formula(context, parsed.children[-1]), span=span)
 
 
-def _aggregate(context: Context, parsed: Parsed, span: Span) -> Expression:
+def _aggregate(context: ParseContext, parsed: Parsed, span: Span) -> Expression:
     function, *targets, body = parsed.children
     values = tuple(build_expression(context, target) for target in targets)
     return Aggregate(str(function), values, build_formula(context, body), span=span)
 
 
 EXPRESSIONS["aggregate"] = _aggregate
-_BUILDERS: dict[str, Callable[[Context, Parsed, Span], Formula]] = {
+_BUILDERS: dict[str, Callable[[ParseContext, Parsed, Span], Formula]] = {
     "atom": _atom,
     "applied": _applied,
     "comparison": _comparison,

@@ -11,16 +11,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
-from deltic.datalog.syntax.expressions import BRANCH, Apply, TypeName, transform
+from deltic.datalog.syntax.expressions import BRANCH, FunctorCall, TypeName, transform
 from deltic.datalog.syntax.formulas import Atom, RelationName
 from deltic.datalog.syntax.program import (
     Branch,
     Clause,
-    Component,
+    ComponentDeclaration,
+    ComponentInstance,
     ComponentName,
     Declaration,
     DirectiveItem,
-    Instance,
     Item,
     Override,
     StructureType,
@@ -44,7 +44,7 @@ class _Names:
     types: set[str] = field(default_factory=set)
     branches: set[str] = field(default_factory=set)
     instances: dict[str, Span] = field(default_factory=dict)
-    components: dict[str, Component] = field(default_factory=dict)
+    components: dict[str, ComponentDeclaration] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class _Scope:
             return self.names.prefix + name
         return self._around.type(name) if self._around else name
 
-    def component(self, name: str) -> tuple[Component, _Names] | None:
+    def component(self, name: str) -> tuple[ComponentDeclaration, _Names] | None:
         """The component that is meant, and the names among which it is declared.
 
         What a parameter stands for is one that can be seen here, before one that can be seen where it was given.
@@ -116,7 +116,7 @@ class _Scope:
 
 
 def instantiate(
-    items: Sequence[Item], earlier: Mapping[str, Component], findings: list[Diagnostic]
+    items: Sequence[Item], earlier: Mapping[str, ComponentDeclaration], findings: list[Diagnostic]
 ) -> tuple[Item, ...]:
     """The statements, with those of its component in the place of each instance; `earlier` components may have any."""
     return tuple(_Instantiation(findings).program(items, earlier))
@@ -126,21 +126,21 @@ class _Instantiation:
     def __init__(self, findings: list[Diagnostic]) -> None:
         self._findings = findings
 
-    def program(self, items: Sequence[Item], earlier: Mapping[str, Component]) -> Iterator[Item]:
+    def program(self, items: Sequence[Item], earlier: Mapping[str, ComponentDeclaration]) -> Iterator[Item]:
         """The statements of a program; components are among them, for later programs."""
         top = _Scope(_Names())
         top.names.components.update(earlier)
         statements = [(item, top) for item in items]
         self._declare(top.names, statements)
         for item in items:
-            if isinstance(item, Instance):
+            if isinstance(item, ComponentInstance):
                 yield from self._instance(item, top, 1)
             elif isinstance(item, Override):
                 self._error(item.span, f"`{item.relation}` is overridden outside of a component")
             else:
                 yield item
 
-    def _instance(self, instance: Instance, scope: _Scope, depth: int) -> Iterator[Item]:
+    def _instance(self, instance: ComponentInstance, scope: _Scope, depth: int) -> Iterator[Item]:
         if depth > DEEPEST:
             self._error(instance.span, f"the component of `{instance.name}` has an instance of itself, without end")
             return
@@ -148,9 +148,9 @@ class _Instantiation:
         statements = list(self._contents(instance.component, scope, _Scope(names, scope), frozenset(), depth))
         self._declare(names, statements)
         for item, inner in statements:
-            if isinstance(item, Instance):
+            if isinstance(item, ComponentInstance):
                 yield from self._instance(item, inner, depth + 1)
-            elif not isinstance(item, Component | Override):
+            elif not isinstance(item, ComponentDeclaration | Override):
                 yield transform(item, _renaming(inner))
 
     def _contents(
@@ -192,7 +192,7 @@ class _Instantiation:
                 yield item, inner
 
     def _check_overrides(
-        self, overrides: Sequence[Override], component: Component, inherited: Sequence[_Statement]
+        self, overrides: Sequence[Override], component: ComponentDeclaration, inherited: Sequence[_Statement]
     ) -> None:
         declared = {item.name: item for item, _ in inherited if isinstance(item, Declaration)}
         for override in overrides:
@@ -212,15 +212,15 @@ class _Instantiation:
                 names.types.add(item.name)
                 if isinstance(item, StructureType):
                     names.branches.update(branch.name for branch in item.branches if branch.name)
-            elif isinstance(item, Instance):
+            elif isinstance(item, ComponentInstance):
                 first = names.instances.setdefault(item.name, item.span)
                 if first is not item.span:
                     hint = f"the other is at {first.place}"
                     self._error(item.span, f"there are two instances called `{item.name}`", hint)
-            elif isinstance(item, Component):
+            elif isinstance(item, ComponentDeclaration):
                 self._declare_component(item, names, [other for other, _ in statements])
 
-    def _declare_component(self, component: Component, names: _Names, items: Sequence[Item]) -> None:
+    def _declare_component(self, component: ComponentDeclaration, names: _Names, items: Sequence[Item]) -> None:
         first = names.components.get(component.name)
         if first is not None and any(first is item for item in items):
             hint = f"it was declared at {first.span.place}"
@@ -244,7 +244,7 @@ def _renaming(scope: _Scope) -> Callable[[Any], Any]:
             return replace(node, name=scope.relation(node.name))
         if isinstance(node, TypeName):
             return replace(node, name=scope.type(node.name))
-        if isinstance(node, Apply) and node.functor.startswith(BRANCH):
+        if isinstance(node, FunctorCall) and node.functor.startswith(BRANCH):
             return replace(node, functor=BRANCH + scope.branch(node.functor.removeprefix(BRANCH)))
         if isinstance(node, Branch) and node.name:
             return replace(node, name=scope.names.prefix + node.name)

@@ -8,17 +8,17 @@ from lark import Token, Tree
 
 from deltic.datalog.souffle.unsupported import UNSUPPORTED
 from deltic.datalog.souffle.words import RESERVED
-from deltic.datalog.syntax.source import Source, Span
+from deltic.datalog.syntax.source import ProgramText, Span
 from deltic.errors import Diagnostic
 
 Parsed = Tree[Token]
 Part = Parsed | Token
 
 
-class Context:
+class ParseContext:
     """One text on its way from lark's tree to the syntax tree."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: ProgramText) -> None:
         self.source = source
         self.findings: list[Diagnostic] = []
 

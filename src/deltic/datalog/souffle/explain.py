@@ -10,7 +10,7 @@ from lark.exceptions import UnexpectedToken
 
 from deltic.datalog.souffle.expected import describe
 from deltic.datalog.souffle.slips import find_slip, unknown_directive, unknown_qualifier
-from deltic.datalog.syntax.source import Source
+from deltic.datalog.syntax.source import ProgramText
 from deltic.errors import Diagnostic
 
 
@@ -26,7 +26,7 @@ class SyntaxFinding:
 class _Failure:
     """Where the parser stopped: the offset, what it found there ("" at the end) and what it could have taken."""
 
-    source: Source
+    source: ProgramText
     position: int
     found: str
     accepts: frozenset[str]
@@ -63,7 +63,7 @@ class _Failure:
         return f"expected {describe(self.accepts)}, found `{self.found}`"
 
 
-def explain(source: Source, error: UnexpectedInput) -> SyntaxFinding:
+def explain(source: ProgramText, error: UnexpectedInput) -> SyntaxFinding:
     """The finding about a text that lark cannot parse."""
     failure = _failure(source, error)
     for explanation in _EXPLANATIONS:
@@ -72,7 +72,7 @@ def explain(source: Source, error: UnexpectedInput) -> SyntaxFinding:
     return failure.here(failure.unexpected())
 
 
-def _failure(source: Source, error: UnexpectedInput) -> _Failure:
+def _failure(source: ProgramText, error: UnexpectedInput) -> _Failure:
     state = getattr(error, "interactive_parser", None)
     stack = tuple(state.parser_state.value_stack) if state else ()
     accepts = frozenset(state.accepts()) if state else frozenset()

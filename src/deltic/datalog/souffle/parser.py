@@ -15,13 +15,13 @@ from lark import Lark, UnexpectedInput
 from deltic import caches
 from deltic.datalog.souffle.build import build_items
 from deltic.datalog.souffle.components import instantiate
-from deltic.datalog.souffle.context import Context, Parsed
+from deltic.datalog.souffle.context import ParseContext, Parsed
 from deltic.datalog.souffle.depth import DEEPEST, too_deep
 from deltic.datalog.souffle.explain import explain
 from deltic.datalog.souffle.preprocessor.preprocess import preprocess
 from deltic.datalog.souffle.recovery import without_statement
-from deltic.datalog.syntax.program import Component, Program
-from deltic.datalog.syntax.source import Source, in_order
+from deltic.datalog.syntax.program import ComponentDeclaration, ParsedProgram
+from deltic.datalog.syntax.source import ProgramText, in_order
 from deltic.errors import Diagnostic, ProgramError
 
 MOST_SYNTAX_ERRORS = 20
@@ -32,9 +32,9 @@ _BYTE_ORDER_MARK = "\ufeff"
 def parse(
     text: str,
     file: str = "<datalog>",
-    earlier: Mapping[str, Component] | None = None,
+    earlier: Mapping[str, ComponentDeclaration] | None = None,
     macros: Mapping[str, str] | None = None,
-) -> Program:
+) -> ParsedProgram:
     """The syntax tree of a program in Soufflé's syntax; it may have instances of `earlier` components too.
 
     `macros` are as if each was defined by a line `#define NAME text`. The files that a program includes are sought
@@ -44,10 +44,10 @@ def parse(
     else for each construct that is not supported, in the order of their places.
     """
     findings: list[Diagnostic] = []
-    source = preprocess(Source(file, text.removeprefix(_BYTE_ORDER_MARK)), macros or {}, findings)
+    source = preprocess(ProgramText(file, text.removeprefix(_BYTE_ORDER_MARK)), macros or {}, findings)
     if findings:
         raise ProgramError(in_order(findings))
-    context = Context(source)
+    context = ParseContext(source)
     parsed = _parse_whole(source)
     if deep := too_deep(parsed):
         context.report(
@@ -57,10 +57,10 @@ def parse(
     items = instantiate(build_items(context, parsed), earlier or {}, context.findings)
     if context.findings:
         raise ProgramError(in_order(context.findings))
-    return Program(items, source)
+    return ParsedProgram(items, source)
 
 
-def _parse_whole(source: Source) -> Parsed:
+def _parse_whole(source: ProgramText) -> Parsed:
     """Lark's tree. A statement that cannot be read is blanked out, so that the ones after it are read too."""
     findings: list[Diagnostic] = []
     text = source.text

@@ -17,7 +17,7 @@ _POWER = _PREFIX + 1
 _PRIMARY = _PREFIX + 2
 
 
-def print_program(program: p.Program) -> str:
+def print_program(program: p.ParsedProgram) -> str:
     """The program, one statement a line."""
     return "".join(print_item(item) + "\n" for item in program.items)
 
@@ -68,7 +68,7 @@ def _(item: p.DirectiveItem) -> str:
 
 
 @print_item.register
-def _(item: p.Setting) -> str:
+def _(item: p.Pragma) -> str:
     return f'.pragma "{item.name}"' + (f" {quote(item.value)}" if item.value else "")
 
 
@@ -109,7 +109,7 @@ def _(formula: f.Comparison) -> str:
 
 
 @print_formula.register
-def _(formula: f.Applied) -> str:
+def _(formula: f.OperatorAtom) -> str:
     return f"{formula.relation}({_list(formula.arguments)})"
 
 
@@ -160,7 +160,7 @@ def print_expression(expression: e.Expression) -> str:
 
 def _print(expression: e.Expression) -> tuple[str, int]:
     """The text and how tightly it holds together: `_PRIMARY` for what never needs parentheses."""
-    if isinstance(expression, e.Apply):
+    if isinstance(expression, e.FunctorCall):
         return _apply(expression)
     if isinstance(expression, e.Cast):
         return f"as({print_expression(expression.argument)}, {expression.type.name})", _PRIMARY
@@ -171,7 +171,7 @@ def _print(expression: e.Expression) -> tuple[str, int]:
     return _LITERALS[type(expression)](expression), _PRIMARY
 
 
-def _apply(expression: e.Apply) -> tuple[str, int]:
+def _apply(expression: e.FunctorCall) -> tuple[str, int]:
     operator, arguments = expression.functor, expression.arguments
     if e.is_structure(expression):
         listed = _list(arguments)

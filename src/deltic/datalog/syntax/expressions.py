@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Node:
+class SyntaxNode:
     """Anything with a place in the text. Nodes are equal when they say the same, wherever they stand."""
 
     span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-NodeT = TypeVar("NodeT", bound=Node)
+NodeT = TypeVar("NodeT", bound=SyntaxNode)
 
 
 def with_parts(node: NodeT, change: Callable[[Any], Any]) -> NodeT:
@@ -28,7 +28,7 @@ def with_parts(node: NodeT, change: Callable[[Any], Any]) -> NodeT:
     def inside(value: Any) -> Any:
         if isinstance(value, tuple):
             return tuple(map(inside, value))
-        return change(value) if isinstance(value, Node) else value
+        return change(value) if isinstance(value, SyntaxNode) else value
 
     return type(node)(**{f.name: inside(getattr(node, f.name)) for f in fields(node)})
 
@@ -39,18 +39,18 @@ def transform(node: NodeT, change: Callable[[Any], Any]) -> NodeT:
     return made
 
 
-def parts_of(node: Node) -> Iterator[Node]:
+def parts_of(node: SyntaxNode) -> Iterator[SyntaxNode]:
     """The nodes that are immediately in a node, from left to right."""
     pending = [getattr(node, f.name) for f in reversed(fields(node))]
     while pending:
         value = pending.pop()
         if isinstance(value, tuple):
             pending.extend(reversed(value))
-        elif isinstance(value, Node):
+        elif isinstance(value, SyntaxNode):
             yield value
 
 
-def nodes_in(node: Node) -> Iterator[Node]:
+def nodes_in(node: SyntaxNode) -> Iterator[SyntaxNode]:
     """The node and everything inside it, each before its parts, from left to right."""
     pending = [node]
     while pending:
@@ -60,7 +60,7 @@ def nodes_in(node: Node) -> Iterator[Node]:
 
 
 @dataclass(frozen=True)
-class Expression(Node):
+class Expression(SyntaxNode):
     """Something that has a value for each binding of its variables."""
 
 
@@ -110,7 +110,7 @@ class StringLiteral(Expression):
 
 
 @dataclass(frozen=True)
-class Apply(Expression):
+class FunctorCall(Expression):
     """A functor or an operator applied to arguments. Negation is `-` with one argument.
 
     A record is `RECORD` applied to its fields, `nil` is applied to nothing, and a value of an algebraic data type is
@@ -129,30 +129,30 @@ BRANCH = "$"
 
 
 @dataclass(frozen=True)
-class Pack(Apply):
+class Pack(FunctorCall):
     """A record or a value of a branch of known type: by its `shape`, see `souffle.functions.structures`."""
 
     shape: str
 
 
 @dataclass(frozen=True)
-class Call(Apply):
+class UserFunctorCall(FunctorCall):
     """A functor of the user, and the function of Python that it is."""
 
     function: PythonFunction
 
 
 @dataclass(frozen=True)
-class Unpack(Apply):
+class Unpack(FunctorCall):
     """Field number `index` of the one argument; undefined where that is not of this shape."""
 
     shape: str
     index: int
 
 
-def is_structure(expression: Expression) -> TypeGuard[Apply]:
+def is_structure(expression: Expression) -> TypeGuard[FunctorCall]:
     """Whether it is written as a record, `nil`, or a value of a branch."""
-    return isinstance(expression, Apply) and (
+    return isinstance(expression, FunctorCall) and (
         expression.functor in (RECORD, NIL) or expression.functor.startswith(BRANCH)
     )
 
@@ -171,7 +171,7 @@ def fields_of(expression: Expression) -> Iterator[Expression]:
 
 
 @dataclass(frozen=True)
-class TypeName(Node):
+class TypeName(SyntaxNode):
     """The mention of a type."""
 
     name: str
@@ -191,7 +191,7 @@ def subexpressions(expression: Expression) -> Iterator[Expression]:
     while pending:
         current = pending.pop()
         yield current
-        if isinstance(current, Apply):
+        if isinstance(current, FunctorCall):
             pending.extend(reversed(current.arguments))
         elif isinstance(current, Cast):
             pending.append(current.argument)
@@ -204,7 +204,7 @@ def variables(expression: Expression) -> Iterator[Variable]:
 
 def rewrite(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:
     """The expression with `change` applied to every part, to the innermost first."""
-    if isinstance(expression, Apply):
+    if isinstance(expression, FunctorCall):
         arguments = tuple(rewrite(argument, change) for argument in expression.arguments)
         return change(replace(expression, arguments=arguments))
     if isinstance(expression, Cast):

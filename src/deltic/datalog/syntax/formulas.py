@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from deltic.datalog.syntax.expressions import Expression, Node, Variable, variables
+from deltic.datalog.syntax.expressions import Expression, SyntaxNode, Variable, variables
 
 
 @dataclass(frozen=True)
-class Formula(Node):
+class Formula(SyntaxNode):
     """Something that holds or does not hold for a binding of its variables."""
 
 
@@ -26,14 +26,14 @@ class Atom(Formula):
 
 
 @dataclass(frozen=True)
-class RelationName(Node):
+class RelationName(SyntaxNode):
     """The mention of a relation as a whole."""
 
     name: str
 
 
 @dataclass(frozen=True)
-class Applied(Formula):
+class OperatorAtom(Formula):
     """`@operator[inputs](arguments)`: the row of these values is in what an operator of Python makes of relations."""
 
     operator: str

@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from deltic.datalog.syntax.expressions import Node, TypeName
+from deltic.datalog.syntax.expressions import SyntaxNode, TypeName
 from deltic.datalog.syntax.formulas import Atom, Formula
-from deltic.datalog.syntax.source import Source
+from deltic.datalog.syntax.source import ProgramText
 
 
 @dataclass(frozen=True)
-class Item(Node):
+class Item(SyntaxNode):
     """One statement of a program."""
 
 
 @dataclass(frozen=True)
-class Attribute(Node):
+class Attribute(SyntaxNode):
     """A named, typed column of a relation."""
 
     name: str
@@ -53,7 +53,7 @@ class UnionType(Item):
 
 
 @dataclass(frozen=True)
-class Branch(Node):
+class Branch(SyntaxNode):
     """One form of the values of a structure, with its fields. The one of a record has no name."""
 
     name: str
@@ -86,7 +86,7 @@ TypeDeclaration = Subtype | UnionType | StructureType
 
 
 @dataclass(frozen=True)
-class Option(Node):
+class Option(SyntaxNode):
     """`key=value` of a directive. The value is text, whatever it was written as."""
 
     key: str
@@ -103,7 +103,7 @@ class DirectiveItem(Item):
 
 
 @dataclass(frozen=True)
-class Setting(Item):
+class Pragma(Item):
     """`.pragma "name" "value"` that changes what programs mean, or how they are checked."""
 
     name: str
@@ -128,7 +128,7 @@ class Subsumption(Item):
 
 
 @dataclass(frozen=True)
-class ComponentName(Node):
+class ComponentName(SyntaxNode):
     """The mention of a component, with what its parameters stand for."""
 
     name: str
@@ -136,7 +136,7 @@ class ComponentName(Node):
 
 
 @dataclass(frozen=True)
-class Component(Item):
+class ComponentDeclaration(Item):
     """`.comp name<parameters> : bases { items }`: statements that are there once for each instance."""
 
     name: str
@@ -146,7 +146,7 @@ class Component(Item):
 
 
 @dataclass(frozen=True)
-class Instance(Item):
+class ComponentInstance(Item):
     """`.init name = component`: the statements of the component, about relations and types called `name.…`."""
 
     name: str
@@ -164,11 +164,11 @@ ItemT = TypeVar("ItemT", bound=Item)
 
 
 @dataclass(frozen=True)
-class Program:
+class ParsedProgram:
     """The statements of one text, in their order; those of instances stand for the instances."""
 
     items: tuple[Item, ...]
-    source: Source = field(compare=False, repr=False)
+    source: ProgramText = field(compare=False, repr=False)
 
     def all(self, kind: type[ItemT]) -> list[ItemT]:
         """The statements of one kind, in their order."""

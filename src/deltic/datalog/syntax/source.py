@@ -13,7 +13,7 @@ from deltic.errors import Diagnostic
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
+class ProgramText:
     """One text with the name by which messages call it. Two sources are the same only when they are one object."""
 
     file: str
@@ -37,26 +37,26 @@ class Source:
         line, end_line = bisect_right(self._starts, start), bisect_right(self._starts, end)
         return Span(self, line, start - self._starts[line - 1] + 1, end_line, end - self._starts[end_line - 1] + 1)
 
-    def assembled(self, pieces: Sequence[tuple[str, Piece]]) -> Source:
+    def assembled(self, pieces: Sequence[tuple[str, TextPiece]]) -> ProgramText:
         """A text of pieces, whose places are where they come from."""
         starts = list(accumulate((len(text) for text, _ in pieces), initial=0))
         return _Assembled(self.file, "".join(text for text, _ in pieces), starts, [piece for _, piece in pieces])
 
 
 @dataclass(frozen=True)
-class Piece:
+class TextPiece:
     """Where a piece of text comes from: as it is from `start` to `end` of a source, or made from what is there."""
 
-    source: Source
+    source: ProgramText
     start: int
     end: int
     is_made: bool
 
 
 @dataclass(frozen=True, eq=False)
-class _Assembled(Source):
+class _Assembled(ProgramText):
     starts: Sequence[int]
-    pieces: Sequence[Piece]
+    pieces: Sequence[TextPiece]
 
     def place(self, start: int, end: int) -> Span:
         if not self.pieces:
@@ -79,7 +79,7 @@ class Span:
     What a macro made is where the macro is called, and tells itself apart by where it is `inside` of the whole text.
     """
 
-    source: Source
+    source: ProgramText
     line: int
     column: int
     end_line: int

@@ -12,8 +12,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from deltic.engine.files.files import Buffer, Files
-from deltic.engine.files.pieces import MAGIC, REPAIR, Mapped, Place, Stored, Written, encode, written
-from deltic.engine.image import Arrays, Growing, Image, Json, Piece, Saved
+from deltic.engine.files.pieces import (
+    MAGIC,
+    REPAIR,
+    MappedFile,
+    PiecePlace,
+    StoredPiece,
+    WrittenPieces,
+    encode,
+    written,
+)
+from deltic.engine.image import Arrays, Growing, Image, ImagePiece, Json, Saved
 
 _LARGE = 1 << 20
 # The part of a file that has to be of use for the file to stay.
@@ -24,7 +33,7 @@ _USED = 0.5
 class Stretch:
     """The elements of a growing sequence from `start` up to, but not, `end`; `origin` is the sequence's."""
 
-    place: Place
+    place: PiecePlace
     start: int
     end: int
     origin: str = ""
@@ -36,15 +45,15 @@ class Stretch:
 
 
 @dataclass(frozen=True)
-class Contents:
+class ImageContents:
     """Where the pieces of an image stand, and the stretches of its sequences; `sizes` are the bytes of the files."""
 
-    pieces: Sequence[tuple[Place, Mapping[str, Json]]] = ()
+    pieces: Sequence[tuple[PiecePlace, Mapping[str, Json]]] = ()
     growing: Mapping[str, Sequence[Stretch]] = field(default_factory=dict)
     sizes: Mapping[str, int] = field(default_factory=dict)
 
     @property
-    def places(self) -> list[Place]:
+    def places(self) -> list[PiecePlace]:
         """Where everything stands."""
         return [place for place, _ in self.pieces] + [s.place for found in self.growing.values() for s in found]
 
@@ -59,25 +68,25 @@ class Contents:
         return sum(place.length for place in self.places)
 
     def saved(self, files: Files, about: Mapping[str, Json], remedy: str = REPAIR, trusted: bool = False) -> Saved:
-        """What was written, of which an engine says `about`; see `Mapped` and `Stored` for the rest."""
+        """What was written, of which an engine says `about`; see `MappedFile` and `StoredPiece` for the rest."""
         sizes = self.sizes if trusted else {}
-        mapped = {name: Mapped(files, name, remedy, sizes.get(name, 0)) for name in sorted(self.files)}
-        pieces = [Stored(mapped[place.file], place, told, trusted) for place, told in self.pieces]
+        mapped = {name: MappedFile(files, name, remedy, sizes.get(name, 0)) for name in sorted(self.files)}
+        pieces = [StoredPiece(mapped[place.file], place, told, trusted) for place, told in self.pieces]
         growing = {
-            name: [Stored(mapped[s.place.file], s.place, s.about, trusted) for s in stretches]
+            name: [StoredPiece(mapped[s.place.file], s.place, s.about, trusted) for s in stretches]
             for name, stretches in self.growing.items()
         }
         return Saved(about, pieces, growing)
 
 
-def contents_of(kept: Mapping[str, Json]) -> Contents:
+def contents_of(kept: Mapping[str, Json]) -> ImageContents:
     """The contents that JSON has of `dataclasses.asdict`."""
-    pieces = [(Place(**where), about) for where, about in kept["pieces"]]
+    pieces = [(PiecePlace(**where), about) for where, about in kept["pieces"]]
     growing = {
-        name: [Stretch(**{**stretch, "place": Place(**stretch["place"])}) for stretch in stretches]
+        name: [Stretch(**{**stretch, "place": PiecePlace(**stretch["place"])}) for stretch in stretches]
         for name, stretches in kept["growing"].items()
     }
-    return Contents(pieces, growing, kept.get("sizes", {}))
+    return ImageContents(pieces, growing, kept.get("sizes", {}))
 
 
 class _Writer:
@@ -89,16 +98,16 @@ class _Writer:
         self._small: list[Buffer] = [MAGIC]
         self._end = len(MAGIC)
 
-    def add(self, about: Mapping[str, Json], arrays: Arrays) -> Place:
+    def add(self, about: Mapping[str, Json], arrays: Arrays) -> PiecePlace:
         """Write a piece, a small one by the next `finish`."""
         parts, size, checksum = encode(about, arrays)
         if size < _LARGE:
             self._small += parts
             self._end += size
-            return Place(self._name, self._end - size, size, checksum)
+            return PiecePlace(self._name, self._end - size, size, checksum)
         name = f"{self._prefix}-{len(self.sizes) + 1}"
         self.sizes[name] = self._files.write(name, [MAGIC, *parts])
-        return Place(name, len(MAGIC), size, checksum)
+        return PiecePlace(name, len(MAGIC), size, checksum)
 
     @property
     def _name(self) -> str:
@@ -113,7 +122,7 @@ class _Writer:
 class _There:
     """What needs not be written: it stands in files of before, or in those of other places that are worth having."""
 
-    def __init__(self, files: Files, folder: str, image: Image, before: Contents) -> None:
+    def __init__(self, files: Files, folder: str, image: Image, before: ImageContents) -> None:
         self._files, self._folder, self._before = files, folder, before
         self.sizes = dict(before.sizes)
         self._origins = {name: _origins(sequence) for name, sequence in image.growing.items()}
@@ -121,17 +130,17 @@ class _There:
         kept += [stretch for sequence in image.growing.values() for stretch in sequence.kept]
         found = [at for at in map(written, kept) if at is not None and not self._is_ours(at)]
         found += [at for piece in image.pieces if (at := written(piece.owner.kept)) is not None and self._is_ours(at)]
-        found += [Written(files, s.place) for name in image.growing for s in self._known(name)]
+        found += [WrittenPieces(files, s.place) for name in image.growing for s in self._known(name)]
         wanted = Counter[tuple[str, str]]()
         for at in found:
             wanted[_key(at)] += at.place.length
         sizes = {_key(at): self._size(at) for at in found}
         self._worth = {key for key, size in sizes.items() if wanted[key] >= _USED * size}
 
-    def _is_ours(self, at: Written) -> bool:
+    def _is_ours(self, at: WrittenPieces) -> bool:
         return at.files.place == self._files.place
 
-    def _size(self, at: Written) -> int:
+    def _size(self, at: WrittenPieces) -> int:
         """The bytes of a file; more than are of use where it is not among those of before."""
         if not self._is_ours(at):
             return at.files.size(at.place.file)
@@ -141,7 +150,7 @@ class _There:
             self.sizes[at.place.file] = self._files.size(at.place.file)
         return self.sizes[at.place.file]
 
-    def place(self, at: Written | None) -> Place | None:
+    def place(self, at: WrittenPieces | None) -> PiecePlace | None:
         """Where what was written stands among our files; None where it is to be written."""
         if at is None or _key(at) not in self._worth:
             return None
@@ -167,7 +176,7 @@ class _There:
         """The first stretches of a sequence, as far as they are there."""
         end = 0
         for stretch in self._known(name):
-            if self.place(Written(self._files, stretch.place)) is None:
+            if self.place(WrittenPieces(self._files, stretch.place)) is None:
                 break
             end = stretch.end
             yield stretch
@@ -178,7 +187,7 @@ class _There:
                 yield Stretch(place, kept.about["from"], end, kept.about["origin"])
 
 
-def _key(at: Written) -> tuple[str, str]:
+def _key(at: WrittenPieces) -> tuple[str, str]:
     return at.files.place, at.place.file
 
 
@@ -190,7 +199,7 @@ def _origins(sequence: Growing) -> dict[str, int]:
     return found
 
 
-def write_contents(files: Files, prefix: str, image: Image, before: Contents | None) -> Contents:
+def write_contents(files: Files, prefix: str, image: Image, before: ImageContents | None) -> ImageContents:
     """Write what is not there yet into new files whose names begin with `prefix`; all of it where `before` is None.
 
     `before` is what was written last, and is there. After an exception there are some files more that nobody names.
@@ -203,13 +212,13 @@ def write_contents(files: Files, prefix: str, image: Image, before: Contents | N
     writer.finish()
     for (place, _), piece in zip(pieces, image.pieces, strict=True):
         if place.file in writer.sizes:
-            piece.owner.kept = Written(files, place)
+            piece.owner.kept = WrittenPieces(files, place)
     sizes = {**(there.sizes if there is not None else {}), **writer.sizes}
-    made = Contents(pieces, growing)
+    made = ImageContents(pieces, growing)
     return replace(made, sizes={name: sizes[name] for name in sorted(made.files)})
 
 
-def _placed(piece: Piece, there: _There | None, writer: _Writer) -> Place:
+def _placed(piece: ImagePiece, there: _There | None, writer: _Writer) -> PiecePlace:
     place = there.place(written(piece.owner.kept)) if there is not None else None
     return place or writer.add(piece.about, piece.arrays())
 

@@ -47,7 +47,7 @@ class Appender(Protocol):
         """Let go of the file."""
 
 
-class Opened(Protocol):
+class OpenedFile(Protocol):
     """A file that is read in parts."""
 
     @property
@@ -86,7 +86,7 @@ class Files(Protocol):
     def read(self, name: str) -> bytes:
         """What a file holds."""
 
-    def open(self, name: str) -> Opened:
+    def open(self, name: str) -> OpenedFile:
         """A file, to be read in parts: of this machine mapped, and there as long as somebody has it open."""
 
     def write(self, name: str, parts: Iterable[Buffer]) -> int:
@@ -215,7 +215,7 @@ class LocalFiles:
         self.traffic.fetched += len(data)
         return data
 
-    def open(self, name: str) -> Opened:
+    def open(self, name: str) -> OpenedFile:
         with (self.root / name).open("rb") as file:
             if not os.fstat(file.fileno()).st_size:
                 return InMemory(np.empty(0, np.uint8))

@@ -33,7 +33,7 @@ REPAIR = "`deltic verify {place} --repair` rebuilds the state from what is whole
 
 
 @dataclass(frozen=True)
-class Place:
+class PiecePlace:
     """Where a piece stands."""
 
     file: str
@@ -42,7 +42,7 @@ class Place:
     checksum: int
 
 
-class Mapped:
+class MappedFile:
     """A file of pieces, opened once; `remedy` is what is said of one that is damaged, or has less than `size` bytes."""
 
     def __init__(self, files: Files, name: str, remedy: str = REPAIR, size: int = 0) -> None:
@@ -85,7 +85,7 @@ class Mapped:
         return StateError(f"state {place}: {self.name}: {what}; {self._remedy.format(place=place)}")
 
 
-_OPENED: WeakSet[Mapped] = WeakSet()
+_OPENED: WeakSet[MappedFile] = WeakSet()
 
 
 def needed_open(files: Files) -> set[str]:
@@ -95,10 +95,10 @@ def needed_open(files: Files) -> set[str]:
     return {mapped.name for mapped in list(_OPENED) if mapped.files.place == files.place}
 
 
-class Stored:
+class StoredPiece:
     """A piece in a file; unless it is `trusted`, it is checked when its arrays are asked for the first time."""
 
-    def __init__(self, mapped: Mapped, place: Place, about: Mapping[str, Json], trusted: bool = False) -> None:
+    def __init__(self, mapped: MappedFile, place: PiecePlace, about: Mapping[str, Json], trusted: bool = False) -> None:
         self.place, self.about, self.files = place, about, mapped.files
         self._mapped, self._trusted, self._arrays = mapped, trusted, dict[str, npt.NDArray[np.generic]]()
 
@@ -140,7 +140,7 @@ class _Cut:
         lines = range(first, first + math.prod(rows) * count * width, count * width) if count else ()
         self.parts = [(line + low * width, line + high * width) for line in lines for low, high in inside]
 
-    def of(self, mapped: Mapped) -> npt.NDArray[np.generic]:
+    def of(self, mapped: MappedFile) -> npt.NDArray[np.generic]:
         """The elements, of what was fetched."""
         data = [mapped.part(start, end - start) for start, end in self.parts]
         found = np.concatenate(data) if data else np.empty(0, np.uint8)
@@ -148,16 +148,22 @@ class _Cut:
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenPieces:
     """Where the arrays of an owner stand since they were written."""
 
     files: Files
-    place: Place
+    place: PiecePlace
 
 
-def written(kept: object | None) -> Written | None:
+def written(kept: object | None) -> WrittenPieces | None:
     """Where the arrays of an owner stand, if they were written."""
-    return Written(kept.files, kept.place) if isinstance(kept, Stored) else kept if isinstance(kept, Written) else None
+    return (
+        WrittenPieces(kept.files, kept.place)
+        if isinstance(kept, StoredPiece)
+        else kept
+        if isinstance(kept, WrittenPieces)
+        else None
+    )
 
 
 def encode(about: Mapping[str, Json], arrays: Arrays) -> tuple[list[Buffer], int, int]:
@@ -186,7 +192,7 @@ def _padded(size: int) -> int:
     return -(-size // _ALIGNED) * _ALIGNED
 
 
-def read_piece(mapped: Mapped, place: Place) -> tuple[Mapping[str, Json], dict[str, npt.NDArray[np.generic]]]:
+def read_piece(mapped: MappedFile, place: PiecePlace) -> tuple[Mapping[str, Json], dict[str, npt.NDArray[np.generic]]]:
     """What a piece says, and its arrays; raises StateError where it is not what was written."""
     data = mapped.part(place.offset, place.length)
     if place.length < _HEAD:
@@ -199,13 +205,13 @@ def read_piece(mapped: Mapped, place: Place) -> tuple[Mapping[str, Json], dict[s
     return _told(data, length)
 
 
-def arrays_of(mapped: Mapped, place: Place) -> tuple[Mapping[str, Json], dict[str, npt.NDArray[np.generic]]]:
+def arrays_of(mapped: MappedFile, place: PiecePlace) -> tuple[Mapping[str, Json], dict[str, npt.NDArray[np.generic]]]:
     """As `read_piece`, of which only the checksum in the head is compared: rows that nobody looks at are not read."""
     data = mapped.part(place.offset, place.length)
     return _told(data, _length(data[:_HEAD], mapped, place))
 
 
-def _length(start: Bytes, mapped: Mapped, place: Place) -> int:
+def _length(start: Bytes, mapped: MappedFile, place: PiecePlace) -> int:
     """The length of the header of a piece that begins so; raises StateError where it is another than was written."""
     (length,), (checksum,) = _LENGTH.unpack_from(start.tobytes()), _SUM.unpack_from(start.tobytes(), _LENGTH.size)
     if checksum != place.checksum or length > place.length:

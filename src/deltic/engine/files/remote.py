@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from deltic.engine.files.files import Appender, Buffer, Files, Opened, holder, myself
+from deltic.engine.files.files import Appender, Buffer, Files, OpenedFile, holder, myself
 from deltic.engine.files.traffic import Bytes, Traffic
 from deltic.errors import DelticError, StateError
 from deltic.passwords import cause, redacted, redacted_reason
@@ -76,7 +76,7 @@ class RemoteFiles:
         self.traffic.fetched += len(data)
         return data
 
-    def open(self, name: str) -> Opened:
+    def open(self, name: str) -> OpenedFile:
         return Blocks(self.system, self._path(name), self.traffic)
 
     def write(self, name: str, parts: Iterable[Buffer]) -> int:

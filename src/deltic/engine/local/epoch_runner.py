@@ -11,7 +11,7 @@ from deltic.engine.interrupts import postponed
 from deltic.engine.local.growth import Growth
 from deltic.engine.local.operators.faults import Faults
 from deltic.engine.local.storage.layout import DomainOverflow
-from deltic.engine.local.storage.state import Snapshot
+from deltic.engine.local.storage.state import StoreSnapshot
 from deltic.engine.local.storage.store import Store
 from deltic.engine.prepared import unfailing
 from deltic.errors import CountOverflowError, IterationLimitError
@@ -38,7 +38,7 @@ class EpochRunner:
         epoch: Callable[[Grow], Changes],
         again: Callable[[], None] = lambda: None,
         relations: Collection[str] | None = None,
-    ) -> tuple[Snapshot, Changes]:
+    ) -> tuple[StoreSnapshot, Changes]:
         """The state before an epoch and its changes, once all domains hold its values; `again` precedes another try.
 
         `relations` are those that it may change: without them, all.
@@ -50,7 +50,7 @@ class EpochRunner:
 
     def attempt(
         self, epoch: Callable[[Grow], Changes], growth: Growth, relations: Collection[str] | None
-    ) -> tuple[Snapshot, Changes] | None:
+    ) -> tuple[StoreSnapshot, Changes] | None:
         """The state before and the changes of the views; None when the epoch is to be run again.
 
         That is where a domain had to grow before the first stratum, or where texts have other labels since: what is

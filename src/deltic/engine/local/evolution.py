@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection
 
 from deltic.engine.local.storage.batch import Batch
-from deltic.engine.local.storage.kinds import Kind, kind_of
+from deltic.engine.local.storage.kinds import RelationKind, kind_of
 from deltic.engine.local.storage.run import Run
 from deltic.engine.local.storage.state import State
 from deltic.program.program import Program, Stratum
@@ -44,7 +44,7 @@ def passed_to_new(program: Program, kept: Collection[str]) -> set[str]:
     """The relations whose rows are passed on to one that is not kept."""
     new = [relation for name, relation in program.relations.items() if name not in kept]
     sources = {source for relation in new for source in relation.definition.sources}
-    return {source for source in sources if kind_of(program, source) is Kind.TRANSIENT}
+    return {source for source in sources if kind_of(program, source) is RelationKind.TRANSIENT}
 
 
 def _counterparts(stratum: Stratum, old: Program, new: Program, named: dict[str, list[str]]) -> dict[str, str]:

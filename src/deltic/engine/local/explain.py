@@ -14,7 +14,7 @@ from deltic.circuit.inlining import inline
 from deltic.engine.local.operators.query import Evaluation
 from deltic.engine.local.recursion.signed.choosing import told
 from deltic.engine.local.recursion.strategy import Strategies, Strategy
-from deltic.engine.local.storage.kinds import Kind
+from deltic.engine.local.storage.kinds import RelationKind
 from deltic.engine.local.storage.state import State
 from deltic.program.histories import Examined
 from deltic.program.program import Program
@@ -144,7 +144,7 @@ def _relations(
 
 def _keeps(state: State, strategy: Strategy) -> str:
     recursive = f"recursive set, {strategy.value}: {_KEEPS_RECURSIVE[strategy]}"
-    return recursive if state.kind is Kind.RECURSIVE else state.kind.value
+    return recursive if state.kind is RelationKind.RECURSIVE else state.kind.value
 
 
 def _plans(evaluation: Evaluation) -> Iterator[str]:

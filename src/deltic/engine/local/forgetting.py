@@ -20,7 +20,7 @@ from deltic.engine.local.storage.arrangement import Arrangement
 from deltic.engine.local.storage.batch import Batch
 from deltic.engine.local.storage.codec import decode, encode
 from deltic.engine.local.storage.interner import Interner
-from deltic.engine.local.storage.kinds import Kind
+from deltic.engine.local.storage.kinds import RelationKind
 from deltic.engine.local.storage.layout import LEAST
 from deltic.engine.local.storage.run import Run, Words, consolidate
 from deltic.engine.local.storage.state import State
@@ -43,7 +43,7 @@ class Forgetting:
         self._rows = [
             _Rows(states[name], found)
             for name, found in self._frontiers.rows.items()
-            if states[name].kind is not Kind.TRANSIENT
+            if states[name].kind is not RelationKind.TRANSIENT
         ]
         beside = [(name, found) for name, found in self._frontiers.groups.items()]
         beside += [(name, found) for name, found in self._frontiers.rows.items() if name in program.tables.values()]

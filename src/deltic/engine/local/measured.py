@@ -37,7 +37,7 @@ class Relations(Protocol):
         """Of how many of its rows all conditions are true, and of how many that was asked: all, or some at random."""
 
 
-class Question(NamedTuple):
+class MeasuredQuestion(NamedTuple):
     """What was asked about some relations."""
 
     relations: frozenset[str]
@@ -88,7 +88,7 @@ class Measured:
     `unknown` are the relations whose number of rows was asked for in vain.
     """
 
-    def __init__(self, sizes: Mapping[str, int], relations: Relations, numbers: dict[Question, float]) -> None:
+    def __init__(self, sizes: Mapping[str, int], relations: Relations, numbers: dict[MeasuredQuestion, float]) -> None:
         self.sizes, self.numbers, self.unknown = sizes, numbers, set[str]()
         self._relations = relations
         self._held: dict[str, Sequence[Values]] = {}
@@ -103,14 +103,14 @@ class Measured:
 
     def distinct(self, relation: str, columns: Sequence[int]) -> float:
         """How many different rows these columns have."""
-        key = Question(frozenset({relation}), tuple(columns))
+        key = MeasuredQuestion(frozenset({relation}), tuple(columns))
         if key not in self.numbers:
             self.numbers[key] = self._distinct(relation, columns)
         return self.numbers[key]
 
     def meeting(self, one: Origin, other: Origin) -> float:
         """How many pairs of rows have equal values in these columns."""
-        key = Question(frozenset({one[0], other[0]}), (one, other))
+        key = MeasuredQuestion(frozenset({one[0], other[0]}), (one, other))
         if key not in self.numbers:
             self.numbers[key] = self._frequencies(one).meeting(self._frequencies(other))
         return self.numbers[key]
@@ -120,7 +120,7 @@ class Measured:
 
         Where few of the sample do, it is what was guessed, but not much more than there were.
         """
-        key = Question(frozenset({relation}), ("passing", *map(show, conditions)))
+        key = MeasuredQuestion(frozenset({relation}), ("passing", *map(show, conditions)))
         if key not in self.numbers:
             met, tried = self._relations.passing(relation, conditions)
             is_told = met >= _TELLING or (met and tried == self._count(relation))
@@ -129,7 +129,7 @@ class Measured:
 
     def joined(self, tables: Sequence[Table]) -> float:
         """How many rows the join of tables has, joined in this order, by a sample."""
-        key = Question(frozenset(name for name, _ in tables), ("joined", _plain(tables)))
+        key = MeasuredQuestion(frozenset(name for name, _ in tables), ("joined", _plain(tables)))
         if key not in self.numbers:
             sample = self._sample(tables)
             self.numbers[key] = sample.weight * sample.rows.count
@@ -138,7 +138,7 @@ class Measured:
     def sampled(self, tables: Sequence[Table], kept: Sequence[str], rows: float) -> float | None:
         """How many different rows of these variables the join of tables has; None where the sample grows too large."""
         joined = tuple((name, *sorted(columns.items())) for name, columns in tables)
-        key = Question(frozenset(name for name, _ in tables), (joined, tuple(kept)))
+        key = MeasuredQuestion(frozenset(name for name, _ in tables), (joined, tuple(kept)))
         if key not in self.numbers:
             self.numbers[key] = self._sampled(list(tables), kept, max(1, int(rows) // _SAMPLE))
         return None if self.numbers[key] < 0 else self.numbers[key]

@@ -7,11 +7,11 @@ from dataclasses import astuple, dataclass, field, replace
 from hashlib import sha256
 from math import inf
 
-from deltic.calculus.planning import ALL, COSTS, Costs, Decision, Rewrites, planned
+from deltic.calculus.planning import ALL, COSTS, KeptDecision, RewriteCosts, Rewrites, planned
 from deltic.circuit.graph import Circuit
 from deltic.circuit.reading.parser import parse_circuit
 from deltic.engine.image import Json, as_tuples
-from deltic.engine.local.measured import Measured, Question, Relations
+from deltic.engine.local.measured import Measured, MeasuredQuestion, Relations
 from deltic.engine.local.operators.query import Evaluation
 from deltic.engine.local.storage.state import State
 
@@ -28,11 +28,11 @@ class Plans:
     """
 
     rewrites: Rewrites = ALL
-    costs: Costs = COSTS
+    costs: RewriteCosts = COSTS
     circuit: Circuit = _NOTHING
     rows: Mapping[str, int] = field(default_factory=dict)
-    decisions: tuple[Decision, ...] = ()
-    numbers: Mapping[Question, float] = field(default_factory=dict)
+    decisions: tuple[KeptDecision, ...] = ()
+    numbers: Mapping[MeasuredQuestion, float] = field(default_factory=dict)
     unknown: frozenset[str] = frozenset()
     growth: float = 4.0
     """How many times as large a table must be than it was for the plan to be rebuilt."""
@@ -83,7 +83,7 @@ class Plans:
         """The recursive relations that the plan was made for, of those that have so many rows."""
         return {name: n for name, n in rows.items() if name in self.rows}
 
-    def _made(self, circuit: Circuit, measured: Measured, present: Sequence[Decision] = ()) -> Plans:
+    def _made(self, circuit: Circuit, measured: Measured, present: Sequence[KeptDecision] = ()) -> Plans:
         found, decisions = planned(circuit, measured, self.rewrites, self.costs, present)
         made = replace(self, circuit=found, rows=measured.sizes, decisions=decisions, numbers=measured.numbers)
         return replace(made, unknown=frozenset(measured.unknown))
@@ -107,8 +107,8 @@ class Plans:
             self,
             circuit=circuit if about["circuit"] is None else parse_circuit(about["circuit"]),
             rows=about["rows"],
-            decisions=tuple(Decision(*decision) for decision in about["decisions"]),
-            numbers={Question(frozenset(names), as_tuples(asked)): n for names, asked, n in about["numbers"]},
+            decisions=tuple(KeptDecision(*decision) for decision in about["decisions"]),
+            numbers={MeasuredQuestion(frozenset(names), as_tuples(asked)): n for names, asked, n in about["numbers"]},
             unknown=frozenset(about["unknown"]),
         )
 

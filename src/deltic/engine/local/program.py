@@ -31,7 +31,7 @@ from deltic.engine.local.plans import Plans
 from deltic.engine.local.storage.arrow import Encoded
 from deltic.engine.local.storage.image import restored
 from deltic.engine.local.storage.spilling import Space
-from deltic.engine.local.storage.state import Snapshot, State
+from deltic.engine.local.storage.state import State, StoreSnapshot
 from deltic.engine.local.storage.store import Store
 from deltic.engine.local.strata import Strata
 from deltic.engine.result import ComponentReport
@@ -88,7 +88,7 @@ class LocalProgram:
 
     # Epochs
 
-    def run(self, batches: Mapping[str, Encoded], conflicts: Conflicts) -> tuple[Snapshot, Changes]:
+    def run(self, batches: Mapping[str, Encoded], conflicts: Conflicts) -> tuple[StoreSnapshot, Changes]:
         """An epoch in which tables change by batches: the state before, and the changes of the views."""
         self.boundary.make_room(batches)
         constants = [state.relation.name for state in self.boundary.pending_constants()]

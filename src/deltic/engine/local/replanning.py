@@ -11,7 +11,7 @@ from deltic.engine.local.operators.query import Alarm
 from deltic.engine.local.plans import Plans
 from deltic.engine.local.program import LocalProgram
 from deltic.engine.local.storage.arrow import Encoded
-from deltic.engine.local.storage.state import Snapshot
+from deltic.engine.local.storage.state import StoreSnapshot
 
 # How many times as many rows an epoch visits before a plan is reviewed with which it began again.
 _LATER = 16
@@ -22,7 +22,7 @@ class PlannedEpoch:
     """The epoch as a program has run it, with the state of that program before, and the changes of the views."""
 
     program: LocalProgram
-    before: Snapshot
+    before: StoreSnapshot
     changes: Changes
 
 

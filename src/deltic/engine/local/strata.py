@@ -17,10 +17,10 @@ from deltic.engine.local.recursion.refresh import Recursive, Refresh
 from deltic.engine.local.recursion.strategy import Strategies
 from deltic.engine.local.storage.arrangement import Arrangement
 from deltic.engine.local.storage.batch import Batch
-from deltic.engine.local.storage.kinds import Kind
+from deltic.engine.local.storage.kinds import RelationKind
 from deltic.engine.local.storage.layout import DomainOverflow
 from deltic.engine.local.storage.run import Run, plain
-from deltic.engine.local.storage.state import Snapshot, State
+from deltic.engine.local.storage.state import State, StoreSnapshot
 from deltic.engine.result import ComponentReport
 from deltic.errors import CountOverflowError
 from deltic.program.definitions import Definition, Derived
@@ -134,7 +134,7 @@ class Strata:
         """
         states = [self._states[name] for name in step.relations]
         while True:
-            before, faults = Snapshot.of(states), list(self._environment.faults)
+            before, faults = StoreSnapshot.of(states), list(self._environment.faults)
             try:
                 return step.begin() if begins else step.run()
             except DomainOverflow as overflow:
@@ -151,7 +151,7 @@ class Strata:
     def _end_change(self, state: State) -> None:
         """Let the rows with which a relation begins be there; where none are kept, its readers need the change."""
         state.compact()
-        if state.kind is not Kind.TRANSIENT:
+        if state.kind is not RelationKind.TRANSIENT:
             state.delta = None
 
 
@@ -214,11 +214,11 @@ class _Derived:
         total = batch.total()
         if total is None:
             return
-        weighted = state.kind in (Kind.BAG, Kind.TRANSIENT)
+        weighted = state.kind in (RelationKind.BAG, RelationKind.TRANSIENT)
         change = Run(total[0], weights=plain(total[1])) if weighted else state.change_set(*total)
         if len(change):
             state.delta = change
-            if state.kind is not Kind.TRANSIENT:
+            if state.kind is not RelationKind.TRANSIENT:
                 state.append(change)
 
 
@@ -261,7 +261,7 @@ class _Defined:
         """All rows: all that its sources have is a change to it. Sources that keep no rows have begun before."""
         deltas = [source.delta for source in self.sources]
         for source in self.sources:
-            if source.kind is not Kind.TRANSIENT:
+            if source.kind is not RelationKind.TRANSIENT:
                 source.delta = source.whole()
         try:
             if any(source.delta for source in self.sources):

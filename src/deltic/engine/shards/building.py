@@ -10,12 +10,12 @@ from deltic.engine.changes import Changes, ViewChange
 from deltic.engine.image import Json
 from deltic.engine.local.storage.store import Store
 from deltic.engine.result import EpochResult
-from deltic.engine.shards.evolution import Evolution, Former, Rows, evolution
+from deltic.engine.shards.evolution import Former, Rows, ShardEvolution, evolution
 from deltic.engine.shards.extension import consolidated
 from deltic.engine.shards.group import ShardGroup
 from deltic.engine.shards.placed_program import PlacedProgram
 from deltic.engine.shards.plan import ShardPlan
-from deltic.engine.shards.setting import Definition
+from deltic.engine.shards.setting import ShardDefinition
 from deltic.engine.shards.shard import Shard
 from deltic.engine.shards.version import together
 from deltic.program.operators.delay import Delayed
@@ -25,13 +25,15 @@ NOTHING = Former(Program({}, (), (), {}, {}), ShardPlan(Program({}, (), (), {}, 
 """What there is to go on with where no epoch has been."""
 
 
-def evolved(former: Former, old: Definition, new: Definition) -> Evolution:
+def evolved(former: Former, old: ShardDefinition, new: ShardDefinition) -> ShardEvolution:
     """How to go on with another definition, or in another way."""
     alike = new.options.strategies.of, old.options.strategies.of
     return evolution(former, new.program, new.maintained, lambda now, was: alike[0](now) is alike[1](was))
 
 
-def former(placed: PlacedProgram, stores: Sequence[Store], other: Definition, begun: Mapping[str, Changed]) -> Former:
+def former(
+    placed: PlacedProgram, stores: Sequence[Store], other: ShardDefinition, begun: Mapping[str, Changed]
+) -> Former:
     """What there is in some stores for another definition to go on with.
 
     It is nothing of tables that turn into bags, or are `begun` with other rows.
@@ -46,13 +48,13 @@ def rows_in(stores: Sequence[Store]) -> Rows:
     return lambda name: sum(len(store.states[name].contents) for store in stores)
 
 
-def building(definition: Definition, found: Evolution) -> PlacedProgram:
+def building(definition: ShardDefinition, found: ShardEvolution) -> PlacedProgram:
     """What the epoch runs on that computes what an evolution wants."""
     return PlacedProgram(replace(definition, program=found.program), found.building)
 
 
 def build(
-    placed: PlacedProgram, found: Evolution, stores: Sequence[Store], learned: Sequence[Sequence[Json]]
+    placed: PlacedProgram, found: ShardEvolution, stores: Sequence[Store], learned: Sequence[Sequence[Json]]
 ) -> tuple[list[Shard], EpochResult]:
     """The shards of a placed program: with what stays in some stores, and the rest computed in an epoch.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from deltic.engine.local.recursion.ends import Bounds, Termination
-from deltic.engine.local.storage.kinds import Kind, kind_of
+from deltic.engine.local.storage.kinds import RelationKind, kind_of
 from deltic.engine.shards.options import Options
 from deltic.engine.shards.plan import Iterate
 from deltic.program.histories import History
@@ -15,6 +15,6 @@ def termination_of(step: Iterate, program: Program, options: Options, deepest: i
     relations = step.stratum.relations
     definitions = [program.relations[name].definition for name in relations]
     jumps = any(isinstance(each, History) and each.admission is not None for each in definitions)
-    has_bags = any(kind_of(program, name) is Kind.RECURSIVE_BAG for name in relations)
+    has_bags = any(kind_of(program, name) is RelationKind.RECURSIVE_BAG for name in relations)
     known = relations, step.closing, step.computing, step.stratum.signed, jumps, has_bags
     return Termination(Bounds(*known, options.iteration_limit, options.recursion_timeout), deepest)

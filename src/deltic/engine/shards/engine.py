@@ -26,7 +26,7 @@ from deltic.engine.shards.plan import ShardPlan
 from deltic.engine.shards.process import ProcessExecutor
 from deltic.engine.shards.program import NO_CHANGES, ShardedProgram
 from deltic.engine.shards.room import Outgrown
-from deltic.engine.shards.setting import Definition, Setting
+from deltic.engine.shards.setting import Setting, ShardDefinition
 from deltic.engine.shards.shard import Shard
 from deltic.engine.size import Size
 from deltic.engine.table_tasks import TableTasks
@@ -59,7 +59,7 @@ class ShardedEngine(Engine):
         """The program of the last epoch, whose executor has the state."""
         self.version = self.running.version
 
-    def _empty(self, definition: Definition) -> ShardedProgram:
+    def _empty(self, definition: ShardDefinition) -> ShardedProgram:
         """The program of a definition, without rows."""
         return ShardedProgram(self._make_executor(PlacedProgram.of(definition), self))
 
@@ -166,7 +166,7 @@ class ShardedEngine(Engine):
             except Outgrown as error:
                 setting = replace(setting, outgrown=frozenset(setting.outgrown).union(error.relations))
 
-    def _extended(self, definition: Definition, rows: Mapping[str, Changed]) -> Prepared:
+    def _extended(self, definition: ShardDefinition, rows: Mapping[str, Changed]) -> Prepared:
         """The epoch that goes on with another circuit, whose tables that have rows begin with these."""
         started, running, program = time.perf_counter(), self.running, self.program
         evolution = running.evolution(definition, rows)

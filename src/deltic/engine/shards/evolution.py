@@ -15,11 +15,11 @@ from functools import partial
 
 from deltic.engine.batches import Changed
 from deltic.engine.local.evolution import Same, kept_relations
-from deltic.engine.local.storage.kinds import Kind, kind_of
+from deltic.engine.local.storage.kinds import RelationKind, kind_of
 from deltic.engine.result import Extension
 from deltic.engine.shards.lay_out import lay_out
 from deltic.engine.shards.plan import Define, Key, Move, Present, Recur, Search, Send, ShardPlan, Step, Take
-from deltic.engine.shards.recursion import Maintained
+from deltic.engine.shards.recursion import MaintenanceChoice
 from deltic.engine.shards.restrict import restrict
 from deltic.program.definitions import Constant, Derived, Table
 from deltic.program.program import Program, Relation, Stratum
@@ -32,7 +32,7 @@ Rows = Callable[[str], int]
 
 
 @dataclass(frozen=True)
-class Evolution:
+class ShardEvolution:
     """How shards go on with another program."""
 
     plan: ShardPlan
@@ -69,7 +69,9 @@ class Former:
     begun: Mapping[str, Changed] = field(default_factory=dict)
 
 
-def evolution(former: Former, program: Program, maintained: Maintained, is_maintained_alike: Same) -> Evolution:
+def evolution(
+    former: Former, program: Program, maintained: MaintenanceChoice, is_maintained_alike: Same
+) -> ShardEvolution:
     """How to go on with a program."""
     kept = kept_relations(former.program, program, is_maintained_alike, former.changed)
     there = {name: former.plan.keys[was] for name, was in kept.items()}
@@ -78,8 +80,8 @@ def evolution(former: Former, program: Program, maintained: Maintained, is_maint
 
 
 def completion(
-    program: Program, plan: ShardPlan, there: Collection[str], maintained: Maintained, rows: Rows
-) -> Evolution:
+    program: Program, plan: ShardPlan, there: Collection[str], maintained: MaintenanceChoice, rows: Rows
+) -> ShardEvolution:
     """How to go on with a plan of whose placed relations some are `there`, and the others are to be computed."""
     placed = {name: each for name, each in plan.placed.items() if name in there}
     kept = {name: name for name in program.relations if name in there}
@@ -91,7 +93,7 @@ class _Evolving:
     """The making of one evolution; `moved` are the relations whose home has another key than before."""
 
     def __init__(
-        self, former: Former, program: Program, kept: Mapping[str, str], plan: ShardPlan, maintained: Maintained
+        self, former: Former, program: Program, kept: Mapping[str, str], plan: ShardPlan, maintained: MaintenanceChoice
     ) -> None:
         self.former, self.program, self.kept, self.plan, self.maintained = former, program, kept, plan, maintained
         self.moved = {name: was for name, was in kept.items() if self._moves(name, was)}
@@ -102,7 +104,7 @@ class _Evolving:
         before, now = self.former.plan.placed[was], self.plan.placed[name]
         return is_sum and name not in self.program.recursive and before.kept and before.key != now.key
 
-    def run(self, there: Mapping[str, tuple[Key, ...]]) -> Evolution:
+    def run(self, there: Mapping[str, tuple[Key, ...]]) -> ShardEvolution:
         differing, sinks = self._views()
         before = [self.former.program.sinks[view] for view in differing]
         aliases = {was: f"{was} before" for was in (*before, *self.moved.values())}
@@ -118,7 +120,7 @@ class _Evolving:
         begun = self.former.begun
         arriving = (*new, *(program.tables[table] for table in begun))
         building = restrict(replace(told, steps=tuple(self._steps(told, taken, aliases))), arriving, raw.placed)
-        return Evolution(self.plan, program, building, taken, new, begun, self._extension())
+        return ShardEvolution(self.plan, program, building, taken, new, begun, self._extension())
 
     # Programs
 
@@ -173,7 +175,7 @@ class _Evolving:
         return taken
 
     def _has_rows(self, plan: ShardPlan, name: str) -> bool:
-        return plan.placed[name].kept and kind_of(plan.program, name) is not Kind.TRANSIENT
+        return plan.placed[name].kept and kind_of(plan.program, name) is not RelationKind.TRANSIENT
 
     def _steps(self, plan: ShardPlan, taken: Mapping[str, str], aliases: Mapping[str, str]) -> Iterator[Step]:
         """The steps of the epoch: what stays and moves, and what leads to what is kept and not there, or is told."""

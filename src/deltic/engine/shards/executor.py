@@ -23,7 +23,7 @@ from deltic.engine.keyed import plain
 from deltic.engine.local.storage.store import Store
 from deltic.engine.prepared import Prepared
 from deltic.engine.result import EpochResult
-from deltic.engine.shards.evolution import Evolution
+from deltic.engine.shards.evolution import ShardEvolution
 from deltic.engine.shards.messages import Message
 from deltic.engine.shards.placed_program import PlacedProgram
 from deltic.engine.shards.shard import Shard
@@ -108,7 +108,7 @@ class Executor(Protocol):
     def execute(self, epoch: Begun) -> Executed:
         """Run an epoch. Raises what its changes and its steps do."""
 
-    def build(self, placed: PlacedProgram, evolution: Evolution, epoch: int) -> Built:
+    def build(self, placed: PlacedProgram, evolution: ShardEvolution, epoch: int) -> Built:
         """Compute what another program wants and is not there, from what is: its version is that of an epoch."""
 
     def compact(self) -> bool:

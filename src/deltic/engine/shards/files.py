@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from uuid import uuid4
 
-from deltic.engine.files.contents import Contents, contents_of, write_contents
+from deltic.engine.files.contents import ImageContents, contents_of, write_contents
 from deltic.engine.files.files import Files
 from deltic.engine.files.pieces import needed_open
 from deltic.engine.image import Image, Json, Saved
@@ -33,7 +33,7 @@ def write_state(files: Files, image: Image, before: str | None, learned: Json, m
 
     Raises StateError where a file cannot be written; there may be some files more then that nobody names.
     """
-    there = Contents() if before is None else contents_of(read_description(files, before)["contents"])
+    there = ImageContents() if before is None else contents_of(read_description(files, before)["contents"])
     with writing(files):
         contents = write_contents(files, f"{RUNS}/{mark}{uuid4().hex}", image, there)
     return describe(files, {"about": image.about, "contents": asdict(contents), "learned": learned}, mark)

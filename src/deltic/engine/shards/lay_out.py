@@ -15,7 +15,7 @@ from deltic.engine.shards.plan import (
     Define,
     Iterate,
     Key,
-    Placed,
+    PlacedRelation,
     Recur,
     Search,
     Send,
@@ -24,7 +24,7 @@ from deltic.engine.shards.plan import (
     Take,
     names_of,
 )
-from deltic.engine.shards.recursion import Maintained, Way, in_rounds, reads_of, way_of
+from deltic.engine.shards.recursion import MaintenanceChoice, Way, in_rounds, reads_of, way_of
 from deltic.program.definitions import Constant, Derived, Table
 from deltic.program.histories import Examined, delay_of
 from deltic.program.operators.custom import Recomputed
@@ -36,7 +36,7 @@ from deltic.values.types import Column, Schema
 
 def lay_out(
     program: Program,
-    maintained: Maintained | None = None,
+    maintained: MaintenanceChoice | None = None,
     there: Mapping[str, tuple[Key, ...]] | None = None,
     queries: Callable[[Rule], Iterable[Query]] = Rule.queries,
 ) -> ShardPlan:
@@ -44,7 +44,7 @@ def lay_out(
 
     Rows of relations that are `there` are spread by some keys already, that of the home first.
     """
-    return _LayOut(program, maintained or Maintained(), there or {}, queries).run()
+    return _LayOut(program, maintained or MaintenanceChoice(), there or {}, queries).run()
 
 
 @dataclass
@@ -75,12 +75,12 @@ class _LayOut:
     """The making of one plan."""
 
     program: Program
-    maintained: Maintained
+    maintained: MaintenanceChoice
     there: Mapping[str, tuple[Key, ...]]
     queries: Callable[[Rule], Iterable[Query]]
     chains: dict[Rule, list[tuple[Query, list[Piece]]]] = field(default_factory=dict)
     homes: dict[str, Key] = field(default_factory=dict)
-    placed: dict[str, Placed] = field(default_factory=dict)
+    placed: dict[str, PlacedRelation] = field(default_factory=dict)
     relations: dict[str, Relation] = field(default_factory=dict)
     rules: list[Rule] = field(default_factory=list)
     strata: list[Stratum] = field(default_factory=list)
@@ -113,7 +113,7 @@ class _LayOut:
         relations = self.iterated.get(rule.head, ())
         return (in_rounds(query, relations) if relations else query for query in self.queries(rule))
 
-    def _needed(self, placed: Placed) -> Placed:
+    def _needed(self, placed: PlacedRelation) -> PlacedRelation:
         """The placed relation; it is not kept where it is a sum of which nobody reads more than the changes."""
         name = placed.name
         is_sum = self.relations[name].definition == Derived(distinct=False) and name not in self.program.recursive
@@ -222,7 +222,7 @@ class _LayOut:
     def _place(self, relation: Relation, home: str, key: Key) -> None:
         told = replace(relation, fingerprint=f"{relation.fingerprint} {key}")
         self.relations[relation.name] = told
-        self.placed[relation.name] = Placed(relation.name, home, key, kept=True)
+        self.placed[relation.name] = PlacedRelation(relation.name, home, key, kept=True)
 
     def _at(self, name: str, key: Key) -> str:
         """The placed relation with this key, to which the home's changes are sent; made where it is new."""

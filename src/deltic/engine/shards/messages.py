@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from deltic.engine.arrow_stream import of_stream, to_stream
 from deltic.engine.files.files import Buffer, Files
-from deltic.engine.files.pieces import Mapped
+from deltic.engine.files.pieces import MappedFile
 from deltic.engine.shards.files import MESSAGES, writing
 from deltic.engine.shards.version import together
 
@@ -126,7 +126,7 @@ class Mailbox:
     """Reads messages, whose files it opens once; `remedy` is what is said of one that is not what was written."""
 
     def __init__(self, files: Files, remedy: str = LOST) -> None:
-        self._files, self._remedy, self._opened = files, remedy, dict[str, Mapped]()
+        self._files, self._remedy, self._opened = files, remedy, dict[str, MappedFile]()
 
     def rows(self, message: Message) -> pa.Table:
         """The rows of a message; raises StateError where its file cannot be read."""
@@ -141,7 +141,7 @@ class Mailbox:
         if not message.file:
             return lambda: message.rows
         if message.file not in self._opened:
-            self._opened[message.file] = Mapped(self._files, message.file, self._remedy)
+            self._opened[message.file] = MappedFile(self._files, message.file, self._remedy)
         mapped = self._opened[message.file]
 
         def read() -> pa.Table:

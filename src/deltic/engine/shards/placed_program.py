@@ -13,14 +13,14 @@ from deltic.engine.batches import Changed, arrow_of
 from deltic.engine.local.operators.faults import Faults
 from deltic.engine.local.storage.store import Store
 from deltic.engine.local.version import LocalVersion
-from deltic.engine.shards.evolution import Evolution
+from deltic.engine.shards.evolution import ShardEvolution
 from deltic.engine.shards.exchange import messages_of
 from deltic.engine.shards.lay_out import lay_out
 from deltic.engine.shards.messages import Message
 from deltic.engine.shards.options import Options
 from deltic.engine.shards.plan import Key, ShardPlan
 from deltic.engine.shards.room import shrunk
-from deltic.engine.shards.setting import Definition
+from deltic.engine.shards.setting import ShardDefinition
 from deltic.engine.shards.shard import Shard
 from deltic.engine.shards.version import ShardsVersion
 from deltic.program.definitions import Constant
@@ -33,11 +33,11 @@ NOWHERE: Mapping[str, tuple[Key, ...]] = MappingProxyType({})
 class PlacedProgram:
     """What is to be kept, and its plan on shards."""
 
-    definition: Definition
+    definition: ShardDefinition
     plan: ShardPlan
 
     @classmethod
-    def of(cls, definition: Definition, there: Mapping[str, tuple[Key, ...]] = NOWHERE) -> PlacedProgram:
+    def of(cls, definition: ShardDefinition, there: Mapping[str, tuple[Key, ...]] = NOWHERE) -> PlacedProgram:
         """A program that is laid out; rows of relations that are `there` are spread by some keys already.
 
         Raises UnsupportedError when something of it has no place on shards.
@@ -77,7 +77,7 @@ class PlacedProgram:
             if isinstance((relation := self.program.relations[name]).definition, Constant):
                 yield from self._spread(name, _rows_of(relation))
 
-    def beginning(self, found: Evolution) -> Iterator[Message]:
+    def beginning(self, found: ShardEvolution) -> Iterator[Message]:
         """The rows with which constants and tables begin in an evolution, where they belong."""
         yield from self.constants(found.constants)
         yield from self.changed(found.begun)

@@ -28,7 +28,7 @@ EVERYWHERE: Key = None
 
 
 @dataclass(frozen=True)
-class Placed:
+class PlacedRelation:
     """A relation of the plan's program, with its key; `home` is the relation that it belongs to."""
 
     name: str
@@ -193,7 +193,7 @@ class ShardPlan:
     """The program of placed relations, and the steps in the order in which a shard takes those of one stage."""
 
     program: Program
-    placed: Mapping[str, Placed]
+    placed: Mapping[str, PlacedRelation]
     steps: tuple[Step, ...]
 
     def __reduce__(self) -> Any:
@@ -364,7 +364,7 @@ def names_of(names: Sequence[str], key: Sequence[int]) -> str:
 
 
 def _received(
-    program: Program, placed: Mapping[str, Placed], steps: tuple[Step, ...], functions: Mapping[str, Function]
+    program: Program, placed: Mapping[str, PlacedRelation], steps: tuple[Step, ...], functions: Mapping[str, Function]
 ) -> ShardPlan:
     provide(functions)
     return ShardPlan(program, placed, steps)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from deltic.engine.local.storage.store import Store
 from deltic.engine.shards.building import build
-from deltic.engine.shards.evolution import Evolution
+from deltic.engine.shards.evolution import ShardEvolution
 from deltic.engine.shards.executor import Begun, Built, Executed, Host
 from deltic.engine.shards.group import ShardGroup
 from deltic.engine.shards.placed_program import PlacedProgram
@@ -31,7 +31,7 @@ class ProcessExecutor:
     def execute(self, epoch: Begun) -> Executed:
         return run_in_process(self.placed, self.shards, epoch)
 
-    def build(self, placed: PlacedProgram, evolution: Evolution, epoch: int) -> Built:
+    def build(self, placed: PlacedProgram, evolution: ShardEvolution, epoch: int) -> Built:
         shards, result = build(placed, evolution, self.stores(), [shard.learned() for shard in self.shards])
         version = placed.version(epoch, [shard.store for shard in shards])
         return Built(result, version, lambda: self.take(placed, shards))

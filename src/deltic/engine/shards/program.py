@@ -20,14 +20,14 @@ from deltic.engine.image import Saved
 from deltic.engine.local.storage.store import Store
 from deltic.engine.shards.building import NOTHING, build, evolved, former, is_due, rows_in
 from deltic.engine.shards.copies import Survey
-from deltic.engine.shards.evolution import Evolution, Former, completion
+from deltic.engine.shards.evolution import Former, ShardEvolution, completion
 from deltic.engine.shards.executor import Begun, Built, Executed, Executor
 from deltic.engine.shards.extension import weights_of
 from deltic.engine.shards.images import places_of, refuse_missing, restored_stores
 from deltic.engine.shards.placed_program import PlacedProgram
 from deltic.engine.shards.process import run_in_process
 from deltic.engine.shards.room import Outgrown
-from deltic.engine.shards.setting import Definition
+from deltic.engine.shards.setting import ShardDefinition
 from deltic.engine.shards.version import ShardsVersion
 from deltic.program.memory import remembered
 from deltic.program.program import Program
@@ -52,7 +52,7 @@ class ShardedProgram:
         return self.executor.placed
 
     @property
-    def definition(self) -> Definition:
+    def definition(self) -> ShardDefinition:
         """What is kept, and how."""
         return self.placed.definition
 
@@ -132,7 +132,7 @@ class ShardedProgram:
         self.take(built)
         return built.result.rows_visited
 
-    def _place_nothing(self, definition: Definition, changes: Mapping[str, Changed], is_for_copies: bool) -> None:
+    def _place_nothing(self, definition: ShardDefinition, changes: Mapping[str, Changed], is_for_copies: bool) -> None:
         """Place the program in another way while it has no rows."""
         plan = self.placed.plan
         elsewhere = [self.program.tables[t] for t, b in changes.items() if not isinstance(b, pa.Table | TableBatch)]
@@ -148,14 +148,14 @@ class ShardedProgram:
 
     # Other definitions
 
-    def evolution(self, definition: Definition, begun: Mapping[str, Changed] = NO_CHANGES) -> Evolution:
+    def evolution(self, definition: ShardDefinition, begun: Mapping[str, Changed] = NO_CHANGES) -> ShardEvolution:
         """How to go on with another definition, whose tables that are `begun` have other rows."""
         return evolved(self._former(definition, begun), self.definition, definition)
 
-    def _former(self, other: Definition, begun: Mapping[str, Changed]) -> Former:
+    def _former(self, other: ShardDefinition, begun: Mapping[str, Changed]) -> Former:
         return former(self.placed, self.executor.stores(), other, begun) if self.has_begun else NOTHING
 
-    def build(self, definition: Definition, evolution: Evolution, epoch: int) -> Built:
+    def build(self, definition: ShardDefinition, evolution: ShardEvolution, epoch: int) -> Built:
         """Compute what a definition wants and is not there; the state is as before until it is taken."""
         return self.executor.build(PlacedProgram(definition, evolution.plan), evolution, epoch)
 

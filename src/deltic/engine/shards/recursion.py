@@ -27,7 +27,7 @@ _TRIED = 4096
 
 
 @dataclass(frozen=True)
-class Maintained:
+class MaintenanceChoice:
     """How an engine is to keep a program: what has part in the choice of a way for a recursion, and of copies.
 
     `rounds` says when what preserves no key takes them; "auto" has it on one shard as long as none of its relations is
@@ -55,7 +55,7 @@ class Way:
     """Whether it goes by size: the recursion could be in rounds, or on one shard."""
 
 
-def way_of(program: Program, stratum: Stratum, maintained: Maintained) -> Way:
+def way_of(program: Program, stratum: Stratum, maintained: MaintenanceChoice) -> Way:
     """The way of a recursion."""
     if (keys := preserved_key(program, stratum.relations)) is not None:
         names = [f"{name}.{program.relations[name].schema.names[column]}" for name, column in keys.items()]
@@ -70,13 +70,13 @@ def way_of(program: Program, stratum: Stratum, maintained: Maintained) -> Way:
     return Way(None, True, f"{why}{_kept(stratum, maintained)}", True)
 
 
-def _kept(stratum: Stratum, maintained: Maintained) -> str:
+def _kept(stratum: Stratum, maintained: MaintenanceChoice) -> str:
     """What a reader is told of a strategy that rounds do not have."""
     is_elastic = maintained.strategies.of(stratum.relations) is Strategy.ELASTIC and not stratum.signed
     return "; rounds keep the derivations at all iterations, as the strategy nested does" if is_elastic else ""
 
 
-def _refused(program: Program, stratum: Stratum, maintained: Maintained) -> str | None:
+def _refused(program: Program, stratum: Stratum, maintained: MaintenanceChoice) -> str | None:
     """Why a recursion cannot take rounds, which keep what comes and goes at all iterations; None where it can."""
     strategy = maintained.strategies.of(stratum.relations)
     definitions = [program.relations[name].definition for name in stratum.relations]

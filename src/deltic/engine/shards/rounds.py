@@ -20,7 +20,7 @@ from deltic.engine.local.recursion.signed.choosing import examinations_of
 from deltic.engine.local.recursion.signed.oscillation import rest_of
 from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.local.storage.arrangement import Arrangement
-from deltic.engine.local.storage.kinds import Kind
+from deltic.engine.local.storage.kinds import RelationKind
 from deltic.engine.local.storage.layout import Layout
 from deltic.engine.local.storage.run import NO_WEIGHTS, Run, plain
 from deltic.engine.local.storage.state import Role, State
@@ -54,7 +54,7 @@ class Rounds:
         self.forget()
 
     def _settler(self, state: State) -> Settler:
-        if state.kind is Kind.RECURSIVE:
+        if state.kind is RelationKind.RECURSIVE:
             return SetSettler(state, self.environment)
         return HistorySettler(state, self.environment, *self._examined.of(state.relation.name))
 

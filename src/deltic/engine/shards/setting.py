@@ -14,7 +14,7 @@ from deltic.engine.local.recursion.strategy import Strategies, Strategy
 from deltic.engine.placed import RoundsChoice
 from deltic.engine.shards.copies import Copies
 from deltic.engine.shards.options import Options
-from deltic.engine.shards.recursion import Maintained
+from deltic.engine.shards.recursion import MaintenanceChoice
 from deltic.program.compiling import Compiler
 from deltic.program.program import Program
 
@@ -46,7 +46,7 @@ class Setting:
     frozen: int | None = None
     compiler: Compiler = field(default_factory=Compiler)
 
-    def defined(self, circuit: Circuit) -> Definition:
+    def defined(self, circuit: Circuit) -> ShardDefinition:
         """What is to be kept of a circuit; raises UnsupportedError when it has no derivative."""
         program = self.compiler.program(circuit, strict=self.refresh.strict)
         chosen = {program.sinks.get(view, view): s for view, s in (self.strategies or {}).items()}
@@ -64,11 +64,11 @@ class Setting:
             self.task_memory,
             frozen=self.frozen,
         )
-        return Definition(circuit, program, self, options)
+        return ShardDefinition(circuit, program, self, options)
 
 
 @dataclass(frozen=True)
-class Definition:
+class ShardDefinition:
     """A circuit, its program, and how shards are to keep it: `options` is what each of them is told of the setting."""
 
     circuit: Circuit
@@ -77,12 +77,12 @@ class Definition:
     options: Options
 
     @property
-    def maintained(self) -> Maintained:
+    def maintained(self) -> MaintenanceChoice:
         """What has part in how the program is laid out."""
         setting, options = self.setting, self.options
         outgrown, copied = frozenset(setting.outgrown), frozenset(setting.copied)
-        return Maintained(options.strategies, options.refresh, setting.rounds, outgrown, copied, options.keys)
+        return MaintenanceChoice(options.strategies, options.refresh, setting.rounds, outgrown, copied, options.keys)
 
-    def with_other(self, **options: Any) -> Definition:
+    def with_other(self, **options: Any) -> ShardDefinition:
         """The same program, which other options lay out in another way."""
         return replace(self, setting=replace(self.setting, **options))

@@ -21,11 +21,11 @@ from deltic.engine.local.recursion.refresh import Recursive
 from deltic.engine.local.storage.arrow import make_room, packed, table_change
 from deltic.engine.local.storage.batch import Batch
 from deltic.engine.local.storage.codec import decode_rows
-from deltic.engine.local.storage.kinds import Kind
+from deltic.engine.local.storage.kinds import RelationKind
 from deltic.engine.local.storage.layout import Layout
 from deltic.engine.local.storage.lookup import count_each, find_all
 from deltic.engine.local.storage.run import NO_TIMES, Run, Times, Weights, Words, plain
-from deltic.engine.local.storage.state import Snapshot, State
+from deltic.engine.local.storage.state import State, StoreSnapshot
 from deltic.engine.local.storage.store import Store
 from deltic.engine.local.version import LocalVersion
 from deltic.engine.result import ComponentReport
@@ -234,7 +234,7 @@ class Steps:
         total = batch.total()
         if total is None:
             return
-        change = state.change_set(*total) if state.kind is Kind.SET else _as_run(*total)
+        change = state.change_set(*total) if state.kind is RelationKind.SET else _as_run(*total)
         if len(change):
             self._change(name, change)
 
@@ -249,7 +249,7 @@ class Steps:
         """Let this be the change of a relation, and part of its rows where they are kept."""
         state = self.states[name]
         state.delta = change
-        if self.plan.placed[name].kept and state.kind is not Kind.TRANSIENT:
+        if self.plan.placed[name].kept and state.kind is not RelationKind.TRANSIENT:
             state.append(change)
 
     def _search(self, step: Search) -> Iterator[Message]:
@@ -284,7 +284,7 @@ class Steps:
 class Moment:
     """A shard between two stages, to come back to."""
 
-    rows: Snapshot
+    rows: StoreSnapshot
     deltas: Mapping[str, Run | None]
     staying: Mapping[str, tuple[Staying, ...]]
     faults: Sequence[tuple[str, str, int]]

@@ -20,7 +20,7 @@ from deltic.engine.prepared import Prepared
 from deltic.engine.result import EpochResult
 from deltic.engine.shards.building import build, building
 from deltic.engine.shards.compaction import Compaction
-from deltic.engine.shards.evolution import Evolution
+from deltic.engine.shards.evolution import ShardEvolution
 from deltic.engine.shards.executor import Begun, Built, Executed, Host
 from deltic.engine.shards.files import bytes_of, collect_garbage, files_of, read_description
 from deltic.engine.shards.group import empty_relations, summed
@@ -129,14 +129,14 @@ class SparkExecutor:
 
         return replace(executed, commit=commit)
 
-    def build(self, placed: PlacedProgram, evolution: Evolution, epoch: int) -> Built:
+    def build(self, placed: PlacedProgram, evolution: ShardEvolution, epoch: int) -> Built:
         if self.place == "job":
             return self._built_by_jobs(placed, evolution, epoch)
         shards, result = build(placed, evolution, self.stores(), [shard.learned() for shard in self.shards])
         version = placed.version(epoch, [shard.store for shard in shards])
         return Built(result, version, lambda: self.take(placed, shards))
 
-    def _built_by_jobs(self, placed: PlacedProgram, evolution: Evolution, epoch: int) -> Built:
+    def _built_by_jobs(self, placed: PlacedProgram, evolution: ShardEvolution, epoch: int) -> Built:
         """A placed program, of the state as it is, by jobs."""
         builder = building(placed.definition, evolution)
         messages = list(sent(self.files, list(builder.beginning(evolution)), 0, self.direct))

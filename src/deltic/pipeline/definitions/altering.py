@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from deltic.catalog import Table
+from deltic.catalog import CatalogTable
 from deltic.catalog.altering import (
     AddColumn,
     Alteration,
@@ -77,7 +77,7 @@ def with_altered(now: Definitions, name: str, alterations: Sequence[Alteration])
     return made
 
 
-def _check_default(table: Table, name: str) -> None:
+def _check_default(table: CatalogTable, name: str) -> None:
     column = next(column for column in table.schema if column.name.lower() == name.lower())
     storing = next((one for one in table.storing if one.column == column.name), Storing(column.name))
     try:

@@ -8,16 +8,16 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from deltic.catalog import Catalog, Definition, External, Part, Table
+from deltic.catalog import Catalog, CatalogTable, External, FrontEndDefinitions, ViewDefinitions
 from deltic.catalog.clock import CLOCK
 from deltic.catalog.definitions import check_name
 from deltic.circuit.edges import ZSetType
-from deltic.datalog import CheckedProgram, Program, check, declared_types, define, parse
+from deltic.datalog import CheckedProgram, ParsedProgram, check, declared_types, define, parse
 from deltic.datalog.edits import components, defined, replacing, with_pragmas, without
-from deltic.datalog.memory import Memory
+from deltic.datalog.memory import ClauseMemory
 from deltic.errors import CatalogError
 from deltic.pipeline.definitions.written import Edit, table_to_json
-from deltic.pipeline.outside.declared import Outside, Publication, to_json
+from deltic.pipeline.outside.declared import Attachments, Publication, to_json
 from deltic.sql.statements.program import SqlProgram
 
 if TYPE_CHECKING:
@@ -37,15 +37,15 @@ class Definitions:
     The `memory` is of the clauses that earlier values have, too.
     """
 
-    programs: tuple[Program, ...] = ()
-    python: Part = field(default_factory=lambda: Part(PYTHON))
+    programs: tuple[ParsedProgram, ...] = ()
+    python: FrontEndDefinitions = field(default_factory=lambda: FrontEndDefinitions(PYTHON))
     sql: SqlProgram = field(default_factory=SqlProgram)
     history: tuple[Edit, ...] = field(default=(), compare=False)
     functions: Functions = field(default_factory=dict)
-    outside: Outside = field(default_factory=Outside)
-    parts: tuple[Part, ...] = ()
+    outside: Attachments = field(default_factory=Attachments)
+    parts: tuple[FrontEndDefinitions, ...] = ()
     pragmas: Mapping[str, str] = field(default_factory=dict, compare=False)
-    memory: Memory = field(default_factory=Memory, compare=False, repr=False)
+    memory: ClauseMemory = field(default_factory=ClauseMemory, compare=False, repr=False)
 
     def since(self, before: Definitions) -> tuple[Edit, ...]:
         """The changes that lead here from earlier definitions."""
@@ -70,13 +70,13 @@ class Definitions:
         reads_clock = any(CLOCK.name in d.sources for part in parts for d in part.definitions)
         marks = tuple(mark for part in parts for table in part.tables if (mark := table.watermark))
         hidden = {"the clock": (CLOCK,) * reads_clock, "lateness": marks}
-        return Catalog((*parts, *(Part(front, tables) for front, tables in hidden.items() if tables)))
+        return Catalog((*parts, *(FrontEndDefinitions(front, tables) for front, tables in hidden.items() if tables)))
 
     @property
-    def _parts(self) -> tuple[Part, ...]:
+    def _parts(self) -> tuple[FrontEndDefinitions, ...]:
         return (self.python, self._sql_part, *self.parts, define(self.checked, self.memory))
 
-    def _with_sources(self, part: Part) -> Part:
+    def _with_sources(self, part: FrontEndDefinitions) -> FrontEndDefinitions:
         """A part whose tables have the sources that were attached to them."""
         attached = self.outside.attached
         if not any(table.name in attached for table in part.tables):
@@ -89,7 +89,7 @@ class Definitions:
         _ = self.catalog
 
     @cached_property
-    def _sql_part(self) -> Part:
+    def _sql_part(self) -> FrontEndDefinitions:
         """What SQL has defined, over the relations of Python, and those of Datalog as they are declared."""
         if not (self.functions or self.sql.functions):
             return self.sql.part(self.others)
@@ -125,7 +125,9 @@ class Definitions:
         made = replace(self, programs=(*self.programs, program))
         return made.after(self, "datalog", text=program.source.text, file=program.source.file)
 
-    def with_part(self, part: Part, language: str, text: str, file: str, options: Mapping[str, Any]) -> Definitions:
+    def with_part(
+        self, part: FrontEndDefinitions, language: str, text: str, file: str, options: Mapping[str, Any]
+    ) -> Definitions:
         """With the tables and views that a program defines in a language of another package, which has the text."""
         made = replace(self, parts=(*self.parts, part))
         return made.after(self, language, text=text, file=file, **options)
@@ -143,7 +145,7 @@ class Definitions:
         if name in self.others or name in self.sql.names:  # a catalog of all is made for the message alone
             self.catalog.check_free(name)
 
-    def with_table(self, table: Table) -> Definitions:
+    def with_table(self, table: CatalogTable) -> Definitions:
         """With a table; raises CatalogError when its name is taken."""
         self._check_name(table.name)
         made = replace(self, python=replace(self.python, tables=(*self.python.tables, table)))
@@ -174,7 +176,7 @@ class Definitions:
         made = replace(self, outside=self.outside.unpublishing(view, to))
         return made.after(self, "unpublish", view=view, to=None if to is None else to_json(to))
 
-    def with_view(self, definition: Definition, replaces: bool) -> Definitions:
+    def with_view(self, definition: ViewDefinitions, replaces: bool) -> Definitions:
         """With a view, which takes the place of one of the same name when it `replaces` it."""
         if not replaces:
             for name in definition.names:
@@ -205,12 +207,12 @@ class Definitions:
         )
 
 
-def _types(part: Part) -> dict[str, ZSetType]:
+def _types(part: FrontEndDefinitions) -> dict[str, ZSetType]:
     """What a definition may rely on of each relation of a part."""
     return {**{t.name: t.type for t in part.tables}, **{view.name: view.type for view in part.views}}
 
 
-def _part_without(part: Part, names: Collection[str]) -> Part:
+def _part_without(part: FrontEndDefinitions, names: Collection[str]) -> FrontEndDefinitions:
     tables = tuple(table for table in part.tables if table.name not in names)
     definitions = tuple(d for d in part.definitions if not set(names).intersection(d.names))
     return replace(part, tables=tables, definitions=definitions)

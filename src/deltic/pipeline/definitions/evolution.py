@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from deltic.catalog import Difference
+from deltic.catalog import CatalogDifference
 from deltic.engine.batches import TableBatch
 from deltic.engine.result import EpochResult
 from deltic.pipeline.epochs.report import EpochReport, report_of
@@ -27,7 +27,7 @@ class Evolution:
 
     def __init__(
         self,
-        difference: Difference,
+        difference: CatalogDifference,
         views: Mapping[str, Schema],
         result: EpochResult,
         spark: SparkSession | None,

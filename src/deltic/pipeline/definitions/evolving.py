@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deltic.calculus.planning.magic import Pushed
-from deltic.catalog import Catalog, Difference
+from deltic.catalog import Catalog, CatalogDifference
 from deltic.catalog.clock import CLOCK
-from deltic.catalog.definitions import Former
+from deltic.catalog.definitions import FormerTable
 from deltic.engine.image import Saved
 from deltic.engine.result import EpochResult
 from deltic.errors import CatalogError
@@ -19,22 +19,27 @@ from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.definitions.evolution import Evolution
 from deltic.pipeline.definitions.front_end import NO_OPTIONS, SourceOptions
 from deltic.pipeline.definitions.programs import program_of
-from deltic.pipeline.durable.keeping import Keeping
+from deltic.pipeline.durable.keeping import Durability
 from deltic.pipeline.engines import Engines
 from deltic.pipeline.epochs.clock import both
 from deltic.pipeline.epochs.epochs import Epochs, Logged
-from deltic.pipeline.epochs.opened import Opened
+from deltic.pipeline.epochs.opened import ActiveTransactions
 from deltic.pipeline.rows.carrying import carried, formers
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-class Evolving:
+class DefinitionChanger:
     """Changes the definitions of a pipeline; after any exception they, and all rows, are as they were."""
 
     def __init__(
-        self, epochs: Epochs, engines: Engines, keeping: Keeping, opened: Opened, spark: SparkSession | None
+        self,
+        epochs: Epochs,
+        engines: Engines,
+        keeping: Durability,
+        opened: ActiveTransactions,
+        spark: SparkSession | None,
     ) -> None:
         self.epochs, self.engines = epochs, engines
         self._keeping, self._opened, self._spark = keeping, opened, spark
@@ -58,7 +63,7 @@ class Evolving:
         """Go on with just the definitions of a program; raises CatalogError where a table that holds rows would go."""
         now = self.epochs.last
         wanted = program_of(program, now.definitions, options, language)
-        difference = Difference.between(now.definitions.catalog, wanted.catalog)
+        difference = CatalogDifference.between(now.definitions.catalog, wanted.catalog)
         carried_on = {former.table.name for former in formers(now.definitions.catalog, wanted.catalog).values()}
         if wanted.history == now.definitions.history:
             return self._told(difference, EpochResult())
@@ -73,7 +78,7 @@ class Evolving:
 
     def nothing(self) -> Evolution:
         """What no definition at all changes."""
-        return Evolution(Difference(), self._catalog.view_schemas, EpochResult(), self._spark)
+        return Evolution(CatalogDifference(), self._catalog.view_schemas, EpochResult(), self._spark)
 
     def restore(self, definitions: Definitions, saved: Saved | None, tables_alone: bool) -> None:
         """Go on with the definitions of a checkpoint, and the rows that it has saved."""
@@ -82,11 +87,11 @@ class Evolving:
         engine = engines.new(circuit) if saved is None else engines.restored(circuit, saved, tables_alone)
         self.epochs.restore(engine, definitions)
 
-    def go_on(self, change: Callable[[Definitions], Definitions]) -> tuple[Difference, EpochResult]:
+    def go_on(self, change: Callable[[Definitions], Definitions]) -> tuple[CatalogDifference, EpochResult]:
         """Go on with other definitions, as one epoch, while no other thread writes."""
         before = self.epochs.last.definitions
         definitions = change(before)
-        difference = Difference.between(before.catalog, definitions.catalog)
+        difference = CatalogDifference.between(before.catalog, definitions.catalog)
         circuit, pushed = self.engines.asked(definitions.catalog)
         log = partial(self._keeping.log_edits, definitions.since(before))
         if self.epochs.have_begun:
@@ -107,7 +112,9 @@ class Evolving:
         self.pushed = pushed
         return difference, result
 
-    def _refuse_lost_rows(self, catalog: Catalog, difference: Difference, altered: Mapping[str, Former]) -> None:
+    def _refuse_lost_rows(
+        self, catalog: Catalog, difference: CatalogDifference, altered: Mapping[str, FormerTable]
+    ) -> None:
         """Raises CatalogError where a table that holds rows would be no table any more, or have other columns.
 
         Those that were `altered` are to have rows of before.
@@ -133,11 +140,11 @@ class Evolving:
     def _catalog(self) -> Catalog:
         return self.epochs.last.definitions.catalog
 
-    def _told(self, difference: Difference, result: EpochResult) -> Evolution:
+    def _told(self, difference: CatalogDifference, result: EpochResult) -> Evolution:
         return Evolution(difference, self._catalog.view_schemas, result, self._spark, self.epochs.last.version.epoch)
 
 
-def _refuse_forgotten(made: EpochResult, difference: Difference) -> None:
+def _refuse_forgotten(made: EpochResult, difference: CatalogDifference) -> None:
     """Raises CatalogError where a view that stays as it is would lose what its tables have forgotten."""
     partial = made.extension.partial if made.extension is not None else {}
     for view in set(difference.kept) - set(difference.dependent):

@@ -10,7 +10,7 @@ from deltic.errors import DataError, DelticError, Diagnostic
 from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.definitions.front_end import NO_OPTIONS, SourceOptions
 from deltic.pipeline.definitions.front_ends import front_end, front_end_of
-from deltic.pipeline.outside.declared import Outside
+from deltic.pipeline.outside.declared import Attachments
 
 _DIRECTIVE = re.compile(r"^\s*(\.(decl|input|output|type|comp|init|include)\b|#)", re.MULTILINE)
 
@@ -64,7 +64,7 @@ def with_program(now: Definitions, text: str, file: str, language: str, options:
     return front.define(now, text, file, options)
 
 
-def _connected(definitions: Definitions, outside: Outside) -> Definitions:
+def _connected(definitions: Definitions, outside: Attachments) -> Definitions:
     """Definitions with what is attached and published."""
     for name, source in outside.attached.items():
         definitions = definitions.attaching(name, source)

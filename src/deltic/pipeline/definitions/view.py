@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from deltic.catalog import Definition, View
+from deltic.catalog import CatalogView, ViewDefinitions
 from deltic.catalog.definitions import check_columns, check_name
 from deltic.circuit.graph import Circuit
 from deltic.circuit.operators import Sink
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from deltic.pipeline.python.flow import Flow
 
 
-def view_definition(name: str, given: Circuit | Flow | str, is_hidden: bool) -> Definition:
+def view_definition(name: str, given: Circuit | Flow | str, is_hidden: bool) -> ViewDefinitions:
     """The definition of a view by a circuit, its text, or a flow: the sink of that name, or the one that there is.
 
     Raises ProgramError where the text cannot be read, CatalogError where the circuit is not that of a view.
@@ -34,7 +34,7 @@ def view_definition(name: str, given: Circuit | Flow | str, is_hidden: bool) -> 
     part = _named(circuit.part(name if name in sinks else sinks[0]), name)
     type_ = part.type_of(part.sinks[name])
     check_columns(name, type_.schema)
-    return Definition((View(name, type_, is_hidden, str(part)),), part)
+    return ViewDefinitions((CatalogView(name, type_, is_hidden, str(part)),), part)
 
 
 def _named(circuit: Circuit, name: str) -> Circuit:

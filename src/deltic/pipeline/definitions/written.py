@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from deltic.catalog import Table
+from deltic.catalog import CatalogTable
 from deltic.catalog.lateness import Lateness
 from deltic.circuit.graph import Circuit, Node
 from deltic.circuit.operators import Source
@@ -15,7 +15,7 @@ Edit = Mapping[str, Any]
 """A change of definitions as what was written, in JSON: what is done by `do`, and its arguments."""
 
 
-def table_to_json(table: Table) -> dict[str, Any]:
+def table_to_json(table: CatalogTable) -> dict[str, Any]:
     """A table of Python as it is kept: its text is that of a circuit."""
     node = Node(Source(table.name, table.schema, not table.is_bag), (), table.type)
     late = {} if table.lateness is None else {"lateness": [table.lateness.column, table.lateness.length]}
@@ -29,7 +29,7 @@ def table_of_json(
     bag: bool,
     lateness: tuple[str, int] | None = None,
     source: Mapping[str, Any] | None = None,
-) -> Table:
+) -> CatalogTable:
     """The table that was kept so."""
     from deltic.circuit.reading.parser import parse_circuit
 
@@ -37,4 +37,4 @@ def table_of_json(
     assert isinstance(found, Source)
     late = None if lateness is None else Lateness(*lateness)
     outside = None if source is None else of_json(source)
-    return Table(found.name, found.schema, tuple(key), bag, lateness=late, source=outside)
+    return CatalogTable(found.name, found.schema, tuple(key), bag, lateness=late, source=outside)

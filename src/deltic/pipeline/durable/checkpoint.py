@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from itertools import chain, pairwise
 
-from deltic.engine.files.contents import Contents, write_contents
+from deltic.engine.files.contents import ImageContents, write_contents
 from deltic.engine.files.files import Files
 from deltic.engine.files.pieces import needed_open
 from deltic.engine.image import Image
@@ -22,18 +22,20 @@ FOLDER = "runs"
 
 
 @dataclass(frozen=True)
-class Moment(Described):
+class CheckpointContents(Described):
     """What a checkpoint is to hold; `image` is None before the first epoch."""
 
     image: Image | None
 
 
-def write_checkpoint(files: Files, number: int, moment: Moment, before: Manifest | None, compact: bool) -> Manifest:
+def write_checkpoint(
+    files: Files, number: int, moment: CheckpointContents, before: Manifest | None, compact: bool
+) -> Manifest:
     """Write what is new since the manifest `before`, or all of it to `compact`, and publish the manifest.
 
     After an exception the directory has some files more that no manifest names.
     """
-    image, there = moment.image or Image({}), Contents() if before is None else before.contents
+    image, there = moment.image or Image({}), ImageContents() if before is None else before.contents
     contents = write_contents(files, f"{FOLDER}/{number:012}", image, None if compact else there)
     made = Manifest(
         **{said.name: getattr(moment, said.name) for said in fields(Described)},

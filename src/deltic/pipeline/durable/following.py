@@ -20,10 +20,10 @@ from deltic.errors import StateError
 from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.definitions.replaying import replayed
 from deltic.pipeline.durable import manifest
-from deltic.pipeline.durable.log import Reader, Record, segments
+from deltic.pipeline.durable.log import LogReader, Record, segments
 from deltic.pipeline.durable.manifest import Manifest
 from deltic.pipeline.durable.restoring import TRIES, begin_with_checkpoint, replay
-from deltic.pipeline.durable.state import Checkpoints, State
+from deltic.pipeline.durable.state import Checkpoints, StateDirectory
 
 if TYPE_CHECKING:
     from deltic.circuit.custom import OfPython
@@ -80,7 +80,7 @@ class Followed:
     def _open(self, place: str | Path, epoch: int | None) -> None:
         """Open the state, again where its writer has removed a file meanwhile."""
         for left in reversed(range(TRIES)):
-            self._state = State.open(place, Checkpoints(), readonly=True, is_whole=False)
+            self._state = StateDirectory.open(place, Checkpoints(), readonly=True, is_whole=False)
             try:
                 self._restore(epoch)
                 return
@@ -95,7 +95,7 @@ class Followed:
         made = self._state.manifest
         self.pipeline: Pipeline = Pipeline(**(_options(made) if made else {}), functions=self._functions)
         begin_with_checkpoint(self._state, self.pipeline._evolving)
-        self._reader = Reader(self._state.files, self._state.sequence)
+        self._reader = LogReader(self._state.files, self._state.sequence)
         self.changes = {}
         self.ended: dict[str, int] = {}
         """With which epoch views ended, the last one of each name, of the epochs that were gone through."""
@@ -126,7 +126,7 @@ def definitions_of(place: str | Path, functions: Iterable[OfPython] | str | Path
     """What a state defines now; no row is read. Raises StateError."""
     from deltic.pipeline.session import Pipeline
 
-    state = State.open(place, Checkpoints(), readonly=True)
+    state = StateDirectory.open(place, Checkpoints(), readonly=True)
     found = Pipeline(functions=functions)._definitions
     if state.manifest is not None:
         found = replayed(found, state.manifest.definitions)

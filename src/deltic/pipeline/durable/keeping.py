@@ -9,13 +9,13 @@ from deltic.engine.files.files import Files
 from deltic.engine.prepared import Prepared
 from deltic.errors import DelticError
 from deltic.pipeline.definitions.written import Edit
-from deltic.pipeline.durable.checkpoint import Moment
+from deltic.pipeline.durable.checkpoint import CheckpointContents
 from deltic.pipeline.durable.log import Record
-from deltic.pipeline.durable.state import State
+from deltic.pipeline.durable.state import StateDirectory
 from deltic.pipeline.epochs.epochs import Epochs, Logged
 
 
-class Keeping:
+class Durability:
     """Keeps the epochs of a pipeline in its `state`; without one nothing is kept, and nothing is to be done.
 
     `options` are those of the pipeline that a state depends on.
@@ -23,7 +23,7 @@ class Keeping:
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         self.options = options
-        self.state: State | None = None
+        self.state: StateDirectory | None = None
         self._is_closed = False
 
     @property
@@ -93,14 +93,14 @@ class Keeping:
         if self._is_closed or self.state is not None:
             self._writable("a change")
 
-    def moment(self, state: State, epochs: Epochs) -> Moment:
+    def moment(self, state: StateDirectory, epochs: Epochs) -> CheckpointContents:
         """What a checkpoint of a state is to hold now."""
         engine = epochs.engine
         image = engine.capture() if epochs.have_begun else None
         told = dict(epochs.positions), self.options, epochs.last.definitions.history
-        return Moment(state.sequence, engine.epoch, engine.token, *told, image)
+        return CheckpointContents(state.sequence, engine.epoch, engine.token, *told, image)
 
-    def _writable(self, what: str) -> State:
+    def _writable(self, what: str) -> StateDirectory:
         """The state, to be written to; raises DelticError where there is none."""
         if self._is_closed:
             raise DelticError("the pipeline is closed: open its state with another one")

@@ -174,7 +174,7 @@ class Tail:
     size: int
 
 
-class Reader:
+class LogReader:
     """Reads records from one number on; `tail` is that of the last file, when all are read.
 
     A record is done with once the next one is asked for: asked again, the reader goes on behind the last of these.
@@ -268,7 +268,7 @@ def rows_of(files: Files, which: Callable[[int], bool]) -> list[str]:
     return [name for number, name in named if number.isdecimal() and which(int(number))]
 
 
-class Log:
+class LogWriter:
     """The end of the log of a writer."""
 
     def __init__(self, files: Files, last: int, tail: Tail | None) -> None:

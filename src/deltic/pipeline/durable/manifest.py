@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Self
 
-from deltic.engine.files.contents import Contents, contents_of
+from deltic.engine.files.contents import ImageContents, contents_of
 from deltic.engine.files.files import Files
 from deltic.engine.files.pieces import REPAIR
 from deltic.engine.image import Json
@@ -48,7 +48,7 @@ class Manifest(Described):
     written: str
     engine: Mapping[str, Json] | None
     """What the engine says of its image; None before the first epoch."""
-    contents: Contents = field(default_factory=Contents)
+    contents: ImageContents = field(default_factory=ImageContents)
 
     @property
     def name(self) -> str:
@@ -79,7 +79,7 @@ class Manifest(Described):
         if zlib.crc32(body) != int(first[2], 16):
             raise _damaged(place, name, "it has another checksum than was written")
         found = json.loads(body)
-        where = {said.name: found.pop(said.name) for said in fields(Contents) if said.name in found}
+        where = {said.name: found.pop(said.name) for said in fields(ImageContents) if said.name in found}
         return cls(**found, contents=contents_of(where))
 
 

@@ -9,11 +9,11 @@ from deltic.engine.result import EpochResult
 from deltic.errors import DelticError, ProgramError, StateError, UnsupportedError
 from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.definitions.evolution import Evolution
-from deltic.pipeline.definitions.evolving import Evolving
+from deltic.pipeline.definitions.evolving import DefinitionChanger
 from deltic.pipeline.definitions.replaying import replayed
-from deltic.pipeline.durable.keeping import Keeping
+from deltic.pipeline.durable.keeping import Durability
 from deltic.pipeline.durable.log import Record
-from deltic.pipeline.durable.state import Checkpoints, State, check_options
+from deltic.pipeline.durable.state import Checkpoints, StateDirectory, check_options
 from deltic.pipeline.epochs.epochs import Epochs
 
 TRIES = 5
@@ -24,8 +24,8 @@ def go_on(
     place: str | Path,
     checkpoints: Checkpoints,
     readonly: bool,
-    keeping: Keeping,
-    evolving: Evolving,
+    keeping: Durability,
+    evolving: DefinitionChanger,
     program: str | Path | None,
 ) -> Evolution | None:
     """Take the state in a directory, which is kept there from then on; what the program changed, where there is one.
@@ -35,7 +35,7 @@ def go_on(
     """
     if evolving.engines.name == "reference":
         raise UnsupportedError(f"state {place}: the reference engine keeps none; leave out engine, or state")
-    state = State.open(place, checkpoints, readonly)
+    state = StateDirectory.open(place, checkpoints, readonly)
     try:
         check_options(state, keeping.options)
         restore(state, evolving)
@@ -50,7 +50,7 @@ def go_on(
         raise
 
 
-def restore(state: State, evolving: Evolving, tables_alone: bool = False) -> None:
+def restore(state: StateDirectory, evolving: DefinitionChanger, tables_alone: bool = False) -> None:
     """Be as the pipeline was that wrote the state: what its last checkpoint has, and the log after it.
 
     With `tables_alone` views are computed from the tables of the checkpoint.
@@ -61,13 +61,13 @@ def restore(state: State, evolving: Evolving, tables_alone: bool = False) -> Non
     evolving.epochs.positions = dict(state.positions)
 
 
-def begin_with_checkpoint(state: State, evolving: Evolving, tables_alone: bool = False) -> None:
+def begin_with_checkpoint(state: StateDirectory, evolving: DefinitionChanger, tables_alone: bool = False) -> None:
     """Be as what the state's manifest has, where it has one."""
     if state.manifest is not None:
         evolving.restore(_definitions(state, evolving.epochs), state.saved(), tables_alone)
 
 
-def follow(state: State | None, evolving: Evolving) -> None:
+def follow(state: StateDirectory | None, evolving: DefinitionChanger) -> None:
     """Apply what the writer of a state has logged since; where the log was cut, begin with the last checkpoint.
 
     Raises StateError, and DelticError for a state that is not only read.
@@ -83,7 +83,7 @@ def follow(state: State | None, evolving: Evolving) -> None:
                 raise
 
 
-def _follow(state: State, evolving: Evolving) -> None:
+def _follow(state: StateDirectory, evolving: DefinitionChanger) -> None:
     if state.is_behind:
         state.reopen()
         restore(state, evolving)
@@ -93,7 +93,7 @@ def _follow(state: State, evolving: Evolving) -> None:
     evolving.epochs.positions = dict(state.positions)
 
 
-def replay(record: Record, state: State, evolving: Evolving, is_news: bool = False) -> EpochResult:
+def replay(record: Record, state: StateDirectory, evolving: DefinitionChanger, is_news: bool = False) -> EpochResult:
     """Repeat what a record of the log says; raises StateError where it becomes another epoch than it was.
 
     So it does where rows in files of their own are damaged, which are read by who applies them. Where it `is_news`
@@ -113,7 +113,7 @@ def replay(record: Record, state: State, evolving: Evolving, is_news: bool = Fal
     return result
 
 
-def _definitions(state: State, epochs: Epochs) -> Definitions:
+def _definitions(state: StateDirectory, epochs: Epochs) -> Definitions:
     """Those of the last checkpoint, with the functions of Python that the pipeline has been given."""
     assert state.manifest is not None
     try:

@@ -17,8 +17,8 @@ from deltic.engine.image import Json, Saved
 from deltic.engine.resources import bytes_of
 from deltic.errors import DelticError, StateError
 from deltic.pipeline.durable import manifest
-from deltic.pipeline.durable.checkpoint import Moment, collect_garbage, leftovers, write_checkpoint
-from deltic.pipeline.durable.log import FOLDER, Log, Reader, Record, rows_of, segments
+from deltic.pipeline.durable.checkpoint import CheckpointContents, collect_garbage, leftovers, write_checkpoint
+from deltic.pipeline.durable.log import FOLDER, LogReader, LogWriter, Record, rows_of, segments
 from deltic.pipeline.durable.manifest import Manifest
 
 MARK = "deltic-state"
@@ -58,7 +58,7 @@ class Checkpoints:
         return epochs >= self.epochs or log >= bytes_of(self.log)
 
 
-class State:
+class StateDirectory:
     """The state of one pipeline in a directory.
 
     After `open` the records of the log are read, then `begin` is called; from then on records are written. A state
@@ -73,14 +73,14 @@ class State:
         self.noted = 0
         """The last record that was acknowledged, as far as that is known."""
         self._is_whole = True
-        self._reader = Reader(files, 0)
-        self._log: Log | None = None
+        self._reader = LogReader(files, 0)
+        self._log: LogWriter | None = None
         self._since = [0, 0]
         self._thread: threading.Thread | None = None
         self._number = self._newest = 0
 
     @classmethod
-    def open(cls, place: str | Path, checkpoints: Checkpoints, readonly: bool, is_whole: bool = True) -> State:
+    def open(cls, place: str | Path, checkpoints: Checkpoints, readonly: bool, is_whole: bool = True) -> StateDirectory:
         """The state in a directory, which is made if it is not there; raises StateError.
 
         One that is not known to be whole has no manifest yet: who opens it chooses one by `go_on_from`.
@@ -122,7 +122,7 @@ class State:
         """Be at this manifest; without one, before the first record."""
         self.manifest = found
         self.sequence, self.positions = (found.sequence, dict(found.positions)) if found else (0, {})
-        self._reader, self._since = Reader(self.files, self.sequence), [0, 0]
+        self._reader, self._since = LogReader(self.files, self.sequence), [0, 0]
 
     @property
     def log_bytes(self) -> int:
@@ -175,7 +175,7 @@ class State:
         try:
             for name in (*leftovers(self.files), *rows_of(self.files, lambda number: number > self.sequence)):
                 self.files.remove(name)
-            self._log = Log(self.files, self.sequence, self._reader.tail)
+            self._log = LogWriter(self.files, self.sequence, self._reader.tail)
             self._note()
         except OSError as error:
             raise StateError(f"state {self.files.place}: {error.strerror or error}") from error
@@ -216,20 +216,20 @@ class State:
             self._thread.join()
         return True
 
-    def begin_checkpoint(self, moment: Moment) -> None:
+    def begin_checkpoint(self, moment: CheckpointContents) -> None:
         """Write a checkpoint while epochs go on. Where that fails a warning tells, and the log goes on."""
         self._wait()
         self._rotate()
         self._thread = threading.Thread(target=self._try, args=(moment,), name="deltic checkpoint")
         self._thread.start()
 
-    def _try(self, moment: Moment) -> None:
+    def _try(self, moment: CheckpointContents) -> None:
         try:
             self._write(moment, compact=False)
         except (OSError, StateError) as error:
             _LOG.warning("state %s: no checkpoint was made (%s); the log goes on", self.files.place, error)
 
-    def checkpoint(self, moment: Moment, compact: bool = False) -> None:
+    def checkpoint(self, moment: CheckpointContents, compact: bool = False) -> None:
         """Write a checkpoint now; raises StateError."""
         self._wait()
         self._rotate()
@@ -246,7 +246,7 @@ class State:
         self._log.rotate()
         self._since = [0, 0]
 
-    def _write(self, moment: Moment, compact: bool) -> None:
+    def _write(self, moment: CheckpointContents, compact: bool) -> None:
         self.files.check_held()
         self._number += 1
         self.manifest = write_checkpoint(self.files, self._number, moment, self.manifest, compact)
@@ -321,7 +321,7 @@ MOVABLE = ("engine", "shards")
 """The options that tell where a state was: it can be opened elsewhere."""
 
 
-def check_options(state: State, options: Mapping[str, Json]) -> None:
+def check_options(state: StateDirectory, options: Mapping[str, Json]) -> None:
     """Raises StateError where the state was written with other options than these."""
     if state.manifest is None:
         return

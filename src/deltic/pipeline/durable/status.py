@@ -11,11 +11,11 @@ from deltic.engine.image import Json
 from deltic.pipeline.durable import log, manifest
 from deltic.pipeline.durable.checkpoint import FOLDER
 from deltic.pipeline.durable.manifest import Manifest
-from deltic.pipeline.durable.state import Checkpoints, State
+from deltic.pipeline.durable.state import Checkpoints, StateDirectory
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptRelation:
     """What a checkpoint keeps of a table, a view, or a relation that no one reads."""
 
     name: str
@@ -42,7 +42,7 @@ class Status:
     """The epochs of all checkpoints that are there, the newest first."""
     log_records: int
     log_bytes: int
-    relations: list[Kept]
+    relations: list[KeptRelation]
     text_bytes: int
     """What the texts and other interned values take."""
     run_bytes: int
@@ -55,7 +55,7 @@ class Status:
 
 def status_of(place: str | Path) -> Status:
     """The status of a directory; raises StateError. Nothing is changed, and a writer does not matter."""
-    state = State.open(place, Checkpoints(), readonly=True)
+    state = StateDirectory.open(place, Checkpoints(), readonly=True)
     files, found = state.files, state.manifest
     epoch, token, records = (found.epoch, found.token, 0) if found else (0, "", 0)
     for record in state.records():
@@ -87,7 +87,7 @@ def _stores(engine: Mapping[str, Json]) -> list[Mapping[str, Json]]:
     return [shard["store"] for shard in engine["shards"]] if "shards" in engine else [engine["store"]]
 
 
-def _relations(found: Manifest) -> list[Kept]:
+def _relations(found: Manifest) -> list[KeptRelation]:
     if found.engine is None:
         return []
     named: dict[str, tuple[str, str]] = {relation: (view, "view") for view, relation in found.engine["views"].items()}
@@ -102,6 +102,6 @@ def _relations(found: Manifest) -> list[Kept]:
             sizes[arrangement] += length
             rows[arrangement] += {"rows": about["net"], "counts": about["rows"]}.get(about["role"], 0)
         of_rows = [count for arrangement, count in rows.items() if arrangement.startswith("rows")]
-        told.append(Kept(name, kind, max(of_rows or rows.values(), default=0), sizes.total(), dict(sizes)))
+        told.append(KeptRelation(name, kind, max(of_rows or rows.values(), default=0), sizes.total(), dict(sizes)))
     order = ("table", "view", "hidden")
     return sorted(told, key=lambda kept: (order.index(kept.kind), kept.name))

@@ -14,15 +14,15 @@ from pathlib import Path
 
 from deltic.duck import in_memory
 from deltic.engine.files.files import Files
-from deltic.engine.files.pieces import Mapped, read_piece
+from deltic.engine.files.pieces import MappedFile, read_piece
 from deltic.engine.image import Image
 from deltic.errors import DelticError, StateError
 from deltic.pipeline.durable import manifest
-from deltic.pipeline.durable.checkpoint import Moment
-from deltic.pipeline.durable.log import Reader, rows_of, segments
+from deltic.pipeline.durable.checkpoint import CheckpointContents
+from deltic.pipeline.durable.log import LogReader, rows_of, segments
 from deltic.pipeline.durable.manifest import Manifest
 from deltic.pipeline.durable.restoring import restore
-from deltic.pipeline.durable.state import Checkpoints, State
+from deltic.pipeline.durable.state import Checkpoints, StateDirectory
 from deltic.pipeline.durable.status import status_of
 from deltic.pipeline.session import Pipeline
 
@@ -45,7 +45,7 @@ class Verified:
 def verify(place: str | Path, full: bool = False, sample: int = 0) -> Verified:
     """Compare all checksums, and all views (`full`) or some with what the tables make of them; raises StateError."""
     found = Verified()
-    state = State.open(place, Checkpoints(), readonly=True, is_whole=False)
+    state = StateDirectory.open(place, Checkpoints(), readonly=True, is_whole=False)
     last = max((_check_manifest(state.files, number, found) for number in manifest.numbers(state.files)), default=0)
     last = max(last, _check_log(state.files, found))
     if last < state.noted:
@@ -69,7 +69,7 @@ def _check_manifest(files: Files, number: int, found: Verified) -> int:
 
 def _damage(files: Files, made: Manifest, name: str, found: Verified) -> Iterator[str]:
     try:
-        mapped = Mapped(files, name)
+        mapped = MappedFile(files, name)
     except StateError as error:
         yield str(error)
         return
@@ -85,7 +85,7 @@ def _damage(files: Files, made: Manifest, name: str, found: Verified) -> Iterato
 def _check_log(files: Files, found: Verified) -> int:
     """The last record that the log has."""
     starts = segments(files)
-    reader = Reader(files, starts[0][0] - 1 if starts else 0, with_rows=True)
+    reader = LogReader(files, starts[0][0] - 1 if starts else 0, with_rows=True)
     try:
         for _ in reader.records():
             found.records += 1
@@ -96,7 +96,7 @@ def _check_log(files: Files, found: Verified) -> int:
 
 def _compare(place: str | Path, sample: int | None, found: Verified) -> None:
     """Compare views as they are kept with what the tables of the checkpoint, and the log, make of them."""
-    state = State.open(place, Checkpoints(), readonly=True)
+    state = StateDirectory.open(place, Checkpoints(), readonly=True)
     kept, computed = (_pipeline(state, alone) for alone in (False, True))
     engine = kept._epochs.engine
     found.forgotten = {view: tables for view in kept.views if (tables := engine.forgotten(view))}
@@ -122,7 +122,7 @@ def _same(one: object, other: object) -> bool:
     return row is not None and row[0] == 0
 
 
-def _pipeline(state: State, tables_alone: bool) -> Pipeline:
+def _pipeline(state: StateDirectory, tables_alone: bool) -> Pipeline:
     """A pipeline in memory with the state."""
     options = state.manifest.options if state.manifest is not None else {}
     pipeline = Pipeline(**options)
@@ -131,7 +131,7 @@ def _pipeline(state: State, tables_alone: bool) -> Pipeline:
     return pipeline
 
 
-def _moment(pipeline: Pipeline, state: State) -> Moment:
+def _moment(pipeline: Pipeline, state: StateDirectory) -> CheckpointContents:
     """What a checkpoint of a pipeline that was made in memory is to hold."""
     return pipeline._keeping.moment(state, pipeline._epochs)
 
@@ -142,7 +142,7 @@ def repair(place: str | Path, full: bool = False, sample: int = 0) -> Verified:
     are_views_wrong = bool(found.views) and bool(found.wrong)
     if not found.wrong:
         return found
-    state = State.open(place, Checkpoints(), readonly=False, is_whole=False)
+    state = StateDirectory.open(place, Checkpoints(), readonly=False, is_whole=False)
     try:
         _set_aside_log(state.files, found)
         numbers: Sequence[int | None] = [*manifest.numbers(state.files), None]
@@ -160,7 +160,7 @@ def repair(place: str | Path, full: bool = False, sample: int = 0) -> Verified:
 def _set_aside_log(files: Files, found: Verified) -> None:
     """Cut the log off before the first record that is damaged; all of its files from there on are kept elsewhere."""
     starts = segments(files)
-    reader = Reader(files, starts[0][0] - 1 if starts else 0, with_rows=True)
+    reader = LogReader(files, starts[0][0] - 1 if starts else 0, with_rows=True)
     try:
         for _ in reader.records():
             pass
@@ -180,7 +180,7 @@ def _set_aside_log(files: Files, found: Verified) -> None:
         )
 
 
-def _attempt(state: State, number: int | None, tables_alone: bool) -> Pipeline | None:
+def _attempt(state: StateDirectory, number: int | None, tables_alone: bool) -> Pipeline | None:
     """The pipeline from a manifest and the log after it, if they are whole as far as they are needed."""
     try:
         state.go_on_from(None if number is None else manifest.read(state.files, number))
@@ -198,7 +198,7 @@ def _attempt(state: State, number: int | None, tables_alone: bool) -> Pipeline |
         return None
 
 
-def _write(state: State, pipeline: Pipeline, number: int | None, tables_alone: bool, found: Verified) -> None:
+def _write(state: StateDirectory, pipeline: Pipeline, number: int | None, tables_alone: bool, found: Verified) -> None:
     """Write the pipeline as a new checkpoint, the only one."""
     state.begin()
     state.checkpoint(_moment(pipeline, state), compact=True)
@@ -215,7 +215,7 @@ def _write(state: State, pipeline: Pipeline, number: int | None, tables_alone: b
 def compact(place: str | Path) -> tuple[int, int]:
     """Rewrite a state, in as few files as can be; the bytes of all files before and after. Raises StateError."""
     before = status_of(place).file_bytes
-    state = State.open(place, Checkpoints(), readonly=False)
+    state = StateDirectory.open(place, Checkpoints(), readonly=False)
     try:
         pipeline = _pipeline(state, tables_alone=False)
         state.begin()

@@ -24,7 +24,7 @@ from deltic.engine.result import EpochResult, Extension
 from deltic.errors import BrokenError, DelticError
 from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.epochs.clock import Clock
-from deltic.pipeline.epochs.history import History
+from deltic.pipeline.epochs.history import ChangeHistory
 from deltic.pipeline.epochs.keys import check_keys
 from deltic.pipeline.epochs.lateness import Admitted, Door
 from deltic.pipeline.names import check_least
@@ -34,7 +34,7 @@ from deltic.pipeline.reading.reading import Published
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from deltic.catalog import Table
+    from deltic.catalog import CatalogTable
     from deltic.engine.comparing import Beside
     from deltic.engine.keyed import KeyedChange, RowChange
     from deltic.engine.shards.posted import Posted, Site
@@ -86,7 +86,7 @@ class Epochs:
         """Why nothing is done any more."""
         self._first = engine.epoch
         self._retained: dict[int, Published] = {}
-        self.history = History(engine.epoch)
+        self.history = ChangeHistory(engine.epoch)
         self.positions: Mapping[str, Any] = {}
         """How far sources have been read: what epochs said of them, the last word on each."""
         self.observers: list[Callable[[int, EpochResult], None]] = [log_epoch]
@@ -173,29 +173,31 @@ class Epochs:
         self._phases.end("keys")
         return epoch
 
-    def site(self, table: Table) -> Site | None:
+    def site(self, table: CatalogTable) -> Site | None:
         """Where tasks may write rows of a table for the next epoch; None where they are to come to this process."""
         self.check_process()
         tasks = self.engine.tasks
         return None if tasks is None else tasks.site(table.name)
 
-    def compared(self, table: Table, rows: Posted, beside: Beside) -> Posted | None:
+    def compared(self, table: CatalogTable, rows: Posted, beside: Beside) -> Posted | None:
         """What rows that tasks have written amount to beside others, found by tasks; None where this process is to."""
         with self.writing():
             tasks = self.engine.tasks
             return None if tasks is None else tasks.compared(table.name, rows, beside)
 
-    def settled(self, conflicts: Conflicts, table: Table, changes: Sequence[RowChange | KeyedChange]) -> Batch | None:
+    def settled(
+        self, conflicts: Conflicts, table: CatalogTable, changes: Sequence[RowChange | KeyedChange]
+    ) -> Batch | None:
         """What changes of a table amount to, one after the other, as shards find it; None where this process is to."""
         tasks = self.engine.tasks
         return None if tasks is None else tasks.settled(table.name, changes, conflicts, self._watermark(table))
 
-    def are_late(self, table: Table, keys: pa.Table) -> Mask:
+    def are_late(self, table: CatalogTable, keys: pa.Table) -> Mask:
         """Which keys of a table are of rows that are too late to change, whether they are there or not."""
         watermark = self._watermark(table)
         return np.zeros(len(keys), np.bool_) if watermark is None else watermark.before(keys)
 
-    def _watermark(self, table: Table) -> Watermark | None:
+    def _watermark(self, table: CatalogTable) -> Watermark | None:
         return self._door.watermark(self._last.definitions.catalog, table, self.engine.version)
 
     def commit(self, epoch: Prepared, logged: Logged) -> EpochResult:

@@ -26,7 +26,7 @@ class _Epoch:
     rows: int
 
 
-class History:
+class ChangeHistory:
     """Retains the changes of the last epochs: so many, of at most so many rows together, as handles.
 
     One thread adds epochs; any may read.
@@ -85,7 +85,7 @@ class History:
             self._rows, self.begin, self.epoch = 0, epoch, epoch
 
 
-class Change(Delta):
+class EpochChange(Delta):
     """How one epoch changed a view: a Delta, and the number of the epoch."""
 
     def __init__(self, epoch: int, change: ViewChange, spark: SparkSession | None) -> None:
@@ -100,15 +100,17 @@ class Subscription:
     same process. `wait` waits for the next epoch.
     """
 
-    def __init__(self, view: str, schema: Schema, history: History, position: int, spark: SparkSession | None) -> None:
+    def __init__(
+        self, view: str, schema: Schema, history: ChangeHistory, position: int, spark: SparkSession | None
+    ) -> None:
         self.view, self.schema, self.position = view, schema, position
         self._history, self._spark = history, spark
         history.since(position, view)
 
-    def __iter__(self) -> Iterator[Change]:
+    def __iter__(self) -> Iterator[EpochChange]:
         last, found = self._history.since(self.position, self.view)
         for epoch, change in found:
-            yield Change(epoch, change, self._spark)
+            yield EpochChange(epoch, change, self._spark)
             self.position = epoch
         self.position = last
 

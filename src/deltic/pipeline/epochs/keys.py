@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltic.catalog import Table
+from deltic.catalog import CatalogTable
 from deltic.circuit.tables import WEIGHT
 from deltic.engine.batches import Batch
 from deltic.engine.keyed import Keyed, shared_keys
@@ -16,7 +16,9 @@ from deltic.engine.version import Version
 from deltic.values.hashing import xxhash64
 
 
-def check_keys(tables: Mapping[str, Table], changes: Mapping[str, Batch], before: Version, version: Version) -> None:
+def check_keys(
+    tables: Mapping[str, CatalogTable], changes: Mapping[str, Batch], before: Version, version: Version
+) -> None:
     """Raises SharedKeys where rows that come have the key of another row, as tables are with the prepared epoch.
 
     `before` is the version of the epoch before.

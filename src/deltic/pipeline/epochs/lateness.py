@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from deltic.catalog import Catalog, Table
+from deltic.catalog import Catalog, CatalogTable
 from deltic.engine.batches import Batch, TableBatch
 from deltic.engine.lateness import LatePolicy, LateRows
 from deltic.engine.version import Version
@@ -64,7 +64,7 @@ class Door:
             raise late_error(late)
         return Admitted(kept, ticks, tuple(late), after)
 
-    def watermark(self, catalog: Catalog, table: Table, version: Version) -> Watermark | None:
+    def watermark(self, catalog: Catalog, table: CatalogTable, version: Version) -> Watermark | None:
         """That of a table in a version; None for one without a lateness."""
         return None if table.lateness is None else _watermark(table, self.marks(catalog, version).get(table.name))
 
@@ -93,7 +93,7 @@ def late_error(late: list[LateRows]) -> LateError:
     return LateError(f'{told}; nothing was changed. Leave them out, or pass late="drop", which does so and tells it.')
 
 
-def _watermark(table: Table, least: int | None) -> Watermark:
+def _watermark(table: CatalogTable, least: int | None) -> Watermark:
     return Watermark(_column(table), table.key, least)
 
 
@@ -108,7 +108,7 @@ def _sifted(watermark: Watermark, batch: Batch) -> tuple[Batch, Batch | None]:
     return TableBatch(rows.filter(pa.array(~gone))), TableBatch(rows.filter(pa.array(gone)))
 
 
-def _risen(table: Table, watermark: Watermark, batch: Batch) -> int | None:
+def _risen(table: CatalogTable, watermark: Watermark, batch: Batch) -> int | None:
     """The watermark that the rows which come lead to, where it is above what there was."""
     assert table.lateness is not None
     if (latest := watermark.latest(batch)) is None:
@@ -118,22 +118,22 @@ def _risen(table: Table, watermark: Watermark, batch: Batch) -> int | None:
     return found if found >= _LEAST[_type(table)] and is_above else None
 
 
-def _column(table: Table) -> str:
+def _column(table: CatalogTable) -> str:
     assert table.lateness is not None
     return table.lateness.column
 
 
-def _type(table: Table) -> Type:
+def _type(table: CatalogTable) -> Type:
     return table.schema.types[_column(table)]
 
 
-def _values(table: Table, marks: list[int]) -> pa.Array:
+def _values(table: CatalogTable, marks: list[int]) -> pa.Array:
     type_ = _type(table)
     numbers = pa.array(marks, pa.int64())
     return numbers.cast(pa.int32()).cast(type_.arrow) if type_ is Type.DATE else numbers.cast(type_.arrow)
 
 
-def _scalar(table: Table, mark: int) -> Any:
+def _scalar(table: CatalogTable, mark: int) -> Any:
     return _values(table, [mark])[0].as_py()
 
 
@@ -149,7 +149,7 @@ _LEAST = {
 """The least watermark of each type: of times, the first of January of the year 1. What would be below it is none."""
 
 
-def _tick(table: Table, before: int | None, after: int) -> Iterator[tuple[str, TableBatch]]:
+def _tick(table: CatalogTable, before: int | None, after: int) -> Iterator[tuple[str, TableBatch]]:
     """How the hidden table changes that holds the watermark."""
     mark = table.watermark
     assert mark is not None

@@ -8,10 +8,10 @@ from collections.abc import Callable
 
 from deltic.errors import DelticError
 from deltic.pipeline.epochs.transaction import Transaction
-from deltic.sql.statements.statements import Bracket
+from deltic.sql.statements.statements import TransactionBracket
 
 
-class Opened(threading.local):
+class ActiveTransactions(threading.local):
     """What the thread that asks has open."""
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ class Opened(threading.local):
         """The transaction that BEGIN has opened, as long as it is open."""
         return self._bracketed if self._bracketed is not None and self._bracketed.is_open else None
 
-    def take(self, bracket: Bracket, new: Callable[[], Transaction]) -> Transaction:
+    def take(self, bracket: TransactionBracket, new: Callable[[], Transaction]) -> Transaction:
         """Open a transaction, commit or discard it; raises ProgramError where there is none."""
         if bracket.word == "begin":
             self._bracketed = new().__enter__()

@@ -13,7 +13,7 @@ from itertools import groupby
 
 import pyarrow as pa
 
-from deltic.catalog import Table
+from deltic.catalog import CatalogTable
 from deltic.engine.batches import Batch, Several, TableBatch
 from deltic.engine.conflicts import Conflicts
 from deltic.engine.keyed import Keyed, KeyedChange, Mask, RowChange, amount
@@ -24,7 +24,7 @@ from deltic.sql.statements.effect import Effect
 
 Batches = Mapping[str, Batch]
 Operation = RowChange | KeyedChange | Effect
-Settle = Callable[[Table, Sequence[RowChange | KeyedChange]], Batch | None]
+Settle = Callable[[CatalogTable, Sequence[RowChange | KeyedChange]], Batch | None]
 """What changes of a table amount to, one after the other, as shards find it; None where this process is to."""
 
 
@@ -38,12 +38,12 @@ class ChangeManager:
 
     def __init__(
         self,
-        tables: Mapping[str, Table],
+        tables: Mapping[str, CatalogTable],
         version: Version,
         conflicts: Conflicts,
         prepare: Callable[[Batches], Prepared],
         evaluate: Callable[[Effect, Version], Sequence[pa.Table]],
-        are_late: Callable[[Table, pa.Table], Mask],
+        are_late: Callable[[CatalogTable, pa.Table], Mask],
         settle: Settle,
     ) -> None:
         self._tables, self._version, self._conflicts = tables, version, conflicts
@@ -80,7 +80,7 @@ class ChangeManager:
             else:
                 self._change_here(table, own)
 
-    def _elsewhere(self, table: Table, changes: Sequence[RowChange | KeyedChange]) -> Batch | None:
+    def _elsewhere(self, table: CatalogTable, changes: Sequence[RowChange | KeyedChange]) -> Batch | None:
         """What changes amount to that this process does not look through; None where it is to.
 
         Those are changes with rows that tasks have written, where no others are of the table.
@@ -92,7 +92,7 @@ class ChangeManager:
             return first.rows
         return self._settle(table, changes) if is_timed or any(map(_is_by_key, changes)) else None
 
-    def _change_here(self, table: Table, changes: Sequence[RowChange | KeyedChange]) -> None:
+    def _change_here(self, table: CatalogTable, changes: Sequence[RowChange | KeyedChange]) -> None:
         keyed = Keyed(table.name, table.key)
         look_up, are_late = partial(self._version.lookup_all, table.name), partial(self._are_late, table)
         for change in changes:

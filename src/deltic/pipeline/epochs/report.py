@@ -13,7 +13,7 @@ from deltic.pipeline.notebook import facts, table
 
 
 @dataclass(frozen=True)
-class Changed:
+class RowCounts:
     """How many rows of a view came and went."""
 
     inserted: int
@@ -29,7 +29,7 @@ class EpochReport:
 
     rows_in: int
     """Rows of the tables that really changed."""
-    changed: Mapping[str, Changed] = field(default_factory=dict)
+    changed: Mapping[str, RowCounts] = field(default_factory=dict)
     """The views that changed."""
     seconds: float = 0.0
     """What the engine took; not the reading and writing of files and DataFrames."""
@@ -103,7 +103,7 @@ class EpochReport:
 
 def report_of(result: EpochResult, epoch: int) -> EpochReport:
     """The numbers of an engine's result."""
-    changed = {name: Changed(*counts) for name, counts in result.changes.counts().items()}
+    changed = {name: RowCounts(*counts) for name, counts in result.changes.counts().items()}
     numbers = result.rows_in, changed, result.seconds, result.rows_visited
     return EpochReport(
         *numbers,

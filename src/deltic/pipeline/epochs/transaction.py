@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from deltic.catalog import Table
+from deltic.catalog import CatalogTable
 from deltic.circuit.graph import Circuit
 from deltic.engine.batches import Changed, TableBatch, with_weights
 from deltic.engine.conflicts import Conflicts
@@ -307,7 +307,7 @@ class Transaction:
         batch = self._weighted("insert" if weight > 0 else "delete", found, rows, weight)
         self.append(table, batch)
 
-    def _weighted(self, operation: str, table: Table, rows: Any, weight: int | None) -> Changed:
+    def _weighted(self, operation: str, table: CatalogTable, rows: Any, weight: int | None) -> Changed:
         """Rows with this weight, or those that they say; of a DataFrame tasks write them where that can be."""
         with _telling(operation):
             if (found := posted(rows, table, table.schema, weight, self._epochs.site)) is not None:
@@ -316,7 +316,7 @@ class Transaction:
                 return to_table(table.name, table.schema, rows, True, table.key)
             return with_weights(to_table(table.name, table.schema, rows), weight)
 
-    def _by_key(self, kind: Any, table: Table, columns: Schema, rows: Any) -> None:
+    def _by_key(self, kind: Any, table: CatalogTable, columns: Schema, rows: Any) -> None:
         weight, updates = BY_KEY if kind == "delete" else UPSERT, tuple(columns.names) if kind == "update" else ()
         with _telling(kind):
             if (found := posted(rows, table, columns, weight, self._epochs.site)) is not None:
@@ -327,7 +327,7 @@ class Transaction:
         if len(batch):
             self._operations.append(KeyedChange(kind, table.name, batch))
 
-    def _table(self, name: str) -> Table:
+    def _table(self, name: str) -> CatalogTable:
         self._require(_Phase.OPEN)
         catalog = self._definitions.catalog
         derived = dict.fromkeys(catalog.view_schemas, "it is a view, and its rules alone change it")
@@ -340,7 +340,7 @@ class Transaction:
         if (source := self._definitions.sources.get(name)) is not None:
             raise DelticError(f"table {name} has the rows of {source}: change these, and call `refresh`")
 
-    def _keyed(self, name: str) -> Table:
+    def _keyed(self, name: str) -> CatalogTable:
         """A table with a key; raises DelticError for one without."""
         found = self._table(name)
         if not found.key:

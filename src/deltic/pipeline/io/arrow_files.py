@@ -9,15 +9,15 @@ import pyarrow as pa
 
 from deltic.errors import DataError, Diagnostic
 from deltic.pipeline.io.columns import check_columns
-from deltic.pipeline.io.layout import Layout
+from deltic.pipeline.io.layout import FileLayout
 from deltic.pipeline.io.malformed import Malformed
 from deltic.pipeline.io.parquet import conformed
-from deltic.pipeline.io.parsed import Batch
+from deltic.pipeline.io.parsed import ParsedRows
 
 _MAGIC = b"ARROW1"
 
 
-def read_arrow(path: Path, layout: Layout, file: str) -> Iterator[Batch]:
+def read_arrow(path: Path, layout: FileLayout, file: str) -> Iterator[ParsedRows]:
     """The rows of a file; findings tell the number of the row in it, from 1. Raises DataError where it has none."""
     try:
         first = 1
@@ -30,7 +30,7 @@ def read_arrow(path: Path, layout: Layout, file: str) -> Iterator[Batch]:
         raise DataError([Diagnostic(f"not an Arrow IPC file: {error}", file)]) from error
 
 
-def _batches(path: Path, layout: Layout) -> Iterator[pa.RecordBatch]:
+def _batches(path: Path, layout: FileLayout) -> Iterator[pa.RecordBatch]:
     with pa.memory_map(str(path)) as source:
         is_file = source.read(len(_MAGIC)) == _MAGIC
         source.seek(0)

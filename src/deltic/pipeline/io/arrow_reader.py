@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from deltic.pipeline.io.locate import Files
-from deltic.pipeline.io.parsed import Batch
+from deltic.pipeline.io.locate import TableFiles
+from deltic.pipeline.io.parsed import ParsedRows
 from deltic.pipeline.io.splits import joined, read, splits
 
 
 class ArrowReader:
     """Reads in this process."""
 
-    def read(self, files: Files, limit: int | None) -> Batch:
+    def read(self, files: TableFiles, limit: int | None) -> ParsedRows:
         """The rows of the files; reading stops when more than `limit` rows are malformed (None: never).
 
         Raises DataError when a file as a whole cannot hold rows of the table.

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from deltic.circuit.tables import WEIGHT
 from deltic.errors import UnsupportedError
-from deltic.pipeline.io.target import Target, clear
+from deltic.pipeline.io.target import RowTarget, clear
 
 _SLICE = 1 << 20
 
@@ -21,7 +21,7 @@ _SLICE = 1 << 20
 class ArrowWriter:
     """Writes in this process, a slice of the rows at a time; a file appears when it is complete."""
 
-    def write(self, rows: pa.Table, target: Target) -> None:
+    def write(self, rows: pa.Table, target: RowTarget) -> None:
         """Write the rows to the target's file."""
         target.path.parent.mkdir(parents=True, exist_ok=True)
         unfinished = target.path.with_name(f".{target.path.name}.unfinished")
@@ -67,7 +67,7 @@ def _write_arrow(rows: pa.Table, path: Path) -> None:
         writer.write_table(rows, max_chunksize=_SLICE)
 
 
-def _write_lines(rows: pa.Table, target: Target, path: Path) -> None:
+def _write_lines(rows: pa.Table, target: RowTarget, path: Path) -> None:
     with gzip.open(path, "wb") if target.is_compressed else path.open("wb") as file:
         for line in target.header(WEIGHT in rows.column_names):
             file.write(line.encode() + b"\n")

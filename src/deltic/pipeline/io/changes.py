@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from deltic.errors import DataError, Diagnostic, did_you_mean
-from deltic.pipeline.io.locate import EXTENSIONS, Files, Input, extension, files_at, is_hidden, natural
+from deltic.pipeline.io.locate import EXTENSIONS, TableFiles, TableInput, extension, files_at, is_hidden, natural
 
 
 @dataclass(frozen=True)
-class Epoch:
+class EpochFiles:
     """The changes of one epoch: the files of each table that they touch."""
 
     name: str
-    files: tuple[Files, ...]
+    files: tuple[TableFiles, ...]
 
 
-def epochs(folder: Path, inputs: Sequence[Input]) -> list[Epoch]:
+def epochs(folder: Path, inputs: Sequence[TableInput]) -> list[EpochFiles]:
     """The epochs of a folder: each file and sub-folder is one, in natural order of their names.
 
     Raises DataError with a finding for every file whose table cannot be told.
@@ -36,15 +36,15 @@ def epochs(folder: Path, inputs: Sequence[Input]) -> list[Epoch]:
     return found
 
 
-def _epoch(path: Path, inputs: Sequence[Input]) -> Epoch:
+def _epoch(path: Path, inputs: Sequence[TableInput]) -> EpochFiles:
     if path.is_dir() and not extension(path):
-        return Epoch(path.name, tuple(_sub_folder(path, inputs)))
-    return Epoch(path.name, (files_at(_of_single(path, inputs), path, signed=True),))
+        return EpochFiles(path.name, tuple(_sub_folder(path, inputs)))
+    return EpochFiles(path.name, (files_at(_of_single(path, inputs), path, signed=True),))
 
 
-def _sub_folder(folder: Path, inputs: Sequence[Input]) -> Iterator[Files]:
+def _sub_folder(folder: Path, inputs: Sequence[TableInput]) -> Iterator[TableFiles]:
     """The files of the tables that one epoch touches; they are named as the tables' own files are."""
-    sources: dict[Input, Path] = {}
+    sources: dict[TableInput, Path] = {}
     for path in _entries(folder):
         source = _named_as_input(path, inputs)
         if source is None:
@@ -55,7 +55,7 @@ def _sub_folder(folder: Path, inputs: Sequence[Input]) -> Iterator[Files]:
         yield files_at(source, path, signed=True)
 
 
-def _of_single(path: Path, inputs: Sequence[Input]) -> Input:
+def _of_single(path: Path, inputs: Sequence[TableInput]) -> TableInput:
     """The table of a file that is an epoch by itself: <order>.<table>.<extension>, or the only table."""
     stem, tables = _stem(path), _by_name(inputs)
     for name in (stem.partition(".")[2], stem):
@@ -69,7 +69,7 @@ def _of_single(path: Path, inputs: Sequence[Input]) -> Input:
     raise _unknown(path, stem.partition(".")[2] or stem, inputs, "name it <order>.<table>.<extension>")
 
 
-def _named_as_input(path: Path, inputs: Sequence[Input]) -> Input | None:
+def _named_as_input(path: Path, inputs: Sequence[TableInput]) -> TableInput | None:
     """The table whose input file has this name, or whose name this is."""
     bare = path.name.removesuffix(".gz")
     for source in inputs:
@@ -78,9 +78,9 @@ def _named_as_input(path: Path, inputs: Sequence[Input]) -> Input | None:
     return _by_name(inputs).get(_stem(path))
 
 
-def _by_name(inputs: Sequence[Input]) -> dict[str, Input]:
+def _by_name(inputs: Sequence[TableInput]) -> dict[str, TableInput]:
     """The tables; one that has several inputs is read as the first says."""
-    tables: dict[str, Input] = {}
+    tables: dict[str, TableInput] = {}
     for source in inputs:
         tables.setdefault(source.name, source)
     return tables
@@ -95,7 +95,7 @@ def _entries(folder: Path) -> list[Path]:
     return sorted((path for path in folder.iterdir() if not is_hidden(path)), key=lambda path: natural(path.name))
 
 
-def _unknown(path: Path, name: str, inputs: Sequence[Input], remedy: str) -> DataError:
+def _unknown(path: Path, name: str, inputs: Sequence[TableInput], remedy: str) -> DataError:
     known, tables = f"the extensions are {', '.join(EXTENSIONS)}", _by_name(inputs)
     hint = did_you_mean(_stem(Path(name)), tables) or f"{remedy}; {known}"
     if Path(name).stem in tables:

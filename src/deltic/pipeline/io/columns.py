@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from deltic.circuit.tables import WEIGHT
 from deltic.engine.keyed import BY_KEY, MOST
 from deltic.pipeline.io.in_python import have_parts_out_of_reach, in_reach, listed
-from deltic.pipeline.io.layout import Layout, phrase
+from deltic.pipeline.io.layout import FileLayout, phrase
 from deltic.pipeline.io.malformed import Malformed
 from deltic.pipeline.io.objects import check_names
 from deltic.pipeline.io.parsed import Parsed, arrow_schema, table_of
@@ -24,7 +24,7 @@ REFUSED = (pa.ArrowException, TypeError, ValueError, OverflowError)
 """What Arrow raises for values that one of its types does not hold."""
 
 
-def check_columns(fields: pa.Schema, layout: Layout) -> None:
+def check_columns(fields: pa.Schema, layout: FileLayout) -> None:
     """Raises Malformed when a column is missing or cannot hold values of the relation's type."""
     check_names(fields.names, layout)
     for column in layout.schema:
@@ -33,7 +33,7 @@ def check_columns(fields: pa.Schema, layout: Layout) -> None:
             raise Malformed(f"column {column.name}: expected {phrase(column.type)}, found a column of type {found}")
 
 
-def conform(table: pa.Table, layout: Layout) -> Parsed:
+def conform(table: pa.Table, layout: FileLayout) -> Parsed:
     """The rows of a table that passed `check_columns`, as rows of the relation; other columns are dropped."""
     given = [decoded(table[name]) for name in layout.schema.names]
     columns = [typed(values, column) for values, column in zip(given, layout.schema, strict=True)]
@@ -107,7 +107,7 @@ def is_exact(arrow: pa.DataType, column: Column) -> bool:
 _WEIGHTS = Column(WEIGHT, Type.INT32)
 
 
-def _weights(table: pa.Table, layout: Layout) -> Any:
+def _weights(table: pa.Table, layout: FileLayout) -> Any:
     """The weight of each row, null where there is none: the first column counts that has a value, be it a wrong one."""
     weights = pa.nulls(len(table), pa.int64())
     for name in reversed(weight_columns(layout)):
@@ -117,7 +117,7 @@ def _weights(table: pa.Table, layout: Layout) -> Any:
     return weights
 
 
-def _by_key(weights: Any, left: list[Any], layout: Layout) -> Any:
+def _by_key(weights: Any, left: list[Any], layout: FileLayout) -> Any:
     """The weights, BY_KEY for rows that go and have nothing but their key."""
     if not have_key_alone(layout) or not all(values.null_count for values in left):
         return weights
@@ -127,7 +127,7 @@ def _by_key(weights: Any, left: list[Any], layout: Layout) -> Any:
     return pc.if_else(found, pa.scalar(BY_KEY, pa.int64()), weights)
 
 
-def _weight_column(values: Any, name: str, layout: Layout) -> Any:
+def _weight_column(values: Any, name: str, layout: FileLayout) -> Any:
     if name == WEIGHT:
         is_whole = pa.types.is_integer(values.type) or pa.types.is_decimal(values.type)
         whole_ones = values if is_whole else pa.nulls(len(values))

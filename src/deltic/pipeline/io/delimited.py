@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pv
 
-from deltic.pipeline.io.layout import Layout
+from deltic.pipeline.io.layout import FileLayout
 from deltic.pipeline.io.parsed import arrow_schema, table_of
 from deltic.pipeline.io.text import BLANKS, SPECIAL, pattern_of
 from deltic.values.types import Column, Type
@@ -19,7 +19,7 @@ _STAND_IN = b"\x1f"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-def at_once(data: bytes, layout: Layout) -> pa.Table | None:
+def at_once(data: bytes, layout: FileLayout) -> pa.Table | None:
     """The rows of whole lines, each with its newline; None when a line may be malformed or mean something else."""
     has_returns, delimiter = b"\r" in data, layout.delimiter.encode()
     data = data.replace(b"\r\n", b"\n") if has_returns else data
@@ -41,7 +41,7 @@ def at_once(data: bytes, layout: Layout) -> pa.Table | None:
     return table
 
 
-def is_well_quoted(data: bytes, layout: Layout, over_lines: bool = False) -> bool:
+def is_well_quoted(data: bytes, layout: FileLayout, over_lines: bool = False) -> bool:
     """Whether quotes stand around whole fields in every line; Arrow's reader would let others pass.
 
     With `over_lines` what is in quotes may extend over lines.
@@ -61,7 +61,7 @@ def _with_signs_apart(data: bytes, delimiter: bytes) -> bytes:
     return data[1:]
 
 
-def _read(data: bytes, delimiter: bytes, layout: Layout, over_lines: bool) -> pa.Table | None:
+def _read(data: bytes, delimiter: bytes, layout: FileLayout, over_lines: bool) -> pa.Table | None:
     """The rows of lines whose signs, if any, stand apart; `over_lines` says that a field may have newlines."""
     types = [column.type if column.type in _ARROWS else Type.STRING for column in layout.schema]
     signs = [Type.STRING] if layout.signed else []
@@ -112,7 +112,9 @@ def _typed(found: Any, column: Column) -> Any:
     return texts.cast(column.type.arrow)
 
 
-def _columns(data: bytes, delimiter: bytes, layout: Layout, types: list[Type], over_lines: bool) -> list[Any] | None:
+def _columns(
+    data: bytes, delimiter: bytes, layout: FileLayout, types: list[Type], over_lines: bool
+) -> list[Any] | None:
     """The fields of all lines as columns of these types, null where a field is empty; None when Arrow objects."""
     names = [str(index) for index in range(len(types))]
     there = _names_of_fields(data, delimiter, names, layout) if layout.places or layout.as_souffle else names
@@ -133,7 +135,7 @@ def _columns(data: bytes, delimiter: bytes, layout: Layout, types: list[Type], o
     return list(found.columns)
 
 
-def _names_of_fields(data: bytes, delimiter: bytes, names: list[str], layout: Layout) -> list[str]:
+def _names_of_fields(data: bytes, delimiter: bytes, names: list[str], layout: FileLayout) -> list[str]:
     """Names for all fields of the lines, as many as the first has: those of columns where these are."""
     signs = len(names) - layout.width
     places = layout.places or range(layout.width)

@@ -10,7 +10,7 @@ import pyarrow as pa
 from deltic.pipeline.io.arrow_writer import naming
 from deltic.pipeline.io.directives import Output
 from deltic.pipeline.io.json_array import write_array
-from deltic.pipeline.io.target import Target
+from deltic.pipeline.io.target import RowTarget
 
 
 def on_stdout(rows: pa.Table, output: Output) -> str:
@@ -19,7 +19,7 @@ def on_stdout(rows: pa.Table, output: Output) -> str:
         stream = io.BytesIO()
         write_array(rows, output, stream)
         return stream.getvalue().decode().rstrip("\n")
-    target = Target(Path(), "csv", output)
+    target = RowTarget(Path(), "csv", output)
     lines = target.lines(rows).to_pylist()
     rule = "==============="
     return "\n".join(["-" * len(rule), output.title, *target.header(signed=False), rule, *lines, rule])

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import get_args
 
 from deltic.catalog import Catalog
-from deltic.datalog import CheckedProgram, Directive, Relation
+from deltic.datalog import CheckedProgram, CheckedRelation, Directive
 from deltic.errors import Diagnostic, ProgramError, count_of
 from deltic.pipeline.io.layout import Records
-from deltic.pipeline.io.locate import Device, Input
+from deltic.pipeline.io.locate import Device, TableInput
 from deltic.values.types import Schema
 
 
@@ -57,7 +57,7 @@ PLAIN = TextForm()
 class Interface:
     """The files of a program: how each table is read, what is written, whose sizes are printed."""
 
-    inputs: tuple[Input, ...]
+    inputs: tuple[TableInput, ...]
     """In the order of the tables; one for each `.input`, all of which are read, or one for a table without."""
     outputs: tuple[Output, ...]
     sizes: tuple[str, ...]
@@ -70,7 +70,7 @@ class Interface:
     def reading(self, text: TextForm) -> Interface:
         """The same, where the text of tables without `.input` is written so."""
 
-        def told(source: Input) -> Input:
+        def told(source: TableInput) -> TableInput:
             return replace(source, by_name=text.headers, rfc4180=text.rfc4180)
 
         return replace(self, inputs=tuple(each if each.as_souffle else told(each) for each in self.inputs))
@@ -105,7 +105,7 @@ def interface(program: CheckedProgram) -> Interface:
 def catalog_interface(catalog: Catalog) -> Interface:
     """The files of a program without directives: a table has those of its name, and every view is written."""
     tables = catalog.shown_tables.values()
-    inputs = tuple(Input(table.name, table.schema, required=False, key=table.key) for table in tables)
+    inputs = tuple(TableInput(table.name, table.schema, required=False, key=table.key) for table in tables)
     outputs = tuple(Output(name, schema) for name, schema in catalog.view_schemas.items())
     return Interface(inputs, outputs, ())
 
@@ -118,10 +118,10 @@ def _shared_stdin(directives: Sequence[Directive]) -> Iterator[Diagnostic]:
         yield directive.span.error("standard input is read by one relation alone", f"it is read by {first}")
 
 
-def _inputs(table: Relation, directives: Sequence[Directive]) -> Iterator[Input]:
+def _inputs(table: CheckedRelation, directives: Sequence[Directive]) -> Iterator[TableInput]:
     found = [d.options for d in directives if d.kind == "input" and d.relation == table.name]
     for options in found or [{}]:
-        yield Input(
+        yield TableInput(
             table.name,
             table.schema,
             options.get("filename", options.get("dbname")),
@@ -138,7 +138,7 @@ def _inputs(table: Relation, directives: Sequence[Directive]) -> Iterator[Input]
         )
 
 
-def _output(relation: Relation, directive: Directive) -> Output:
+def _output(relation: CheckedRelation, directive: Directive) -> Output:
     options = directive.options
     rfc4180 = options.get("rfc4180") == "true"
     return Output(

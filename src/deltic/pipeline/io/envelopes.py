@@ -15,7 +15,7 @@ from typing import Any
 from deltic.engine.keyed import BY_KEY, UPSERT
 from deltic.errors import nearest
 from deltic.pipeline.io.json_values import of_json
-from deltic.pipeline.io.layout import Layout, phrase
+from deltic.pipeline.io.layout import FileLayout, phrase
 from deltic.pipeline.io.malformed import Malformed
 from deltic.pipeline.io.values import problem, shown
 from deltic.values.types import Column, Schema
@@ -33,7 +33,7 @@ PARTS = ("before", "after", "op")
 _SIGNS = {"c": {"after": 1}, "r": {"after": 1}, "d": {"before": -1}, "u": {"before": -1, "after": 1}, "m": {}}
 
 
-def is_envelope(record: Any, layout: Layout) -> bool:
+def is_envelope(record: Any, layout: FileLayout) -> bool:
     """Whether a record is a change rather than a row of the table: a tombstone is one, too."""
     if record is None:
         return True
@@ -43,12 +43,12 @@ def is_envelope(record: Any, layout: Layout) -> bool:
     return isinstance(record, Mapping) and are_envelopes(record, layout)
 
 
-def are_envelopes(names: Any, layout: Layout) -> bool:
+def are_envelopes(names: Any, layout: FileLayout) -> bool:
     """Whether records with these fields are changes."""
     return "op" in names and ("before" in names or "after" in names) and not set(PARTS) & set(layout.schema.names)
 
 
-def opened(record: Mapping[str, Any] | None, layout: Layout) -> list[Signed]:
+def opened(record: Mapping[str, Any] | None, layout: FileLayout) -> list[Signed]:
     """The rows that go and come by an envelope; raises Malformed."""
     if record is None:
         return []
@@ -66,7 +66,7 @@ def opened(record: Mapping[str, Any] | None, layout: Layout) -> list[Signed]:
     return [(_row(payload.get(part), part, op, layout.schema, fields), sign) for part, sign in _SIGNS[op].items()]
 
 
-def _by_key(payload: Mapping[str, Any], op: str, layout: Layout, fields: Fields) -> list[Signed]:
+def _by_key(payload: Mapping[str, Any], op: str, layout: FileLayout, fields: Fields) -> list[Signed]:
     """The same for a table with a key: `before` need not be there, or have more than the key."""
     gone = payload.get("before")
     if op == "d":
@@ -79,7 +79,7 @@ def _by_key(payload: Mapping[str, Any], op: str, layout: Layout, fields: Fields)
     return [(come, UPSERT)]
 
 
-def _key_of(row: Any, op: str, layout: Layout, fields: Fields) -> tuple[Any, ...]:
+def _key_of(row: Any, op: str, layout: FileLayout, fields: Fields) -> tuple[Any, ...]:
     """The values of the key in their places, None in the others."""
     key = Schema(tuple(column for column in layout.schema if column.name in layout.key))
     values = dict(zip(key.names, _row(row, "before", op, key, fields), strict=True))

@@ -10,8 +10,8 @@ from deltic.circuit.tables import WEIGHT
 from deltic.errors import DataError, DelticError, Diagnostic
 from deltic.pipeline.io.directives import Output
 from deltic.pipeline.io.loader import Loader
-from deltic.pipeline.io.locate import Input, files_at
-from deltic.pipeline.io.target import Format, Target
+from deltic.pipeline.io.locate import TableInput, files_at
+from deltic.pipeline.io.target import Format, RowTarget
 from deltic.pipeline.names import check_choice
 from deltic.values.types import Schema
 
@@ -53,7 +53,7 @@ class File:
         path = Path(self.path)
         if not path.exists():
             raise DataError([Diagnostic(f"table {table}: there is no such file", str(path))])
-        source = Input(table, schema, None, self.delimiter, self.headers, self.rfc4180, key=key)
+        source = TableInput(table, schema, None, self.delimiter, self.headers, self.rfc4180, key=key)
         return Loader(ArrowReader(), None).load([files_at(source, path, signed)])[table]
 
 
@@ -72,7 +72,7 @@ def write(rows: pa.Table, path: str | Path, wanted: Format | None, delimiter: st
         _check_delimiter(target, between)
     output = Output(target.stem, Schema.of_arrow(rows.select(names).schema), None, between, headers, rfc4180=True)
     try:
-        ArrowWriter().write(rows, Target(target, chosen, output))
+        ArrowWriter().write(rows, RowTarget(target, chosen, output))
     except OSError as error:
         raise DelticError(f"{error.filename or target}: {error.strerror or error}") from error
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from deltic.errors import DataError, Diagnostic, did_you_mean
 from deltic.pipeline.io.blocks import blocks
-from deltic.pipeline.io.layout import Layout
+from deltic.pipeline.io.layout import FileLayout
 from deltic.pipeline.io.malformed import Malformed
 from deltic.pipeline.io.text import split
 
 
-def places_by_name(table: str, paths: Iterable[Path], layout: Layout) -> tuple[int, ...]:
-    """Where the first lines of files say that each column of a table is, as `Layout.places` has it.
+def places_by_name(table: str, paths: Iterable[Path], layout: FileLayout) -> tuple[int, ...]:
+    """Where the first lines of files say that each column of a table is, as `FileLayout.places` has it.
 
     Case and blanks around names do not matter; fields of other names are passed over, and one before the columns of a
     change is its sign. Raises DataError where a column has no field, or another one in another file.
@@ -29,7 +29,7 @@ def places_by_name(table: str, paths: Iterable[Path], layout: Layout) -> tuple[i
     return next(iter(found), ())
 
 
-def _places(table: str, path: Path, line: str, layout: Layout) -> tuple[int, ...]:
+def _places(table: str, path: Path, line: str, layout: FileLayout) -> tuple[int, ...]:
     try:
         names = [field.value.strip().lower() for field in split(line, 0, layout)]
     except Malformed as error:

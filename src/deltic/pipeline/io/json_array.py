@@ -12,10 +12,10 @@ import pyarrow as pa
 from deltic.errors import DataError, Diagnostic
 from deltic.pipeline.io.envelopes import Signed
 from deltic.pipeline.io.json_structures import structure_of_json, structure_to_json
-from deltic.pipeline.io.layout import Layout
+from deltic.pipeline.io.layout import FileLayout
 from deltic.pipeline.io.malformed import Malformed
 from deltic.pipeline.io.objects import of_json_object
-from deltic.pipeline.io.parsed import Batch, rows_to_table
+from deltic.pipeline.io.parsed import ParsedRows, rows_to_table
 from deltic.pipeline.io.render import json_rows, map_distinct
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def is_array(data: bytes) -> bool:
     return data.lstrip(b" \t\r\n").startswith(b"[")
 
 
-def read_array(data: bytes, layout: Layout, file: str) -> Batch:
+def read_array(data: bytes, layout: FileLayout, file: str) -> ParsedRows:
     """The rows of a file; findings tell the number of the row, from 1. Raises DataError where it is no array."""
     try:
         found = json.loads(data, parse_float=Decimal)
@@ -40,10 +40,10 @@ def read_array(data: bytes, layout: Layout, file: str) -> Batch:
         except Malformed as error:
             error.reason = f"row {number}, {error.reason}"
             rejects.append(error.at(file, number, json.dumps(value, default=str, ensure_ascii=False)))
-    return Batch(rows_to_table(rows, layout.schema, layout.signed), tuple(rejects))
+    return ParsedRows(rows_to_table(rows, layout.schema, layout.signed), tuple(rejects))
 
 
-def _named(value: Any, layout: Layout) -> dict[str, Any]:
+def _named(value: Any, layout: FileLayout) -> dict[str, Any]:
     """A row by the names of its columns; raises Malformed."""
     if isinstance(value, dict):
         return value
@@ -56,7 +56,7 @@ def _named(value: Any, layout: Layout) -> dict[str, Any]:
     return dict(zip(layout.schema.names, value, strict=True))
 
 
-def _with_structures(row: dict[str, Any], layout: Layout) -> dict[str, Any]:
+def _with_structures(row: dict[str, Any], layout: FileLayout) -> dict[str, Any]:
     """A row with the texts of its structures; raises Malformed."""
     found = dict(row)
     for name, family in layout.structures:

@@ -8,12 +8,12 @@ import pyarrow.json as pj
 
 from deltic.circuit.tables import WEIGHT
 from deltic.pipeline.io.columns import conform
-from deltic.pipeline.io.layout import Layout
+from deltic.pipeline.io.layout import FileLayout
 from deltic.pipeline.io.signs import weight_columns
 from deltic.values.types import Type
 
 
-def at_once(data: bytes, layout: Layout) -> pa.Table | None:
+def at_once(data: bytes, layout: FileLayout) -> pa.Table | None:
     """The rows of whole lines, each with its newline; None when a line may be malformed or mean something else."""
     lines = _lines(data)
     if not lines or not layout.width or not all(map(_is_plain, layout.schema.types.values())):

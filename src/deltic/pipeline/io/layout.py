@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from deltic.values.types import Schema, Type
 
 
-class Kind(enum.Enum):
+class FileKind(enum.Enum):
     """The family of a file format."""
 
     TEXT = "text"
@@ -23,7 +23,7 @@ Records = tuple[tuple[str, tuple[str, ...]], ...]
 
 
 @dataclass(frozen=True)
-class Layout:
+class FileLayout:
     """What a file of one relation holds: rows of `schema`, and when `signed`, whether each comes or goes.
 
     The other fields describe delimited text: the text between fields, whether the first line of each file is a
@@ -31,7 +31,7 @@ class Layout:
     """
 
     schema: Schema
-    kind: Kind = Kind.TEXT
+    kind: FileKind = FileKind.TEXT
     signed: bool = False
     delimiter: str = "\t"
     headers: bool = False

@@ -9,8 +9,8 @@ from typing import Protocol
 import pyarrow as pa
 
 from deltic.errors import DataError, Diagnostic
-from deltic.pipeline.io.locate import Files
-from deltic.pipeline.io.parsed import Batch, concatenated
+from deltic.pipeline.io.locate import TableFiles
+from deltic.pipeline.io.parsed import ParsedRows, concatenated
 from deltic.pipeline.io.rejects import Rejects
 
 _SHOWN = 10
@@ -20,10 +20,10 @@ _MORE = Diagnostic(
 )
 
 
-class Reader(Protocol):
+class RowReader(Protocol):
     """Reads the rows of files."""
 
-    def read(self, files: Files, limit: int | None) -> Batch:
+    def read(self, files: TableFiles, limit: int | None) -> ParsedRows:
         """The rows; and findings for `limit` + 1 malformed ones, if there are as many (None: for all).
 
         Raises DataError when a file as a whole cannot hold rows of the table.
@@ -43,11 +43,11 @@ def _with_hints_once(findings: Iterable[Diagnostic]) -> list[Diagnostic]:
 class Loader:
     """Reads epochs. Malformed rows reject the epoch, or go to `rejects` where that is given."""
 
-    def __init__(self, reader: Reader, rejects: Rejects | None) -> None:
+    def __init__(self, reader: RowReader, rejects: Rejects | None) -> None:
         self._reader = reader
         self._rejects = rejects
 
-    def load(self, files: Sequence[Files]) -> dict[str, pa.Table]:
+    def load(self, files: Sequence[TableFiles]) -> dict[str, pa.Table]:
         """The rows by table; raises DataError with the first findings when some are malformed."""
         limit = None if self._rejects is not None else _SHOWN
         batches = [(found.table, self._reader.read(found, limit)) for found in files]

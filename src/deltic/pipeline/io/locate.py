@@ -11,33 +11,33 @@ from typing import Literal
 from deltic.errors import DataError, Diagnostic
 from deltic.pipeline.io.blocks import STDIN, blocks
 from deltic.pipeline.io.header import places_by_name
-from deltic.pipeline.io.layout import Kind, Layout, Records
+from deltic.pipeline.io.layout import FileKind, FileLayout, Records
 from deltic.values.types import Schema
 
 # What a file holds, by the end of its name; the delimiter is None where the directive or the default decides.
-_BY_EXTENSION: dict[str, tuple[Kind, str | None]] = {
-    ".facts": (Kind.TEXT, None),
-    ".csv": (Kind.TEXT, ","),
-    ".tsv": (Kind.TEXT, "\t"),
-    ".txt": (Kind.TEXT, None),
-    ".parquet": (Kind.PARQUET, None),
-    ".json": (Kind.JSON, None),
-    ".jsonl": (Kind.JSON, None),
-    ".arrow": (Kind.ARROW, None),
-    ".feather": (Kind.ARROW, None),
+_BY_EXTENSION: dict[str, tuple[FileKind, str | None]] = {
+    ".facts": (FileKind.TEXT, None),
+    ".csv": (FileKind.TEXT, ","),
+    ".tsv": (FileKind.TEXT, "\t"),
+    ".txt": (FileKind.TEXT, None),
+    ".parquet": (FileKind.PARQUET, None),
+    ".json": (FileKind.JSON, None),
+    ".jsonl": (FileKind.JSON, None),
+    ".arrow": (FileKind.ARROW, None),
+    ".feather": (FileKind.ARROW, None),
 }
 EXTENSIONS = tuple(_BY_EXTENSION)
 COMPRESSED = ".gz"
 
 Device = Literal["file", "stdin", "stdout", "json", "jsonfile", "sqlite"]
 """Where rows come from or go to; `json` is standard input or output."""
-_OF_DEVICES = {"json": Kind.JSON, "jsonfile": Kind.JSON, "sqlite": Kind.SQLITE, "stdin": Kind.TEXT}
+_OF_DEVICES = {"json": FileKind.JSON, "jsonfile": FileKind.JSON, "sqlite": FileKind.SQLITE, "stdin": FileKind.TEXT}
 _WHOLE = (".parquet", ".arrow", ".feather")
 """What is compressed within, if at all."""
 
 
 @dataclass(frozen=True)
-class Input:
+class TableInput:
     """How the program wants the rows of a table to be read; None where its directive says nothing."""
 
     name: str
@@ -58,24 +58,24 @@ class Input:
     as_souffle: bool = False
     structures: tuple[tuple[str, str], ...] = ()
     records: Records = ()
-    """As those of `Layout`."""
+    """As those of `FileLayout`."""
 
     @property
     def title(self) -> str:
         """What the relation is called outside."""
         return self.called or self.name
 
-    def layout(self, path: Path, signed: bool) -> Layout:
+    def layout(self, path: Path, signed: bool) -> FileLayout:
         """How a file or folder of this table is written, going by its name."""
-        kind, delimiter = _BY_EXTENSION.get(extension(path), (Kind.TEXT, None))
+        kind, delimiter = _BY_EXTENSION.get(extension(path), (FileKind.TEXT, None))
         if not signed:
             kind = _OF_DEVICES.get(self.device, kind)
         if delimiter == "," and self.filename is not None and not signed and self._has_tabs(path):
             delimiter = "\t"
         chosen = self.delimiter or delimiter or ("," if self.rfc4180 else "\t")
-        has_headers = (self.headers or self.by_name) and kind is Kind.TEXT
+        has_headers = (self.headers or self.by_name) and kind is FileKind.TEXT
         places = () if signed else self.places
-        return Layout(
+        return FileLayout(
             self.schema,
             kind,
             signed,
@@ -108,19 +108,19 @@ class Input:
 
 
 @dataclass(frozen=True)
-class Files:
+class TableFiles:
     """Files that hold rows of one table, all written the same way, in the order in which they are read."""
 
     table: str
     paths: tuple[Path, ...]
-    layout: Layout
+    layout: FileLayout
 
-    def signed(self) -> Files:
+    def signed(self) -> TableFiles:
         """The same files, as changes."""
         return replace(self, layout=replace(self.layout, signed=True))
 
 
-def locate(source: Input, folder: Path, signed: bool = False) -> Files | None:
+def locate(source: TableInput, folder: Path, signed: bool = False) -> TableFiles | None:
     """The files of a table in a folder, None when there are none.
 
     Raises DataError when several are there and none has the name that the program gives or, without one, `.facts`.
@@ -138,7 +138,7 @@ def locate(source: Input, folder: Path, signed: bool = False) -> Files | None:
     return files_at(source, found[0], signed) if found else None
 
 
-def files_at(source: Input, path: Path, signed: bool) -> Files:
+def files_at(source: TableInput, path: Path, signed: bool) -> TableFiles:
     """The files of a table at one path: the file itself, or the part files of a folder, of which there may be none.
 
     Raises DataError where their first lines are to name the columns, and do not.
@@ -147,10 +147,10 @@ def files_at(source: Input, path: Path, signed: bool) -> Files:
     layout = source.layout(path, signed)
     if source.by_name and layout.headers:
         layout = replace(layout, places=places_by_name(source.name, paths, layout))
-    return Files(source.name, paths, layout)
+    return TableFiles(source.name, paths, layout)
 
 
-def missing(source: Input, folder: Path) -> DataError:
+def missing(source: TableInput, folder: Path) -> DataError:
     """The error for a table whose files are not where they should be."""
     looked = str(folder / (source.filename or f"{source.title}.facts"))
     also = "" if source.filename else f" (or {', '.join(EXTENSIONS[1:])})"

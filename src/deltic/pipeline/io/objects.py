@@ -14,7 +14,7 @@ from deltic.engine.keyed import BY_KEY, MOST
 from deltic.errors import nearest
 from deltic.pipeline.io.envelopes import Signed, is_envelope, opened
 from deltic.pipeline.io.json_values import of_json
-from deltic.pipeline.io.layout import Layout
+from deltic.pipeline.io.layout import FileLayout
 from deltic.pipeline.io.malformed import Malformed
 from deltic.pipeline.io.signs import (
     OP,
@@ -28,7 +28,7 @@ from deltic.pipeline.io.signs import (
 from deltic.pipeline.io.values import problem, shown
 
 
-def parse_json(line: str, layout: Layout) -> list[Signed]:
+def parse_json(line: str, layout: FileLayout) -> list[Signed]:
     """The row and weight that a line of JSON holds, or the rows of a change; raises Malformed."""
     try:
         value = json.loads(line, parse_float=Decimal)
@@ -47,12 +47,12 @@ def parse_json(line: str, layout: Layout) -> list[Signed]:
         raise Malformed(error.reason, column, length, error.hint) from None
 
 
-def of_json_object(row: Mapping[str, Any], layout: Layout) -> Signed:
+def of_json_object(row: Mapping[str, Any], layout: FileLayout) -> Signed:
     """The row and weight that an object of JSON holds; raises Malformed."""
     return parse_object(_of_json(row, layout), layout)
 
 
-def _of_json(row: Mapping[str, Any], layout: Layout) -> dict[str, Any]:
+def _of_json(row: Mapping[str, Any], layout: FileLayout) -> dict[str, Any]:
     """The values of the columns; what is none of its column stays as it is."""
     found = dict(row)
     for column in layout.schema:
@@ -62,7 +62,7 @@ def _of_json(row: Mapping[str, Any], layout: Layout) -> dict[str, Any]:
     return found
 
 
-def parse_object(row: Mapping[str, Any], layout: Layout) -> Signed:
+def parse_object(row: Mapping[str, Any], layout: FileLayout) -> Signed:
     """The row and weight that named values hold; further names are ignored; raises Malformed."""
     weight = _weight(row, layout) if layout.signed else 1
     if weight == BY_KEY:
@@ -77,7 +77,7 @@ def parse_object(row: Mapping[str, Any], layout: Layout) -> Signed:
     return tuple(row[column.name] for column in layout.schema), weight
 
 
-def check_names(names: Iterable[str], layout: Layout) -> None:
+def check_names(names: Iterable[str], layout: FileLayout) -> None:
     """Raises Malformed unless every column, and what tells insertions from deletions, is among `names`."""
     known = list(names)
     for column in layout.schema.names:
@@ -89,18 +89,18 @@ def check_names(names: Iterable[str], layout: Layout) -> None:
         raise Malformed(f"nothing tells whether the row comes or goes: expected {_signs_wanted(layout)}")
 
 
-def _tells(names: Iterable[str], layout: Layout) -> bool:
+def _tells(names: Iterable[str], layout: FileLayout) -> bool:
     """Whether there is a column that tells insertions from deletions."""
     return any(name in names for name in weight_columns(layout))
 
 
-def _signs_wanted(layout: Layout) -> str:
+def _signs_wanted(layout: FileLayout) -> str:
     if OP in layout.schema.names:
         return f"a column {WEIGHT} with 1 or -1"
     return f"a column {OP} with + or -, or {WEIGHT} with 1 or -1"
 
 
-def _weight(row: Mapping[str, Any], layout: Layout) -> int | None:
+def _weight(row: Mapping[str, Any], layout: FileLayout) -> int | None:
     """The weight of a row, UPSERT or BY_KEY; None where nothing tells it, or what is none."""
     name, value = _told(row, layout)
     weight = words(name, layout).get(value.lower()) if isinstance(value, str) else None
@@ -110,12 +110,12 @@ def _weight(row: Mapping[str, Any], layout: Layout) -> int | None:
     return BY_KEY if is_key else weight
 
 
-def _told(row: Mapping[str, Any], layout: Layout) -> tuple[str, Any]:
+def _told(row: Mapping[str, Any], layout: FileLayout) -> tuple[str, Any]:
     """The first column that tells something, and what."""
     return next(((name, row[name]) for name in weight_columns(layout) if row.get(name) is not None), ("", None))
 
 
-def _without_weight(row: Mapping[str, Any], layout: Layout) -> Malformed:
+def _without_weight(row: Mapping[str, Any], layout: FileLayout) -> Malformed:
     name, value = _told(row, layout)
     if not name:
         return Malformed(f"nothing tells whether the row comes or goes: expected {_signs_wanted(layout)}")

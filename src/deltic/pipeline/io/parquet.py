@@ -12,17 +12,17 @@ import pyarrow.parquet as pq
 from deltic.errors import DataError, Diagnostic
 from deltic.pipeline.io.columns import check_columns, conform
 from deltic.pipeline.io.in_python import rows_at
-from deltic.pipeline.io.layout import Layout
+from deltic.pipeline.io.layout import FileLayout
 from deltic.pipeline.io.malformed import Malformed
 from deltic.pipeline.io.objects import parse_object
-from deltic.pipeline.io.parsed import Batch
+from deltic.pipeline.io.parsed import ParsedRows
 from deltic.pipeline.io.signs import weight_columns
 from deltic.pipeline.io.values import whole
 
 _ROWS = 1 << 20
 
 
-def row_groups(path: Path, layout: Layout) -> int:
+def row_groups(path: Path, layout: FileLayout) -> int:
     """How many row groups a file has; raises DataError when it cannot hold rows of the table."""
     try:
         with pq.ParquetFile(path) as file:
@@ -34,7 +34,7 @@ def row_groups(path: Path, layout: Layout) -> int:
         raise DataError([Diagnostic("not a Parquet file", str(path))]) from error
 
 
-def read_parquet(path: Path, groups: Sequence[int], layout: Layout, file: str) -> Iterator[Batch]:
+def read_parquet(path: Path, groups: Sequence[int], layout: FileLayout, file: str) -> Iterator[ParsedRows]:
     """The rows of consecutive row groups; findings tell the number of the row in the file, from 1."""
     signs = weight_columns(layout) if layout.signed else []
     with pq.ParquetFile(path) as source:
@@ -45,15 +45,15 @@ def read_parquet(path: Path, groups: Sequence[int], layout: Layout, file: str) -
             first += len(batch)
 
 
-def conformed(table: pa.Table, layout: Layout, file: str, first: int) -> Batch:
+def conformed(table: pa.Table, layout: FileLayout, file: str, first: int) -> ParsedRows:
     """The rows of a table of a file, whose first one has the number `first` there, and findings for malformed ones."""
     parsed = conform(table, layout)
     rows = rows_at(table, parsed.bad)
     found = (_diagnose(row, layout, file, first + p) for row, p in zip(rows, parsed.bad, strict=True))
-    return Batch(parsed.table, tuple(found))
+    return ParsedRows(parsed.table, tuple(found))
 
 
-def _diagnose(row: dict[str, Any], layout: Layout, file: str, number: int) -> Diagnostic:
+def _diagnose(row: dict[str, Any], layout: FileLayout, file: str, number: int) -> Diagnostic:
     """What is wrong with row `number`, counted from 1."""
     try:
         parse_object({name: whole(value) for name, value in row.items()}, layout)

@@ -22,7 +22,7 @@ class Parsed:
 
 
 @dataclass(frozen=True)
-class Batch:
+class ParsedRows:
     """The rows of some files or of a stretch of one, and a finding for each malformed one that was met."""
 
     table: pa.Table

@@ -10,18 +10,18 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 
 from deltic.pipeline.io.delimited import is_well_quoted
-from deltic.pipeline.io.layout import Kind, Layout
+from deltic.pipeline.io.layout import FileKind, FileLayout
 
 LONGEST = 64 << 20
 """How many bytes a row has at most for whose closing quote further lines are read."""
 
 
-def may_have_lines(layout: Layout) -> bool:
+def may_have_lines(layout: FileLayout) -> bool:
     """Whether a row may extend over lines."""
-    return layout.kind is Kind.TEXT and layout.rfc4180
+    return layout.kind is FileKind.TEXT and layout.rfc4180
 
 
-def whole_rows(blocks: Iterable[bytes], layout: Layout) -> Iterator[bytes]:
+def whole_rows(blocks: Iterable[bytes], layout: FileLayout) -> Iterator[bytes]:
     """Blocks of whole lines as blocks of whole rows."""
     begun = b""
     for block in blocks:
@@ -35,12 +35,12 @@ def whole_rows(blocks: Iterable[bytes], layout: Layout) -> Iterator[bytes]:
         yield begun
 
 
-def is_plain(data: bytes, layout: Layout) -> bool:
+def is_plain(data: bytes, layout: FileLayout) -> bool:
     """Whether every line is a row, as far as can be told at once."""
     return not may_have_lines(layout) or b'"' not in data or is_well_quoted(data, layout)
 
 
-def starts(data: bytes, layout: Layout) -> list[int]:
+def starts(data: bytes, layout: FileLayout) -> list[int]:
     """Where the rows of whole lines begin."""
     row, found, place = _row(layout.delimiter, layout.signed), list[int](), 0
     while place < len(data):
@@ -50,7 +50,7 @@ def starts(data: bytes, layout: Layout) -> list[int]:
     return found
 
 
-def _open(data: bytes, layout: Layout) -> int:
+def _open(data: bytes, layout: FileLayout) -> int:
     """Where the first row begins whose last quote is not closed in the data; the end where there is none."""
     is_open = _open_row(layout.delimiter, layout.signed)
     return next((place for place in starts(data, layout) if is_open.match(data, place)), len(data))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from deltic.circuit.tables import WEIGHT
 from deltic.engine.keyed import BY_KEY, UPSERT
-from deltic.pipeline.io.layout import Layout
+from deltic.pipeline.io.layout import FileLayout
 from deltic.values.types import Column
 
 OP = "op"
@@ -24,12 +24,12 @@ WITHOUT_KEY = (
 )
 
 
-def weight_columns(layout: Layout) -> list[str]:
+def weight_columns(layout: FileLayout) -> list[str]:
     """The names that a weight is looked for under, the first that is there counts."""
     return [name for name in (WEIGHT, OP, FEED) if name not in layout.schema.names]
 
 
-def words(name: str, layout: Layout) -> Mapping[str, int]:
+def words(name: str, layout: FileLayout) -> Mapping[str, int]:
     """The words that stand in one of these columns, in lower case, with the weights that they mean."""
     if name != OP:
         return _SIGNS.get(name, {})
@@ -41,11 +41,11 @@ def needs_key(word: str) -> bool:
     return word.lower() in _UPSERTS
 
 
-def others(layout: Layout) -> list[Column]:
+def others(layout: FileLayout) -> list[Column]:
     """The columns beside the key, of a table that has one: a row that goes by its key need not have them."""
     return [column for column in layout.schema if column.name not in layout.key] if layout.key else []
 
 
-def have_key_alone(layout: Layout) -> bool:
+def have_key_alone(layout: FileLayout) -> bool:
     """Whether a row that has NULL in all `others` can be nothing but a key."""
     return not all(column.nullable for column in others(layout))

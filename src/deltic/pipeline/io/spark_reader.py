@@ -11,10 +11,10 @@ import pyarrow as pa
 from deltic.engine.spark.job import collected
 from deltic.errors import DataError, Diagnostic
 from deltic.pipeline.io.blocks import STDIN
-from deltic.pipeline.io.layout import Layout
-from deltic.pipeline.io.locate import Files
-from deltic.pipeline.io.parsed import Batch
-from deltic.pipeline.io.splits import Split, joined, read, splits
+from deltic.pipeline.io.layout import FileLayout
+from deltic.pipeline.io.locate import TableFiles
+from deltic.pipeline.io.parsed import ParsedRows
+from deltic.pipeline.io.splits import FileSplit, joined, read, splits
 from deltic.pipeline.spark.spark import spark_errors
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class SparkReader:
         self._spark = spark
         self._split = split
 
-    def read(self, files: Files, limit: int | None) -> Batch:
+    def read(self, files: TableFiles, limit: int | None) -> ParsedRows:
         """The rows of the files, and findings for at most `limit` + 1 of the malformed ones (None: for all).
 
         Raises DataError when a file as a whole cannot hold rows of the table.
@@ -45,7 +45,9 @@ class SparkReader:
         found = self._collect(parts, files.layout, limit) if parts else []
         return joined(found, files.layout, limit)
 
-    def _collect(self, parts: Sequence[Split], layout: Layout, limit: int | None) -> Iterator[tuple[Split, Batch]]:
+    def _collect(
+        self, parts: Sequence[FileSplit], layout: FileLayout, limit: int | None
+    ) -> Iterator[tuple[FileSplit, ParsedRows]]:
         file = parts[0].name
         with spark_errors(lambda reason: DataError([Diagnostic(f"Spark cannot read the file: {reason}", file)])):
             tasks = self._spark.range(0, len(parts), 1, len(parts)).mapInArrow(_task(parts, layout, limit), _PACKED_DDL)
@@ -59,7 +61,7 @@ _PACKED_DDL = "split bigint, batch binary"
 
 
 def _task(
-    parts: Sequence[Split], layout: Layout, limit: int | None
+    parts: Sequence[FileSplit], layout: FileLayout, limit: int | None
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """What a task does: the numbers of splits in, their batches out, up to the limit of malformed rows."""
 
@@ -71,7 +73,7 @@ def _task(
     return run
 
 
-def _packed(split: Split, layout: Layout, limit: int | None) -> Iterator[bytes]:
+def _packed(split: FileSplit, layout: FileLayout, limit: int | None) -> Iterator[bytes]:
     """The batches of a split as bytes; or, at the end, why it cannot be read."""
     rejected = 0
     try:
@@ -87,10 +89,10 @@ def _packed(split: Split, layout: Layout, limit: int | None) -> Iterator[bytes]:
         yield pickle.dumps(error.diagnostics)
 
 
-def _unpacked(packed: pa.Buffer) -> Batch:
+def _unpacked(packed: pa.Buffer) -> ParsedRows:
     """A batch that a task has sent; raises DataError when it has sent that."""
     match pickle.loads(packed):
         case (bytes(rows), tuple(rejects), int(lines)):
-            return Batch(pa.ipc.open_stream(rows).read_all(), rejects, lines)
+            return ParsedRows(pa.ipc.open_stream(rows).read_all(), rejects, lines)
         case diagnostics:
             raise DataError(diagnostics)

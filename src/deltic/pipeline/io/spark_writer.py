@@ -11,7 +11,7 @@ from deltic.engine.spark.described import described
 from deltic.engine.spark.watched import watched
 from deltic.errors import DelticError
 from deltic.pipeline.io.arrow_writer import slices
-from deltic.pipeline.io.target import Target, clear
+from deltic.pipeline.io.target import RowTarget, clear
 from deltic.pipeline.spark.spark import spark_errors, to_dataframe
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class SparkWriter:
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
 
-    def write(self, rows: pa.Table, target: Target) -> None:
+    def write(self, rows: pa.Table, target: RowTarget) -> None:
         """Write the rows to a folder at the target's path."""
         if target.format == "arrow":
             raise DelticError(f"{target.path}: Spark writes no Arrow files; take --format parquet")
@@ -40,7 +40,7 @@ class SparkWriter:
             for part in slices(rows, _SLICE) if len(rows) else [rows]:
                 self._append(part, target)
 
-    def _append(self, rows: pa.Table, target: Target) -> None:
+    def _append(self, rows: pa.Table, target: RowTarget) -> None:
         path = f"file://{target.path.resolve()}"
         header = target.header(WEIGHT in rows.column_names)
         is_parquet = target.format == "parquet"
@@ -53,7 +53,7 @@ class SparkWriter:
         else:
             writer.text(path, compression="gzip" if target.is_compressed else None)
 
-    def _lines(self, rows: pa.Table, target: Target, header: list[str]) -> DataFrame:
+    def _lines(self, rows: pa.Table, target: RowTarget, header: list[str]) -> DataFrame:
         """One column of lines; the header, if any, comes first in the one part file."""
         chunks = [pa.array(header, pa.string()), *target.lines(rows).chunks]
         return self._spark.createDataFrame(pa.table({"value": pa.chunked_array(chunks, pa.string())}))

@@ -9,16 +9,16 @@ from pathlib import Path
 from deltic.errors import DataError, Diagnostic
 from deltic.pipeline.io.blocks import beginning, blocks, can_be_cut
 from deltic.pipeline.io.json_array import is_array, read_array
-from deltic.pipeline.io.layout import Kind, Layout
-from deltic.pipeline.io.locate import Files
-from deltic.pipeline.io.parsed import Batch, arrow_schema, concatenated
+from deltic.pipeline.io.layout import FileKind, FileLayout
+from deltic.pipeline.io.locate import TableFiles
+from deltic.pipeline.io.parsed import ParsedRows, arrow_schema, concatenated
 from deltic.pipeline.io.records import may_have_lines, whole_rows
 from deltic.pipeline.io.stretch import parse
 from deltic.pipeline.io.text import check_types, header_hint
 
 
 @dataclass(frozen=True)
-class Split:
+class FileSplit:
     """A part of a file: the lines that begin in these bytes, or these row groups of Parquet; up to the end for None."""
 
     name: str
@@ -29,32 +29,32 @@ class Split:
     end: int | None = None
 
 
-def splits(files: Files, size: int | None = None) -> Iterator[Split]:
+def splits(files: TableFiles, size: int | None = None) -> Iterator[FileSplit]:
     """The files whole, or, with a `size`, in parts of about as many bytes where they can be cut.
 
     Raises DataError for a file that cannot hold rows of the table, UnsupportedError for a column that text cannot hold.
     """
-    if files.layout.kind is Kind.TEXT:
+    if files.layout.kind is FileKind.TEXT:
         check_types(files.layout)
     for path in files.paths:
         try:
-            yield from (Split(str(path), path.absolute(), *part) for part in _parts(path, files.layout, size))
+            yield from (FileSplit(str(path), path.absolute(), *part) for part in _parts(path, files.layout, size))
         except OSError as error:
             raise _unreadable(str(path), error) from error
 
 
-def read(split: Split, layout: Layout) -> Iterator[Batch]:
+def read(split: FileSplit, layout: FileLayout) -> Iterator[ParsedRows]:
     """The rows of a part, stretch by stretch; the lines of findings are counted from the part's first."""
     try:
-        if layout.kind is Kind.PARQUET:
+        if layout.kind is FileKind.PARQUET:
             from deltic.pipeline.io.parquet import read_parquet
 
             yield from read_parquet(split.path, range(split.start, split.end or 0), layout, split.name)
-        elif layout.kind is Kind.ARROW:
+        elif layout.kind is FileKind.ARROW:
             from deltic.pipeline.io.arrow_files import read_arrow
 
             yield from read_arrow(split.path, layout, split.name)
-        elif layout.kind is Kind.SQLITE:
+        elif layout.kind is FileKind.SQLITE:
             from deltic.pipeline.io.sqlite import read_sqlite
 
             yield from read_sqlite(split.path, layout, split.name)
@@ -64,7 +64,7 @@ def read(split: Split, layout: Layout) -> Iterator[Batch]:
         raise _unreadable(split.name, error) from error
 
 
-def joined(parts: Iterable[tuple[Split, Batch]], layout: Layout, limit: int | None) -> Batch:
+def joined(parts: Iterable[tuple[FileSplit, ParsedRows]], layout: FileLayout, limit: int | None) -> ParsedRows:
     """Batches, in the order of the files, as one, up to the one with malformed row number `limit` + 1.
 
     The findings, at most so many, tell the lines of their files.
@@ -80,12 +80,12 @@ def joined(parts: Iterable[tuple[Split, Batch]], layout: Layout, limit: int | No
         lines += batch.lines
         if len(rejects[:most]) == most:
             break
-    return Batch(concatenated(tables), tuple(rejects[:most]))
+    return ParsedRows(concatenated(tables), tuple(rejects[:most]))
 
 
-def _parts(path: Path, layout: Layout, size: int | None) -> Iterator[tuple[int, int | None]]:
+def _parts(path: Path, layout: FileLayout, size: int | None) -> Iterator[tuple[int, int | None]]:
     """Where the parts of a file begin and end."""
-    if layout.kind is Kind.PARQUET:
+    if layout.kind is FileKind.PARQUET:
         from deltic.pipeline.io.parquet import row_groups
 
         groups = row_groups(path, layout)
@@ -96,21 +96,21 @@ def _parts(path: Path, layout: Layout, size: int | None) -> Iterator[tuple[int, 
         yield 0, None
 
 
-def _has_lines(layout: Layout) -> bool:
+def _has_lines(layout: FileLayout) -> bool:
     """Whether every line of a file is a row."""
-    return layout.kind in (Kind.TEXT, Kind.JSON) and not may_have_lines(layout)
+    return layout.kind in (FileKind.TEXT, FileKind.JSON) and not may_have_lines(layout)
 
 
-def _is_array(path: Path, layout: Layout) -> bool:
+def _is_array(path: Path, layout: FileLayout) -> bool:
     """Whether a file is one array of JSON, which is read whole."""
     return _may_be_array(layout) and is_array(beginning(path))
 
 
-def _may_be_array(layout: Layout) -> bool:
-    return layout.kind is Kind.JSON and not layout.signed
+def _may_be_array(layout: FileLayout) -> bool:
+    return layout.kind is FileKind.JSON and not layout.signed
 
 
-def _read_lines(split: Split, layout: Layout) -> Iterator[Batch]:
+def _read_lines(split: FileSplit, layout: FileLayout) -> Iterator[ParsedRows]:
     first = 1
     stretches = blocks(split.path, split.start, split.end)
     if may_have_lines(layout):
@@ -122,15 +122,15 @@ def _read_lines(split: Split, layout: Layout) -> Iterator[Batch]:
         lines = block
         if layout.headers and first == 1 and not split.start:
             lines, first = block[block.index(b"\n") + 1 :], 2
-            yield Batch(arrow_schema(layout.schema, layout.signed).empty_table(), lines=1)
+            yield ParsedRows(arrow_schema(layout.schema, layout.signed).empty_table(), lines=1)
         yield from parse(lines, first, layout, split.name)
         first += lines.count(b"\n")
 
 
-def _in_file(finding: Diagnostic, before: int, layout: Layout) -> Diagnostic:
+def _in_file(finding: Diagnostic, before: int, layout: FileLayout) -> Diagnostic:
     """A finding with its line counted from the file's first, of which `before` stand before the part."""
     finding = replace(finding, line=finding.line + before)
-    if layout.kind is Kind.TEXT and finding.line == 1 and not finding.hint:
+    if layout.kind is FileKind.TEXT and finding.line == 1 and not finding.hint:
         return replace(finding, hint=header_hint(finding.source, layout))
     return finding
 

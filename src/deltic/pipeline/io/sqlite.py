@@ -11,10 +11,10 @@ from typing import Any
 import pyarrow as pa
 
 from deltic.errors import DataError, DelticError, Diagnostic
-from deltic.pipeline.io.layout import Layout
+from deltic.pipeline.io.layout import FileLayout
 from deltic.pipeline.io.malformed import Malformed
-from deltic.pipeline.io.parsed import Batch, rows_to_table
-from deltic.pipeline.io.text import Field, convert
+from deltic.pipeline.io.parsed import ParsedRows, rows_to_table
+from deltic.pipeline.io.text import TextField, convert
 from deltic.values.types import Schema, Type
 from deltic.values.words import quoted
 
@@ -22,7 +22,7 @@ _ROWS = 1 << 16
 _GREATEST = 2**63 - 1
 
 
-def read_sqlite(path: Path, layout: Layout, file: str) -> Iterator[Batch]:
+def read_sqlite(path: Path, layout: FileLayout, file: str) -> Iterator[ParsedRows]:
     """The rows of the relation, column by column whatever these are called; findings tell the number of the row.
 
     A value is read as its text would be; NULL is the empty text. Raises DataError where the database has no such rows.
@@ -43,17 +43,17 @@ def read_sqlite(path: Path, layout: Layout, file: str) -> Iterator[Batch]:
         ) from error
 
 
-def _batch(rows: list[Any], first: int, layout: Layout, file: str) -> Batch:
+def _batch(rows: list[Any], first: int, layout: FileLayout, file: str) -> ParsedRows:
     values, rejects = [], []
     for number, row in enumerate(rows, first):
         texts = ["" if value is None else str(value) for value in row]
         try:
             pairs = zip(texts, layout.schema, strict=True)
-            values.append((tuple(convert(Field(text, 0, len(text)), column) for text, column in pairs), 1))
+            values.append((tuple(convert(TextField(text, 0, len(text)), column) for text, column in pairs), 1))
         except Malformed as error:
             error.reason = f"row {number}, {error.reason}"
             rejects.append(error.at(file, number, str(row)))
-    return Batch(rows_to_table(values, layout.schema, layout.signed), tuple(rejects))
+    return ParsedRows(rows_to_table(values, layout.schema, layout.signed), tuple(rejects))
 
 
 def write_sqlite(rows: pa.Table, name: str, schema: Schema, path: Path) -> None:

@@ -14,16 +14,16 @@ from typing import Any
 import pyarrow as pa
 
 from deltic.pipeline.io import delimited, json_lines, records
-from deltic.pipeline.io.layout import Kind, Layout
+from deltic.pipeline.io.layout import FileKind, FileLayout
 from deltic.pipeline.io.malformed import Malformed
 from deltic.pipeline.io.objects import parse_json
-from deltic.pipeline.io.parsed import Batch, rows_to_table
+from deltic.pipeline.io.parsed import ParsedRows, rows_to_table
 from deltic.pipeline.io.text import parse_line
 
 _FEW = 32
 
 
-def parse(data: bytes, first: int, layout: Layout, file: str) -> Iterator[Batch]:
+def parse(data: bytes, first: int, layout: FileLayout, file: str) -> Iterator[ParsedRows]:
     """The rows of whole lines, each with its newline, of which `first` is the number of the first one in the file.
 
     Of delimited text they are whole rows.
@@ -34,7 +34,7 @@ def parse(data: bytes, first: int, layout: Layout, file: str) -> Iterator[Batch]
         return
     table = at_once(data, layout)
     if table is not None:
-        yield Batch(table, lines=lines)
+        yield ParsedRows(table, lines=lines)
         return
     middle = _middle(data, layout)
     if middle in (0, len(data)):
@@ -44,12 +44,12 @@ def parse(data: bytes, first: int, layout: Layout, file: str) -> Iterator[Batch]
     yield from parse(data[middle:], first + data.count(b"\n", 0, middle), layout, file)
 
 
-def at_once(data: bytes, layout: Layout) -> pa.Table | None:
+def at_once(data: bytes, layout: FileLayout) -> pa.Table | None:
     """The rows of whole lines by Arrow's reader; None when it does not vouch for every line."""
-    return delimited.at_once(data, layout) if layout.kind is Kind.TEXT else json_lines.at_once(data, layout)
+    return delimited.at_once(data, layout) if layout.kind is FileKind.TEXT else json_lines.at_once(data, layout)
 
 
-def _middle(data: bytes, layout: Layout) -> int:
+def _middle(data: bytes, layout: FileLayout) -> int:
     """Where a row begins, near the middle of several."""
     if not records.is_plain(data, layout):
         places = records.starts(data, layout)
@@ -58,7 +58,7 @@ def _middle(data: bytes, layout: Layout) -> int:
     return middle if middle < len(data) else data.rfind(b"\n", 0, len(data) // 2) + 1
 
 
-def _one_by_one(data: bytes, first: int, layout: Layout, file: str) -> Batch:
+def _one_by_one(data: bytes, first: int, layout: FileLayout, file: str) -> ParsedRows:
     rows, rejects = list[tuple[tuple[Any, ...], int]](), []
     for number, line in _numbered(data, first, layout):
         if _is_blank(line, layout):
@@ -67,10 +67,10 @@ def _one_by_one(data: bytes, first: int, layout: Layout, file: str) -> Batch:
             rows += _rows(line, layout)
         except Malformed as error:
             rejects.append(error.at(file, number, _shown(line)))
-    return Batch(rows_to_table(rows, layout.schema, layout.signed), tuple(rejects), data.count(b"\n"))
+    return ParsedRows(rows_to_table(rows, layout.schema, layout.signed), tuple(rejects), data.count(b"\n"))
 
 
-def _numbered(data: bytes, first: int, layout: Layout) -> Iterator[tuple[int, bytes]]:
+def _numbered(data: bytes, first: int, layout: FileLayout) -> Iterator[tuple[int, bytes]]:
     """The rows without their newlines, each with the number of its first line."""
     if not records.may_have_lines(layout):
         yield from enumerate(data.removesuffix(b"\n").split(b"\n") if data else [], first)
@@ -81,21 +81,21 @@ def _numbered(data: bytes, first: int, layout: Layout) -> Iterator[tuple[int, by
         first += data.count(b"\n", begin, end)
 
 
-def _is_blank(line: bytes, layout: Layout) -> bool:
+def _is_blank(line: bytes, layout: FileLayout) -> bool:
     """Whether a line is passed over."""
-    if layout.kind is Kind.JSON:
+    if layout.kind is FileKind.JSON:
         return not line.strip(b" \t\r")
     return not layout.keeps_blank_lines and line in (b"", b"\r")
 
 
-def _rows(line: bytes, layout: Layout) -> list[tuple[tuple[Any, ...], int]]:
+def _rows(line: bytes, layout: FileLayout) -> list[tuple[tuple[Any, ...], int]]:
     """The row and weight of a line as it stands in the file, newline aside, or those of a change; raises Malformed."""
     try:
         text = line.decode("utf-8").removesuffix("\r")
     except UnicodeDecodeError:
         column = _shown(line).find("\N{REPLACEMENT CHARACTER}") + 1
         raise Malformed("the line is not UTF-8 text", column, hint="save the file as UTF-8") from None
-    return [parse_line(text, layout)] if layout.kind is Kind.TEXT else parse_json(text, layout)
+    return [parse_line(text, layout)] if layout.kind is FileKind.TEXT else parse_json(text, layout)
 
 
 def _shown(line: bytes) -> str:

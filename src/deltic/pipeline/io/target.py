@@ -20,7 +20,7 @@ GZIP = ".gz"
 
 
 @dataclass(frozen=True)
-class Target:
+class RowTarget:
     """A place for rows: a file, or a folder of part files where Spark writes."""
 
     path: Path
@@ -58,24 +58,24 @@ class Target:
 class Writer(Protocol):
     """Writes rows to targets, in place of what is there."""
 
-    def write(self, rows: pa.Table, target: Target) -> None:
+    def write(self, rows: pa.Table, target: RowTarget) -> None:
         """Write the rows; changes when they have a column WEIGHT."""
 
 
-def view_target(output: Output, out: Path, wanted: Format | None) -> Target:
+def view_target(output: Output, out: Path, wanted: Format | None) -> RowTarget:
     """Where a view goes: the directive's file, or <name>.<extension>; delimited text may be compressed."""
     chosen = wanted or "csv"
     path = out / (output.filename or f"{output.title}.csv{GZIP if output.compress else ''}")
     if chosen != "csv":
-        return Target(path.with_name(path.name.removesuffix(GZIP)).with_suffix(f".{chosen}"), chosen, output)
-    return Target(path, chosen, output, output.compress)
+        return RowTarget(path.with_name(path.name.removesuffix(GZIP)).with_suffix(f".{chosen}"), chosen, output)
+    return RowTarget(path, chosen, output, output.compress)
 
 
-def change_target(output: Output, folder: Path, wanted: Format | None) -> Target:
+def change_target(output: Output, folder: Path, wanted: Format | None) -> RowTarget:
     """Where the changes of a view in one epoch go; the extension tells the delimiter, so that they can be read back."""
     chosen = wanted or "csv"
     extension = {"\t": "tsv", ",": "csv"}.get(output.delimiter, "txt") if chosen == "csv" else chosen
-    return Target(folder / f"{output.name}.{extension}", chosen, output)
+    return RowTarget(folder / f"{output.name}.{extension}", chosen, output)
 
 
 def clear(path: Path) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from deltic.errors import UnsupportedError, count_of
-from deltic.pipeline.io.layout import Layout, phrase
+from deltic.pipeline.io.layout import FileLayout, phrase
 from deltic.pipeline.io.malformed import Malformed
 from deltic.pipeline.io.values import problem
 from deltic.values.numbers import round_float
@@ -41,7 +41,7 @@ _LONGEST_SHOWN = 40
 
 
 @dataclass(frozen=True)
-class Field:
+class TextField:
     """One field of a line: its value, and the stretch of the line that it takes, quotes included."""
 
     value: str
@@ -56,7 +56,7 @@ def pattern_of(type_: Type) -> str | None:
     return _PATTERNS.get(type_.kind)
 
 
-def parse_line(line: str, layout: Layout) -> tuple[tuple[Any, ...], int]:
+def parse_line(line: str, layout: FileLayout) -> tuple[tuple[Any, ...], int]:
     """The row that a line holds, and its weight; raises Malformed. The line has no line end and is not blank."""
     start, weight = _sign(line) if layout.signed else (0, 1)
     fields = list(split(line, start, layout))
@@ -73,7 +73,7 @@ def parse_line(line: str, layout: Layout) -> tuple[tuple[Any, ...], int]:
     return tuple(convert(f, c) for f, c in zip(fields, layout.schema, strict=True)), weight
 
 
-def split(line: str, start: int, layout: Layout) -> Iterator[Field]:
+def split(line: str, start: int, layout: FileLayout) -> Iterator[TextField]:
     """The fields of a line from `start` on; at least one."""
     while True:
         field = _quoted(line, start, layout) if layout.rfc4180 and line.startswith('"', start) else None
@@ -84,7 +84,7 @@ def split(line: str, start: int, layout: Layout) -> Iterator[Field]:
         start = field.end + len(layout.delimiter)
 
 
-def check_types(layout: Layout) -> None:
+def check_types(layout: FileLayout) -> None:
     """Raises UnsupportedError when text has no agreed form for a column's type."""
     for column in layout.schema:
         if pattern_of(column.type) is None and column.type is not Type.STRING:
@@ -94,7 +94,7 @@ def check_types(layout: Layout) -> None:
             )
 
 
-def header_hint(line: str, layout: Layout) -> str:
+def header_hint(line: str, layout: FileLayout) -> str:
     """What to do about a malformed first line that holds the names of the columns; "" when it does not."""
     words = {word.strip(' "').lower() for word in line.split(layout.delimiter)}
     is_header = layout.width > 0 and words.issuperset(name.lower() for name in layout.schema.names)
@@ -107,12 +107,12 @@ def _sign(line: str) -> tuple[int, int]:
     raise Malformed("expected + or - at the start of the row, for an insertion or a deletion", 1)
 
 
-def _plain(line: str, start: int, layout: Layout) -> Field:
+def _plain(line: str, start: int, layout: FileLayout) -> TextField:
     end = line.find(layout.delimiter, start)
     end = len(line) if end < 0 else end
     if layout.has_brackets and "[" in line[start:end]:
         end = _behind_brackets(line, start, layout.delimiter) or end
-    return Field(line[start:end], start, end)
+    return TextField(line[start:end], start, end)
 
 
 def _behind_brackets(line: str, start: int, delimiter: str) -> int | None:
@@ -128,23 +128,23 @@ def _behind_brackets(line: str, start: int, delimiter: str) -> int | None:
 _QUOTED = re.compile(r'"((?:[^"]|"")*)"')
 
 
-def _quoted(line: str, start: int, layout: Layout) -> Field:
+def _quoted(line: str, start: int, layout: FileLayout) -> TextField:
     match = _QUOTED.match(line, start)
     if match is None:
         raise Malformed("this quote is never closed", start + 1, 1, "a quote inside of quotes is written twice")
     if match.end() != len(line) and not line.startswith(layout.delimiter, match.end()):
         wanted = f"expected {layout.delimiter!r} or the end of the line after the closing quote"
         raise Malformed(f"{wanted}, found {line[match.end()]!r}", match.end() + 1)
-    return Field(match[1].replace('""', '"'), start, match.end())
+    return TextField(match[1].replace('""', '"'), start, match.end())
 
 
-def _nullary(fields: list[Field]) -> tuple[()]:
+def _nullary(fields: list[TextField]) -> tuple[()]:
     if len(fields) == 1 and fields[0].value in ("()", ""):
         return ()
     raise Malformed("expected () or nothing, the row of a relation without columns", fields[0].start + 1)
 
 
-def _chosen(line: str, fields: list[Field], layout: Layout) -> list[Field]:
+def _chosen(line: str, fields: list[TextField], layout: FileLayout) -> list[TextField]:
     """The fields that are the columns, in their order."""
     if len(fields) <= max(layout.places):
         said = f"columns={':'.join(map(str, layout.places))}" if layout.as_souffle else "the first line names so many"
@@ -153,7 +153,7 @@ def _chosen(line: str, fields: list[Field], layout: Layout) -> list[Field]:
     return [fields[place] for place in layout.places]
 
 
-def _wrong_count(line: str, fields: list[Field], layout: Layout) -> Malformed:
+def _wrong_count(line: str, fields: list[TextField], layout: FileLayout) -> Malformed:
     expected = count_of(layout.width, "field")
     reason = f"expected {expected}, found {len(fields)}"
     if len(fields) > layout.width:
@@ -168,7 +168,7 @@ _DELIMITER_HINT = 'fields are separated by {} here; .input has an option for ano
 _NAMES = {"\t": "a tab", ",": "a comma", " ": "a blank"}
 
 
-def convert(field: Field, column: Column) -> Any:
+def convert(field: TextField, column: Column) -> Any:
     """The value of a field; an empty one is NULL in a column that may be NULL. Raises Malformed."""
     type_ = column.type
     if column.nullable and not field.value:
@@ -185,7 +185,7 @@ def convert(field: Field, column: Column) -> Any:
     return _float(field, type_) if type_.is_float else _other(field, column)
 
 
-def _other(field: Field, column: Column) -> Any:
+def _other(field: TextField, column: Column) -> Any:
     """A decimal, truth value, date or time."""
     text, kind = field.value.strip(BLANKS), column.type.kind
     if kind is Kind.BOOLEAN:
@@ -209,11 +209,11 @@ _READ: dict[Kind, Callable[[str], Any]] = {
 }
 
 
-def _integer(field: Field, type_: Type) -> int:
+def _integer(field: TextField, type_: Type) -> int:
     return _in_range(field, int(field.value.strip(BLANKS)) if len(field.value) < 4000 else 2**64, type_)
 
 
-def _in_range(field: Field, value: int, type_: Type) -> int:
+def _in_range(field: TextField, value: int, type_: Type) -> int:
     least, greatest = type_.range
     if least <= value <= greatest:
         return value
@@ -221,18 +221,18 @@ def _in_range(field: Field, value: int, type_: Type) -> int:
     raise _malformed(field, f"{shown} is out of range for {phrase(type_)} ({least} to {greatest})")
 
 
-def _float(field: Field, type_: Type) -> float:
+def _float(field: TextField, type_: Type) -> float:
     value = round_float(float(field.value.strip(BLANKS)), type_)
     if math.isinf(value) and not re.fullmatch(SPECIAL, field.value):
         raise _malformed(field, f"{_shortened(field.value.strip(BLANKS))} is out of range for {phrase(type_)}")
     return value
 
 
-def _malformed(field: Field, reason: str, hint: str = "") -> Malformed:
+def _malformed(field: TextField, reason: str, hint: str = "") -> Malformed:
     return Malformed(reason, field.start + 1, max(1, field.end - field.start), hint)
 
 
-def _hint(field: Field, type_: Type) -> str:
+def _hint(field: TextField, type_: Type) -> str:
     has_fraction = type_.is_integer and re.fullmatch(DECIMAL, field.value) and re.search("[.eE]", field.value)
     return "numbers are whole here; a column of numbers with fractions is declared as float" if has_fraction else ""
 

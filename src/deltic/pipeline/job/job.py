@@ -14,14 +14,14 @@ from deltic.errors import ChangeError, DataError, DelticError, count_of
 from deltic.pipeline.definitions.front_end import FrontEnd
 from deltic.pipeline.definitions.front_ends import DATALOG, front_end_of
 from deltic.pipeline.epochs.transaction import Transaction
-from deltic.pipeline.io.changes import Epoch, epochs
+from deltic.pipeline.io.changes import EpochFiles, epochs
 from deltic.pipeline.io.directives import PLAIN, Interface, TextForm, catalog_interface, interface
 from deltic.pipeline.io.inside import check_inside
-from deltic.pipeline.io.loader import Loader, Reader
-from deltic.pipeline.io.locate import Files, locate, missing
+from deltic.pipeline.io.loader import Loader, RowReader
+from deltic.pipeline.io.locate import TableFiles, locate, missing
 from deltic.pipeline.io.rejects import Rejects
 from deltic.pipeline.io.target import Format, Writer, view_target
-from deltic.pipeline.job.outcome import EpochDone, EpochRejected, Outcome, Watch
+from deltic.pipeline.job.outcome import EpochDone, EpochRejected, JobOutcome, JobProgress
 from deltic.pipeline.job.publisher import Publisher
 from deltic.pipeline.session import Pipeline
 
@@ -31,7 +31,7 @@ POSITION = "deltic run"
 
 
 @dataclass(frozen=True)
-class Settings:
+class JobSettings:
     """What to read and what to write. `skip_malformed` leaves malformed rows out instead of stopping.
 
     With `missing_is_empty` a table whose file of facts is not there has no rows at first.
@@ -58,7 +58,7 @@ class Settings:
     """Where modules that the program imports are sought, beside its own."""
 
 
-def run(settings: Settings, pipeline: Pipeline, reader: Reader, writer: Writer, watch: Watch) -> Outcome:
+def run(settings: JobSettings, pipeline: Pipeline, reader: RowReader, writer: Writer, watch: JobProgress) -> JobOutcome:
     """Run a program to its last epoch, or to the first one that is rejected: then the outcome has a failure.
 
     Raises ProgramError or DataError when the program, the facts or the names of the changes' files are wrong;
@@ -73,7 +73,7 @@ def run(settings: Settings, pipeline: Pipeline, reader: Reader, writer: Writer, 
     if settings.on_stdout:
         printed = tuple(replace(output, device="stdout", headers=True) for output in files.outputs)
         files = replace(files, outputs=printed)
-    initial = Epoch(INITIAL, tuple(_facts(files, settings.facts, settings.missing_is_empty)))
+    initial = EpochFiles(INITIAL, tuple(_facts(files, settings.facts, settings.missing_is_empty)))
     following = epochs(settings.changes, files.inputs) if settings.changes else []
     _refuse_overwriting([*initial.files, *(found for epoch in following for found in epoch.files)], files, settings)
     rejects = Rejects(settings.out / "rejects", {source.name for source in files.inputs})
@@ -110,7 +110,7 @@ def load_program(
 
 
 def load_facts(
-    front: FrontEnd, facts: Path, text: TextForm, pipeline: Pipeline, reader: Reader, allow_outside: bool
+    front: FrontEnd, facts: Path, text: TextForm, pipeline: Pipeline, reader: RowReader, allow_outside: bool
 ) -> None:
     """Give a pipeline that has the program its facts; raises DataError where they are wrong."""
     if not allow_outside:
@@ -127,7 +127,7 @@ def _interface(front: FrontEnd, pipeline: Pipeline) -> Interface:
     return interface(pipeline.checked) if front is DATALOG else catalog_interface(pipeline.catalog)
 
 
-def _facts(files: Interface, folder: Path, missing_is_empty: bool) -> list[Files]:
+def _facts(files: Interface, folder: Path, missing_is_empty: bool) -> list[TableFiles]:
     """The files of the initial rows; raises DataError for tables with `.input` that have none, unless they may."""
     found = {source: locate(source, folder) for source in files.inputs}
     absent = [source for source, located in found.items() if source.required and located is None]
@@ -136,7 +136,7 @@ def _facts(files: Interface, folder: Path, missing_is_empty: bool) -> list[Files
     return [located for located in found.values() if located is not None]
 
 
-def _refuse_overwriting(read: Sequence[Files], files: Interface, settings: Settings) -> None:
+def _refuse_overwriting(read: Sequence[TableFiles], files: Interface, settings: JobSettings) -> None:
     """Raises DelticError when an output would take the place of a file that is read."""
     inputs = {path.resolve() for found in read for path in [*found.paths, *(p.parent for p in found.paths)]}
     for output in files.outputs:
@@ -157,15 +157,15 @@ class _Job:
         loader: Loader,
         publisher: Publisher,
         rejects: Rejects,
-        watch: Watch,
+        watch: JobProgress,
     ) -> None:
         self._pipeline, self._loader, self._publisher = pipeline, loader, publisher
         self._rejects, self._watch = rejects, watch
         self._sizes = files.sizes
-        self.outcome = Outcome(tuple(name for name in files.watched if name in pipeline.views))
+        self.outcome = JobOutcome(tuple(name for name in files.watched if name in pipeline.views))
         self._last: str | None = pipeline.positions.get(POSITION)
 
-    def load(self, initial: Epoch) -> None:
+    def load(self, initial: EpochFiles) -> None:
         """The first epoch: files of facts are sets, in which a row that stands twice is one row."""
         if self._last is not None:
             self.outcome.notes.append(f"the state goes on behind {self._last}; what came before is not read again")
@@ -178,7 +178,7 @@ class _Job:
                 change.insert(*tables.popitem())
         self._done(EpochDone(initial.name, change.report, reading, 0.0, self._rejects.count - rejected))
 
-    def follow(self, following: Sequence[Epoch], conflicts: Conflicts) -> None:
+    def follow(self, following: Sequence[EpochFiles], conflicts: Conflicts) -> None:
         """The epochs of changes, up to the first one that is rejected."""
         behind = self._behind([epoch.name for epoch in following])
         for epoch in following[behind:]:
@@ -215,7 +215,7 @@ class _Job:
             told = f"{late:,} rows came too late and were" if late > 1 else "1 row came too late and was"
             self.outcome.notes.append(f"{told} left out; see {self._publisher.late_folder}")
 
-    def _apply(self, epoch: Epoch, conflicts: Conflicts) -> None:
+    def _apply(self, epoch: EpochFiles, conflicts: Conflicts) -> None:
         started, rejected = time.perf_counter(), self._rejects.count
         tables = self._read(epoch)
         reading = time.perf_counter() - started
@@ -227,7 +227,7 @@ class _Job:
             self._publisher.write_late(epoch.name, late)
         self._done(EpochDone(epoch.name, change.report, reading, writing, self._rejects.count - rejected))
 
-    def _read(self, epoch: Epoch) -> dict[str, pa.Table]:
+    def _read(self, epoch: EpochFiles) -> dict[str, pa.Table]:
         with self._watch.step(f"reading {epoch.name}"):
             return self._loader.load(epoch.files)
 
@@ -237,7 +237,7 @@ class _Job:
             self._publisher.write_changes(epoch, change, self._pipeline)
         return time.perf_counter() - started
 
-    def _transaction(self, conflicts: Conflicts, epoch: Epoch) -> Transaction:
+    def _transaction(self, conflicts: Conflicts, epoch: EpochFiles) -> Transaction:
         return self._pipeline.transaction(conflicts, positions={POSITION: epoch.name})
 
     def _done(self, done: EpochDone) -> None:

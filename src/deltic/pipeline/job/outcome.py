@@ -23,7 +23,7 @@ class EpochDone:
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenRelation:
     """A relation that was written, with the number of its rows."""
 
     name: str
@@ -32,13 +32,13 @@ class Written:
 
 
 @dataclass
-class Outcome:
+class JobOutcome:
     """What the job did; `failure` is why it stopped before its last epoch, if it did."""
 
     watched: tuple[str, ...] = ()
     """The views that the program outputs or whose size it prints."""
     epochs: list[EpochDone] = field(default_factory=list)
-    written: list[Written] = field(default_factory=list)
+    written: list[WrittenRelation] = field(default_factory=list)
     printed: list[str] = field(default_factory=list)
     """What the program writes to standard output."""
     sizes: dict[str, int] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class EpochRejected(DelticError):
         super().__init__(f"epoch {epoch} was rejected whole; the views are as after epoch {last}\n{reason}")
 
 
-class Watch(Protocol):
+class JobProgress(Protocol):
     """Receives the progress of a job."""
 
     def step(self, what: str) -> AbstractContextManager[None]:

@@ -13,8 +13,8 @@ from deltic.pipeline.epochs.transaction import Transaction
 from deltic.pipeline.io.devices import on_stdout, to_device
 from deltic.pipeline.io.directives import Output
 from deltic.pipeline.io.render import count_unreadable
-from deltic.pipeline.io.target import Format, Target, Writer, change_target, clear, view_target
-from deltic.pipeline.job.outcome import Written
+from deltic.pipeline.io.target import Format, RowTarget, Writer, change_target, clear, view_target
+from deltic.pipeline.job.outcome import WrittenRelation
 from deltic.pipeline.session import Pipeline
 from deltic.values.types import Schema
 
@@ -50,7 +50,7 @@ class Publisher:
         self._writer.write(rows.rows, change_target(Output(rows.table, schema), self.late_folder / epoch, self._format))
         self.late += rows.count
 
-    def write_views(self, pipeline: Pipeline) -> Iterator[Written]:
+    def write_views(self, pipeline: Pipeline) -> Iterator[WrittenRelation]:
         """Each output, as it is now."""
         for output in self._outputs:
             rows = pipeline[output.name].to_arrow()
@@ -58,14 +58,14 @@ class Publisher:
                 self.printed.append(on_stdout(rows, output))
                 continue
             if output.device in ("sqlite", "jsonfile"):
-                yield Written(output.name, len(rows), to_device(rows, output, self._out))
+                yield WrittenRelation(output.name, len(rows), to_device(rows, output, self._out))
                 continue
             target = view_target(output, self._out, self._format)
             self._writer.write(rows, target)
             self._check(rows, target)
-            yield Written(output.name, len(rows), target.path)
+            yield WrittenRelation(output.name, len(rows), target.path)
 
-    def _check(self, rows: pa.Table, target: Target) -> None:
+    def _check(self, rows: pa.Table, target: RowTarget) -> None:
         if target.format != "csv":
             return
         found = count_unreadable(rows, target.output.delimiter, target.output.rfc4180)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from deltic.catalog import External, Table
+from deltic.catalog import CatalogTable, External
 from deltic.engine.batches import with_weights
 from deltic.engine.between import has_ranges
 from deltic.engine.comparing import EVERYTHING, Beside, compared
@@ -15,14 +15,14 @@ from deltic.engine.image import Json
 from deltic.engine.keyed import UPSERT, Keyed, with_order
 from deltic.errors import CatalogError
 from deltic.pipeline.names import find
-from deltic.pipeline.outside.source import Found, Held
+from deltic.pipeline.outside.source import HeldRows, SourceChange
 
 if TYPE_CHECKING:
     from deltic.engine.shards.posted import Posted
     from deltic.pipeline.outside.tasks import Tasks
 
 
-def check_change_column(place: External, table: Table) -> None:
+def check_change_column(place: External, table: CatalogTable) -> None:
     """Raises CatalogError for a change column that is none."""
     column = place.get("changed")
     types = {c.name: c.type for c in table.schema}
@@ -48,7 +48,7 @@ class Advance:
     Rows with the largest value of before are read again: others with it may have come since.
     """
 
-    table: Table
+    table: CatalogTable
     place: External
     position: Json
     value: Any
@@ -77,14 +77,14 @@ class Advance:
             return {}
         return {"changed": self.position["changed"] if last is None and self.position else last}
 
-    def compared_here(self, rows: pa.Table, last: Any, held: Held) -> Found:
+    def compared_here(self, rows: pa.Table, last: Any, held: HeldRows) -> SourceChange:
         """What they amount to, read by this process; of rows with one key the last one counts."""
         weighted = with_order(with_weights(rows, self.weight))
         changes = compared(Keyed(self.table.name, self.table.key), weighted, held.version, self.beside)
-        return Found(changes, self.to(last), self.how, len(rows))
+        return SourceChange(changes, self.to(last), self.how, len(rows))
 
-    def compared_by(self, tasks: Tasks, rows: Posted, last: Any, held: Held) -> Found:
+    def compared_by(self, tasks: Tasks, rows: Posted, last: Any, held: HeldRows) -> SourceChange:
         """The same of those that tasks have written."""
         how = "loaded" if held.is_empty else self.how
         changes = tasks.compared(self.table, rows, held, self.beside)
-        return Found(changes, self.to(last), f"{how}, by tasks", rows.count())
+        return SourceChange(changes, self.to(last), f"{how}, by tasks", rows.count())

@@ -31,7 +31,7 @@ _FULL = 4
 
 
 @dataclass(frozen=True)
-class Part:
+class BucketFile:
     """A file: its name, rows, their digest, and its bytes."""
 
     file: str
@@ -47,7 +47,7 @@ class Listing:
     schema: str
     by: tuple[str, ...]
     count: int
-    parts: Mapping[int, Part]
+    parts: Mapping[int, BucketFile]
 
     @property
     def rows(self) -> int:
@@ -62,29 +62,29 @@ class Listing:
     @classmethod
     def of_json(cls, kept: Mapping[str, Any]) -> Listing:
         """The listing that a file has."""
-        parts = {int(bucket): Part(**part) for bucket, part in kept["parts"].items()}
+        parts = {int(bucket): BucketFile(**part) for bucket, part in kept["parts"].items()}
         return cls(kept["schema"], tuple(kept["by"]), kept["count"], parts)
 
 
 @dataclass(frozen=True)
-class Plan:
+class BucketPlan:
     """What is to be done: the rows of files to be written, and the files that stay; others go."""
 
     schema: str
     by: tuple[str, ...]
     count: int
     new: Mapping[int, pa.Table]
-    kept: Mapping[int, Part]
+    kept: Mapping[int, BucketFile]
     how: str
     read: int = 0
     """Bytes of files that were read for it."""
 
-    def listing(self, made: Mapping[int, Part]) -> Listing:
+    def listing(self, made: Mapping[int, BucketFile]) -> Listing:
         """The files once the new ones are there."""
         return Listing(self.schema, self.by, self.count, {**self.kept, **made})
 
 
-def planned(place: External, shown: Shown, there: Listing | None, delta: pa.Table | None, read: Read) -> Plan:
+def planned(place: External, shown: Shown, there: Listing | None, delta: pa.Table | None, read: Read) -> BucketPlan:
     """What lets a target have the rows of a view; `read` gives the rows of a file, None for a damaged one."""
     by = place.listed("by")
     for name in by:
@@ -106,17 +106,17 @@ def planned(place: External, shown: Shown, there: Listing | None, delta: pa.Tabl
     return _compared(shown, there, size)
 
 
-Read = Callable[[Part], "pa.Table | None"]
+Read = Callable[[BucketFile], "pa.Table | None"]
 
 
-def _anew(shown: Shown, schema: str, by: tuple[str, ...], size: int) -> Plan:
+def _anew(shown: Shown, schema: str, by: tuple[str, ...], size: int) -> BucketPlan:
     rows = shown.rows()
     count = max(1, -(-len(rows) // size))
     new = _divided(rows, _buckets(rows, by, count)) or {0: rows}
-    return Plan(schema, by, count, new, {}, "all files written")
+    return BucketPlan(schema, by, count, new, {}, "all files written")
 
 
-def _changed(there: Listing, delta: pa.Table, read: Read) -> Plan | None:
+def _changed(there: Listing, delta: pa.Table, read: Read) -> BucketPlan | None:
     """The buckets of rows that changed, from their files; None where a file has not what it should have."""
     columns = [name for name in delta.column_names if name != WEIGHT]
     new, size = dict[int, pa.Table](), 0
@@ -134,16 +134,16 @@ def _changed(there: Listing, delta: pa.Table, read: Read) -> Plan | None:
     return _partly(there, new, "changed files", size)
 
 
-def _partly(there: Listing, new: Mapping[int, pa.Table], how: str, read: int = 0) -> Plan:
+def _partly(there: Listing, new: Mapping[int, pa.Table], how: str, read: int = 0) -> BucketPlan:
     """The plan to rewrite some files; there is always one, so that readers find the columns."""
     kept = {bucket: part for bucket, part in there.parts.items() if bucket not in new}
     wanted = {bucket: rows for bucket, rows in new.items() if len(rows)}
     if not kept and not wanted:
         wanted = dict(list(new.items())[:1])
-    return Plan(there.schema, there.by, there.count, wanted, kept, how, read)
+    return BucketPlan(there.schema, there.by, there.count, wanted, kept, how, read)
 
 
-def _held(part: Part, schema: pa.Schema, read: Read) -> pa.Table | None:
+def _held(part: BucketFile, schema: pa.Schema, read: Read) -> pa.Table | None:
     """The rows of a file; None where they are not those that it should have."""
     found = read(part)
     if found is None or found.column_names != schema.names:
@@ -161,7 +161,7 @@ def _applied(held: pa.Table, changes: pa.Table) -> pa.Table | None:
     return found.drop_columns([WEIGHT]).take(pa.array(np.repeat(np.arange(len(found)), weights)))
 
 
-def _compared(shown: Shown, there: Listing, size: int) -> Plan:
+def _compared(shown: Shown, there: Listing, size: int) -> BucketPlan:
     """The buckets whose rows are not those of the listing."""
     rows = shown.rows()
     if len(rows) > _FULL * size * there.count:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from deltic.engine.arrow_stream import of_stream, to_stream
 from deltic.engine.files.files import Buffer, Files
-from deltic.engine.files.pieces import MAGIC, Mapped, Place, encode, read_piece
+from deltic.engine.files.pieces import MAGIC, MappedFile, PiecePlace, encode, read_piece
 from deltic.engine.image import Json
 from deltic.errors import StateError
 
@@ -35,8 +35,8 @@ class Copying:
         if size >= _LARGE:
             name = self._new()
             self._files.write(name, [MAGIC, *parts])
-            return asdict(Place(name, len(MAGIC), size, checksum))
-        place = Place(self._name, self._end, size, checksum)
+            return asdict(PiecePlace(name, len(MAGIC), size, checksum))
+        place = PiecePlace(self._name, self._end, size, checksum)
         self._small += parts
         self._end += size
         if self._end >= _LARGE:
@@ -56,13 +56,13 @@ class Copying:
 def copied(files: Files, place: Json) -> pa.Table | None:
     """The rows that stand at a place; None where they are not there any more, or damaged."""
     try:
-        found = read_piece(Mapped(files, place["file"]), Place(**place))[1]["rows"]
+        found = read_piece(MappedFile(files, place["file"]), PiecePlace(**place))[1]["rows"]
     except (OSError, StateError):
         return None
     return of_stream(found)
 
 
-class Copies:
+class FileCopies:
     """The copies of one table's files, in a folder beside the state; of a file there are several, one for each part."""
 
     def __init__(self, files: Files, table: str) -> None:

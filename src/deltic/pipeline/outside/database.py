@@ -7,23 +7,27 @@ from contextlib import suppress
 from decimal import Decimal
 from typing import Any
 
-from deltic.catalog import External, Table
+from deltic.catalog import CatalogTable, External
 from deltic.engine.image import Json
 from deltic.errors import CatalogError
 from deltic.pipeline.io.json_values import of_json
 from deltic.pipeline.outside.advancing import Advance, check_change_column, pending, since
 from deltic.pipeline.outside.connections import connected, quoted
 from deltic.pipeline.outside.frames import FrameSource
-from deltic.pipeline.outside.source import Found, Held, Source, filled
+from deltic.pipeline.outside.source import ExternalSource, HeldRows, SourceChange, filled
 from deltic.pipeline.outside.tasks import Tasks
 from deltic.pipeline.rows.coerce import to_table
 from deltic.pipeline.spark.spark import active_session, spark_errors
 from deltic.values.types import Kind, Schema
 
 
-def database_source(place: External, spark: Any, tasks: Tasks | None) -> Source:
+def database_source(place: External, spark: Any, tasks: Tasks | None) -> ExternalSource:
     """The source of a table: `jdbc:` addresses are Spark's."""
-    return FrameSource(place, lambda: _jdbc(place, spark), tasks) if place["url"].startswith("jdbc:") else Query(place)
+    return (
+        FrameSource(place, lambda: _jdbc(place, spark), tasks)
+        if place["url"].startswith("jdbc:")
+        else DatabaseQuery(place)
+    )
 
 
 def _jdbc(place: External, spark: Any) -> Any:
@@ -34,7 +38,7 @@ def _jdbc(place: External, spark: Any) -> Any:
         return active_session(spark).read.format("jdbc").options(**options).load()
 
 
-class Query:
+class DatabaseQuery:
     """A table that is read by a query. With a change column a position is the largest value, as the database has it."""
 
     def __init__(self, place: External) -> None:
@@ -50,7 +54,7 @@ class Query:
     def pending(self, position: Json) -> str:
         return pending(self._place, position)
 
-    def new(self, table: Table, position: Json, held: Held, wants_all: bool) -> Found:
+    def new(self, table: CatalogTable, position: Json, held: HeldRows, wants_all: bool) -> SourceChange:
         check_change_column(self._place, table)
         column, last = self._place.get("changed"), None if wants_all else since(position)
         names = ", ".join(map(quoted, table.schema.names))

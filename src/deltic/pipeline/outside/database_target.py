@@ -15,7 +15,7 @@ from deltic.errors import CatalogError, DelticError, UnsupportedError
 from deltic.pipeline.names import find
 from deltic.pipeline.outside.connections import Database, connected, quoted, without_jdbc
 from deltic.pipeline.outside.database import value_of
-from deltic.pipeline.outside.target import Mark, Shown, Written
+from deltic.pipeline.outside.target import Mark, PublishedRows, Shown
 from deltic.pipeline.rows.coerce import to_table
 from deltic.values.types import Kind, Schema, Type
 
@@ -54,7 +54,7 @@ class DatabaseTarget:
         with connected(self._url, True, self._external) as database:
             return self._mark(database)
 
-    def publish(self, shown: Shown, delta: pa.Table | None) -> Written:
+    def publish(self, shown: Shown, delta: pa.Table | None) -> PublishedRows:
         for name in self._key:
             find(name, f"column of {shown.name}", shown.schema.types)
         with connected(self._url, True, self._external) as database:
@@ -69,7 +69,7 @@ class DatabaseTarget:
             database.run(f"DELETE FROM {_MARKS} WHERE place = ?", [self._place["table"]])
             marked = [self._place["table"], self._id, shown.mark.stamp, shown.mark.epoch]
             database.run(f"INSERT INTO {_MARKS} (place, publication, stamp, epoch) VALUES (?, ?, ?, ?)", marked)
-        return Written(how, len(delta))
+        return PublishedRows(how, len(delta))
 
     def _mark(self, database: Database) -> Mark | None:
         columns = "place VARCHAR(200) PRIMARY KEY, publication VARCHAR(64), stamp VARCHAR(64), epoch BIGINT"

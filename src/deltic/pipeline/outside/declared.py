@@ -23,7 +23,7 @@ class Publication:
 
 
 @dataclass(frozen=True)
-class Outside:
+class Attachments:
     """Sources that were attached to tables, by their names, and publications. A change makes another value."""
 
     attached: Mapping[str, External] = field(default_factory=lambda: MappingProxyType({}))
@@ -33,26 +33,26 @@ class Outside:
         """The publications of a view, or the one to a place."""
         return tuple(p for p in self.publications if p.view == view and to in (None, p.to))
 
-    def attaching(self, table: str, source: External | None) -> Outside:
+    def attaching(self, table: str, source: External | None) -> Attachments:
         """With a source for a table; without one for None."""
         attached = {**self.attached, table: source}
-        return Outside(
+        return Attachments(
             MappingProxyType({name: place for name, place in attached.items() if place is not None}), self.publications
         )
 
-    def publishing(self, publication: Publication) -> Outside:
+    def publishing(self, publication: Publication) -> Attachments:
         """With one more publication."""
-        return Outside(self.attached, (*self.publications, publication))
+        return Attachments(self.attached, (*self.publications, publication))
 
-    def unpublishing(self, view: str, to: External | None) -> Outside:
+    def unpublishing(self, view: str, to: External | None) -> Attachments:
         """Without the publications of a view, or the one to a place."""
         gone = self.of(view, to)
-        return Outside(self.attached, tuple(p for p in self.publications if p not in gone))
+        return Attachments(self.attached, tuple(p for p in self.publications if p not in gone))
 
-    def without(self, names: Collection[str]) -> Outside:
+    def without(self, names: Collection[str]) -> Attachments:
         """Without what is about some tables and views."""
         attached = {name: source for name, source in self.attached.items() if name not in names}
-        return Outside(MappingProxyType(attached), tuple(p for p in self.publications if p.view not in names))
+        return Attachments(MappingProxyType(attached), tuple(p for p in self.publications if p.view not in names))
 
 
 def to_json(place: External) -> dict[str, Any]:

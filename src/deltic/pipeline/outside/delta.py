@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from deltic.catalog import Table
+from deltic.catalog import CatalogTable
 from deltic.engine.batches import with_weights
 from deltic.engine.comparing import difference
 from deltic.engine.image import Json
 from deltic.errors import DataError, DelticError, Diagnostic
-from deltic.pipeline.outside.source import Found, Held, nothing
+from deltic.pipeline.outside.source import HeldRows, SourceChange, nothing
 from deltic.pipeline.outside.tasks import Share, Tasks
 from deltic.pipeline.rows.coerce import to_table
 from deltic.values.types import Schema
@@ -62,11 +62,11 @@ class DeltaSource:
             else "no version"
         )
 
-    def new(self, table: Table, position: Json, held: Held, wants_all: bool) -> Found:
+    def new(self, table: CatalogTable, position: Json, held: HeldRows, wants_all: bool) -> SourceChange:
         now = self._at()
         at = {"id": str(now.metadata().id), "version": now.version()}
         if position == at and not wants_all:
-            return Found(nothing(table.schema), at, "no version")
+            return SourceChange(nothing(table.schema), at, "no version")
         if (
             position is not None
             and position["id"] == at["id"]
@@ -80,9 +80,9 @@ class DeltaSource:
             return found
         with errors(self.path):
             rows = pa.concat_tables([table.schema.to_arrow().empty_table(), *_Reader(self.path, table).whole(now)])
-        return Found(difference(rows, held()), at, "compared", len(rows))
+        return SourceChange(difference(rows, held()), at, "compared", len(rows))
 
-    def _of_feed(self, table: Table, before: int, now: Any, at: Json) -> Found | None:
+    def _of_feed(self, table: CatalogTable, before: int, now: Any, at: Json) -> SourceChange | None:
         """What the change data feed tells; None where it does not tell all of it."""
         if now.metadata().configuration.get(_FEED, "").lower() != "true":
             return None
@@ -95,13 +95,13 @@ class DeltaSource:
                 if site is None and (site := self._site(table, size)) is not None:
                     shares = [Share(_Feed(version), 1) for version in range(before + 1, now.version() + 1)]
                     if (posted := self._posted(site, shares, reader)) is not None:
-                        return Found(posted, at, f"{how}, by tasks", posted.count())
+                        return SourceChange(posted, at, f"{how}, by tasks", posted.count())
         except _failures():
             return None
         changes = pa.concat_tables(parts)
-        return Found(changes, at, how, len(changes))
+        return SourceChange(changes, at, how, len(changes))
 
-    def _of_files(self, table: Table, before: int, now: Any, at: Json) -> Found | None:
+    def _of_files(self, table: CatalogTable, before: int, now: Any, at: Json) -> SourceChange | None:
         """The rows of the files that were added and removed; None where files do not tell them."""
         try:
             then = self._at(before)
@@ -111,14 +111,14 @@ class DeltaSource:
             if (site := self._site(table, size)) is not None:
                 posted = self._posted(site, shares, _Reader(self.path, table))
                 if posted is not None:
-                    return Found(posted, at, f"{how}, by tasks", posted.count(), len(shares), size)
+                    return SourceChange(posted, at, f"{how}, by tasks", posted.count(), len(shares), size)
             came = _read(table, now, are - were)
             went = _read(table, then, were - are)
         except _failures():
             return None
-        return Found(difference(came, went), at, how, len(came) + len(went), len(shares), size)
+        return SourceChange(difference(came, went), at, how, len(came) + len(went), len(shares), size)
 
-    def _all(self, table: Table, now: Any, at: Json, held: Held) -> Found | None:
+    def _all(self, table: CatalogTable, now: Any, at: Json, held: HeldRows) -> SourceChange | None:
         """All rows, by tasks; None where this process is to read them."""
         size = sum(_sizes(now).values())
         try:
@@ -131,9 +131,9 @@ class DeltaSource:
             return None
         changes = self._tasks.compared(table, posted, held)
         how = "loaded by tasks" if held.is_empty else "compared, by tasks"
-        return Found(changes, at, how, posted.count(), len(shares), size)
+        return SourceChange(changes, at, how, posted.count(), len(shares), size)
 
-    def _site(self, table: Table, size: int) -> Site | None:
+    def _site(self, table: CatalogTable, size: int) -> Site | None:
         return None if self._tasks is None else self._tasks.site(table, size)
 
     def _posted(self, site: Site, shares: Sequence[Share], reader: _Reader) -> Posted | None:
@@ -172,7 +172,7 @@ class _Reader:
     """Reads shares of a Delta table in a task."""
 
     path: str
-    table: Table
+    table: CatalogTable
 
     def __call__(self, files: Files, shares: Sequence[_File | _Feed | _Whole]) -> Iterator[tuple[pa.Table, Any]]:
         try:
@@ -224,7 +224,7 @@ def _shares(outside: Any, names: Iterable[str], weight: int) -> list[Share]:
     ]
 
 
-def _rows_of(table: Table, outside: Any, names: Iterable[str]) -> Iterator[pa.Table]:
+def _rows_of(table: CatalogTable, outside: Any, names: Iterable[str]) -> Iterator[pa.Table]:
     """The rows of some files of a version, part by part."""
     dataset = outside.to_pyarrow_dataset()
     fragments = {fragment.path: fragment for fragment in dataset.get_fragments()}
@@ -234,7 +234,7 @@ def _rows_of(table: Table, outside: Any, names: Iterable[str]) -> Iterator[pa.Ta
         yield to_table(table.name, table.schema, pa.Table.from_batches([batch]))
 
 
-def _read(table: Table, outside: Any, names: Iterable[str]) -> pa.Table:
+def _read(table: CatalogTable, outside: Any, names: Iterable[str]) -> pa.Table:
     """The rows of some files of a version."""
     return pa.concat_tables([table.schema.to_arrow().empty_table(), *_rows_of(table, outside, names)])
 

@@ -12,11 +12,11 @@ import pyarrow as pa
 from deltic.catalog import External
 from deltic.engine.files.address import files_at
 from deltic.errors import DelticError, UnsupportedError
-from deltic.pipeline.outside.buckets import Listing, Part, Plan, planned
+from deltic.pipeline.outside.buckets import BucketFile, BucketPlan, Listing, planned
 from deltic.pipeline.outside.delta import deltalake, errors, options_of
 from deltic.pipeline.outside.parts import LISTING, marked, naming, read_listing, rows_of, write_listing, write_part
 from deltic.pipeline.outside.source import filled
-from deltic.pipeline.outside.target import Mark, Shown, Written
+from deltic.pipeline.outside.target import Mark, PublishedRows, Shown
 from deltic.values.types import Type
 from deltic.values.types.arrow import type_of_arrow
 
@@ -40,7 +40,7 @@ class DeltaTarget:
     def mark(self) -> Mark | None:
         return marked(self._read(self._table()))
 
-    def publish(self, shown: Shown, delta: pa.Table | None) -> Written:
+    def publish(self, shown: Shown, delta: pa.Table | None) -> PublishedRows:
         with naming(self.address), errors(self.address):
             table = self._table()
             self._claim(table)
@@ -49,13 +49,13 @@ class DeltaTarget:
             plan = planned(self._place, shown, there, delta if found else None, partial(rows_of, self._files))
             if there is not None and plan.kept == there.parts and not plan.new:
                 write_listing(self._files, shown.mark, there, _LISTED, version=table.version())
-                return Written(plan.how, kept=len(there.parts))
+                return PublishedRows(plan.how, kept=len(there.parts))
             new = plan.new.items()
             made = {bucket: write_part(self._files, bucket, rows, _as_delta(rows)) for bucket, rows in new}
             version = self._commit(table, plan, made, shown.mark)
             write_listing(self._files, shown.mark, plan.listing(made), _LISTED, version=version)
             rows, size = sum(p.rows for p in made.values()), sum(p.bytes for p in made.values())
-            return Written(plan.how, rows, len(made), size, len(plan.kept), plan.read)
+            return PublishedRows(plan.how, rows, len(made), size, len(plan.kept), plan.read)
 
     def _table(self) -> Any:
         """The table; None where there is none yet."""
@@ -79,7 +79,7 @@ class DeltaTarget:
         found = read_listing(self._files, _LISTED)
         return found if found is not None and table is not None and found["version"] == table.version() else None
 
-    def _commit(self, table: Any, plan: Plan, made: dict[int, Part], mark: Mark) -> int:
+    def _commit(self, table: Any, plan: BucketPlan, made: dict[int, BucketFile], mark: Mark) -> int:
         """Put the new files in place of all others but those that stay; the version that this is."""
         package, actions = deltalake(), deltalake().transaction
         now = int(time.time() * 1000)

@@ -14,8 +14,8 @@ from typing import Any, Protocol
 import pyarrow.parquet as pq
 
 from deltic.engine.files.remote import os_errors
-from deltic.pipeline.io.layout import Kind, Layout
-from deltic.pipeline.io.splits import Split
+from deltic.pipeline.io.layout import FileKind, FileLayout
+from deltic.pipeline.io.splits import FileSplit
 
 # What is fetched at once, in bytes, and what is asked for where nobody knows how much is needed.
 _BLOCK, _SOME = 1 << 23, 1 << 16
@@ -23,7 +23,7 @@ _BLOCK, _SOME = 1 << 23, 1 << 16
 _END = 8
 
 
-class File(Protocol):
+class LocalFile(Protocol):
     """A file on this machine. Methods raise OSError."""
 
     path: Path
@@ -31,14 +31,14 @@ class File(Protocol):
     def have(self) -> None:
         """Let it have all that there is."""
 
-    def have_outline(self, kind: Kind) -> None:
+    def have_outline(self, kind: FileKind) -> None:
         """Fetch what describes its parts: the footer of Parquet, the first line of a text."""
 
-    def have_split(self, split: Split, layout: Layout) -> None:
+    def have_split(self, split: FileSplit, layout: FileLayout) -> None:
         """Let it have a part: lines, the last one with its end, or the table's columns of row groups."""
 
 
-class Present:
+class PresentFile:
     """A file that is there as a whole."""
 
     def __init__(self, path: Path) -> None:
@@ -47,10 +47,10 @@ class Present:
     def have(self) -> None:
         """It has that."""
 
-    def have_outline(self, kind: Kind) -> None:
+    def have_outline(self, kind: FileKind) -> None:
         """It has that."""
 
-    def have_split(self, split: Split, layout: Layout) -> None:
+    def have_split(self, split: FileSplit, layout: FileLayout) -> None:
         """It has that."""
 
 
@@ -65,8 +65,8 @@ class Fetched:
     def have(self) -> None:
         self._have(0, self._size)
 
-    def have_outline(self, kind: Kind) -> None:
-        if kind is not Kind.PARQUET:
+    def have_outline(self, kind: FileKind) -> None:
+        if kind is not FileKind.PARQUET:
             self._have_line(0)
             return
         self._have(self._size - _SOME, self._size)
@@ -75,8 +75,8 @@ class Fetched:
             length = int.from_bytes(there.read(_END)[:4], "little")
         self._have(self._size - _END - length, self._size - _SOME)
 
-    def have_split(self, split: Split, layout: Layout) -> None:
-        if layout.kind is Kind.PARQUET:
+    def have_split(self, split: FileSplit, layout: FileLayout) -> None:
+        if layout.kind is FileKind.PARQUET:
             for group in range(split.start, split.end or 0):
                 for start, end in _chunks(self._metadata.row_group(group), layout.schema.names):
                     self._have(start, end)

@@ -11,22 +11,22 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-from deltic.catalog import External, Table
+from deltic.catalog import CatalogTable, External
 from deltic.errors import DataError, Diagnostic
 from deltic.pipeline.io.arrow_reader import ArrowReader
-from deltic.pipeline.io.layout import Kind, Layout
+from deltic.pipeline.io.layout import FileKind, FileLayout
 from deltic.pipeline.io.loader import Loader
-from deltic.pipeline.io.locate import COMPRESSED, Files
+from deltic.pipeline.io.locate import COMPRESSED, TableFiles
 from deltic.pipeline.io.malformed import Malformed
 from deltic.pipeline.io.records import may_have_lines
 from deltic.pipeline.io.splits import read, splits
 from deltic.pipeline.io.text import parse_line
-from deltic.pipeline.outside.fetched import File
-from deltic.pipeline.outside.places import Place, place_at
+from deltic.pipeline.outside.fetched import LocalFile
+from deltic.pipeline.outside.places import ExternalPlace, place_at
 from deltic.pipeline.outside.source import filled
 from deltic.values.types import Column, Schema
 
-KINDS = {"parquet": Kind.PARQUET, "csv": Kind.TEXT, "json": Kind.JSON, "arrow": Kind.ARROW}
+KINDS = {"parquet": FileKind.PARQUET, "csv": FileKind.TEXT, "json": FileKind.JSON, "arrow": FileKind.ARROW}
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 
 
@@ -40,12 +40,12 @@ class FileReader:
     schema: Schema
 
     @classmethod
-    def of(cls, place: External, table: Table) -> FileReader:
+    def of(cls, place: External, table: CatalogTable) -> FileReader:
         """What reads a source for a table."""
         return cls(filled(place["path"]), place, table.name, table.schema)
 
     @cached_property
-    def folder(self) -> Place:
+    def folder(self) -> ExternalPlace:
         """The folder."""
         return place_at(self.address)
 
@@ -69,7 +69,7 @@ class FileReader:
         """
         given, layout, size = columns_of(name), self._layout(name), stamp[0]
         with reading(self.folder, name, size if shares > 1 else None) as file:
-            files = Files(self.table, (file.path,), layout)
+            files = TableFiles(self.table, (file.path,), layout)
             file.have_outline(layout.kind)
             there = list(splits(files, size // shares if shares > 1 else None))
             for split in there[len(there) * share // shares : len(there) * (share + 1) // shares]:
@@ -84,12 +84,12 @@ class FileReader:
             told = "the file was written while it was read; refresh again"
             raise DataError([Diagnostic(told, named(self.folder, name))])
 
-    def _layout(self, name: str) -> Layout:
+    def _layout(self, name: str) -> FileLayout:
         """How a file is read: without the columns that its folders give."""
         given = columns_of(name)
         own = Schema(tuple(column for column in self.schema if column.name not in given))
         text = self.place.get("delimiter", ","), self.place.is_on("headers"), self.place.is_on("rfc4180")
-        return Layout(own, KINDS[self.place.kind], False, *text)
+        return FileLayout(own, KINDS[self.place.kind], False, *text)
 
     def _with(self, given: dict[str, str], rows: pa.Table, name: str) -> pa.Table:
         """Rows of a file with the columns that its folders give."""
@@ -101,8 +101,8 @@ class FileReader:
 
 
 @contextmanager
-def reading(folder: Place, name: str, part_of: int | None = None) -> Iterator[File]:
-    """A file on this machine, see `Place.opened`; raises DataError where it cannot be read."""
+def reading(folder: ExternalPlace, name: str, part_of: int | None = None) -> Iterator[LocalFile]:
+    """A file on this machine, see `ExternalPlace.opened`; raises DataError where it cannot be read."""
     try:
         with folder.opened(name, part_of) as file:
             yield file
@@ -110,7 +110,7 @@ def reading(folder: Place, name: str, part_of: int | None = None) -> Iterator[Fi
         raise unreadable(named(folder, name), error) from error
 
 
-def named(folder: Place, name: str) -> str:
+def named(folder: ExternalPlace, name: str) -> str:
     """What messages call a file."""
     return f"{folder.address}/{name}" if name else folder.address
 
@@ -126,7 +126,7 @@ def _value(text: str, column: Column, path: str) -> object:
     if text == _NULL and column.nullable:
         return None
     try:
-        return parse_line(text, Layout(Schema((column,)), delimiter="\0"))[0][0]
+        return parse_line(text, FileLayout(Schema((column,)), delimiter="\0"))[0][0]
     except Malformed as error:
         found = f"the folder {column.name}={text}: {error.reason}"
         raise DataError([Diagnostic(found, path)]) from error

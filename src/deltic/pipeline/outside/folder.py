@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from deltic.catalog import External, Table
+from deltic.catalog import CatalogTable, External
 from deltic.engine.batches import with_weights
 from deltic.engine.comparing import difference
 from deltic.engine.image import Json
 from deltic.engine.shards.files import writing
 from deltic.errors import CatalogError, DataError, Diagnostic
-from deltic.pipeline.io.layout import Kind
+from deltic.pipeline.io.layout import FileKind
 from deltic.pipeline.io.locate import natural
 from deltic.pipeline.outside import tasks
-from deltic.pipeline.outside.copies import Copies, Copying, copied
+from deltic.pipeline.outside.copies import Copying, FileCopies, copied
 from deltic.pipeline.outside.file_reader import KINDS, FileReader, columns_of, reading, unreadable
 from deltic.pipeline.outside.places import Stamps, place_at
-from deltic.pipeline.outside.source import Found, Held, filled, nothing
+from deltic.pipeline.outside.source import HeldRows, SourceChange, filled, nothing
 from deltic.pipeline.outside.tasks import Share, Tasks
 from deltic.values.types import Column, Schema, Type
 
@@ -37,14 +37,14 @@ class FolderSource:
     A position has each file with its stamp, and where copies of its rows are kept.
     """
 
-    def __init__(self, place: External, copies: Callable[[], Copies], tasks: Tasks | None) -> None:
+    def __init__(self, place: External, copies: Callable[[], FileCopies], tasks: Tasks | None) -> None:
         self._place, self._copies, self._tasks = place, copies, tasks
         self._folder = place_at(filled(place["path"]))
 
     def columns(self) -> Schema:
         """Those of the first file, and those that sub-folders give, which are texts."""
         kind = KINDS[self._place.kind]
-        if kind not in (Kind.PARQUET, Kind.ARROW):
+        if kind not in (FileKind.PARQUET, FileKind.ARROW):
             raise CatalogError(f"{self._place}: {self._place.kind} files do not tell their columns; declare them")
         first = next(iter(self._stamps()), None)
         if first is None:
@@ -54,10 +54,10 @@ class FolderSource:
         given = [Column(name, Type.STRING, True) for name in columns_of(first) if name not in own.names]
         return Schema((*own, *given))
 
-    def new(self, table: Table, position: Json, held: Held, wants_all: bool) -> Found:
+    def new(self, table: CatalogTable, position: Json, held: HeldRows, wants_all: bool) -> SourceChange:
         now, changed, gone = self._compared(position)
         if not changed and not gone and position is not None and not wants_all:
-            return Found(nothing(table.schema), position, "no file changed")
+            return SourceChange(nothing(table.schema), position, "no file changed")
         before = {name: _copies_of(file) for name, file in position["files"].items()} if position else {}
         every = _News(table, now, list(now), [], None if held.is_empty else held)
         if position is None or wants_all:
@@ -72,7 +72,7 @@ class FolderSource:
         files = {name: {"stamp": [*stamp], "copy": kept[name]} for name, stamp in now.items()}
         used, copies = {place["file"] for file in files.values() for place in file["copy"]}, self._copies()
         size, done = sum(now[name][0] for name in read.copies), lambda: copies.collect_garbage(used)
-        return Found(read.changes, {"files": files}, read.how, read.rows, len(read.copies), size, done)
+        return SourceChange(read.changes, {"files": files}, read.how, read.rows, len(read.copies), size, done)
 
     def pending(self, position: Json) -> str:
         if position is None:
@@ -112,7 +112,7 @@ class FolderSource:
         changes = difference(came, pa.concat_tables([_empty(news.table), *whole]))
         return _Read(changes, len(came), copies, news.told())
 
-    def _came(self, table: Table, now: Stamps, names: Iterable[str]) -> tuple[pa.Table, dict[str, list[Json]]]:
+    def _came(self, table: CatalogTable, now: Stamps, names: Iterable[str]) -> tuple[pa.Table, dict[str, list[Json]]]:
         """The rows of files, and where their copies are."""
         reader, writer = FileReader.of(self._place, table), self._copies().writer()
         rows = {name: list(reader.parts(name, now[name])) for name in names}
@@ -154,11 +154,11 @@ class _News:
     Where all files are to be compared with the table, the rows that are `held` go.
     """
 
-    table: Table
+    table: CatalogTable
     now: Stamps
     changed: Sequence[str]
     went: Sequence[Sequence[Json]]
-    held: Held | None = None
+    held: HeldRows | None = None
 
     def told(self, by: str = "") -> str:
         """What was done with it, for people."""
@@ -230,11 +230,11 @@ def _copies_of(file: Json) -> list[Json]:
     return found
 
 
-def _arrow_schema(path: Path, kind: Kind) -> pa.Schema:
+def _arrow_schema(path: Path, kind: FileKind) -> pa.Schema:
     import pyarrow.parquet as pq
 
     try:
-        if kind is Kind.PARQUET:
+        if kind is FileKind.PARQUET:
             return pq.read_schema(path)
         with pa.memory_map(str(path)) as source:
             return pa.ipc.open_file(source).schema
@@ -242,5 +242,5 @@ def _arrow_schema(path: Path, kind: Kind) -> pa.Schema:
         raise DataError([Diagnostic(f"the columns cannot be read: {error}", str(path))]) from error
 
 
-def _empty(table: Table) -> pa.Table:
+def _empty(table: CatalogTable) -> pa.Table:
     return table.schema.to_arrow().empty_table()

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltic.catalog import External, Table
+from deltic.catalog import CatalogTable, External
 from deltic.engine.image import Json
 from deltic.engine.keyed import UPSERT
 from deltic.errors import CatalogError, DataError, Diagnostic
 from deltic.pipeline.outside.advancing import Advance, check_change_column, pending, since
-from deltic.pipeline.outside.source import Found, Held
+from deltic.pipeline.outside.source import HeldRows, SourceChange
 from deltic.pipeline.outside.tasks import Tasks
 from deltic.pipeline.rows.coerce import to_table
-from deltic.pipeline.spark.posting import Rows, posted_by
+from deltic.pipeline.spark.posting import PostedRows, posted_by
 from deltic.pipeline.spark.spark import active_session, arrow_schema_of, quoted, spark_errors
 from deltic.values.types import Schema
 
@@ -36,7 +36,7 @@ class FrameSource:
     def pending(self, position: Json) -> str:
         return pending(self._place, position)
 
-    def new(self, table: Table, position: Json, held: Held, wants_all: bool) -> Found:
+    def new(self, table: CatalogTable, position: Json, held: HeldRows, wants_all: bool) -> SourceChange:
         from pyspark.sql.functions import col, lit
 
         check_change_column(self._place, table)
@@ -53,7 +53,7 @@ class FrameSource:
             rows = to_table(table.name, table.schema, chosen)
         return advance.compared_here(rows, _largest(rows, column), held)
 
-    def _by_tasks(self, frame: DataFrame, advance: Advance, held: Held) -> Found | None:
+    def _by_tasks(self, frame: DataFrame, advance: Advance, held: HeldRows) -> SourceChange | None:
         """What rows amount to that tasks have written; None where this process is to have them."""
         if self._tasks is None:
             return None
@@ -66,7 +66,7 @@ class FrameSource:
         return advance.compared_by(self._tasks, rows, last, held)
 
 
-class _Reader(Rows):
+class _Reader(PostedRows):
     """Rows of a table, and the largest value of a change column, as a text."""
 
     def __init__(self, advance: Advance, column: str) -> None:

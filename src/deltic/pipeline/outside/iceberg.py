@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from deltic.catalog import External, Table
+from deltic.catalog import CatalogTable, External
 from deltic.engine.batches import with_weights
 from deltic.engine.comparing import difference
 from deltic.engine.image import Json
 from deltic.errors import DataError, DelticError, Diagnostic
 from deltic.passwords import cause, redacted_reason
-from deltic.pipeline.outside.source import Found, Held, filled, nothing
+from deltic.pipeline.outside.source import HeldRows, SourceChange, filled, nothing
 from deltic.pipeline.outside.tasks import Share, Tasks
 from deltic.pipeline.rows.coerce import to_table
 from deltic.values.types import Schema
@@ -55,23 +55,25 @@ class IcebergSource:
             else f"what snapshot {at['snapshot']} has that {position['snapshot']} had not"
         )
 
-    def new(self, table: Table, position: Json, held: Held, wants_all: bool) -> Found:
+    def new(self, table: CatalogTable, position: Json, held: HeldRows, wants_all: bool) -> SourceChange:
         with errors(self._place):
             now = self._table()
             at = _position(now)
             if position == at and not wants_all:
-                return Found(nothing(table.schema), at, "no snapshot")
+                return SourceChange(nothing(table.schema), at, "no snapshot")
             is_known = position is not None and position["id"] == at["id"] and not wants_all
             if is_known and (found := self._of_files(table, position["snapshot"], now, at)) is not None:
                 return found
             scans = list(_scans(now, at["snapshot"]).values())
             if self._tasks is not None and (rows := self._written(table, now, scans, [])) is not None:
                 how = "loaded by tasks" if held.is_empty else "compared, by tasks"
-                return Found(self._tasks.compared(table, rows, held), at, how, rows.count(), len(scans), _size(scans))
+                return SourceChange(
+                    self._tasks.compared(table, rows, held), at, how, rows.count(), len(scans), _size(scans)
+                )
             read = _read(table, now, scans)
-        return Found(difference(read, held()), at, "compared", len(read))
+        return SourceChange(difference(read, held()), at, "compared", len(read))
 
-    def _of_files(self, table: Table, before: int | None, now: Any, at: Json) -> Found | None:
+    def _of_files(self, table: CatalogTable, before: int | None, now: Any, at: Json) -> SourceChange | None:
         """The rows of files that came and went; None where the snapshot of before is no longer there."""
         if before is not None and now.snapshot_by_id(before) is None:
             return None
@@ -82,13 +84,13 @@ class IcebergSource:
             go = [scan for key, scan in were.items() if key not in are]
             files = len(come) + len(go), _size([*come, *go])
             if (rows := self._written(table, now, come, go)) is not None:
-                return Found(rows, at, f"{how}, by tasks", rows.count(), *files)
+                return SourceChange(rows, at, f"{how}, by tasks", rows.count(), *files)
             came, went = _read(table, now, come), _read(table, now, go)
         except OSError:
             return None
-        return Found(difference(came, went), at, how, len(came) + len(went), *files)
+        return SourceChange(difference(came, went), at, how, len(came) + len(went), *files)
 
-    def _written(self, table: Table, now: Any, come: Sequence[Any], go: Sequence[Any]) -> Posted | None:
+    def _written(self, table: CatalogTable, now: Any, come: Sequence[Any], go: Sequence[Any]) -> Posted | None:
         """The rows of files, as tasks have written them; None where this process is to read them."""
         scans = [(scan, weight) for several, weight in ((come, 1), (go, -1)) for scan in several]
         site = None if self._tasks is None else self._tasks.site(table, _size([*come, *go]))
@@ -119,7 +121,7 @@ class _Reader:
     metadata: str
     properties: Mapping[str, str]
     place: External
-    table: Table
+    table: CatalogTable
 
     def __call__(self, files: Files, shares: Sequence[_File]) -> Iterator[tuple[pa.Table, Any]]:
         with errors(self.place):
@@ -182,12 +184,12 @@ def _size(scans: Iterable[Any]) -> int:
     return sum(scan.file.file_size_in_bytes for scan in scans)
 
 
-def _read(table: Table, outside: Any, scans: Iterable[Any]) -> pa.Table:
+def _read(table: CatalogTable, outside: Any, scans: Iterable[Any]) -> pa.Table:
     """The rows of files, by the present columns."""
     return pa.concat_tables([table.schema.to_arrow().empty_table(), *_parts(table, outside, list(scans))])
 
 
-def _parts(table: Table, outside: Any, scans: Sequence[Any]) -> Iterator[pa.Table]:
+def _parts(table: CatalogTable, outside: Any, scans: Sequence[Any]) -> Iterator[pa.Table]:
     """The same, part by part."""
     projected = outside.schema().select(*table.schema.names)
     scan = _pyiceberg("io.pyarrow").ArrowScan(

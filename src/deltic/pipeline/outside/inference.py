@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from deltic.catalog import External, Table
+from deltic.catalog import CatalogTable, External
 from deltic.errors import DelticError
 from deltic.pipeline.outside.kinds import source_of
 from deltic.sql.names import spelt
@@ -20,7 +20,7 @@ def columns_of(place: External, given: Any = None, spark: Any = None) -> Schema:
     return source_of(place, given, spark, None, None).columns()
 
 
-def with_columns(text: str, statements: Sequence[CreateTable], tables: Mapping[str, Table]) -> str:
+def with_columns(text: str, statements: Sequence[CreateTable], tables: Mapping[str, CatalogTable]) -> str:
     """A text of SQL in which these statements name the columns of their tables.
 
     They are those of the table that is there with this source, or else those of the source.

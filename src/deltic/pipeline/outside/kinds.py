@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from deltic.catalog import External
 from deltic.pipeline.outside.declared import Publication
-from deltic.pipeline.outside.source import Source, filled
-from deltic.pipeline.outside.target import Target
+from deltic.pipeline.outside.source import ExternalSource, filled
+from deltic.pipeline.outside.target import ViewTarget
 
 if TYPE_CHECKING:
     from deltic.pipeline.outside.tasks import Tasks
 
 
-def source_of(place: External, given: Any, spark: Any, pieces: Any, tasks: Tasks | None) -> Source:
+def source_of(place: External, given: Any, spark: Any, pieces: Any, tasks: Tasks | None) -> ExternalSource:
     """The source that a table was given: `given` is its DataFrame, `pieces` are where files are kept.
 
     Much of it `tasks` may read.
@@ -41,7 +41,7 @@ def source_of(place: External, given: Any, spark: Any, pieces: Any, tasks: Tasks
             return FolderSource(place, pieces, tasks)
 
 
-def target_of(publication: Publication, spark: Any) -> Target:
+def target_of(publication: Publication, spark: Any) -> ViewTarget:
     """The target of a publication."""
     place = publication.to
     match place.kind:

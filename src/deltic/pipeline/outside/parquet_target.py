@@ -17,10 +17,10 @@ import pyarrow as pa
 from deltic.catalog import External
 from deltic.engine.files.files import LocalFiles, System
 from deltic.errors import DelticError, UnsupportedError
-from deltic.pipeline.outside.buckets import Listing, Part, Plan, planned
+from deltic.pipeline.outside.buckets import BucketFile, BucketPlan, Listing, planned
 from deltic.pipeline.outside.parts import marked, naming, read_listing, rows_of, write_listing, write_part
 from deltic.pipeline.outside.source import filled
-from deltic.pipeline.outside.target import Mark, Shown, Written
+from deltic.pipeline.outside.target import Mark, PublishedRows, Shown
 
 _KEPT = 2
 
@@ -42,14 +42,14 @@ class ParquetTarget:
     def mark(self) -> Mark | None:
         return marked(self._read())
 
-    def publish(self, shown: Shown, delta: pa.Table | None) -> Written:
+    def publish(self, shown: Shown, delta: pa.Table | None) -> PublishedRows:
         with naming(str(self.path)):
             found = self._read()
             there = None if found is None else Listing.of_json(found["listing"])
             plan = planned(self._place, shown, there, delta, self._rows)
             if there is not None and plan.kept == there.parts and not plan.new:
                 write_listing(self._files(self.path.resolve()), shown.mark, there)
-                return Written(plan.how, kept=len(there.parts))
+                return PublishedRows(plan.how, kept=len(there.parts))
             return self._next(plan, shown.mark)
 
     def _files(self, folder: Path) -> LocalFiles:
@@ -61,10 +61,10 @@ class ParquetTarget:
             raise DelticError(f"{self.path}: there is something else; remove it, or publish to another path")
         return read_listing(self._files(self.path))
 
-    def _rows(self, part: Part) -> pa.Table | None:
+    def _rows(self, part: BucketFile) -> pa.Table | None:
         return rows_of(self._files(self.path), part)
 
-    def _next(self, plan: Plan, mark: Mark) -> Written:
+    def _next(self, plan: BucketPlan, mark: Mark) -> PublishedRows:
         """Make the next version, and let the path lead to it."""
         folder = self._versions / f"{mark.epoch:012}-{mark.stamp[:8]}"
         shutil.rmtree(folder, ignore_errors=True)
@@ -80,7 +80,7 @@ class ParquetTarget:
         files.sync(self.path.parent)
         self._forget_older()
         rows, size = sum(p.rows for p in made.values()), sum(p.bytes for p in made.values())
-        return Written(plan.how, rows, len(made), size, len(plan.kept), plan.read)
+        return PublishedRows(plan.how, rows, len(made), size, len(plan.kept), plan.read)
 
     def _forget_older(self) -> None:
         """Remove all but the last versions, and what a crash left."""

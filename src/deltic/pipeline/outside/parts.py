@@ -13,14 +13,14 @@ import pyarrow.parquet as pq
 
 from deltic.engine.files.files import Files
 from deltic.errors import DelticError
-from deltic.pipeline.outside.buckets import Listing, Part
+from deltic.pipeline.outside.buckets import BucketFile, Listing
 from deltic.pipeline.outside.hashes import digest, row_hashes
 from deltic.pipeline.outside.target import Mark
 
 LISTING = "_deltic.json"
 
 
-def rows_of(files: Files, part: Part) -> pa.Table | None:
+def rows_of(files: Files, part: BucketFile) -> pa.Table | None:
     """The rows of a file; None where it cannot be read."""
     try:
         return pq.read_table(pa.BufferReader(files.read(part.file)), partitioning=None)
@@ -28,13 +28,13 @@ def rows_of(files: Files, part: Part) -> pa.Table | None:
         return None
 
 
-def write_part(files: Files, bucket: int, rows: pa.Table, stored: pa.Table | None = None) -> Part:
+def write_part(files: Files, bucket: int, rows: pa.Table, stored: pa.Table | None = None) -> BucketFile:
     """Write the rows of a bucket to a new file, durably; in other types where they are to be `stored` so."""
     sink = pa.BufferOutputStream()
     pq.write_table(rows if stored is None else stored, sink)
     name = f"part-{bucket:05}-{uuid.uuid4()}.parquet"
     size = files.write(name, [memoryview(sink.getvalue())])
-    return Part(name, len(rows), digest(row_hashes(rows, rows.column_names)), size)
+    return BucketFile(name, len(rows), digest(row_hashes(rows, rows.column_names)), size)
 
 
 def read_listing(files: Files, name: str = LISTING) -> dict[str, Any] | None:

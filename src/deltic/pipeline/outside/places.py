@@ -14,13 +14,13 @@ from typing import Any, Protocol
 from deltic.engine.files.remote import file_system, os_errors
 from deltic.errors import DataError, Diagnostic
 from deltic.pipeline.io.locate import is_hidden
-from deltic.pipeline.outside.fetched import Fetched, File, Present
+from deltic.pipeline.outside.fetched import Fetched, LocalFile, PresentFile
 
 Stamps = Mapping[str, Sequence[int]]
 """Files by their names in the folder, each with its size and two numbers that change when it is another one."""
 
 
-class Place(Protocol):
+class ExternalPlace(Protocol):
     """A folder with its sub-folders, or one file, whose name is empty then. Methods raise OSError."""
 
     address: str
@@ -41,7 +41,7 @@ class Place(Protocol):
         """
 
 
-def place_at(address: str) -> Place:
+def place_at(address: str) -> ExternalPlace:
     """The place at a path, or at an address such as `s3://bucket/folder`; raises DelticError."""
     return Elsewhere(address) if "://" in address else Here(Path(address))
 
@@ -64,8 +64,8 @@ class Here:
         return _stamp((self.path / name if name else self.path).stat())
 
     @contextmanager
-    def opened(self, name: str, part_of: int | None = None) -> Iterator[File]:
-        yield Present(self.path / name if name else self.path)
+    def opened(self, name: str, part_of: int | None = None) -> Iterator[LocalFile]:
+        yield PresentFile(self.path / name if name else self.path)
 
 
 def _files(folder: Path) -> Iterator[Path]:
@@ -112,14 +112,14 @@ class Elsewhere:
             return _told(self._system.info(self._path(name)))
 
     @contextmanager
-    def opened(self, name: str, part_of: int | None = None) -> Iterator[File]:
+    def opened(self, name: str, part_of: int | None = None) -> Iterator[LocalFile]:
         with TemporaryDirectory(prefix="deltic-fetched-") as folder:
             path = Path(folder) / (name or self._root).rpartition("/")[2]
             if part_of is None:
                 with os_errors(self._path(name)):
                     self._system.get_file(self._path(name), str(path))
             try:
-                yield Present(path) if part_of is None else Fetched(self._system, self._path(name), path, part_of)
+                yield PresentFile(path) if part_of is None else Fetched(self._system, self._path(name), path, part_of)
             except DataError as error:
                 told = [self._named(finding, path, name) for finding in error.diagnostics]
                 raise DataError(told) from error

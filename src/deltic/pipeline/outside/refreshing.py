@@ -21,11 +21,11 @@ from deltic.errors import DelticError
 from deltic.pipeline.epochs.report import EpochReport
 from deltic.pipeline.io.parsed import arrow_schema
 from deltic.pipeline.names import find
-from deltic.pipeline.outside.copies import FOLDER, Copies
+from deltic.pipeline.outside.copies import FOLDER, FileCopies
 from deltic.pipeline.outside.declared import Publication
 from deltic.pipeline.outside.kinds import source_of, target_of
-from deltic.pipeline.outside.source import Found, Held, Source, keyed, of_path
-from deltic.pipeline.outside.target import Mark, Shown, Target, Written
+from deltic.pipeline.outside.source import ExternalSource, HeldRows, SourceChange, keyed, of_path
+from deltic.pipeline.outside.target import Mark, PublishedRows, Shown, ViewTarget
 from deltic.pipeline.outside.tasks import Tasks
 from deltic.pipeline.spark.spark import is_dataframe
 from deltic.pipeline.watching import Watching
@@ -42,7 +42,7 @@ class _Place:
     """A publication, its target, and the epoch of this very state that the target has; None where it has another."""
 
     publication: Publication
-    target: Target
+    target: ViewTarget
     epoch: int | None
 
 
@@ -74,7 +74,7 @@ class RefreshReport:
     sources: Mapping[str, SourceReport] = field(default_factory=dict)
     report: EpochReport | None = None
     """The epoch in numbers; None where nothing was new."""
-    published: Mapping[str, Written] = field(default_factory=dict)
+    published: Mapping[str, PublishedRows] = field(default_factory=dict)
     """What was written of views, by these and where they are published."""
 
     def __str__(self) -> str:
@@ -148,12 +148,12 @@ class Refreshing:
             found.append(_Place(publication, target, mark.epoch if mark is not None and is_ours else None))
         return found
 
-    def _publish(self, place: _Place, full: bool) -> Written:
+    def _publish(self, place: _Place, full: bool) -> PublishedRows:
         """Let a target have the present rows of its view, and with `full` look at all that it has."""
         pipeline, view = self._pipeline, place.publication.view
         snapshot = pipeline.snapshot()
         if place.epoch == snapshot.epoch and not full:
-            return Written("nothing was new")
+            return PublishedRows("nothing was new")
         mark = Mark(pipeline.positions[STAMP.format(place.publication.id)], snapshot.epoch)
         shown = Shown(view, pipeline.views[view], mark, lambda: snapshot.version.read(view), full)
         return place.target.publish(shown, None if full else self._since(view, place.epoch, snapshot.epoch))
@@ -182,10 +182,10 @@ class Refreshing:
     def _sources(self) -> Mapping[str, Any]:
         return self._pipeline.sources
 
-    def _source(self, name: str) -> Source:
+    def _source(self, name: str) -> ExternalSource:
         place = find(name, "table with a source", self._sources)
         spark = self._pipeline.spark
-        return source_of(place, self._given.get(name), spark, lambda: Copies(self._files, name), self._tasks)
+        return source_of(place, self._given.get(name), spark, lambda: FileCopies(self._files, name), self._tasks)
 
     def _position(self, name: str) -> Any:
         """How far a source was read; None where that was another source, or an earlier table of that name."""
@@ -196,15 +196,15 @@ class Refreshing:
     def _count(self, name: str) -> int:
         return self._pipeline.snapshot().version.count(name, table=True)
 
-    def _read(self, name: str, full: bool) -> tuple[Found, SourceReport]:
+    def _read(self, name: str, full: bool) -> tuple[SourceChange, SourceReport]:
         pipeline, began = self._pipeline, time.perf_counter()
         table = pipeline.catalog.tables[name]
-        held = Held(pipeline.snapshot().version, name)
+        held = HeldRows(pipeline.snapshot().version, name)
         found = self._source(name).new(table, self._position(name), held, full)
         counts = found.read, found.files, found.bytes, found.inserted, found.deleted
         return found, SourceReport(found.how, *counts, time.perf_counter() - began)
 
-    def _apply(self, news: Mapping[str, Found], places: Sequence[_Place]) -> EpochReport | None:
+    def _apply(self, news: Mapping[str, SourceChange], places: Sequence[_Place]) -> EpochReport | None:
         """Make one epoch of what is new, with new stamps for what is to be published; None where that is nothing."""
         positions: dict[str, Any] = {}
         for name, found in news.items():

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import pyarrow as pa
 
-from deltic.catalog import External, Table
+from deltic.catalog import CatalogTable, External
 from deltic.circuit.tables import WEIGHT
 from deltic.engine.image import Json
 from deltic.engine.keyed import MOST
@@ -31,7 +31,7 @@ _ENDINGS = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "js
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldRows:
     """The rows that a table has in a version."""
 
     version: Version
@@ -53,7 +53,7 @@ class Held:
 
 
 @dataclass(frozen=True)
-class Found:
+class SourceChange:
     """What is new in a source."""
 
     changes: pa.Table | Posted
@@ -97,7 +97,7 @@ class Found:
         return np.where(np.abs(weights) > MOST, np.sign(weights), weights)
 
 
-class Source(Protocol):
+class ExternalSource(Protocol):
     """Rows outside that are those of one table."""
 
     def columns(self) -> Schema:
@@ -106,7 +106,7 @@ class Source(Protocol):
     def pending(self, position: Json) -> str:
         """What `new` would read, for people; nothing of it is read."""
 
-    def new(self, table: Table, position: Json, held: Held, wants_all: bool) -> Found:
+    def new(self, table: CatalogTable, position: Json, held: HeldRows, wants_all: bool) -> SourceChange:
         """What is new since a position, None before the first one; `held` gives the rows of the table.
 
         With `wants_all` everything is read and compared, whatever the position. Raises DataError where rows are

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from deltic.errors import DelticError
-from deltic.pipeline.outside.target import Mark, Shown, Written
+from deltic.pipeline.outside.target import Mark, PublishedRows, Shown
 from deltic.pipeline.spark.spark import active_session, spark_errors, to_dataframe
 
 if TYPE_CHECKING:
@@ -27,16 +27,16 @@ class SparkTarget:
         mark, made = _MADE.get(self._name, (None, None))
         return mark if made is not None and self._shows(made) else None
 
-    def publish(self, shown: Shown, delta: pa.Table | None) -> Written:
+    def publish(self, shown: Shown, delta: pa.Table | None) -> PublishedRows:
         if delta is not None and not len(delta):
             _MADE[self._name] = shown.mark, _MADE[self._name][1]
-            return Written("unchanged")
+            return PublishedRows("unchanged")
         found, session = shown.rows(), active_session(self._spark)
         with spark_errors(lambda reason: DelticError(f"temporary view {self._name}: {reason}")):
             made = to_dataframe(session, found)
             made.createOrReplaceTempView(self._name)
         _MADE[self._name] = shown.mark, made
-        return Written("rebuilt", len(found))
+        return PublishedRows("rebuilt", len(found))
 
     def _shows(self, made: DataFrame) -> bool:
         """Whether the session has what was made under the name: not so if that was dropped or replaced since."""

@@ -36,7 +36,7 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Written:
+class PublishedRows:
     """What was published."""
 
     how: str
@@ -56,11 +56,11 @@ class Written:
         return f"{self.how}: {self.rows:,} rows in {self.files:,} files, {self.bytes:,} bytes; {self.kept:,} files kept"
 
 
-class Target(Protocol):
+class ViewTarget(Protocol):
     """A place for the rows of one view; after an error, or a crash, it has them as before, or as they are to be."""
 
     def mark(self) -> Mark | None:
         """Its own description; None where nothing was published yet."""
 
-    def publish(self, shown: Shown, delta: pa.Table | None) -> Written:
+    def publish(self, shown: Shown, delta: pa.Table | None) -> PublishedRows:
         """Let it have the rows of a view, of which `delta` is the change since its mark; None where that is unknown."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 
-from deltic.catalog import Table
+from deltic.catalog import CatalogTable
 from deltic.engine.comparing import EVERYTHING, Beside, compared
 from deltic.engine.keyed import Keyed
 from deltic.errors import DataError, Diagnostic
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from deltic.engine.files.files import Files
     from deltic.engine.shards.messages import Message
     from deltic.engine.shards.posted import Posted, Posting, Site
-    from deltic.pipeline.outside.source import Held
+    from deltic.pipeline.outside.source import HeldRows
 
 _LOG = logging.getLogger("deltic.sources")
 
@@ -48,7 +48,7 @@ May write files beside them. Travels.
 """
 
 
-Compare: TypeAlias = "Callable[[Table, Posted, Beside], Posted | None]"
+Compare: TypeAlias = "Callable[[CatalogTable, Posted, Beside], Posted | None]"
 """What rows that tasks have written amount to beside those of a table; None where this process is to find it."""
 
 
@@ -71,12 +71,12 @@ class Tasks:
     sites: Sites
     compare: Compare
 
-    def site(self, table: Table, size: int) -> Site | None:
+    def site(self, table: CatalogTable, size: int) -> Site | None:
         """Where tasks write the rows of so many bytes of files; None where this process is to read them."""
         is_here = self.spark is None or size <= FEW or not table.schema.names
         return None if is_here else self.sites(table)
 
-    def posted(self, site: Site, shares: Sequence[Share], read: ReadShares, table: Table) -> Posted | None:
+    def posted(self, site: Site, shares: Sequence[Share], read: ReadShares, table: CatalogTable) -> Posted | None:
         """The rows of all shares; None where a task has not found one, so that this process is to read them.
 
         Raises DataError where they are not those of the table, or the job fails.
@@ -94,7 +94,9 @@ class Tasks:
             return None
         return posted
 
-    def compared(self, table: Table, posted: Posted, held: Held, beside: Beside = EVERYTHING) -> pa.Table | Posted:
+    def compared(
+        self, table: CatalogTable, posted: Posted, held: HeldRows, beside: Beside = EVERYTHING
+    ) -> pa.Table | Posted:
         """What rows that tasks have written amount to beside those that a table has.
 
         Where both are few this process finds it.

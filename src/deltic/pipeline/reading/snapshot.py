@@ -43,10 +43,10 @@ class Snapshot(Reading):
     def sql(self, text: str, file: str = "<sql>") -> Rows:
         """The rows of a question of SQL over these tables and views. Raises ProgramError."""
         from deltic.pipeline.sql.evaluation import answered
-        from deltic.pipeline.sql.planning import Query, asked
+        from deltic.pipeline.sql.planning import PlannedQuery, asked
 
         step = asked(text, file, self._definitions)
-        return answered(step, self._version(), self._engine_of, self.spark) if isinstance(step, Query) else step
+        return answered(step, self._version(), self._engine_of, self.spark) if isinstance(step, PlannedQuery) else step
 
     @property
     def _definitions(self) -> Definitions:

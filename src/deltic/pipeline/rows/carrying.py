@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltic.catalog import Catalog, Table
+from deltic.catalog import Catalog, CatalogTable
 from deltic.catalog.altering import origin
-from deltic.catalog.definitions import Fixed, Former
+from deltic.catalog.definitions import Fixed, FormerTable
 from deltic.circuit.tables import WEIGHT
 from deltic.engine.batches import TableBatch
 from deltic.engine.numbering import row_numbers
@@ -20,13 +20,13 @@ from deltic.values import to_arrow
 from deltic.values.types import Type
 
 
-def formers(before: Catalog, after: Catalog) -> dict[str, Former]:
+def formers(before: Catalog, after: Catalog) -> dict[str, FormerTable]:
     """The tables that were altered, by their new names, with what they were."""
     found = {name: origin(table, before.tables) for name, table in after.shown_tables.items()}
     return {name: former for name, former in found.items() if former is not None}
 
 
-def carried(before: Version, after: Catalog, altered: Mapping[str, Former]) -> dict[str, TableBatch]:
+def carried(before: Version, after: Catalog, altered: Mapping[str, FormerTable]) -> dict[str, TableBatch]:
     """The rows of tables that were altered, where another form of them is to be kept.
 
     Raises CatalogError where they do not fit: NULL in a column that has none, two rows of one key, or two that would
@@ -43,7 +43,7 @@ def carried(before: Version, after: Catalog, altered: Mapping[str, Former]) -> d
     return found
 
 
-def _recast(rows: pa.Table, table: Table, former: Former) -> pa.Table:
+def _recast(rows: pa.Table, table: CatalogTable, former: FormerTable) -> pa.Table:
     """Rows of the former table, with weights, as rows of the table."""
     columns = []
     for column, source in zip(table.schema, former.columns, strict=True):
@@ -62,7 +62,7 @@ def _fixed(value: Fixed, type_: Type, count: int) -> pa.Array:
     return to_arrow([value.value], type_).take(pa.array(np.zeros(count, np.int64)))
 
 
-def _check_rows(rows: pa.Table, table: Table, former: Former) -> None:
+def _check_rows(rows: pa.Table, table: CatalogTable, former: FormerTable) -> None:
     """Raises CatalogError where rows of a set would be one, or have one key."""
     if table.is_bag or (table.key == former.table.key and table.key):
         return

@@ -18,7 +18,7 @@ from deltic.pipeline.io.envelopes import PARTS as ENVELOPE
 from deltic.pipeline.io.envelopes import Signed, are_envelopes, is_envelope, opened
 from deltic.pipeline.io.files import File
 from deltic.pipeline.io.in_python import rows_at, rows_of
-from deltic.pipeline.io.layout import Layout
+from deltic.pipeline.io.layout import FileLayout
 from deltic.pipeline.io.malformed import Malformed
 from deltic.pipeline.io.objects import parse_json, parse_object
 from deltic.pipeline.io.parsed import arrow_schema, table_of
@@ -49,7 +49,7 @@ def to_table(
         raise _error(name, f"expected rows, found a single column ({type(rows).__name__})", _FRAME)
     if isinstance(rows, Path | File):
         return (rows if isinstance(rows, File) else File(rows)).rows(name, schema, signed, key)
-    layout = Layout(schema, signed=signed, key=key)
+    layout = FileLayout(schema, signed=signed, key=key)
     rows = tabular(rows, schema.names, lambda fields: _checked(name, fields, layout))
     if isinstance(rows, pa.Table):
         if not (signed and are_envelopes(rows.column_names, layout)):
@@ -60,10 +60,10 @@ def to_table(
 
 def columns_needed(name: str, schema: Schema, fields: pa.Schema, signed: bool, key: tuple[str, ...]) -> list[str]:
     """The columns that `to_table` would read of a frame with these; raises DataError where they are not the table's."""
-    return _checked(name, fields, Layout(schema, signed=signed, key=key))
+    return _checked(name, fields, FileLayout(schema, signed=signed, key=key))
 
 
-def _checked(name: str, fields: pa.Schema, layout: Layout) -> list[str]:
+def _checked(name: str, fields: pa.Schema, layout: FileLayout) -> list[str]:
     """The columns that are needed. Raises DataError unless they have names and types of the table's, each once."""
     if layout.signed and are_envelopes(fields.names, layout):
         return [part for part in ENVELOPE if part in fields.names]
@@ -81,7 +81,7 @@ def _checked(name: str, fields: pa.Schema, layout: Layout) -> list[str]:
     return [column for column in fields.names if column in (*layout.schema.names, *signs)]
 
 
-def _conformed(name: str, table: pa.Table, layout: Layout, before: int) -> pa.Table:
+def _conformed(name: str, table: pa.Table, layout: FileLayout, before: int) -> pa.Table:
     parsed = conform(table, layout)
     if parsed.bad:
         rows = rows_at(table, parsed.bad[:SHOWN])
@@ -104,7 +104,7 @@ def _more(name: str, count: int) -> Diagnostic:
     return Diagnostic(f"these are the first {SHOWN} of {count:,} rows that do not fit table {name}")
 
 
-def _reason(row: Mapping[str, Any], layout: Layout) -> str:
+def _reason(row: Mapping[str, Any], layout: FileLayout) -> str:
     try:
         parse_object({column: whole(value) for column, value in row.items()}, layout)
     except Malformed as error:
@@ -121,7 +121,7 @@ def _from_rows(name: str, schema: Schema, rows: Any) -> pa.Table:
     return table_of(arrays, schema.to_arrow(), len(listed))
 
 
-def _from_signed_rows(name: str, layout: Layout, rows: Any, before: int) -> pa.Table:
+def _from_signed_rows(name: str, layout: FileLayout, rows: Any, before: int) -> pa.Table:
     """Rows by names with a weight or a sign, envelopes of Debezium, and either of them as JSON."""
     if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
         raise _error(name, f"expected changes, found {type(rows).__name__}", "a single change is given as [change]")
@@ -132,7 +132,7 @@ def _from_signed_rows(name: str, layout: Layout, rows: Any, before: int) -> pa.T
     return table_of([*columns, weights], arrow_schema(layout.schema, signed=True), len(found))
 
 
-def _signed(row: Any, layout: Layout) -> list[Signed]:
+def _signed(row: Any, layout: FileLayout) -> list[Signed]:
     """The rows that go and come by one change; raises Malformed."""
     if isinstance(row, str | bytes):
         try:
@@ -171,7 +171,7 @@ def _values(row: Any, schema: Schema) -> Sequence[Any]:
     if isinstance(row, Mapping):
         for extra in (key for key in row if key not in schema.names):
             raise Malformed(f"there is no column {extra}", hint=did_you_mean(str(extra), schema.names))
-        return parse_object(row, Layout(schema))[0]
+        return parse_object(row, FileLayout(schema))[0]
     if isinstance(row, str | bytes) or not isinstance(row, Sequence):
         hint = "a row of one value is written (value,)" if len(schema) == 1 else "a single row is given as [row]"
         raise Malformed(f"expected a tuple or a dict, found {shown(row)}", hint=hint)

@@ -8,14 +8,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from deltic.catalog import Table
+from deltic.catalog import CatalogTable
 from deltic.errors import DelticError
 from deltic.pipeline.names import find
 from deltic.pipeline.reading.rows import Rows
 from deltic.values.types import Schema
 
 
-def with_key_alone(rows: Any, table: Table) -> tuple[Any, bool]:
+def with_key_alone(rows: Any, table: CatalogTable) -> tuple[Any, bool]:
     """The rows, to be read from now on in place of the given ones, and whether they have the key's columns alone.
 
     The first row decides; of tuples their length does.
@@ -32,7 +32,7 @@ def with_key_alone(rows: Any, table: Table) -> tuple[Any, bool]:
     return rows, names is not None and set(names) == set(table.key)
 
 
-def updates(rows: Any, table: Table) -> Iterator[tuple[Any, Schema]]:
+def updates(rows: Any, table: CatalogTable) -> Iterator[tuple[Any, Schema]]:
     """The parts of `rows` that have the same columns, those of the key and some others, each with these columns."""
     names = _column_names(rows)
     if names is not None:
@@ -44,7 +44,7 @@ def updates(rows: Any, table: Table) -> Iterator[tuple[Any, Schema]]:
         yield list(part), _columns(columns, table)
 
 
-def _names(row: Any, table: Table) -> tuple[str, ...]:
+def _names(row: Any, table: CatalogTable) -> tuple[str, ...]:
     if not isinstance(row, Mapping):
         raise DelticError(
             f"table {table.name}: an update is told by names, in dicts or a frame: the key and the columns that get "
@@ -53,7 +53,7 @@ def _names(row: Any, table: Table) -> tuple[str, ...]:
     return tuple(sorted(map(str, row)))
 
 
-def _columns(names: Collection[str], table: Table) -> Schema:
+def _columns(names: Collection[str], table: CatalogTable) -> Schema:
     known = {column.name: column for column in table.schema}
     for name in names:
         find(name, "column", known, within=table.name)

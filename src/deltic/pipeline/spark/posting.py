@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from deltic.catalog import Table
+from deltic.catalog import CatalogTable
 from deltic.engine.batches import with_weights
 from deltic.engine.keyed import MOST, ORDER, keys_as_rows
 from deltic.pipeline.rows.coerce import columns_needed, to_table
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 # The bits of a row's number in its partition.
 _ROWS_OF_PARTITION = 40
 
-Sites: TypeAlias = "Callable[[Table], Site | None]"
+Sites: TypeAlias = "Callable[[CatalogTable], Site | None]"
 """Where tasks may write rows of a table; None where they are to come to this process."""
 
 
-class Reader(ABC):
+class TaskReader(ABC):
     """What makes rows of a table of those of a DataFrame, in a task, part by part; a subclass says how."""
 
     def __init__(self, is_ordered: bool = False) -> None:
@@ -60,10 +60,10 @@ class Reader(ABC):
         """The same of a part of the partition that is `told`, in which so many rows came before."""
 
 
-class Rows(Reader):
+class PostedRows(TaskReader):
     """Rows of a table that have some columns, all or those of its key and others; without a `weight` they say it."""
 
-    def __init__(self, table: str, columns: Schema, weight: int | None, of: Table | None = None) -> None:
+    def __init__(self, table: str, columns: Schema, weight: int | None, of: CatalogTable | None = None) -> None:
         """Of a table which is given where rows may be about its key."""
         super().__init__(is_ordered=of is not None)
         self._table, self._columns, self._weight, self._of = table, columns, weight, of
@@ -78,7 +78,7 @@ class Rows(Reader):
         return with_weights(found, self._weight), None
 
 
-def posted(rows: Any, table: Table, columns: Schema, weight: int | None, sites: Sites) -> Posted | None:
+def posted(rows: Any, table: CatalogTable, columns: Schema, weight: int | None, sites: Sites) -> Posted | None:
     """Rows of a DataFrame with these columns as tasks have written them; None for others, and where they come here.
 
     Raises DataError.
@@ -88,11 +88,13 @@ def posted(rows: Any, table: Table, columns: Schema, weight: int | None, sites: 
     is_by_key = bool(table.key) and (weight is None or abs(weight) > MOST)
     key = table.key if is_by_key else ()
     names = columns_needed(table.name, columns, arrow_schema_of(rows), signed=weight is None, key=key)
-    read = Rows(table.name, columns, weight, table if is_by_key else None)
+    read = PostedRows(table.name, columns, weight, table if is_by_key else None)
     return posted_by(read, rows.select(*map(quoted, names)), table, sites, is_by_key)
 
 
-def posted_by(read: Reader, frame: DataFrame, table: Table, sites: Sites, is_by_key: bool = False) -> Posted | None:
+def posted_by(
+    read: TaskReader, frame: DataFrame, table: CatalogTable, sites: Sites, is_by_key: bool = False
+) -> Posted | None:
     """As `posted`, of what `read` makes of a DataFrame's rows, each in its task; they may be about keys."""
     from deltic.engine.shards.posted import Posted
     from deltic.engine.spark.job import run_over

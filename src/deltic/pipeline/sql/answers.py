@@ -18,7 +18,7 @@ from deltic.sql.types import written
 from deltic.values.types import Column, Schema
 
 
-class Told(Rows):
+class TextAnswer(Rows):
     """What EXPLAIN and SHOW CREATE tell: one row of one column, which prints as the text that it is."""
 
     def __init__(self, column: str, text: str) -> None:

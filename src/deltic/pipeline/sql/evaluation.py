@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltic.catalog import Catalog, Definition, Part, Table
+from deltic.catalog import Catalog, CatalogTable, FrontEndDefinitions, ViewDefinitions
 from deltic.catalog.clock import CLOCK
 from deltic.circuit.graph import Circuit
 from deltic.circuit.operators import Source
@@ -21,7 +21,7 @@ from deltic.errors import ChangeError, DataError, Diagnostic
 from deltic.pipeline.io.parsed import arrow_schema
 from deltic.pipeline.reading.rows import Rows
 from deltic.pipeline.sql.answers import arranged
-from deltic.pipeline.sql.planning import ANSWER, Query
+from deltic.pipeline.sql.planning import ANSWER, PlannedQuery
 from deltic.sql.statements.effect import Effect
 from deltic.sql.statements.program import FRONT
 
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def circuit_of(definitions: Sequence[Definition]) -> Circuit:
+def circuit_of(definitions: Sequence[ViewDefinitions]) -> Circuit:
     """The circuit of definitions by themselves: what they read of others are its tables."""
     own = {name for definition in definitions for name in definition.names}
     sources = {name: type_ for d in definitions for name, type_ in d.sources.items() if name not in own}
-    tables = [Table(name, type_.schema, is_bag=not type_.is_set) for name, type_ in sources.items()]
-    return Catalog((Part(FRONT, tables, definitions),)).circuit
+    tables = [CatalogTable(name, type_.schema, is_bag=not type_.is_set) for name, type_ in sources.items()]
+    return Catalog((FrontEndDefinitions(FRONT, tables, definitions),)).circuit
 
 
 def answered(
-    query: Query, version: Version, engine_of: Callable[[Circuit], Engine], spark: SparkSession | None
+    query: PlannedQuery, version: Version, engine_of: Callable[[Circuit], Engine], spark: SparkSession | None
 ) -> Rows:
     """The rows of a question of SQL."""
     engine = _evaluated([query.definition], version, engine_of)
@@ -46,7 +46,7 @@ def answered(
 
 
 def changed_by(
-    effect: Effect, table: Table, version: Version, engine_of: Callable[[Circuit], Engine]
+    effect: Effect, table: CatalogTable, version: Version, engine_of: Callable[[Circuit], Engine]
 ) -> list[pa.Table]:
     """The rows of a table that go and come by a statement, with weights.
 
@@ -61,7 +61,9 @@ def changed_by(
     return [_change(read(view), sign, table) for view, sign in effect.signs.items()]
 
 
-def _evaluated(definitions: Sequence[Definition], version: Version, engine_of: Callable[[Circuit], Engine]) -> Engine:
+def _evaluated(
+    definitions: Sequence[ViewDefinitions], version: Version, engine_of: Callable[[Circuit], Engine]
+) -> Engine:
     """An engine with the views of definitions. The engine that `engine_of` makes knows the time already."""
     circuit = circuit_of(definitions)
     engine = engine_of(circuit)
@@ -71,7 +73,7 @@ def _evaluated(definitions: Sequence[Definition], version: Version, engine_of: C
     return engine
 
 
-def _change(rows: pa.Table, sign: int, table: Table) -> pa.Table:
+def _change(rows: pa.Table, sign: int, table: CatalogTable) -> pa.Table:
     for column in table.schema:
         if not column.nullable and rows.column(column.name).null_count:
             first, *_ = rows.filter(rows.column(column.name).is_null()).select(table.schema.names).to_pylist()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 from sqlglot import exp
 
-from deltic.catalog import Catalog, Definition, View
+from deltic.catalog import Catalog, CatalogView, ViewDefinitions
 from deltic.circuit.edges import ZSetType
 from deltic.engine.batches import TableBatch
 from deltic.pipeline.definitions.by_sql import defining
@@ -16,7 +16,7 @@ from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.definitions.statements import completed
 from deltic.pipeline.reading.rows import Rows
 from deltic.pipeline.sql.answers import (
-    Told,
+    TextAnswer,
     columns_table,
     details_table,
     function_table,
@@ -34,7 +34,6 @@ from deltic.sql.statements.ordering import Key, ordered
 from deltic.sql.statements.parse import parse
 from deltic.sql.statements.statements import (
     AlterTable,
-    Bracket,
     Change,
     CreateTable,
     CreateTableAs,
@@ -45,6 +44,7 @@ from deltic.sql.statements.statements import (
     Select,
     Show,
     Statement,
+    TransactionBracket,
 )
 from deltic.sql.text import SourceText
 from deltic.values.types import Column, Schema
@@ -54,10 +54,10 @@ ANSWER = "the answer"
 
 
 @dataclass(frozen=True)
-class Query:
+class PlannedQuery:
     """A query that is evaluated once, what SQL calls its columns, and the order in which its rows are shown."""
 
-    definition: Definition
+    definition: ViewDefinitions
     names: Sequence[str]
     order: Mapping[int, Key]
     """The columns by their positions that order the rows, the one that counts most first."""
@@ -67,11 +67,11 @@ class Query:
 class Explained:
     """A view by its name, or a query as a view, whose maintenance is explained."""
 
-    subject: str | Definition
+    subject: str | ViewDefinitions
     extended: bool
 
 
-Step = Definitions | Effect | Query | Explained | Bracket | Rows
+Step = Definitions | Effect | PlannedQuery | Explained | TransactionBracket | Rows
 """Definitions to go on with, a change of a table, what begins or ends a transaction, or a question; or its answer."""
 
 
@@ -95,7 +95,7 @@ def planned(text: str, file: str, definitions: Definitions) -> Iterator[Step]:
             yield definitions
             begun = definitions
         with knowing(definitions.functions, definitions.sql.functions):
-            step = statement if isinstance(statement, Bracket) else _step(statement, catalog)
+            step = statement if isinstance(statement, TransactionBracket) else _step(statement, catalog)
         yield step
     if definitions is not begun:
         definitions.check()
@@ -114,7 +114,7 @@ def effects(text: str, file: str, definitions: Definitions) -> list[Effect]:
     return found
 
 
-def asked(text: str, file: str, definitions: Definitions) -> Query | Rows:
+def asked(text: str, file: str, definitions: Definitions) -> PlannedQuery | Rows:
     """The last of a text's questions about rows and definitions; raises ProgramError for another statement."""
     steps = []
     with knowing(definitions.functions, definitions.sql.functions):
@@ -123,7 +123,7 @@ def asked(text: str, file: str, definitions: Definitions) -> Query | Rows:
                 raise statement.error("a snapshot takes SELECT, SHOW and DESCRIBE", "use pipeline.sql for others")
             steps.append(_step(statement, definitions.catalog))
     found = steps[-1] if steps else _rows(relations_table(definitions.catalog, False))
-    assert isinstance(found, Query | Rows)
+    assert isinstance(found, PlannedQuery | Rows)
     return found
 
 
@@ -168,7 +168,7 @@ def _step(statement: Statement, catalog: Catalog) -> Step:
             for key in keys:
                 for position in key.positions(names, statement.source):
                     order.setdefault(position, key)
-            return Query(definition, names, order)
+            return PlannedQuery(definition, names, order)
         case Explain():
             return _explained(statement, catalog)
         case Show(what="tables" | "views"):
@@ -197,17 +197,17 @@ def _described(statement: Show | Describe, catalog: Catalog) -> Rows:
     assert statement.name is not None
     name = find_name(statement.name, "table or view", _readable(catalog), statement.source)
     if isinstance(statement, Show) and statement.what == "create":
-        return Told("statement", statement_of(catalog, name))
+        return TextAnswer("statement", statement_of(catalog, name))
     columns = columns_table(catalog, name)
     if isinstance(statement, Describe) and statement.extended:
         columns = pa.concat_tables([columns, details_table(catalog, name)])
     return _rows(columns)
 
 
-def _answer(query: exp.Expression, catalog: Catalog, source: SourceText) -> tuple[Definition, list[str]]:
+def _answer(query: exp.Expression, catalog: Catalog, source: SourceText) -> tuple[ViewDefinitions, list[str]]:
     """The view of a query over what can be read, and what SQL calls its columns."""
     circuit, names = answer_circuit(query, _readable(catalog), ANSWER, source)
-    return Definition((View(ANSWER, circuit.type_of(circuit.sinks[ANSWER])),), circuit), names
+    return ViewDefinitions((CatalogView(ANSWER, circuit.type_of(circuit.sinks[ANSWER])),), circuit), names
 
 
 def _readable(catalog: Catalog) -> dict[str, ZSetType]:

@@ -11,27 +11,27 @@ from deltic.engine.protocol import Engine
 from deltic.errors import DefinitionsMovedError
 from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.definitions.evolution import Evolution
-from deltic.pipeline.definitions.evolving import Evolving
-from deltic.pipeline.epochs.opened import Opened
+from deltic.pipeline.definitions.evolving import DefinitionChanger
+from deltic.pipeline.epochs.opened import ActiveTransactions
 from deltic.pipeline.epochs.transaction import Transaction
 from deltic.pipeline.reading.rows import Rows
 from deltic.pipeline.reading.snapshot import Snapshot
-from deltic.pipeline.sql.answers import Told
+from deltic.pipeline.sql.answers import TextAnswer
 from deltic.pipeline.sql.evaluation import answered, circuit_of
-from deltic.pipeline.sql.planning import ANSWER, Explained, Query, Step
+from deltic.pipeline.sql.planning import ANSWER, Explained, PlannedQuery, Step
 from deltic.sql.statements.effect import Effect
-from deltic.sql.statements.statements import Bracket
+from deltic.sql.statements.statements import TransactionBracket
 
 # How often a statement is planned that meets other threads' changes of definitions.
 _TRIES = 100
 
 
 @dataclass(frozen=True)
-class Steps:
+class StatementRunner:
     """Does steps with a pipeline, of which it has what each kind of step needs."""
 
-    evolving: Evolving
-    opened: Opened
+    evolving: DefinitionChanger
+    opened: ActiveTransactions
     transaction: Callable[[], Transaction]
     snapshot: Callable[[], Snapshot]
     explain: Callable[[str, bool], str]
@@ -56,7 +56,7 @@ class Steps:
                     yield result
                 return
             except DefinitionsMovedError:
-                if is_done or not left or isinstance(steps[0], Bracket):
+                if is_done or not left or isinstance(steps[0], TransactionBracket):
                     raise
             definitions = self.evolving.epochs.last.definitions
             steps = plan(definitions)
@@ -70,20 +70,20 @@ class Steps:
             else:
                 yield self._done(step)
 
-    def _done(self, step: Effect | Query | Explained | Bracket | Rows) -> Transaction | Rows:
+    def _done(self, step: Effect | PlannedQuery | Explained | TransactionBracket | Rows) -> Transaction | Rows:
         """Do one step that defines nothing; an error of it ends the transaction that BEGIN has opened."""
         try:
             match step:
-                case Bracket():
+                case TransactionBracket():
                     return self.opened.take(step, self.transaction)
                 case Effect():
                     return self._changed(step)
-                case Query():
+                case PlannedQuery():
                     bracketed = self.opened.bracketed
                     seen = self.snapshot() if bracketed is None else bracketed.preview()
                     return answered(step, seen.version, self.engine_of, seen.spark)
                 case Explained():
-                    return Told("plan", self._explained(step))
+                    return TextAnswer("plan", self._explained(step))
                 case Rows():
                     return step
         except BaseException:

@@ -21,7 +21,7 @@ _KEEP = "Keep the state, by Pipeline(state=DIRECTORY)"
 
 
 @dataclass(frozen=True)
-class Applied:
+class AppliedBatch:
     """A micro-batch: the query whose checkpoint numbers it, its number, how many rows it has, and their digest.
 
     The digest is that of a set of rows in any order: the same batch comes in another order when it comes again.
@@ -38,7 +38,7 @@ class Applied:
         return f"stream {stream}"
 
     @classmethod
-    def of(cls, stream: str, positions: Mapping[str, Any]) -> Applied | None:
+    def of(cls, stream: str, positions: Mapping[str, Any]) -> AppliedBatch | None:
         """The last batch of a stream that was applied; None where there was none."""
         found = positions.get(cls.key(stream))
         return None if found is None else cls(**found)
@@ -48,7 +48,7 @@ class Applied:
         return {self.key(stream): asdict(self)}
 
 
-def comes_again(stream: str, query: str, batch: int, last: Applied | None, place: str | None) -> bool:
+def comes_again(stream: str, query: str, batch: int, last: AppliedBatch | None, place: str | None) -> bool:
     """Whether a batch was applied already; raises StreamError unless it is the last one that was, or the next.
 
     `place` is where the pipeline keeps its state, None for memory.
@@ -81,7 +81,7 @@ def comes_again(stream: str, query: str, batch: int, last: Applied | None, place
     return batch == last.batch
 
 
-def check_same(stream: str, again: Applied, last: Applied) -> None:
+def check_same(stream: str, again: AppliedBatch, last: AppliedBatch) -> None:
     """Raises StreamError where a batch that comes again has other rows than those that were applied."""
     if again != last:
         raise StreamError(

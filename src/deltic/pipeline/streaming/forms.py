@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from deltic.catalog import Table
+from deltic.catalog import CatalogTable
 from deltic.engine.batches import Changed, with_weights
 from deltic.engine.keyed import Keyed, check_order
 from deltic.errors import DataError, Diagnostic, StreamError, did_you_mean
 from deltic.pipeline.io.envelopes import PARTS, are_envelopes
-from deltic.pipeline.io.layout import Layout
+from deltic.pipeline.io.layout import FileLayout
 from deltic.pipeline.io.signs import weight_columns
 from deltic.pipeline.rows.coerce import columns_needed, to_table
-from deltic.pipeline.spark.posting import Reader, Sites, posted_by
+from deltic.pipeline.spark.posting import Sites, TaskReader, posted_by
 from deltic.pipeline.spark.spark import arrow_schema_of, from_dataframe, quoted, spark_errors
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _KAFKA_ORDER = ("topic", "partition", "offset")
 _DIGEST = "__digest__"
 
 
-class Kind(enum.Enum):
+class StreamKind(enum.Enum):
     """What the rows of a stream are."""
 
     ROWS = "rows that come"
@@ -38,43 +38,45 @@ class Kind(enum.Enum):
 
 
 @dataclass(frozen=True)
-class Form:
+class StreamForm:
     """How the rows of one stream are read: the columns that are needed, and those that tell their order.
 
     `digest` is the SQL of a hash of each row. What is read is said as SQL, in one call: Spark is asked by a message for
     each part of a Column, and some dozens of them take longer than a small batch.
     """
 
-    table: Table
-    kind: Kind
+    table: CatalogTable
+    kind: StreamKind
     columns: tuple[str, ...]
     order: tuple[str, ...]
     digest: str
 
     @classmethod
-    def of(cls, frame: DataFrame, table: Table, order: Sequence[str]) -> Form:
+    def of(cls, frame: DataFrame, table: CatalogTable, order: Sequence[str]) -> StreamForm:
         """The form of a DataFrame; raises DataError, with the nearest names, where its columns are not the table's.
 
         Raises StreamError where those that tell the order are not there.
         """
-        layout = Layout(table.schema, signed=True, key=table.key)
+        layout = FileLayout(table.schema, signed=True, key=table.key)
         names = frame.columns
         with spark_errors(lambda reason: StreamError(f"table {table.name}, order={list(order)}: {reason}")):
             frame.select(*order)
         if "value" in names and set(names) <= set(_KAFKA) and "value" not in table.schema.names:
             _check_texts(frame, table)
             told = [name for name in _KAFKA_ORDER if name in names]
-            return cls._of(frame, table, Kind.RECORDS, ["value"], order or told)
+            return cls._of(frame, table, StreamKind.RECORDS, ["value"], order or told)
         if are_envelopes(names, layout):
             _check_envelopes(frame, table)
-            return cls._of(frame, table, Kind.CHANGES, [part for part in PARTS if part in names], order)
+            return cls._of(frame, table, StreamKind.CHANGES, [part for part in PARTS if part in names], order)
         is_signed = any(name in names for name in weight_columns(layout))
         rest = frame.drop(*(name for name in order if name not in _named(layout)))
         needed = columns_needed(table.name, table.schema, arrow_schema_of(rest), is_signed, table.key)
-        return cls._of(frame, table, Kind.CHANGES if is_signed else Kind.ROWS, needed, order)
+        return cls._of(frame, table, StreamKind.CHANGES if is_signed else StreamKind.ROWS, needed, order)
 
     @classmethod
-    def _of(cls, frame: DataFrame, table: Table, kind: Kind, columns: Sequence[str], order: Sequence[str]) -> Form:
+    def _of(
+        cls, frame: DataFrame, table: CatalogTable, kind: StreamKind, columns: Sequence[str], order: Sequence[str]
+    ) -> StreamForm:
         return cls(table, kind, tuple(columns), tuple(order), _digest(frame, columns))
 
     def read(self, frame: DataFrame, sites: Sites) -> tuple[Changed, int, int]:
@@ -84,7 +86,7 @@ class Form:
         """
         order = [f"{_path(name)} AS {_order_name(i)}" for i, name in enumerate(self.order)]
         chosen = frame.selectExpr(*map(quoted, self.columns), *order, self.digest)
-        is_by_key = bool(self.table.key) and self.kind is not Kind.ROWS
+        is_by_key = bool(self.table.key) and self.kind is not StreamKind.ROWS
         has_order = is_by_key and bool(self.order)
         placed = chosen.sort(*map(_placed, range(len(self.order)))) if has_order else chosen
         if (found := posted_by(_Batch(self, has_order), placed, self.table, sites, is_by_key)) is not None:
@@ -108,18 +110,18 @@ class Form:
         """Rows of the stream as changes of the table, called `name` in errors; so many rows came before."""
         schema, key, rows = self.table.schema, self.table.key, found.select(list(self.columns))
         match self.kind:
-            case Kind.ROWS:
+            case StreamKind.ROWS:
                 return with_weights(to_table(name, schema, rows, before=before), 1)
-            case Kind.CHANGES:
+            case StreamKind.CHANGES:
                 return to_table(name, schema, rows, signed=True, key=key, before=before)
-            case Kind.RECORDS:
+            case StreamKind.RECORDS:
                 return to_table(name, schema, rows.column("value").to_pylist(), signed=True, key=key, before=before)
 
 
-class _Batch(Reader):
+class _Batch(TaskReader):
     """Rows of a stream, with how many they are and their digest."""
 
-    def __init__(self, form: Form, is_ordered: bool) -> None:
+    def __init__(self, form: StreamForm, is_ordered: bool) -> None:
         super().__init__(is_ordered)
         self._form = form
 
@@ -150,7 +152,7 @@ def _placed(index: int) -> Column:
     return col(_order_name(index)).asc_nulls_last()
 
 
-def _named(layout: Layout) -> tuple[str, ...]:
+def _named(layout: FileLayout) -> tuple[str, ...]:
     """The columns that mean something by themselves."""
     return (*layout.schema.names, *weight_columns(layout))
 
@@ -160,7 +162,7 @@ def _sum(found: pa.Table) -> int:
     return int(np.asarray(found.column(_DIGEST)).sum(dtype=np.int64)) if len(found) else 0
 
 
-def _check_texts(frame: DataFrame, table: Table) -> None:
+def _check_texts(frame: DataFrame, table: CatalogTable) -> None:
     kind = frame.schema["value"].dataType.simpleString()
     if kind not in ("string", "binary"):
         raise DataError(
@@ -168,7 +170,7 @@ def _check_texts(frame: DataFrame, table: Table) -> None:
         )
 
 
-def _check_envelopes(frame: DataFrame, table: Table) -> None:
+def _check_envelopes(frame: DataFrame, table: CatalogTable) -> None:
     """Raises DataError unless the rows that envelopes bring have the table's columns; their types are those of JSON."""
     names = getattr(frame.schema["after"].dataType, "names", None) if "after" in frame.columns else None
     missing = [name for name in table.schema.names if name not in names] if names is not None else []

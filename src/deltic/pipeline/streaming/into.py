@@ -16,8 +16,8 @@ from deltic.errors import DelticError, StreamError
 from deltic.pipeline.names import find
 from deltic.pipeline.spark.posting import Sites
 from deltic.pipeline.spark.spark import is_dataframe, spark_errors
-from deltic.pipeline.streaming.applied import Applied, check_same, comes_again
-from deltic.pipeline.streaming.forms import Form, Kind
+from deltic.pipeline.streaming.applied import AppliedBatch, check_same, comes_again
+from deltic.pipeline.streaming.forms import StreamForm, StreamKind
 from deltic.pipeline.watching import Watching
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def stream(
     _check_streaming(frame, table)
     orders = (order,) if isinstance(order, str) else tuple(order)
     into = Into(pipeline, table, name or table, orders, conflicts, place, lock, sites)
-    return TableWriter(frame, into.form(frame).kind is not Kind.ROWS).foreachBatch(into.apply)
+    return TableWriter(frame, into.form(frame).kind is not StreamKind.ROWS).foreachBatch(into.apply)
 
 
 @dataclass
@@ -60,10 +60,10 @@ class Into:
     place: str | None
     lock: Lock
     sites: Sites
-    known: Form | None = None
+    known: StreamForm | None = None
     """The form of the stream, once it was found: its columns stay, and Spark takes its time to tell them."""
 
-    def form(self, frame: DataFrame) -> Form:
+    def form(self, frame: DataFrame) -> StreamForm:
         """How a DataFrame encodes changes of the table, as that is defined now."""
         catalog = self.pipeline.catalog
         derived = dict.fromkeys(catalog.view_schemas, "it is a view, and its rules alone change it")
@@ -71,7 +71,7 @@ class Into:
         if (source := self.pipeline.sources.get(self.table)) is not None:
             raise StreamError(f"table {self.table} has the rows of {source}: let these change, and call `refresh`")
         if self.known is None or self.known.table != table:
-            self.known = Form.of(frame, table, self.order)
+            self.known = StreamForm.of(frame, table, self.order)
         return self.known
 
     def apply(self, frame: DataFrame, batch: int) -> None:
@@ -82,12 +82,12 @@ class Into:
         with described(frame.sparkSession, told), self._refusing(query, batch):
             form = self.form(frame)
             if is_known:
-                self._pass_over(Applied(query, batch, *form.measured(frame)))
+                self._pass_over(AppliedBatch(query, batch, *form.measured(frame)))
             else:
                 changes, rows, digest = form.read(frame, self.sites)
-                self._commit(Applied(query, batch, rows, digest), changes)
+                self._commit(AppliedBatch(query, batch, rows, digest), changes)
 
-    def _commit(self, applied: Applied, changes: Changed) -> None:
+    def _commit(self, applied: AppliedBatch, changes: Changed) -> None:
         """Apply changes as one epoch with its position.
 
         Where Spark has stopped a query, its last batch may still be at work when the query that follows has it again:
@@ -104,15 +104,15 @@ class Into:
         level = logging.WARNING if report.late else logging.INFO
         _LOG.log(level, "batch %d of stream %s: epoch %d: %s", applied.batch, self.name, report.epoch, report)
 
-    def _pass_over(self, again: Applied) -> None:
+    def _pass_over(self, again: AppliedBatch) -> None:
         """Leave it at a batch that was applied, if it is the same; raises StreamError."""
         last = self._last()
         assert last is not None
         check_same(self.name, again, last)
         _LOG.info("batch %d of stream %s was applied before, and is passed over", again.batch, self.name)
 
-    def _last(self) -> Applied | None:
-        return Applied.of(self.name, self.pipeline.positions)
+    def _last(self) -> AppliedBatch | None:
+        return AppliedBatch.of(self.name, self.pipeline.positions)
 
     @contextmanager
     def _refusing(self, query: str, batch: int) -> Iterator[None]:

@@ -13,17 +13,17 @@ from deltic.sql.aggregates import is_aggregate
 from deltic.sql.queries.clock import Crossing, cross, reads_clock, with_clock, with_crossings, with_time
 from deltic.sql.queries.froms import lower_from
 from deltic.sql.queries.generators import exploded, is_generator
-from deltic.sql.queries.grouping import Groups
+from deltic.sql.queries.grouping import GroupedBlock
 from deltic.sql.queries.naming import name_of
 from deltic.sql.queries.ordering import first_of_each, limited, ordinal
-from deltic.sql.queries.rows import Attribute, Rows, settled
-from deltic.sql.queries.scope import Scope
+from deltic.sql.queries.rows import QueryColumn, QueryRows, settled
+from deltic.sql.queries.scope import QueryScope
 from deltic.sql.queries.stars import is_star, spread, starred
 from deltic.sql.queries.subqueries import is_subquery, keep_where, prepared
 from deltic.sql.queries.time_windows import TimeWindows, is_time_window
 from deltic.sql.queries.trees import aggregates_of, conjuncts, outermost, replaced
-from deltic.sql.queries.values import Values
-from deltic.sql.queries.windows import Windows, written_out
+from deltic.sql.queries.values import BlockValues
+from deltic.sql.queries.windows import WindowCalls, written_out
 from deltic.sql.scalars import comparable
 from deltic.values.types import Column
 
@@ -39,7 +39,7 @@ _REFUSED = {
 
 
 @dataclass(frozen=True)
-class Item:
+class SelectItem:
     """A selected expression under its name."""
 
     name: str
@@ -50,7 +50,7 @@ class Item:
 class Clauses:
     """What is evaluated on the rows that FROM and WHERE leave, or on their groups; `first_of` is DISTINCT ON."""
 
-    items: tuple[Item, ...]
+    items: tuple[SelectItem, ...]
     having: exp.Expression | None
     qualify: exp.Expression | None
     order: tuple[exp.Expression, ...]
@@ -65,11 +65,11 @@ class Clauses:
     def map(self, change: Callable[[exp.Expression], exp.Expression]) -> Clauses:
         """The clauses with other expressions."""
         having, qualify = (None if node is None else change(node) for node in (self.having, self.qualify))
-        items = tuple(Item(item.name, change(item.node)) for item in self.items)
+        items = tuple(SelectItem(item.name, change(item.node)) for item in self.items)
         return Clauses(items, having, qualify, tuple(map(change, self.order)), tuple(map(change, self.first_of)))
 
 
-def lower_block(select: exp.Select, scope: Scope) -> Rows:
+def lower_block(select: exp.Select, scope: QueryScope) -> QueryRows:
     """The rows of a SELECT; where it asks for the time, the clock's row is one of those around it."""
     select, crossings = with_crossings(select, scope)
     if not reads_clock(select):
@@ -80,12 +80,12 @@ def lower_block(select: exp.Select, scope: Scope) -> Rows:
 
 
 class _Block:
-    def __init__(self, select: exp.Select, scope: Scope, crossings: Sequence[Crossing]) -> None:
+    def __init__(self, select: exp.Select, scope: QueryScope, crossings: Sequence[Crossing]) -> None:
         self._select, self._scope, self._crossings = select, scope, crossings
         for key, (what, remedy) in _REFUSED.items():
             if select.args.get(key):
                 raise scope.refuse(select, what, remedy)
-        self._values = Values(lower_from(select, scope), scope)
+        self._values = BlockValues(lower_from(select, scope), scope)
         self._select = self._by_names(select)
 
     def _by_names(self, select: exp.Select) -> exp.Select:
@@ -103,7 +103,7 @@ class _Block:
             place.replace(exp.column(there[index - 1].name, there[index - 1].relation or None, quoted=True))
         return named
 
-    def lower(self) -> Rows:
+    def lower(self) -> QueryRows:
         self._where()
         items = self._items()
         having, qualify = (self._clause(key, items) for key in ("having", "qualify"))
@@ -146,7 +146,7 @@ class _Block:
             if not keep_where(part, self._values):
                 self._values.filter(self._values.predicate(prepared(part, self._values), what))
 
-    def _clause(self, key: str, items: Sequence[Item]) -> exp.Expression | None:
+    def _clause(self, key: str, items: Sequence[SelectItem]) -> exp.Expression | None:
         clause = self._select.args.get(key)
         return None if clause is None else self._named(clause.this, items)
 
@@ -163,19 +163,19 @@ class _Block:
 
     # What is selected
 
-    def _items(self) -> list[Item]:
+    def _items(self) -> list[SelectItem]:
         """The selected expressions; a name of an earlier one stands for it where there is no column of that name."""
-        items: list[Item] = []
+        items: list[SelectItem] = []
         for node in self._select.expressions:
             if is_star(node):
-                items += [Item(name, self._named(value, [])) for name, value in starred(node, self._values)]
+                items += [SelectItem(name, self._named(value, [])) for name, value in starred(node, self._values)]
             elif is_generator(node.this if isinstance(node, exp.Alias | exp.Aliases) else node):
                 items += self._generated(node)
             elif isinstance(node, exp.Aliases):
                 raise self._scope.refuse(node, "several names for one expression")
             else:
                 inner = node.this if isinstance(node, exp.Alias) else node
-                items.append(Item(self._name(node), self._named(inner, items)))
+                items.append(SelectItem(self._name(node), self._named(inner, items)))
         return items
 
     def _name(self, node: exp.Expression) -> str:
@@ -183,16 +183,16 @@ class _Block:
         alias = "" if isinstance(node, exp.Window) else node.alias
         return alias or name_of(self._meant(node), self._values)
 
-    def _generated(self, node: exp.Expression) -> list[Item]:
+    def _generated(self, node: exp.Expression) -> list[SelectItem]:
         """What a function that makes rows gives, which the rows are multiplied by."""
         if sum(is_generator(part) for e in self._select.expressions for part in e.walk()) > 1:
             raise self._scope.source.error(node, "a SELECT has one function that makes rows", "write LATERAL VIEW")
         names = [node.alias] if isinstance(node, exp.Alias) else [name.name for name in node.expressions]
         call = node.this if isinstance(node, exp.Alias | exp.Aliases) else node
         made = exploded(call, self._values, names=names if isinstance(node, exp.Alias | exp.Aliases) else ())
-        return [Item(a.name, self._values.place(node, a.typed)) for a in made]
+        return [SelectItem(a.name, self._values.place(node, a.typed)) for a in made]
 
-    def _named(self, node: exp.Expression, items: Sequence[Item]) -> exp.Expression:
+    def _named(self, node: exp.Expression, items: Sequence[SelectItem]) -> exp.Expression:
         """An expression in which names of selected ones stand for these, where there is no column of that name."""
         by_name = {item.name.lower(): item.node for item in reversed(items)}
 
@@ -213,7 +213,7 @@ class _Block:
         """An expression with the columns that its stars and its names of fields mean."""
         return self._values.dotted(spread(node, self._values))
 
-    def _ordered(self, key: exp.Expression, items: Sequence[Item]) -> exp.Expression:
+    def _ordered(self, key: exp.Expression, items: Sequence[SelectItem]) -> exp.Expression:
         """A key of the order, in which names of selected expressions stand for these even where columns have them.
 
         In aggregates and window functions columns come first, as they do in all other clauses.
@@ -247,12 +247,12 @@ class _Block:
         if group is None and not has_calls and clauses.having is None:
             return clauses
         nodes = [item.node for item in clauses.items]
-        groups = Groups.of(self._values, group, nodes)
+        groups = GroupedBlock.of(self._values, group, nodes)
         rewritten = clauses.map(groups.rewritten)
         self._values = groups.lower()
         return rewritten
 
-    def _ordinals(self, group: exp.Group | None, items: Sequence[Item]) -> exp.Group | None:
+    def _ordinals(self, group: exp.Group | None, items: Sequence[SelectItem]) -> exp.Group | None:
         """GROUP BY with the selected expressions in the place of their numbers and names."""
         if group is None:
             return None
@@ -263,7 +263,7 @@ class _Block:
             key.replace(self._numbered(key, items, "GROUP BY"))
         return copy
 
-    def _numbered(self, key: exp.Expression, items: Sequence[Item], clause: str) -> exp.Expression:
+    def _numbered(self, key: exp.Expression, items: Sequence[SelectItem], clause: str) -> exp.Expression:
         """A key with the selected expressions in the place of their numbers and names."""
         index = ordinal(key)
         if index is None:
@@ -277,7 +277,7 @@ class _Block:
     def _windowed(self, clauses: Clauses) -> Clauses:
         """The clauses with placeholders for window functions; what HAVING was has been done."""
         done = replace(clauses, having=None)
-        return done.map(Windows(self._values, done).placed)
+        return done.map(WindowCalls(self._values, done).placed)
 
     def _written_out(self, node: exp.Expression) -> exp.Expression:
         """An expression with named windows written out."""
@@ -286,7 +286,7 @@ class _Block:
 
     # The end
 
-    def _selected(self, clauses: Clauses) -> Rows:
+    def _selected(self, clauses: Clauses) -> QueryRows:
         nodes, scope, items, order = self._scope.nodes, self._scope, clauses.items, clauses.order
         values = [self._values.typed(prepared(item.node, self._values)) for item in items]
         if self._select.args.get("distinct"):
@@ -294,20 +294,20 @@ class _Block:
         found = [settled(value) for value in values]
         columns = [Column(nodes.fresh(i.name), v.type.type, v.type.nullable) for i, v in zip(items, found, strict=True)]
         shown = zip(items, columns, values, strict=True)
-        attributes = tuple(Attribute(i.name, c, is_void=v.is_null) for i, c, v in shown)
+        attributes = tuple(QueryColumn(i.name, c, is_void=v.is_null) for i, c, v in shown)
         node = nodes.extend(self._values.rows.node, columns, [v.expression for v in found])
         out = [*scope.bound_names, *(c.name for c in columns)]
         if clauses.first_of:
-            both = Rows(node, self._values.rows.attributes)
-            node = first_of_each(clauses.first_of, Rows(node, attributes), self._values.over(both), order)
+            both = QueryRows(node, self._values.rows.attributes)
+            node = first_of_each(clauses.first_of, QueryRows(node, attributes), self._values.over(both), order)
         elif self._select.args.get("distinct"):
-            rows = Rows(nodes.distinct(nodes.keep(node, out)), attributes)
+            rows = QueryRows(nodes.distinct(nodes.keep(node, out)), attributes)
             return limited(self._select, rows, scope, self._values.over(rows), self._over_selected(order, items))
-        rows = Rows(node, attributes)
-        both = Rows(node, self._values.rows.attributes)
+        rows = QueryRows(node, attributes)
+        both = QueryRows(node, self._values.rows.attributes)
         return rows.over(nodes.keep(limited(self._select, rows, scope, self._values.over(both), order).node, out))
 
-    def _over_selected(self, order: Sequence[exp.Expression], items: Sequence[Item]) -> list[exp.Expression]:
+    def _over_selected(self, order: Sequence[exp.Expression], items: Sequence[SelectItem]) -> list[exp.Expression]:
         """The keys of an order over what is selected, by numbers and names: DISTINCT leaves no more than that.
 
         Raises ProgramError for others.

@@ -14,11 +14,11 @@ from sqlglot import exp
 
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import conjunction
-from deltic.sql.queries.rows import Attribute, Bindings, Rows
-from deltic.sql.queries.scope import Scope
+from deltic.sql.queries.rows import Bindings, QueryColumn, QueryRows
+from deltic.sql.queries.scope import QueryScope
 from deltic.sql.queries.subqueries import prepared
 from deltic.sql.queries.trees import conjuncts, outermost, replaced
-from deltic.sql.queries.values import Values
+from deltic.sql.queries.values import BlockValues
 from deltic.sql.scalars import Typed, coerced, common_type, typed
 from deltic.sql.scalars.functions.refused import OF_THE_CLOCK
 from deltic.values.types import Column, Kind, Type
@@ -88,7 +88,7 @@ def with_time(select: exp.Select) -> exp.Select:
     return copy
 
 
-def with_clock(scope: Scope) -> Scope:
+def with_clock(scope: QueryScope) -> QueryScope:
     """The scope in which the clock's row is one of the rows around a query."""
     clock = _clock(scope)
     around = scope.bindings
@@ -96,10 +96,10 @@ def with_clock(scope: Scope) -> Scope:
     return scope.bound(Bindings(node, clock, around))
 
 
-def _clock(scope: Scope) -> Rows:
+def _clock(scope: QueryScope) -> QueryRows:
     found = scope.tables.clock
     rows = scope.own(found.rows.over(scope.nodes.bring(found.rows.node, found.home)))
-    return Rows(rows.node, tuple(Attribute(_NOW, a.column) for a in rows.attributes))
+    return QueryRows(rows.node, tuple(QueryColumn(_NOW, a.column) for a in rows.attributes))
 
 
 def as_selects(values: exp.Values) -> exp.Expression:
@@ -125,7 +125,7 @@ class Crossing:
     bound: exp.Expression
 
 
-def with_crossings(select: exp.Select, scope: Scope) -> tuple[exp.Select, list[Crossing]]:
+def with_crossings(select: exp.Select, scope: QueryScope) -> tuple[exp.Select, list[Crossing]]:
     """The query without those conditions of WHERE, and them; in a recursion all stay in it."""
     where = select.args.get("where")
     if where is None or scope.nodes.outside is not None or not any(True for _ in outermost(where.this, _is_time)):
@@ -153,7 +153,7 @@ def _parts(node: exp.Expression) -> Iterator[exp.Expression]:
             yield part
 
 
-def _crossing(node: exp.Expression, scope: Scope) -> Crossing | None:
+def _crossing(node: exp.Expression, scope: QueryScope) -> Crossing | None:
     """What a condition is, if it is of that kind."""
     if type(node) not in _FLIPPED:
         return None
@@ -203,10 +203,10 @@ def _rises(node: exp.Expression) -> bool:
     return False
 
 
-def cross(values: Values, crossing: Crossing) -> None:
+def cross(values: BlockValues, crossing: Crossing) -> None:
     """Keep the rows on one side of the clock."""
     nodes = values.scope.nodes
-    clock = Values(_clock(values.scope), values.scope.bound(None))
+    clock = BlockValues(_clock(values.scope), values.scope.bound(None))
     bound = clock.typed(replaced(crossing.bound, _is_time, _time))
     value = values.typed(prepared(values.dotted(crossing.value), values))
     target = common_type([value.type.type, bound.type.type])

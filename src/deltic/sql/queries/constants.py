@@ -5,13 +5,13 @@ from __future__ import annotations
 from sqlglot import exp
 
 from deltic.circuit.expressions.meaning import evaluate
-from deltic.sql.queries.rows import Attribute, Rows, settled
-from deltic.sql.queries.scope import Scope
+from deltic.sql.queries.rows import QueryColumn, QueryRows, settled
+from deltic.sql.queries.scope import QueryScope
 from deltic.sql.scalars import Typed, typed, unified
 from deltic.values.types import Column, Schema, ValueType
 
 
-def values_rows(node: exp.Values, scope: Scope) -> Rows:
+def values_rows(node: exp.Values, scope: QueryScope) -> QueryRows:
     """The rows of VALUES; their columns are col1, col2, … as in Spark."""
     rows = [_typed_row(row, scope) for row in node.expressions]
     widths = {len(row) for row in rows}
@@ -27,10 +27,10 @@ def values_rows(node: exp.Values, scope: Scope) -> Rows:
     number = scope.nodes.constant(Schema(tuple(columns)), list(constants))
     voids = [all(row[i].is_null for row in rows) for i in range(width)]
     shown = enumerate(zip(columns, voids, strict=True), 1)
-    return Rows(number, tuple(Attribute(f"col{i}", c, is_void=v) for i, (c, v) in shown))
+    return QueryRows(number, tuple(QueryColumn(f"col{i}", c, is_void=v) for i, (c, v) in shown))
 
 
-def _typed_row(row: exp.Expression, scope: Scope) -> list[Typed]:
+def _typed_row(row: exp.Expression, scope: QueryScope) -> list[Typed]:
     def refuse(reference: exp.Column) -> Typed:
         raise scope.source.error(reference, "VALUES has constants, and this is the name of a column", "write SELECT")
 
@@ -38,7 +38,7 @@ def _typed_row(row: exp.Expression, scope: Scope) -> list[Typed]:
     return [typed(part, refuse, scope.source) for part in parts]
 
 
-def _unified(values: list[Typed], index: int, node: exp.Expression, scope: Scope) -> list[Typed]:
+def _unified(values: list[Typed], index: int, node: exp.Expression, scope: QueryScope) -> list[Typed]:
     found = unified(values)
     if found is None:
         told = " and ".join(dict.fromkeys(str(value.type.type) for value in values))

@@ -17,26 +17,26 @@ from deltic.sql.queries.asof import Asof, NoAsof
 from deltic.sql.queries.clock import as_selects, reads_clock
 from deltic.sql.queries.constants import values_rows
 from deltic.sql.queries.generators import generated, lateral_view
-from deltic.sql.queries.matching import Matching
+from deltic.sql.queries.matching import JoinSides
 from deltic.sql.queries.own import applied_rows, own_operator
 from deltic.sql.queries.pivots import pivoted
-from deltic.sql.queries.rows import Attribute, Rows
-from deltic.sql.queries.scope import Scope
+from deltic.sql.queries.rows import QueryColumn, QueryRows
+from deltic.sql.queries.scope import QueryScope
 from deltic.sql.queries.subqueries import bind, is_subquery, prepared, value_of
 from deltic.sql.queries.table_functions import rows_called
 from deltic.sql.queries.time_windows import table_function_of, windowed
 from deltic.sql.queries.trees import outermost, replaced
-from deltic.sql.queries.values import Values
+from deltic.sql.queries.values import BlockValues
 from deltic.sql.scalars import Typed, coerced, common_type
 
 _KINDS = {"": "INNER", "OUTER": "OUTER", "INNER": "INNER", "CROSS": "CROSS", "SEMI": "SEMI", "ANTI": "ANTI"}
 
 
-def lower_from(select: exp.Select, scope: Scope) -> Rows:
+def lower_from(select: exp.Select, scope: QueryScope) -> QueryRows:
     """The rows of FROM, its joins and its lateral views."""
     source = select.args.get("from_")
     if source is None:
-        return Rows(scope.start, ())
+        return QueryRows(scope.start, ())
     rows = _first(source.this, scope)
     for join in select.args.get("joins") or ():
         rows = _joined(rows, join, scope)
@@ -45,13 +45,13 @@ def lower_from(select: exp.Select, scope: Scope) -> Rows:
     return rows
 
 
-def _first(node: exp.Expression, scope: Scope) -> Rows:
+def _first(node: exp.Expression, scope: QueryScope) -> QueryRows:
     """The rows of the first relation, with the bindings if there are any."""
-    rows = _item(node, Rows(scope.start, ()), scope)
+    rows = _item(node, QueryRows(scope.start, ()), scope)
     return rows if scope.bindings is None else rows.over(scope.nodes.join(scope.start, rows.node))
 
 
-def _item(node: exp.Expression, left: Rows, scope: Scope) -> Rows:
+def _item(node: exp.Expression, left: QueryRows, scope: QueryScope) -> QueryRows:
     """The rows of one relation in FROM; lateral ones see the rows to the left."""
     if node.args.get("sample"):
         raise scope.refuse(node, "TABLESAMPLE", "a sample is not determined by the rows: write a condition on a column")
@@ -73,13 +73,13 @@ def _own_name(node: exp.Expression) -> str:
     return node.name if isinstance(node, exp.Table) else ""
 
 
-def _named(node: exp.Expression, left: Rows, scope: Scope) -> Rows:
+def _named(node: exp.Expression, left: QueryRows, scope: QueryScope) -> QueryRows:
     if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
         if node.db:
             raise scope.source.error(node, f"{scope.source.written(node)}: names have no database here", NO_DATABASE)
         return scope.rows_of(node.name, node)
     if isinstance(node, exp.Lateral) and isinstance(node.this, exp.Subquery):
-        return bind(Values(left, scope), node.this.this)
+        return bind(BlockValues(left, scope), node.this.this)
     if isinstance(node, exp.Subquery) and _is_group(node.this):
         return _group(node.this, scope)
     if isinstance(node, exp.Subquery):
@@ -101,7 +101,7 @@ def _is_group(node: exp.Expression) -> bool:
     return isinstance(node, exp.Table) or (isinstance(node, exp.Subquery) and bool(node.args.get("joins")))
 
 
-def _group(first: exp.Expression, scope: Scope) -> Rows:
+def _group(first: exp.Expression, scope: QueryScope) -> QueryRows:
     """The rows of joined relations in parentheses, which keep their names."""
     alone = first.copy()
     joins = [join.copy() for join in alone.args.get("joins") or ()]
@@ -113,7 +113,7 @@ def _has_modifiers(node: exp.Subquery) -> bool:
     return any(node.args.get(key) for key in ("order", "limit", "offset", "with_"))
 
 
-def _joined(rows: Rows, join: exp.Join, scope: Scope) -> Rows:
+def _joined(rows: QueryRows, join: exp.Join, scope: QueryScope) -> QueryRows:
     side, kind = join.side.upper(), _KINDS.get(join.kind.upper())
     if kind is None or join.method.upper() not in ("", "NATURAL", "ASOF"):
         raise scope.refuse(join.this, f"{join.method} {join.kind} JOIN".strip())
@@ -130,29 +130,31 @@ def _joined(rows: Rows, join: exp.Join, scope: Scope) -> Rows:
     return _join(rows, right, how, join.args.get("on"), scope)
 
 
-def _join(left: Rows, right: Rows, how: str, on: exp.Expression | None, scope: Scope) -> Rows:
+def _join(left: QueryRows, right: QueryRows, how: str, on: exp.Expression | None, scope: QueryScope) -> QueryRows:
     placed: dict[str, Typed] = {}
     if on is not None and any(True for _ in outermost(on, is_subquery)):
         if how == "INNER":
             return _filtered(left, right, on, scope)
         on, left, right = _asked(on, left, right, placed, scope)
-    both = Values(Rows(scope.nodes.join(left.node, right.node), left.attributes + right.attributes), scope, placed)
+    both = BlockValues(
+        QueryRows(scope.nodes.join(left.node, right.node), left.attributes + right.attributes), scope, placed
+    )
     predicate = None if on is None else both.predicate(both.dotted(on), "ON")
     return _combined(left, right, how, predicate, scope)
 
 
-def _filtered(left: Rows, right: Rows, on: exp.Expression, scope: Scope) -> Rows:
+def _filtered(left: QueryRows, right: QueryRows, on: exp.Expression, scope: QueryScope) -> QueryRows:
     """The pairs of rows for which a condition with subqueries is true."""
-    both = Values(Rows(scope.nodes.join(left.node, right.node), left.attributes + right.attributes), scope)
+    both = BlockValues(QueryRows(scope.nodes.join(left.node, right.node), left.attributes + right.attributes), scope)
     both.filter(both.predicate(prepared(both.dotted(on), both), "ON"))
     return both.rows
 
 
 def _asked(
-    on: exp.Expression, left: Rows, right: Rows, placed: dict[str, Typed], scope: Scope
-) -> tuple[exp.Expression, Rows, Rows]:
+    on: exp.Expression, left: QueryRows, right: QueryRows, placed: dict[str, Typed], scope: QueryScope
+) -> tuple[exp.Expression, QueryRows, QueryRows]:
     """The condition with placeholders for its subqueries, each a column of the side whose rows it needs."""
-    sides = [Values(rows, scope, placed) for rows in (right, left)]
+    sides = [BlockValues(rows, scope, placed) for rows in (right, left)]
 
     def value(part: exp.Expression) -> exp.Expression:
         for side in sides:
@@ -169,13 +171,13 @@ def _asked(
     return replaced(on, is_subquery, value), sides[1].rows, sides[0].rows
 
 
-def _asof(left: Rows, right: Rows, how: str, join: exp.Join, scope: Scope) -> Rows:
+def _asof(left: QueryRows, right: QueryRows, how: str, join: exp.Join, scope: QueryScope) -> QueryRows:
     """Each row of the left side with the nearest of the right side; LEFT keeps those that have none."""
     remedy = "write ASOF [LEFT] JOIN … ON equalities AND left.time >= right.time"
     if how not in ("INNER", "LEFT") or join.args.get("on") is None:
         raise scope.refuse(join, f"ASOF {how} JOIN" if join.args.get("on") else "ASOF JOIN without ON", remedy)
     nodes = scope.nodes
-    both = Values(Rows(nodes.join(left.node, right.node), left.attributes + right.attributes), scope)
+    both = BlockValues(QueryRows(nodes.join(left.node, right.node), left.attributes + right.attributes), scope)
     found = Asof(nodes, left.node, right.node, both.predicate(join.args["on"], "ON"))
     try:
         pairs = found.pairs()
@@ -187,15 +189,17 @@ def _asof(left: Rows, right: Rows, how: str, join: exp.Join, scope: Scope) -> Ro
         parts.append(nodes.pad(found.without_match(), nodes.schema(right.node).columns))
     names = nodes.schema(pairs).names
     node = nodes.plus(*(nodes.keep(part, names) for part in parts))
-    return Rows(node, tuple(_seen(a, node, scope) for a in left.attributes + right.attributes))
+    return QueryRows(node, tuple(_seen(a, node, scope) for a in left.attributes + right.attributes))
 
 
-def _combined(left: Rows, right: Rows, how: str, predicate: exp.Expression | None, scope: Scope) -> Rows:
+def _combined(
+    left: QueryRows, right: QueryRows, how: str, predicate: exp.Expression | None, scope: QueryScope
+) -> QueryRows:
     """The join of both sides on a condition; `how` is INNER, CROSS, LEFT, RIGHT, FULL, SEMI or ANTI."""
     nodes = scope.nodes
     if how in ("RIGHT", "FULL"):
         right = right.over(nodes.join(scope.start, right.node) if scope.bindings else right.node)
-    matching = Matching(nodes, left.node, right.node, predicate)
+    matching = JoinSides(nodes, left.node, right.node, predicate)
     if how == "SEMI":
         return left.over(matching.with_match())
     if how == "ANTI":
@@ -207,15 +211,17 @@ def _combined(left: Rows, right: Rows, how: str, predicate: exp.Expression | Non
         parts.append(nodes.pad(matching.flipped().without_match(), nodes.schema(left.node).columns))
     names = nodes.schema(parts[0]).names
     node = nodes.plus(*(nodes.keep(part, names) for part in parts))
-    return Rows(node, tuple(_seen(a, node, scope) for a in left.attributes + right.attributes))
+    return QueryRows(node, tuple(_seen(a, node, scope) for a in left.attributes + right.attributes))
 
 
-def _seen(attribute: Attribute, node: int, scope: Scope) -> Attribute:
+def _seen(attribute: QueryColumn, node: int, scope: QueryScope) -> QueryColumn:
     """The column as it is in a node, where it may be NULL now."""
     return replace(attribute, column=scope.nodes.column(node, attribute.column.name))
 
 
-def _using(left: Rows, right: Rows, how: str, names: Sequence[str], join: exp.Join, scope: Scope) -> Rows:
+def _using(
+    left: QueryRows, right: QueryRows, how: str, names: Sequence[str], join: exp.Join, scope: QueryScope
+) -> QueryRows:
     """A join on columns of the same names, of which SQL sees one of each."""
     pairs = [(_only(left, name, join, scope), _only(right, name, join, scope)) for name in names]
     equal = [_equal(a, b, join, scope) for a, b in pairs]
@@ -223,16 +229,16 @@ def _using(left: Rows, right: Rows, how: str, names: Sequence[str], join: exp.Jo
     if how in ("SEMI", "ANTI"):
         return rows
     merged = []
-    values = Values(rows, scope)
+    values = BlockValues(rows, scope)
     for a, b in pairs:
         found = values.column(_merged(_seen(a, rows.node, scope), _seen(b, rows.node, scope), how), a.name)
-        merged.append(Attribute(a.name, found))
+        merged.append(QueryColumn(a.name, found))
     hidden = {a.column.name for pair in pairs for a in pair}
     others = [replace(a, hidden=a.hidden or a.column.name in hidden) for a in rows.attributes]
-    return Rows(values.rows.node, (*merged, *others))
+    return QueryRows(values.rows.node, (*merged, *others))
 
 
-def _only(rows: Rows, name: str, join: exp.Join, scope: Scope) -> Attribute:
+def _only(rows: QueryRows, name: str, join: exp.Join, scope: QueryScope) -> QueryColumn:
     found = [a for a in rows.visible if a.name.lower() == name.lower()]
     if len(found) != 1:
         what = f"there is no column {name}" if not found else f"{name} is ambiguous"
@@ -240,7 +246,7 @@ def _only(rows: Rows, name: str, join: exp.Join, scope: Scope) -> Attribute:
     return found[0]
 
 
-def _equal(a: Attribute, b: Attribute, join: exp.Join, scope: Scope) -> exp.Expression:
+def _equal(a: QueryColumn, b: QueryColumn, join: exp.Join, scope: QueryScope) -> exp.Expression:
     target = common_type([a.column.type, b.column.type])
     if target is None:
         message = f"{a.name} is {a.column.type} on one side of the join and {b.column.type} on the other"
@@ -248,7 +254,7 @@ def _equal(a: Attribute, b: Attribute, join: exp.Join, scope: Scope) -> exp.Expr
     return exp.EQ(this=coerced(a.typed, target).expression, expression=coerced(b.typed, target).expression)
 
 
-def _merged(a: Attribute, b: Attribute, how: str) -> Typed:
+def _merged(a: QueryColumn, b: QueryColumn, how: str) -> Typed:
     """The column that SQL sees of two equal ones."""
     if how in ("INNER", "CROSS", "LEFT"):
         return a.typed

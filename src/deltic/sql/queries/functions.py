@@ -10,19 +10,19 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from deltic.sql.queries.rows import Attribute, Rows
-from deltic.sql.queries.scope import Scope
-from deltic.sql.queries.values import Values
+from deltic.sql.queries.rows import QueryColumn, QueryRows
+from deltic.sql.queries.scope import QueryScope
+from deltic.sql.queries.values import BlockValues
 from deltic.sql.scalars import Typed
 from deltic.sql.scalars.functions.written import SqlFunction, function_called
 from deltic.sql.scalars.operators import Mismatch
 from deltic.sql.scalars.translate import arguments, returned
 
-Prepare = Callable[[exp.Expression, Values], exp.Expression]
+Prepare = Callable[[exp.Expression, BlockValues], exp.Expression]
 """What puts placeholders for the subqueries of an expression; the rows have their values then."""
 
 
-def value_called(call: exp.Expression, values: Values, prepare: Prepare) -> Typed:
+def value_called(call: exp.Expression, values: BlockValues, prepare: Prepare) -> Typed:
     """The value of a function whose body has subqueries, for each of the rows."""
     function = function_called(call.name)
     assert function is not None
@@ -34,7 +34,7 @@ def value_called(call: exp.Expression, values: Values, prepare: Prepare) -> Type
     return returned(function, value)
 
 
-def with_parameters(function: SqlFunction, call: exp.Expression, values: Values, prepare: Prepare) -> Values:
+def with_parameters(function: SqlFunction, call: exp.Expression, values: BlockValues, prepare: Prepare) -> BlockValues:
     """The rows around a call with a column for each parameter, which are all that is seen of them."""
     try:
         given = function.given(call.expressions)
@@ -43,11 +43,11 @@ def with_parameters(function: SqlFunction, call: exp.Expression, values: Values,
         raise values.scope.source.error(call, mismatch.hint) from None
     columns = [values.computed(value, name) for name, value in found.items()]
     names = [parameter.name for parameter in function.parameters]
-    attributes = tuple(Attribute(name, c, function.name) for name, c in zip(names, columns, strict=True))
-    return Values(Rows(values.rows.node, attributes), _inside(function, values.scope))
+    attributes = tuple(QueryColumn(name, c, function.name) for name, c in zip(names, columns, strict=True))
+    return BlockValues(QueryRows(values.rows.node, attributes), _inside(function, values.scope))
 
 
-def _inside(function: SqlFunction, scope: Scope) -> Scope:
+def _inside(function: SqlFunction, scope: QueryScope) -> QueryScope:
     """The scope of a body, where names mean what they mean without a query around."""
     around = None if scope.around is None else _inside(function, scope.around)
     return replace(scope, source=function.source, named={}, bindings=None, around=around, recursive="")

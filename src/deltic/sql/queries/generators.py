@@ -14,10 +14,10 @@ from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column, columns_of, is_literal_zero
 from deltic.errors import count_of
 from deltic.sql import types
-from deltic.sql.queries.rows import Attribute, Rows
-from deltic.sql.queries.scope import Scope
+from deltic.sql.queries.rows import QueryColumn, QueryRows
+from deltic.sql.queries.scope import QueryScope
 from deltic.sql.queries.subqueries import prepared
-from deltic.sql.queries.values import Values
+from deltic.sql.queries.values import BlockValues
 from deltic.sql.scalars import Typed, coerced
 from deltic.values.types import Column, Kind, Type
 
@@ -50,22 +50,22 @@ def _name(node: exp.Expression) -> str:
     return node.sql_name().lower() if isinstance(node, exp.Func) else type(node).__name__.lower()
 
 
-def lateral_view(node: exp.Lateral, rows: Rows, scope: Scope) -> Rows:
+def lateral_view(node: exp.Lateral, rows: QueryRows, scope: QueryScope) -> QueryRows:
     """The rows with those that a generator makes of each."""
     if not is_generator(node.this):
         raise scope.refuse(node.this, f"LATERAL VIEW of {scope.source.written(node.this)}")
-    values = Values(rows, scope)
+    values = BlockValues(rows, scope)
     alias = node.args.get("alias")
     names = [c.name for c in alias.args.get("columns") or ()] if alias else []
     made = exploded(node.this, values, bool(node.args.get("outer")), names)
     relation = alias.name if alias else ""
-    own = tuple(Attribute(a.name, a.column, relation) for a in made)
-    return Rows(values.rows.node, (*rows.attributes, *own))
+    own = tuple(QueryColumn(a.name, a.column, relation) for a in made)
+    return QueryRows(values.rows.node, (*rows.attributes, *own))
 
 
 def exploded(
-    node: exp.Expression, values: Values, is_outer: bool = False, names: Sequence[str] = ()
-) -> list[Attribute]:
+    node: exp.Expression, values: BlockValues, is_outer: bool = False, names: Sequence[str] = ()
+) -> list[QueryColumn]:
     """The columns that a generator adds to the rows, of which it makes several. Raises ProgramError."""
     scope = values.scope
     generator = _read(node, scope, is_outer)
@@ -76,10 +76,10 @@ def exploded(
         raise scope.source.error(node, message)
     called = names or [name for name, _ in shown]
     found = [values.computed(values.typed(value), name) for name, (_, value) in zip(called, shown, strict=True)]
-    return [Attribute(name, c) for name, c in zip(called, found, strict=True)]
+    return [QueryColumn(name, c) for name, c in zip(called, found, strict=True)]
 
 
-def _exploded(generator: _Generator, values: Values) -> list[_Shown]:
+def _exploded(generator: _Generator, values: BlockValues) -> list[_Shown]:
     """A row for each place of an array or a map, maybe with its number; `inline` shows the fields of structs."""
     node, source = generator.node, values.scope.source
     array = values.column(values.typed(prepared(generator.arguments[0], values)), "array")
@@ -99,7 +99,7 @@ def _exploded(generator: _Generator, values: Values) -> list[_Shown]:
     return [*shown, *((name, _call("get", _call(part, given) if part else given, place)) for name, part in parts)]
 
 
-def _stacked(generator: _Generator, values: Values) -> list[_Shown]:
+def _stacked(generator: _Generator, values: BlockValues) -> list[_Shown]:
     """So many rows as the first argument says of all the others, one row after the other, the last one with NULLs."""
     count, *given = generator.arguments
     if not isinstance(count, exp.Literal) or not count.is_int or count.name == "0" or not given:
@@ -112,7 +112,7 @@ def _stacked(generator: _Generator, values: Values) -> list[_Shown]:
     return [(f"col{i}", _chosen(place, found[i::width])) for i in range(width)]
 
 
-def _fields(generator: _Generator, values: Values) -> list[_Shown]:
+def _fields(generator: _Generator, values: BlockValues) -> list[_Shown]:
     """One row of the values of fields, which are named by literals, of a JSON object."""
     text, *names = generator.arguments or [exp.Null()]
     if not names or not all(isinstance(name, exp.Literal) and name.is_string for name in names):
@@ -129,7 +129,7 @@ def _chosen(place: exp.Expression, candidates: Sequence[exp.Expression]) -> exp.
     return exp.Case(ifs=[exp.If(this=p, true=c) for p, c in zip(places, candidates, strict=True)])
 
 
-def _numbered(generator: _Generator, values: Values, count: exp.Expression) -> exp.Expression:
+def _numbered(generator: _Generator, values: BlockValues, count: exp.Expression) -> exp.Expression:
     """The number of its row, from 0, when of each row there are so many."""
     index = values.scope.nodes.fresh("index")
     bounds = tuple(coerced(values.typed(bound), Type.INT64).expression for bound in (_ZERO, count))
@@ -137,7 +137,7 @@ def _numbered(generator: _Generator, values: Values, count: exp.Expression) -> e
     return values.place(generator.node, coerced(Typed(column(index), Type.INT64.or_null), Type.INT32))
 
 
-def _read(node: exp.Expression, scope: Scope, is_outer: bool) -> _Generator:
+def _read(node: exp.Expression, scope: QueryScope, is_outer: bool) -> _Generator:
     name = _name(node)
     plain = name.removesuffix("_outer")
     arguments = [_unnamed(argument, plain, scope) for argument in _arguments(node)]
@@ -146,7 +146,7 @@ def _read(node: exp.Expression, scope: Scope, is_outer: bool) -> _Generator:
     return _Generator(node, plain, arguments, is_outer or name != plain)
 
 
-def _unnamed(argument: exp.Expression, name: str, scope: Scope) -> exp.Expression:
+def _unnamed(argument: exp.Expression, name: str, scope: QueryScope) -> exp.Expression:
     """An argument, `collection => xs` too."""
     if not isinstance(argument, exp.Kwarg):
         return argument
@@ -181,26 +181,26 @@ def _call(name: str, *arguments: exp.Expression) -> exp.Expression:
     return exp.Anonymous(this=name, expressions=[argument.copy() for argument in arguments])
 
 
-def generated(node: exp.Expression, left: Rows, scope: Scope) -> Rows:
+def generated(node: exp.Expression, left: QueryRows, scope: QueryScope) -> QueryRows:
     """The rows of a table function; a lateral one has the columns of the rows to the left that it reads."""
     call = node.this if isinstance(node, exp.Table | exp.Lateral) else node
     if isinstance(call, exp.Anonymous) and call.name.lower() == "range":
         return _numbers(call, scope)
     if not is_generator(call):
         raise scope.refuse(node, f"{_name(call)}(…) in FROM")
-    reader = Values(left, scope)
+    reader = BlockValues(left, scope)
     arguments = [reader.typed(argument) for argument in _read(call, scope, False).arguments]
     used = list(dict.fromkeys(name for value in arguments for name in columns_of(value.expression)))
     given = scope.nodes.distinct(scope.nodes.keep(left.node, used)) if used else scope.nodes.unit()
-    values = Values(left.over(given), scope)
+    values = BlockValues(left.over(given), scope)
     made = exploded(call, values)
     kept = [*used, *(a.column.name for a in made)]
-    return Rows(scope.nodes.keep(values.rows.node, kept), tuple(made))
+    return QueryRows(scope.nodes.keep(values.rows.node, kept), tuple(made))
 
 
-def _numbers(call: exp.Anonymous, scope: Scope) -> Rows:
+def _numbers(call: exp.Anonymous, scope: QueryScope) -> QueryRows:
     """The rows of range(end), range(start, end) and range(start, end, step), whose column is id."""
-    values = Values(Rows(scope.nodes.unit(), ()), scope)
+    values = BlockValues(QueryRows(scope.nodes.unit(), ()), scope)
     found = [coerced(values.typed(part), Type.INT64) for part in call.expressions]
     if not 1 <= len(found) <= 3 or any(columns_of(value.expression) for value in found):
         raise scope.source.error(call, "range takes one to three constants: range(end), range(start, end, step)")
@@ -210,4 +210,4 @@ def _numbers(call: exp.Anonymous, scope: Scope) -> Rows:
     name = scope.nodes.fresh("id")
     bounds = tuple(value.expression for value in (*first, *found))
     node = scope.nodes.builder.add(ops.FlatMap(name, "range", bounds), values.rows.node)
-    return Rows(node, (Attribute("id", Column(name, Type.INT64)),))
+    return QueryRows(node, (QueryColumn("id", Column(name, Type.INT64)),))

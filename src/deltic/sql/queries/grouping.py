@@ -11,38 +11,38 @@ from sqlglot import exp
 from deltic.circuit import operators as ops
 from deltic.circuit.accumulators import ACCUMULATORS
 from deltic.circuit.expressions import column, literal
-from deltic.sql.aggregates import Lowered, is_aggregate, lowered
-from deltic.sql.queries.rows import Attribute, Rows
+from deltic.sql.aggregates import LoweredAggregates, is_aggregate, lowered
+from deltic.sql.queries.rows import QueryColumn, QueryRows
 from deltic.sql.queries.subqueries import prepared
 from deltic.sql.queries.trees import GROUPING, aggregates_of, is_window_function, normal, replaced
-from deltic.sql.queries.values import Values
+from deltic.sql.queries.values import BlockValues
 from deltic.sql.scalars import Typed, comparable
 from deltic.values.types import Column, Schema, Type
 
 
 @dataclass
-class Groups:
+class GroupedBlock:
     """The groups of a block: `keys` by their text over the circuit's columns, and `sets` of them that make groups.
 
     Without keys, and no sets of them but one, there is one group, which is there for no rows too.
     """
 
-    values: Values
+    values: BlockValues
     sets: Sequence[Sequence[str]]
-    keys: dict[str, Attribute]
+    keys: dict[str, QueryColumn]
     _calls: dict[str, _Call] = field(default_factory=dict)
     _columns: set[str] = field(default_factory=set)
     _flags: dict[str, tuple[exp.Expression, Column]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, values: Values, group: exp.Group | None, grouped: Sequence[exp.Expression]) -> Groups:
+    def of(cls, values: BlockValues, group: exp.Group | None, grouped: Sequence[exp.Expression]) -> GroupedBlock:
         """The groups of GROUP BY; `grouped` are the selected expressions, for GROUP BY ALL."""
         found = cls(values, [], {})
         found.sets = found._sets(group, grouped)
         found.keys = {text: found._as_grouped(text, key) for text, key in found.keys.items()}
         return found
 
-    def _as_grouped(self, text: str, key: Attribute) -> Attribute:
+    def _as_grouped(self, text: str, key: QueryColumn) -> QueryColumn:
         """The key as groups have it: it may be NULL where a set of keys lacks it."""
         lacking = any(text not in chosen for chosen in self.sets)
         return replace(key, column=replace(key.column, nullable=True)) if lacking else key
@@ -92,7 +92,7 @@ class Groups:
         if text not in self.keys:
             own = isinstance(node, exp.Column) and self.values.rows.find(node)
             found = self.values.column(comparable(self.values.typed(prepared(node, self.values))), "key")
-            attribute = own[0] if own else Attribute("", found)
+            attribute = own[0] if own else QueryColumn("", found)
             self.keys[text] = replace(attribute, column=found)
         return text
 
@@ -166,7 +166,7 @@ class Groups:
             and bool(bindings and bindings.find(node))
         )
 
-    def _known(self, node: exp.Expression) -> Attribute | None:
+    def _known(self, node: exp.Expression) -> QueryColumn | None:
         if not isinstance(node, exp.Condition) or any(True for _ in node.find_all(exp.Window)):
             return None
         if any(True for _ in aggregates_of(node)):
@@ -199,7 +199,7 @@ class Groups:
 
     # Lowering
 
-    def lower(self) -> Values:
+    def lower(self) -> BlockValues:
         """The values of the block, over its groups."""
         nodes = self.values.scope.nodes
         parts = [self._lower_set(chosen) for chosen in self.sets]
@@ -208,14 +208,14 @@ class Groups:
         attributes = [
             replace(key, column=nodes.column(node, key.column.name)) for key in self.keys.values() if key.name
         ]
-        found = self.values.over(Rows(node, tuple(attributes)))
+        found = self.values.over(QueryRows(node, tuple(attributes)))
         for name, call in self._calls.items():
             results = [nodes.column(node, result) for result in call.names]
             value = call.lowered.result([Typed(column(c.name), c.value_type) for c in results])
             found.settle(name, value)
             if name in self._columns:
-                attributes.append(Attribute(name, found.column(value, "result")))
-        found.rows = Rows(found.rows.node, tuple(attributes))
+                attributes.append(QueryColumn(name, found.column(value, "result")))
+        found.rows = QueryRows(found.rows.node, tuple(attributes))
         return found
 
     def _lower_set(self, chosen: Sequence[str]) -> int:
@@ -273,12 +273,12 @@ class Groups:
 class _Call:
     """An aggregate, the columns that it reads, and those of its results."""
 
-    lowered: Lowered
+    lowered: LoweredAggregates
     inputs: Sequence[str]
     names: Sequence[str]
 
     @classmethod
-    def of(cls, node: exp.Expression, values: Values) -> _Call:
+    def of(cls, node: exp.Expression, values: BlockValues) -> _Call:
         found = lowered(node, lambda n: values.typed(prepared(n, values)), values.scope.source)
         inputs = [values.column(value, "argument").name for value in found.inputs]
         return cls(found, inputs, [values.scope.nodes.fresh("result") for _ in found.calls])

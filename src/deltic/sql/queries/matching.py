@@ -14,7 +14,7 @@ from deltic.values.types import Column
 
 
 @dataclass(frozen=True)
-class Matching:
+class JoinSides:
     """Two nodes, which agree in the columns that they share, and a condition on the columns of both.
 
     Where the condition is a conjunction of equalities between the sides, and of conditions on the right one, a row has
@@ -26,7 +26,7 @@ class Matching:
     right: int
     predicate: exp.Expression | None
 
-    def flipped(self) -> Matching:
+    def flipped(self) -> JoinSides:
         """The same with the sides changed."""
         return replace(self, left=self.right, right=self.left)
 

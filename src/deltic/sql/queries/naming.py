@@ -12,7 +12,7 @@ from deltic.errors import DelticError
 from deltic.sql.aggregates import aggregate_name, direction
 from deltic.sql.queries.default_arguments import with_defaults
 from deltic.sql.queries.time_windows import is_time_window
-from deltic.sql.queries.values import Values
+from deltic.sql.queries.values import BlockValues
 from deltic.sql.scalars.literals import adjacent, is_number
 from deltic.values.types import Kind, Type
 
@@ -58,7 +58,7 @@ _FIRST_ALONE = ("from_json", "to_json")
 """Functions whose schema and options are no part of the name."""
 
 
-def name_of(node: exp.Expression, values: Values) -> str:
+def name_of(node: exp.Expression, values: BlockValues) -> str:
     """The name of a selected expression over these rows, in which stars and fields of columns are written out."""
     return _Names(values).of(node)
 
@@ -66,7 +66,7 @@ def name_of(node: exp.Expression, values: Values) -> str:
 class _Names:
     """Expressions in Spark's words; those that have none of their own here in sqlglot's."""
 
-    def __init__(self, values: Values) -> None:
+    def __init__(self, values: BlockValues) -> None:
         self._values, self._source = values, values.scope.source
 
     def of(self, node: exp.Expression) -> str:

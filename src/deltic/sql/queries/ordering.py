@@ -10,22 +10,22 @@ from deltic.circuit import operators as ops
 from deltic.circuit.expressions.meaning import evaluate
 from deltic.errors import count_of
 from deltic.sql.queries.levels import stopped
-from deltic.sql.queries.rows import Rows
-from deltic.sql.queries.scope import Scope
+from deltic.sql.queries.rows import QueryRows
+from deltic.sql.queries.scope import QueryScope
 from deltic.sql.queries.subqueries import prepared
 from deltic.sql.queries.trees import replaced
-from deltic.sql.queries.values import Values
+from deltic.sql.queries.values import BlockValues
 from deltic.sql.scalars import NULL, Typed, typed
 from deltic.values.types import Column
 
 
 def limited(
     query: exp.Expression,
-    rows: Rows,
-    scope: Scope,
-    values: Values | None = None,
+    rows: QueryRows,
+    scope: QueryScope,
+    values: BlockValues | None = None,
     keys: Sequence[exp.Expression] | None = None,
-) -> Rows:
+) -> QueryRows:
     """The rows that ORDER BY, LIMIT and OFFSET leave; a relation has no order, so that ORDER BY alone leaves all.
 
     `values` are those of the block, in which the order may be by what is not selected, and `keys` what ORDER BY is over
@@ -34,7 +34,7 @@ def limited(
     limit, offset = limit_of(query), query.args.get("offset")
     order_by = query.args.get("order")
     ordered = keys if keys is not None else [of_first(key, query) for key in order_by.expressions] if order_by else ()
-    found = values or Values(rows, scope)
+    found = values or BlockValues(rows, scope)
     order = [each for key in ordered if isinstance(key, exp.Ordered) for each in _orders(key, rows, found)]
     if limit is None and offset is None:
         return rows
@@ -58,7 +58,9 @@ def limit_of(query: exp.Expression) -> exp.Expression | None:
     return None if is_all else limit
 
 
-def first_of_each(parts: Sequence[exp.Expression], rows: Rows, values: Values, order: Sequence[exp.Expression]) -> int:
+def first_of_each(
+    parts: Sequence[exp.Expression], rows: QueryRows, values: BlockValues, order: Sequence[exp.Expression]
+) -> int:
     """DISTINCT ON: the first row, in the order, of those that agree in the values of `parts`."""
     keys = [values.column(values.typed(prepared(part, values)), "part").name for part in parts]
     found = tuple(_order(key, rows, values) for key in order if isinstance(key, exp.Ordered))
@@ -71,7 +73,7 @@ def is_all(key: exp.Expression) -> bool:
     return isinstance(key.this, exp.Var) and key.this.name.upper() == "ALL"
 
 
-def _orders(key: exp.Ordered, rows: Rows, values: Values) -> list[ops.Order]:
+def _orders(key: exp.Ordered, rows: QueryRows, values: BlockValues) -> list[ops.Order]:
     """One key of the order, or those that ALL stands for."""
     if not is_all(key):
         return [_order(key, rows, values)]
@@ -79,7 +81,7 @@ def _orders(key: exp.Ordered, rows: Rows, values: Values) -> list[ops.Order]:
     return [ops.Order(name, descending, nulls_first) for name in rows.names]
 
 
-def _order(key: exp.Ordered, rows: Rows, values: Values) -> ops.Order:
+def _order(key: exp.Ordered, rows: QueryRows, values: BlockValues) -> ops.Order:
     """One key of the order, as a column: of the result by its number or name, or computed."""
     column = _selected(key.this, rows, values.scope) or values.column(values.typed(prepared(key.this, values)), "order")
     return ops.Order(column.name, bool(key.args.get("desc")), bool(key.args.get("nulls_first")))
@@ -111,7 +113,7 @@ def ordinal(key: exp.Expression) -> int | None:
     return sign * int(number.name) if isinstance(number, exp.Literal) and number.is_int else None
 
 
-def _selected(key: exp.Expression, rows: Rows, scope: Scope) -> Column | None:
+def _selected(key: exp.Expression, rows: QueryRows, scope: QueryScope) -> Column | None:
     """The column of the result that a key names."""
     index = ordinal(key)
     if index is not None:
@@ -125,7 +127,7 @@ def _selected(key: exp.Expression, rows: Rows, scope: Scope) -> Column | None:
     return None
 
 
-def _count(node: exp.Expression, scope: Scope) -> int:
+def _count(node: exp.Expression, scope: QueryScope) -> int:
     """The number of LIMIT, FETCH or OFFSET, a constant."""
     number = node.args.get("count") if isinstance(node, exp.Fetch) else node.expression
     told = f"{type(node).__name__.upper()} takes a number that is not negative"

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from deltic.circuit.operators.custom import applied
-from deltic.sql.queries.rows import Attribute, Rows
-from deltic.sql.queries.scope import Scope
+from deltic.sql.queries.rows import QueryColumn, QueryRows
+from deltic.sql.queries.scope import QueryScope
 from deltic.sql.scalars.functions.python import operator_called
 from deltic.sql.types import written
 from deltic.values.types import Column
@@ -23,7 +23,7 @@ def own_operator(node: exp.Expression) -> CustomOperator | None:
     return operator_called(call.name) if isinstance(call, exp.Anonymous) else None
 
 
-def applied_rows(node: exp.Expression, custom: CustomOperator, scope: Scope) -> Rows:
+def applied_rows(node: exp.Expression, custom: CustomOperator, scope: QueryScope) -> QueryRows:
     """The rows that an operator makes of its inputs. Raises ProgramError."""
     call, takes = node.this, custom.takes
     given = call.expressions
@@ -32,10 +32,10 @@ def applied_rows(node: exp.Expression, custom: CustomOperator, scope: Scope) -> 
         raise scope.source.error(call, told, _written(custom))
     nodes = [_input(argument, custom, place, scope) for place, argument in enumerate(given)]
     made = scope.nodes.builder.add(applied(custom), *nodes)
-    return scope.own(Rows(made, tuple(Attribute(column.name, column) for column in custom.gives)))
+    return scope.own(QueryRows(made, tuple(QueryColumn(column.name, column) for column in custom.gives)))
 
 
-def _input(argument: exp.Expression, custom: CustomOperator, place: int, scope: Scope) -> int:
+def _input(argument: exp.Expression, custom: CustomOperator, place: int, scope: QueryScope) -> int:
     """The node of an input: a table or a query, whose columns go by their places."""
     if isinstance(argument, exp.Table):
         rows = scope.rows_of(argument.name, argument)

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from deltic.errors import count_of
-from deltic.sql.queries.rows import Rows
-from deltic.sql.queries.scope import Scope
+from deltic.sql.queries.rows import QueryRows
+from deltic.sql.queries.scope import QueryScope
 
 _GIVEN = "\0given"
 
 
-def pivoted(rows: Rows, pivots: Sequence[exp.Pivot], scope: Scope) -> Rows:
+def pivoted(rows: QueryRows, pivots: Sequence[exp.Pivot], scope: QueryScope) -> QueryRows:
     """The rows after each pivot in turn."""
     for pivot in pivots:
         names = [a.name for a in rows.visible]
@@ -27,7 +27,7 @@ def _given() -> exp.From:
     return exp.From(this=exp.Table(this=exp.Identifier(this=_GIVEN, quoted=True)))
 
 
-def _pivot(pivot: exp.Pivot, names: Sequence[str], scope: Scope) -> exp.Expression:
+def _pivot(pivot: exp.Pivot, names: Sequence[str], scope: QueryScope) -> exp.Expression:
     """A group for each of the columns that the pivot does not mention, a column for each of its values."""
     mentioned = {c.name.lower() for c in pivot.find_all(exp.Column)}
     kept = [exp.column(name, quoted=True) for name in names if name.lower() not in mentioned]
@@ -64,7 +64,7 @@ def _pivoted(call: exp.Expression, column: exp.Expression, value: exp.Expression
     return exp.Alias(this=chosen, alias=exp.to_identifier(name, quoted=True))
 
 
-def _unpivot(pivot: exp.Pivot, names: Sequence[str], scope: Scope) -> exp.Expression:
+def _unpivot(pivot: exp.Pivot, names: Sequence[str], scope: QueryScope) -> exp.Expression:
     """A row for each of the listed columns, or lists of them: its name and its values, unless they are all NULL."""
     field, *others = pivot.args["fields"]
     if others or len(pivot.expressions) != 1 or not isinstance(field, exp.In):

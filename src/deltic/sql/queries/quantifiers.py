@@ -42,7 +42,7 @@ def as_membership(node: exp.Expression) -> Membership | None:
 
 
 @dataclass(frozen=True)
-class Quantified:
+class QuantifiedComparison:
     """A comparison of `left` with rows of which there are the extremes, the number of values and the number of rows.
 
     The number of rows is NULL where there is none.
@@ -57,7 +57,7 @@ class Quantified:
     rows: exp.Expression
 
     @classmethod
-    def of(cls, node: exp.Expression, left: exp.Expression, parts: Sequence[exp.Expression]) -> Quantified:
+    def of(cls, node: exp.Expression, left: exp.Expression, parts: Sequence[exp.Expression]) -> QuantifiedComparison:
         """The comparison that a node is, over these expressions."""
         return cls(type(node), isinstance(node.expression, exp.Any), left, *parts)
 

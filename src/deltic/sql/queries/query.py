@@ -19,8 +19,8 @@ from deltic.sql.queries.constants import values_rows
 from deltic.sql.queries.nodes import Nodes
 from deltic.sql.queries.ordering import limited
 from deltic.sql.queries.recursion import lower_recursive
-from deltic.sql.queries.rows import Rows, settled
-from deltic.sql.queries.scope import Scope, Tables, reads
+from deltic.sql.queries.rows import QueryRows, settled
+from deltic.sql.queries.scope import CatalogTables, QueryScope, reads
 from deltic.sql.queries.sets import lower_operation
 from deltic.sql.queries.unread import refuse_unread
 from deltic.sql.scalars import Typed
@@ -80,14 +80,14 @@ def answer_circuit(
 
 def _lowered(
     query: exp.Expression, relations: Mapping[str, ZSetType], source: SourceText, refresh: RefreshPolicy = ""
-) -> tuple[Nodes, Rows]:
+) -> tuple[Nodes, QueryRows]:
     refuse_unread(query, source)
     nodes = Nodes()
-    scope = Scope(nodes, source, Tables(relations, nodes), lower_query, refresh=refresh)
+    scope = QueryScope(nodes, source, CatalogTables(relations, nodes), lower_query, refresh=refresh)
     return nodes, scope.lower(query, scope)
 
 
-def _circuit(name: str, nodes: Nodes, rows: Rows, values: Mapping[str, Typed]) -> Circuit:
+def _circuit(name: str, nodes: Nodes, rows: QueryRows, values: Mapping[str, Typed]) -> Circuit:
     """The circuit with one sink, whose columns have these values."""
     shown = [Column(n, value.type.type, value.type.nullable) for n, value in values.items()]
     node = nodes.compute(rows.node, shown, [value.expression for value in values.values()])
@@ -95,7 +95,7 @@ def _circuit(name: str, nodes: Nodes, rows: Rows, values: Mapping[str, Typed]) -
     return nodes.builder.build().part(name)
 
 
-def _check_names(names: Sequence[str], rows: Rows, query: exp.Expression, source: SourceText) -> None:
+def _check_names(names: Sequence[str], rows: QueryRows, query: exp.Expression, source: SourceText) -> None:
     if len(names) != len(rows.visible):
         message = f"{len(names)} columns are named, and the query has {len(rows.visible)}"
         raise source.error(query, message)
@@ -105,7 +105,7 @@ def _check_names(names: Sequence[str], rows: Rows, query: exp.Expression, source
         raise source.error(query, f"two columns of the view are called {twice[0]}", "give one of them an alias with AS")
 
 
-def lower_query(query: exp.Expression, scope: Scope) -> Rows:
+def lower_query(query: exp.Expression, scope: QueryScope) -> QueryRows:
     """The rows of a query; those of a correlated one have the columns of its bindings too."""
     scope = _with(query, scope)
     if isinstance(query, exp.Select):
@@ -124,7 +124,7 @@ def lower_query(query: exp.Expression, scope: Scope) -> Rows:
     raise scope.refuse(query, type(query).__name__.upper())
 
 
-def _with(query: exp.Expression, scope: Scope) -> Scope:
+def _with(query: exp.Expression, scope: QueryScope) -> QueryScope:
     """The scope with what WITH defines, in which each sees those before it."""
     clause = query.args.get("with_")
     if clause is None:

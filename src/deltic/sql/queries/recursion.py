@@ -16,8 +16,8 @@ from deltic.errors import count_of
 from deltic.sql.queries.absence import check_absence
 from deltic.sql.queries.levels import by_level
 from deltic.sql.queries.nodes import Nodes
-from deltic.sql.queries.rows import Attribute, Rows, settled
-from deltic.sql.queries.scope import Named, Scope, reads
+from deltic.sql.queries.rows import QueryColumn, QueryRows, settled
+from deltic.sql.queries.scope import NamedRows, QueryScope, reads
 from deltic.sql.queries.sets import aligned
 from deltic.sql.scalars import coerced
 from deltic.values.types import Column, Schema
@@ -25,7 +25,7 @@ from deltic.values.types import Column, Schema
 _WIDENINGS = 4
 
 
-def lower_recursive(definition: exp.CTE, names: Sequence[str], scope: Scope) -> Rows:
+def lower_recursive(definition: exp.CTE, names: Sequence[str], scope: QueryScope) -> QueryRows:
     """The rows of a recursive common table expression: of its first query, and of what its second makes of them.
 
     UNION drops duplicates, so that recursion over cycles ends. With UNION ALL the second query makes rows of each row
@@ -55,7 +55,7 @@ def level_limit(definition: exp.CTE) -> int | None:
     return None if found is None else int(found.name)
 
 
-def _by_level(definition: exp.CTE, body: Circuit, scope: Scope, limit: int | None) -> Circuit:
+def _by_level(definition: exp.CTE, body: Circuit, scope: QueryScope, limit: int | None) -> Circuit:
     """The body of a recursion whose rows have their level, up to a limit.
 
     Of UNION ALL it is one in which a row of a level is made of several, or of none, of the one before. Raises
@@ -74,10 +74,10 @@ class _Lowered:
 
     body: Circuit
     imports: Sequence[int]
-    base: Rows
+    base: QueryRows
 
 
-def _lowered(definition: exp.CTE, names: Sequence[str], scope: Scope, is_set: bool, counts: bool) -> _Lowered:
+def _lowered(definition: exp.CTE, names: Sequence[str], scope: QueryScope, is_set: bool, counts: bool) -> _Lowered:
     """The types of the columns are those that both queries have in common.
 
     They are found by lowering the second query until its columns fit.
@@ -93,8 +93,8 @@ def _lowered(definition: exp.CTE, names: Sequence[str], scope: Scope, is_set: bo
     for _ in range(_WIDENINGS):
         inner = Nodes(scope.nodes, counts)
         schema = Schema(tuple(a.column for a in base.attributes))
-        feedback = Rows(inner.builder.add(ops.Feedback(name, schema, is_set)), base.attributes)
-        named = {**scope.named, name.lower(): Named(feedback, inner)}
+        feedback = QueryRows(inner.builder.add(ops.Feedback(name, schema, is_set)), base.attributes)
+        named = {**scope.named, name.lower(): NamedRows(feedback, inner)}
         inside = replace(scope, nodes=inner, named=named, around=scope, recursive=name)
         step = inside.lower(second, inside)
         brought = base.over(inner.bring(base.node, scope.nodes))
@@ -110,7 +110,7 @@ def _lowered(definition: exp.CTE, names: Sequence[str], scope: Scope, is_set: bo
     raise scope.source.error(definition, f"the columns of {name} have no types that hold what it makes of itself")
 
 
-def _check_form(definition: exp.CTE, scope: Scope) -> None:
+def _check_form(definition: exp.CTE, scope: QueryScope) -> None:
     name, union = definition.alias, definition.this
     if not isinstance(union, exp.Union):
         remedy = f"write it as: {name} AS (SELECT … UNION SELECT … FROM {name} …)"
@@ -119,7 +119,7 @@ def _check_form(definition: exp.CTE, scope: Scope) -> None:
         raise scope.refuse(union, "ORDER BY or LIMIT in a recursion", "put it into the query that reads it")
 
 
-def _divided(name: str, union: exp.Union, scope: Scope) -> tuple[exp.Expression, exp.Expression]:
+def _divided(name: str, union: exp.Union, scope: QueryScope) -> tuple[exp.Expression, exp.Expression]:
     """What a recursion begins with, and what it makes of its rows: each a union where several queries are that."""
     parts = _parts(union, union.args.get("distinct"))
     if reads(parts[0], name):
@@ -139,12 +139,12 @@ def _parts(query: exp.Expression, distinct: object) -> list[exp.Expression]:
     return [*_parts(query.this, distinct), query.expression]
 
 
-def _widened(base: Rows, columns: Sequence[Column], scope: Scope) -> Rows:
+def _widened(base: QueryRows, columns: Sequence[Column], scope: QueryScope) -> QueryRows:
     """The first query's rows in columns of these types."""
     values = [settled(coerced(a.typed, c.type)).expression for a, c in zip(base.visible, columns, strict=True)]
     node = scope.nodes.compute(base.node, columns, values)
     names = [a.name for a in base.visible]
-    return Rows(node, tuple(Attribute(n, c) for n, c in zip(names, columns, strict=True)))
+    return QueryRows(node, tuple(QueryColumn(n, c) for n, c in zip(names, columns, strict=True)))
 
 
 def is_linear(body: Circuit) -> bool:

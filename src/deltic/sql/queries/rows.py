@@ -15,7 +15,7 @@ from deltic.values.types import Column
 
 
 @dataclass(frozen=True)
-class Attribute:
+class QueryColumn:
     """A column as SQL sees it: by its name, and by that of the relation that it comes from.
 
     `column` is its column in the circuit. A `hidden` one is found by its relation's name alone: what USING has merged.
@@ -41,14 +41,14 @@ class Attribute:
 
 
 @dataclass(frozen=True)
-class Rows:
+class QueryRows:
     """A node of the circuit with the columns that SQL sees; others of the node are those of bindings."""
 
     node: int
-    attributes: tuple[Attribute, ...]
+    attributes: tuple[QueryColumn, ...]
 
     @property
-    def visible(self) -> tuple[Attribute, ...]:
+    def visible(self) -> tuple[QueryColumn, ...]:
         """The columns of `*`."""
         return tuple(a for a in self.attributes if not a.hidden)
 
@@ -57,17 +57,17 @@ class Rows:
         """The names of the circuit's columns that are visible."""
         return [a.column.name for a in self.visible]
 
-    def over(self, node: int) -> Rows:
+    def over(self, node: int) -> QueryRows:
         """The same columns in another node, which has them too."""
         return replace(self, node=node)
 
-    def called(self, relation: str, names: Sequence[str] = ()) -> Rows:
+    def called(self, relation: str, names: Sequence[str] = ()) -> QueryRows:
         """The visible columns as those of one relation, under other names if there are any."""
         shown = names or [a.name for a in self.visible]
         found = (replace(a, name=n, relation=relation) for n, a in zip(shown, self.visible, strict=True))
         return replace(self, attributes=tuple(found))
 
-    def find(self, reference: exp.Column) -> list[Attribute]:
+    def find(self, reference: exp.Column) -> list[QueryColumn]:
         """The columns that a reference of one or two parts may mean; more of them are fields of a column."""
         if reference.args.get("db"):
             return []
@@ -82,18 +82,18 @@ class Bindings:
     """
 
     node: int
-    outer: Rows
+    outer: QueryRows
     around: Bindings | None
     used: dict[str, None] = field(default_factory=dict)
 
-    def find(self, reference: exp.Column) -> list[Attribute]:
+    def find(self, reference: exp.Column) -> list[QueryColumn]:
         """The columns around that a reference may mean, of the nearest rows that have any."""
         found = self.outer.find(reference) or (self.around.find(reference) if self.around else [])
         self.used |= dict.fromkeys(a.column.name for a in found)
         return found
 
 
-def resolve(reference: exp.Column, rows: Rows, bindings: Bindings | None, source: SourceText) -> Typed:
+def resolve(reference: exp.Column, rows: QueryRows, bindings: Bindings | None, source: SourceText) -> Typed:
     """The value of a column by its name. Raises ProgramError where there is none, or where there are several."""
     found = rows.find(reference) or (bindings.find(reference) if bindings else [])
     if len({a.column.name for a in found}) > 1:
@@ -107,7 +107,7 @@ def resolve(reference: exp.Column, rows: Rows, bindings: Bindings | None, source
     raise source.error(reference, f"there is no column {source.written(reference)} here", _near(reference, rows))
 
 
-def _near(reference: exp.Column, rows: Rows) -> str:
+def _near(reference: exp.Column, rows: QueryRows) -> str:
     """What may have been meant."""
     if reference.table and reference.table.lower() not in {a.relation.lower() for a in rows.attributes}:
         relations = list(dict.fromkeys(a.relation for a in rows.attributes if a.relation))

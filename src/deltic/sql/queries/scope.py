@@ -14,46 +14,48 @@ from deltic.circuit.operators.fixpoint import RefreshPolicy
 from deltic.errors import ProgramError
 from deltic.sql.names import find_name
 from deltic.sql.queries.nodes import Nodes
-from deltic.sql.queries.rows import Attribute, Bindings, Rows
+from deltic.sql.queries.rows import Bindings, QueryColumn, QueryRows
 from deltic.sql.text import SourceText
 
 
 @dataclass(frozen=True)
-class Named:
+class NamedRows:
     """What a name in FROM means: rows of the circuit `home`, which have the attributes of no relation yet.
 
     Rows that WITH defines in a correlated subquery may have the columns of its `bindings` beside the others.
     """
 
-    rows: Rows
+    rows: QueryRows
     home: Nodes
     bindings: Bindings | None = None
 
 
 @dataclass
-class Tables:
+class CatalogTables:
     """The tables and views of the catalog, each a source of the whole circuit when it is first read."""
 
     types: Mapping[str, ZSetType]
     nodes: Nodes
-    _read: dict[str, Named] = field(default_factory=dict)
+    _read: dict[str, NamedRows] = field(default_factory=dict)
 
     @property
-    def clock(self) -> Named:
+    def clock(self) -> NamedRows:
         """The one row of the clock."""
         return self.read(CLOCK.name)
 
-    def read(self, name: str) -> Named:
+    def read(self, name: str) -> NamedRows:
         """The relation that is spelt so."""
         if name not in self._read:
             type_ = CLOCK.type if name == CLOCK.name else self.types[name]
             node = self.nodes.builder.add(ops.Source(name, type_.schema, type_.is_set))
-            self._read[name] = Named(Rows(node, tuple(Attribute(c.name, c) for c in type_.schema)), self.nodes)
+            self._read[name] = NamedRows(
+                QueryRows(node, tuple(QueryColumn(c.name, c) for c in type_.schema)), self.nodes
+            )
         return self._read[name]
 
 
 @dataclass(frozen=True)
-class Scope:
+class QueryScope:
     """`named` are what WITH defines; `lower` lowers a query; `bindings` are those of a correlated subquery.
 
     In the query of the recursive relation `recursive`, `around` is the scope of what does not depend on it. `refresh`
@@ -62,15 +64,15 @@ class Scope:
 
     nodes: Nodes
     source: SourceText
-    tables: Tables
-    lower: Callable[[exp.Expression, Scope], Rows]
-    named: Mapping[str, Named] = field(default_factory=dict)
+    tables: CatalogTables
+    lower: Callable[[exp.Expression, QueryScope], QueryRows]
+    named: Mapping[str, NamedRows] = field(default_factory=dict)
     bindings: Bindings | None = None
-    around: Scope | None = None
+    around: QueryScope | None = None
     recursive: str = ""
     refresh: RefreshPolicy = ""
 
-    def lower_alone(self, query: exp.Expression) -> Rows:
+    def lower_alone(self, query: exp.Expression) -> QueryRows:
         """The rows of a query that sees nothing of the rows around it; outside of a recursion that it does not read."""
         if self.around is None or reads(query, self.recursive):
             alone = self.bound(None)
@@ -78,7 +80,7 @@ class Scope:
         rows = self.around.lower_alone(query)
         return rows.over(self.nodes.bring(rows.node, self.around.nodes))
 
-    def lower_derived(self, query: exp.Expression) -> Rows:
+    def lower_derived(self, query: exp.Expression) -> QueryRows:
         """The rows of a query in FROM or WITH; of one that needs the rows around a correlated one with its bindings."""
         try:
             return self.lower_alone(query)
@@ -87,7 +89,7 @@ class Scope:
                 raise
         return self.lower(query, self)
 
-    def rows_of(self, name: str, node: exp.Expression) -> Rows:
+    def rows_of(self, name: str, node: exp.Expression) -> QueryRows:
         """The rows of a relation, with columns of their own. Raises ProgramError where there is none of that name."""
         found = self.named.get(name.lower())
         if found is None:
@@ -97,7 +99,7 @@ class Scope:
             self._use_bindings(found, found.bindings)
         return self.own(found.rows.over(self.nodes.bring(found.rows.node, found.home)))
 
-    def _use_bindings(self, named: Named, home: Bindings) -> None:
+    def _use_bindings(self, named: NamedRows, home: Bindings) -> None:
         """Let the bindings from here up to those of a correlated WITH have the columns that its rows have of them."""
         own = {a.column.name for a in named.rows.attributes}
         used = [name for name in named.home.schema(named.rows.node).names if name not in own]
@@ -106,17 +108,17 @@ class Scope:
             bindings.used |= dict.fromkeys(used)
             bindings = None if bindings is home else bindings.around
 
-    def own(self, rows: Rows) -> Rows:
+    def own(self, rows: QueryRows) -> QueryRows:
         """The rows with fresh names for the columns that SQL sees."""
         names = {a.column.name: self.nodes.fresh(a.name) for a in rows.attributes}
         renamed = tuple(replace(a, column=replace(a.column, name=names[a.column.name])) for a in rows.attributes)
-        return Rows(self.nodes.rename(rows.node, names), renamed)
+        return QueryRows(self.nodes.rename(rows.node, names), renamed)
 
-    def naming(self, name: str, rows: Rows) -> Scope:
+    def naming(self, name: str, rows: QueryRows) -> QueryScope:
         """This scope and a relation of that name."""
-        return replace(self, named={**self.named, name.lower(): Named(rows, self.nodes, self.bindings)})
+        return replace(self, named={**self.named, name.lower(): NamedRows(rows, self.nodes, self.bindings)})
 
-    def bound(self, bindings: Bindings | None) -> Scope:
+    def bound(self, bindings: Bindings | None) -> QueryScope:
         """This scope for a subquery that is to be lowered under bindings."""
         return replace(self, bindings=bindings)
 

@@ -11,15 +11,15 @@ from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column, literal
 from deltic.errors import count_of
 from deltic.sql.queries.nodes import Nodes
-from deltic.sql.queries.rows import Attribute, Rows, settled
-from deltic.sql.queries.scope import Scope
+from deltic.sql.queries.rows import QueryColumn, QueryRows, settled
+from deltic.sql.queries.scope import QueryScope
 from deltic.sql.scalars import Typed, comparable, unified
 from deltic.values.types import Column, Type
 
 _WORDS = {exp.Union: "UNION", exp.Intersect: "INTERSECT", exp.Except: "EXCEPT"}
 
 
-def lower_operation(query: exp.SetOperation, scope: Scope) -> Rows:
+def lower_operation(query: exp.SetOperation, scope: QueryScope) -> QueryRows:
     """The rows of a set operation; its columns have the names of the first operand."""
     what = _WORDS[type(query)]
     for key in ("by_name", "side", "kind", "on"):
@@ -54,7 +54,7 @@ def _is_bare(query: exp.Union) -> bool:
     return not any(value for key, value in query.args.items() if key not in ("this", "expression", "distinct"))
 
 
-def _united(branches: Sequence[exp.Expression], query: exp.Expression, scope: Scope, compares: bool) -> Rows:
+def _united(branches: Sequence[exp.Expression], query: exp.Expression, scope: QueryScope, compares: bool) -> QueryRows:
     """The sum of the branches; each has the type that it has in common with those before it."""
     left, *others = (scope.lower(branch, scope) for branch in branches)
     while others:
@@ -68,15 +68,15 @@ def _united(branches: Sequence[exp.Expression], query: exp.Expression, scope: Sc
     return left
 
 
-def _agree(left: Rows, right: Rows) -> bool:
+def _agree(left: QueryRows, right: QueryRows) -> bool:
     """Whether the columns are as many, and of the same types."""
     a, b = ([(None if c.is_void else c.column.type) for c in rows.visible] for rows in (left, right))
     return a == b and None not in a
 
 
 def aligned(
-    left: Rows, right: Rows, query: exp.Expression, what: str, scope: Scope, compares: bool = False
-) -> tuple[Rows, Rows]:
+    left: QueryRows, right: QueryRows, query: exp.Expression, what: str, scope: QueryScope, compares: bool = False
+) -> tuple[QueryRows, QueryRows]:
     """Both sides with columns of the same names and types. Raises ProgramError where they have no common type.
 
     Where the operation compares rows, equal maps are brought to one order.
@@ -95,7 +95,7 @@ def aligned(
     return _of(left, [a for a, _ in pairs], names, scope), _of(right, [b for _, b in pairs], names, scope)
 
 
-def _of(rows: Rows, values: Sequence[Typed], names: Sequence[tuple[str, str]], scope: Scope) -> Rows:
+def _of(rows: QueryRows, values: Sequence[Typed], names: Sequence[tuple[str, str]], scope: QueryScope) -> QueryRows:
     """The bindings of the rows and these values, under names in SQL and in the circuit."""
     nodes = scope.nodes
     kept = [c for c in nodes.schema(rows.node) if c.name in scope.bound_names]
@@ -105,13 +105,13 @@ def _of(rows: Rows, values: Sequence[Typed], names: Sequence[tuple[str, str]], s
         rows.node, [*kept, *columns], [*(column(c.name) for c in kept), *(v.expression for v in found)]
     )
     attributes = zip(names, columns, values, strict=True)
-    return Rows(node, tuple(Attribute(n, c, is_void=v.is_null) for (n, _), c, v in attributes))
+    return QueryRows(node, tuple(QueryColumn(n, c, is_void=v.is_null) for (n, _), c, v in attributes))
 
 
-def _over(node: int, rows: Rows, scope: Scope) -> Rows:
+def _over(node: int, rows: QueryRows, scope: QueryScope) -> QueryRows:
     """The rows in a node that has their columns, which may be NULL in more of them."""
     seen = (replace(a, column=scope.nodes.column(node, a.column.name)) for a in rows.attributes)
-    return Rows(node, tuple(seen))
+    return QueryRows(node, tuple(seen))
 
 
 def difference(nodes: Nodes, a: int, b: int) -> int:

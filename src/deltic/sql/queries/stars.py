@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from deltic.sql.queries.trees import outermost
-from deltic.sql.queries.values import Values
+from deltic.sql.queries.values import BlockValues
 from deltic.values.types import Kind
 
 
@@ -26,7 +26,7 @@ def is_star(node: exp.Expression) -> bool:
     return isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star))
 
 
-def starred(node: exp.Expression, values: Values) -> list[tuple[str, exp.Expression]]:
+def starred(node: exp.Expression, values: BlockValues) -> list[tuple[str, exp.Expression]]:
     """All columns, those of a relation, or the fields of a column that is a struct, with their names.
 
     Those that EXCEPT names are left out, and others stand in the place of those that REPLACE names.
@@ -44,7 +44,7 @@ def starred(node: exp.Expression, values: Values) -> list[tuple[str, exp.Express
 
 
 def _without(
-    found: Sequence[_Shown], left_out: Sequence[exp.Expression], values: Values
+    found: Sequence[_Shown], left_out: Sequence[exp.Expression], values: BlockValues
 ) -> list[tuple[str, exp.Expression]]:
     """The columns without those that EXCEPT names, and structs without the fields that it names."""
     paths = [_path(reference, found, values) for reference in left_out]
@@ -56,7 +56,7 @@ def _without(
     return [(shown.name, _kept(shown.value, fields, values)) for shown, fields in pairs if [] not in fields]
 
 
-def _path(reference: exp.Expression, found: Sequence[_Shown], values: Values) -> list[int]:
+def _path(reference: exp.Expression, found: Sequence[_Shown], values: BlockValues) -> list[int]:
     """Where what EXCEPT names is: the number of a column, and those of the fields that lead to one within it."""
     source = values.scope.source
     parts = [part.name.lower() for part in reference.parts] if isinstance(reference, exp.Column) else [""]
@@ -75,7 +75,7 @@ def _path(reference: exp.Expression, found: Sequence[_Shown], values: Values) ->
     return places
 
 
-def _kept(value: exp.Expression, left_out: Sequence[Sequence[int]], values: Values) -> exp.Expression:
+def _kept(value: exp.Expression, left_out: Sequence[Sequence[int]], values: BlockValues) -> exp.Expression:
     """A value; a struct without fields, each of which is a path of numbers."""
     if not left_out:
         return value
@@ -89,7 +89,7 @@ def _kept(value: exp.Expression, left_out: Sequence[Sequence[int]], values: Valu
     return exp.Anonymous(this="named_struct", expressions=parts)
 
 
-def _columns(node: exp.Expression, values: Values) -> list[_Shown]:
+def _columns(node: exp.Expression, values: BlockValues) -> list[_Shown]:
     rows, table = values.rows, node.args.get("table")
     found = [a for a in rows.attributes if a.relation.lower() == table.name.lower()] if table else rows.visible
     if found:
@@ -105,7 +105,7 @@ def _columns(node: exp.Expression, values: Values) -> list[_Shown]:
     return [_Shown(n.name, exp.Dot(this=values.place(node, struct.typed), expression=n)) for n in names]
 
 
-def spread(node: exp.Expression, values: Values) -> exp.Expression:
+def spread(node: exp.Expression, values: BlockValues) -> exp.Expression:
     """An expression with the columns themselves in the place of stars among arguments; `count(*)` counts rows."""
     if not any(True for _ in outermost(node, is_star)):
         return node
@@ -120,7 +120,7 @@ def spread(node: exp.Expression, values: Values) -> exp.Expression:
     return found
 
 
-def _spread_count(call: exp.Count, star: exp.Expression, values: Values) -> None:
+def _spread_count(call: exp.Count, star: exp.Expression, values: BlockValues) -> None:
     if isinstance(star, exp.Star) and not call.expressions and not any(star.args.values()):
         return
     first, *others = (value for _, value in starred(star, values))

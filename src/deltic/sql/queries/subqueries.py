@@ -17,18 +17,18 @@ from deltic.circuit.expressions import checked, column, conjunction, is_not_null
 from deltic.errors import count_of
 from deltic.functions import call
 from deltic.sql.queries.functions import value_called
-from deltic.sql.queries.matching import Matching
+from deltic.sql.queries.matching import JoinSides
 from deltic.sql.queries.nodes import Nodes, true
-from deltic.sql.queries.quantifiers import Quantified, as_membership, is_quantified
-from deltic.sql.queries.rows import Bindings, Rows
+from deltic.sql.queries.quantifiers import QuantifiedComparison, as_membership, is_quantified
+from deltic.sql.queries.rows import Bindings, QueryRows
 from deltic.sql.queries.trees import aggregates_of, replaced
-from deltic.sql.queries.values import Values
+from deltic.sql.queries.values import BlockValues
 from deltic.sql.scalars import Typed, coerced, type_in_common
 from deltic.sql.scalars.functions.written import function_called
 from deltic.values.types import Column, Type, ValueType
 
 
-def bind(values: Values, query: exp.Expression) -> Rows:
+def bind(values: BlockValues, query: exp.Expression) -> QueryRows:
     """The rows of a subquery for the rows around it; they have the columns that it uses of these too."""
     scope, outer = values.scope, values.rows
     trial = Bindings(scope.nodes.distinct(outer.node), outer, scope.bindings)
@@ -53,12 +53,12 @@ def _is_call(node: exp.Expression) -> bool:
     return function is not None and function.needs_rows
 
 
-def prepared(node: exp.Expression, values: Values) -> exp.Expression:
+def prepared(node: exp.Expression, values: BlockValues) -> exp.Expression:
     """A copy of an expression with placeholders for its subqueries, whose values the rows have then."""
     return replaced(node, is_subquery, lambda part: value_of(part, values))
 
 
-def value_of(node: exp.Expression, values: Values) -> exp.Expression:
+def value_of(node: exp.Expression, values: BlockValues) -> exp.Expression:
     """The placeholder of a subquery's value: its row's only column, or whether it holds."""
     if isinstance(node, exp.Exists):
         return values.place(node, _marked(values, _exists(values, node.this)))
@@ -72,7 +72,7 @@ def value_of(node: exp.Expression, values: Values) -> exp.Expression:
     return values.place(node, _scalar(values, node))
 
 
-def keep_where(node: exp.Expression, values: Values) -> bool:
+def keep_where(node: exp.Expression, values: BlockValues) -> bool:
     """Keep the rows for which EXISTS or IN, maybe under NOT, is true; whether the condition is of that kind."""
     inner, negated = node, False
     while isinstance(inner, exp.Not | exp.Paren):
@@ -89,13 +89,13 @@ def keep_where(node: exp.Expression, values: Values) -> bool:
     return True
 
 
-def _bound_names(values: Values, rows: Rows) -> list[str]:
+def _bound_names(values: BlockValues, rows: QueryRows) -> list[str]:
     """The columns of a subquery's rows that it has of the rows around it."""
     around = values.scope.nodes.schema(values.rows.node).names
     return [name for name in values.scope.nodes.schema(rows.node).names if name in around]
 
 
-def _exists(values: Values, query: exp.Expression) -> int:
+def _exists(values: BlockValues, query: exp.Expression) -> int:
     """The bindings for which a query has rows."""
     rows = bind(values, _query(query))
     return values.scope.nodes.keep(rows.node, _bound_names(values, rows))
@@ -107,7 +107,7 @@ def _query(node: exp.Expression) -> exp.Expression:
     return found
 
 
-def _marked(values: Values, matches: int) -> Typed:
+def _marked(values: BlockValues, matches: int) -> Typed:
     """A new column that says whether a row has a match."""
     nodes = values.scope.nodes
     mark = Column(nodes.fresh("exists"), Type.BOOLEAN)
@@ -117,7 +117,7 @@ def _marked(values: Values, matches: int) -> Typed:
     return Typed(column(mark.name), mark.value_type)
 
 
-def _scalar(values: Values, query: exp.Expression) -> Typed:
+def _scalar(values: BlockValues, query: exp.Expression) -> Typed:
     """The value of a subquery of one column and at most one row for each row around it; NULL where there is none."""
     scope, nodes = values.scope, values.scope.nodes
     inner = _query(query)
@@ -133,7 +133,7 @@ def _scalar(values: Values, query: exp.Expression) -> Typed:
 
 
 def _beside(
-    values: Values, result: int, bound: Sequence[str], columns: Sequence[Column], is_total: bool = False
+    values: BlockValues, result: int, bound: Sequence[str], columns: Sequence[Column], is_total: bool = False
 ) -> list[Typed]:
     """Columns of what a subquery has for each binding at most once, beside the rows; NULL where it has nothing."""
     nodes = values.scope.nodes
@@ -146,7 +146,7 @@ def _beside(
 
 
 def _only_row(
-    values: Values, query: exp.Expression, found: Column, bound: Sequence[str], result: int
+    values: BlockValues, query: exp.Expression, found: Column, bound: Sequence[str], result: int
 ) -> tuple[Column, int]:
     """The value of each binding's only row; where a binding has several, the epoch that leads there is rejected."""
     nodes = values.scope.nodes
@@ -161,14 +161,14 @@ def _only_row(
     return made, nodes.compute(counted, [*kept, made], [*(column(name) for name in bound), chosen])
 
 
-def _check_extremes(values: Values, node: exp.Expression, found: Column, what: str) -> None:
+def _check_extremes(values: BlockValues, node: exp.Expression, found: Column, what: str) -> None:
     """Raise ProgramError where a column has no least value, by which it could be kept."""
     if not ACCUMULATORS["min"].takes([found.type]):
         remedy = "aggregate it without GROUP BY, or add LIMIT 1"
         raise values.scope.refuse(node, f"{what}, of type {found.type},", remedy)
 
 
-def _quantified(values: Values, node: exp.Expression) -> exp.Expression:
+def _quantified(values: BlockValues, node: exp.Expression) -> exp.Expression:
     """What a comparison with ANY or ALL of a subquery's rows is, by their extremes and how many they are."""
     nodes = values.scope.nodes
     left = values.place(node.this, values.typed(prepared(node.this, values)))
@@ -184,7 +184,7 @@ def _quantified(values: Values, node: exp.Expression) -> exp.Expression:
     calls = tuple(ops.AggregateCall(f, of, name) for (f, of), name in zip(functions, names, strict=True))
     result = nodes.builder.add(ops.Aggregate(tuple(bound), calls), nodes.keep(rows.node, [*bound, found.name]))
     parts = _beside(values, result, bound, [nodes.column(result, name) for name in names])
-    return Quantified.of(node, left, [values.place(node, part) for part in parts]).written_out()
+    return QuantifiedComparison.of(node, left, [values.place(node, part) for part in parts]).written_out()
 
 
 def has_one_row(query: exp.Expression) -> bool:
@@ -214,7 +214,7 @@ class _Membership:
     Where none of the rows found equals a row's keys, and one may, for all that NULL leaves open, IN is NULL.
     """
 
-    values: Values
+    values: BlockValues
     keys: Sequence[Column]
     bound: Sequence[str]
     found: int
@@ -241,7 +241,7 @@ class _Membership:
             _may_equal(column(key.name), column(names[key.name]), key.nullable, found[key.name].nullable)
             for key in self.keys
         ]
-        matching = Matching(nodes, rows, nodes.rename(self.found, names), conjunction(possible))
+        matching = JoinSides(nodes, rows, nodes.rename(self.found, names), conjunction(possible))
         return [matching.with_match()], matching.without_match()
 
     def _divided_by_one(self, rows: int) -> tuple[list[int], int]:
@@ -283,7 +283,7 @@ class _Membership:
         return self._nodes.extend(node, [mark], [expression])
 
 
-def _membership(values: Values, node: exp.In) -> _Membership:
+def _membership(values: BlockValues, node: exp.In) -> _Membership:
     scope, nodes = values.scope, values.scope.nodes
     wanted = node.this.expressions if isinstance(node.this, exp.Tuple) else [node.this]
     given = [values.typed(prepared(part, values)) for part in wanted]
@@ -318,13 +318,13 @@ def kept_all(nodes: Nodes, node: int, names: Sequence[str]) -> list[Column]:
     return [nodes.column(node, name) for name in names]
 
 
-def _own_column(values: Values, value: Typed, taken: set[str]) -> Column:
+def _own_column(values: BlockValues, value: Typed, taken: set[str]) -> Column:
     """A column of the rows with this value, none of those that are taken."""
     found = values.column(value, "sought")
     return found if found.name not in taken else _copied(values, found)
 
 
-def _copied(values: Values, found: Column) -> Column:
+def _copied(values: BlockValues, found: Column) -> Column:
     """Another column of the same values."""
     nodes = values.scope.nodes
     copy = Column(nodes.fresh(found.name), found.type, found.nullable)
@@ -333,7 +333,7 @@ def _copied(values: Values, found: Column) -> Column:
 
 
 def _apart(
-    values: Values, keys: Sequence[Column], columns: Sequence[Column], bound: Sequence[str]
+    values: BlockValues, keys: Sequence[Column], columns: Sequence[Column], bound: Sequence[str]
 ) -> tuple[list[Column], list[Column]]:
     """The keys as columns that are no bindings."""
     new = [_copied(values, key) if key.name in bound else key for key in keys]

@@ -16,11 +16,11 @@ from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column, literal
 from deltic.circuit.expressions.meaning import evaluate
 from deltic.circuit.operators.frames import session
-from deltic.sql.queries.rows import Attribute, Rows
-from deltic.sql.queries.scope import Scope
+from deltic.sql.queries.rows import QueryColumn, QueryRows
+from deltic.sql.queries.scope import QueryScope
 from deltic.sql.queries.subqueries import prepared
 from deltic.sql.queries.trees import outermost, replaced
-from deltic.sql.queries.values import Values
+from deltic.sql.queries.values import BlockValues
 from deltic.sql.scalars import Typed, constant
 from deltic.sql.scalars.functions.rules import apply
 from deltic.sql.scalars.functions.times import is_window, last_time
@@ -35,7 +35,7 @@ _PARTS = ("start", "end")
 
 
 @dataclass(frozen=True)
-class Window:
+class TimeWindow:
     """The window of each row: from `start` up to, and not with, what comes `length` microseconds after `last`."""
 
     start: Typed
@@ -56,7 +56,7 @@ def is_time_window(node: object) -> bool:
 class TimeWindows:
     """The window of time of a block's clauses, if one is written; `keys` are what GROUP BY has beside a session."""
 
-    def __init__(self, values: Values, clauses: Sequence[exp.Expression], keys: Sequence[exp.Expression]) -> None:
+    def __init__(self, values: BlockValues, clauses: Sequence[exp.Expression], keys: Sequence[exp.Expression]) -> None:
         self._values, self._source = values, values.scope.source
         calls = {n.sql().lower(): n for clause in clauses for n in outermost(clause, is_time_window)}
         if len(calls) > 1:
@@ -67,7 +67,7 @@ class TimeWindows:
             assert isinstance(call, exp.Anonymous)
             self._name, self._found = call.name.lower(), self._window(call, keys)
 
-    def _window(self, call: exp.Anonymous, keys: Sequence[exp.Expression]) -> Window:
+    def _window(self, call: exp.Anonymous, keys: Sequence[exp.Expression]) -> TimeWindow:
         values, name = self._values, call.name.lower()
         wanted = "window(time, size[, slide[, start]])" if name == "window" else "session_window(time, gap)"
         if not 2 <= len(call.expressions) <= (4 if name == "window" else 2):
@@ -157,7 +157,7 @@ class _Hop:
         return -(-self.size // self.slide)
 
 
-def hopping(values: Values, time: Typed, hop: _Hop) -> Window:
+def hopping(values: BlockValues, time: Typed, hop: _Hop) -> TimeWindow:
     """The window of each row; rows are there once for each window that has them."""
     nodes, index = values.scope.nodes, constant(0, Type.INT64)
     if hop.overlapping > 1:
@@ -168,13 +168,13 @@ def hopping(values: Values, time: Typed, hop: _Hop) -> Window:
     numbers = (constant(hop.slide, Type.INT64), constant(hop.origin, Type.INT64), index)
     made = values.computed(apply("window_start", time, *numbers), "window_start")
     start = Typed(column(made.name), made.value_type)
-    window = Window(start, start, hop.size)
+    window = TimeWindow(start, start, hop.size)
     if hop.size % hop.slide:
         values.filter(exp.LT(this=time.expression.copy(), expression=window.end.expression.copy()))
     return window
 
 
-def sessions(values: Values, time: Typed, gap: int, keys: Sequence[str]) -> Window:
+def sessions(values: BlockValues, time: Typed, gap: int, keys: Sequence[str]) -> TimeWindow:
     """The session of each row among those of the same keys: it ends a gap after its last row."""
     scope = values.scope
     name, frame = time.expression.name, session(gap)
@@ -183,13 +183,13 @@ def sessions(values: Values, time: Typed, gap: int, keys: Sequence[str]) -> Wind
     partition = tuple(dict.fromkeys((*scope.bound_names, *keys)))
     values.go_on(scope.nodes.builder.add(ops.Over(partition, (ops.Order(name),), calls), values.rows.node))
     first, last = (Typed(column(own), time.type) for own in made.values())
-    return Window(first, last, gap)
+    return TimeWindow(first, last, gap)
 
 
 # What is written
 
 
-def _time_column(values: Values, node: exp.Expression) -> Typed:
+def _time_column(values: BlockValues, node: exp.Expression) -> Typed:
     """The column of the rows' times, of windows the last ones; from then on there are no rows without one."""
     source = values.scope.source
     time = values.typed(prepared(node, values))
@@ -202,7 +202,7 @@ def _time_column(values: Values, node: exp.Expression) -> Typed:
     return Typed(column(there.name), there.value_type)
 
 
-def _length(node: exp.Expression, values: Values) -> int:
+def _length(node: exp.Expression, values: BlockValues) -> int:
     """A constant interval, or a text of one as Spark reads it, in microseconds."""
     source = values.scope.source
     written = exp.Interval(this=node.copy()) if isinstance(node, exp.Literal) and node.is_string else node
@@ -233,7 +233,7 @@ def table_function_of(node: exp.Expression) -> exp.Anonymous | None:
     return call if isinstance(call, exp.Anonymous) and call.name.upper() in TABLE_FUNCTIONS else None
 
 
-def windowed(call: exp.Anonymous, scope: Scope) -> Rows:
+def windowed(call: exp.Anonymous, scope: QueryScope) -> QueryRows:
     """The rows of a table with window_start and window_end: of each once for each window that has it."""
     source, name = scope.source, call.name.upper()
     table, *others = call.expressions
@@ -243,7 +243,7 @@ def windowed(call: exp.Anonymous, scope: Scope) -> Rows:
     if not is_column or not most - (name != "SESSION") <= len(lengths) <= most:
         optional = "" if name == "SESSION" else "[, offset]"
         raise source.error(call, f"it is written {name}(TABLE t, DESCRIPTOR(time), {TABLE_FUNCTIONS[name]}{optional})")
-    values = Values(scope.rows_of(table.name, table), scope)
+    values = BlockValues(scope.rows_of(table.name, table), scope)
     shown = values.rows.attributes
     partition = call.args.get("partition") or []
     if partition and name != "SESSION":
@@ -257,10 +257,10 @@ def windowed(call: exp.Anonymous, scope: Scope) -> Rows:
         slide, size, *origin = spans if name == "HOP" else [spans[0], *spans]
         window = hopping(values, time, _Hop(size, slide, *origin).checked(call, source))
     made = [(f"window_{part}", values.computed(value, f"window_{part}")) for part, value in _both(window)]
-    own = [Attribute(a.name, scope.nodes.column(values.rows.node, a.column.name)) for a in shown]
-    rows = Rows(values.rows.node, (*own, *(Attribute(label, found) for label, found in made)))
+    own = [QueryColumn(a.name, scope.nodes.column(values.rows.node, a.column.name)) for a in shown]
+    rows = QueryRows(values.rows.node, (*own, *(QueryColumn(label, found) for label, found in made)))
     return rows.over(scope.nodes.keep(rows.node, rows.names))
 
 
-def _both(window: Window) -> list[tuple[str, Typed]]:
+def _both(window: TimeWindow) -> list[tuple[str, Typed]]:
     return [("start", window.start), ("end", window.end)]

@@ -6,40 +6,40 @@ from sqlglot import exp
 
 from deltic.circuit.expressions import columns_of
 from deltic.sql import types
-from deltic.sql.queries.rows import Rows, resolve, settled
-from deltic.sql.queries.scope import Scope
+from deltic.sql.queries.rows import QueryRows, resolve, settled
+from deltic.sql.queries.scope import QueryScope
 from deltic.sql.queries.trees import replaced
 from deltic.sql.scalars import Typed, typed
 from deltic.sql.text import span_of
 from deltic.values.types import Column, Type
 
 
-class Values:
+class BlockValues:
     """The present rows of a block and the values of expressions on them.
 
     Parts that are no scalars (subqueries, aggregates, windows) get columns first, and stand in expressions as
     placeholders. `rows` are those with all columns that there are so far.
     """
 
-    def __init__(self, rows: Rows, scope: Scope, placed: dict[str, Typed] | None = None) -> None:
+    def __init__(self, rows: QueryRows, scope: QueryScope, placed: dict[str, Typed] | None = None) -> None:
         self._rows, self.scope = rows, scope
         self._placed = {} if placed is None else placed
         self._computed: dict[str, tuple[Column, exp.Expression]] = {}
         """Columns that the rows get when they are read next: one map for all of them, not a map for each."""
 
     @property
-    def rows(self) -> Rows:
+    def rows(self) -> QueryRows:
         """The rows with all columns that there are so far."""
         self._add_computed()
         return self._rows
 
     @rows.setter
-    def rows(self, rows: Rows) -> None:
+    def rows(self, rows: QueryRows) -> None:
         self._rows, self._computed = rows, {}
 
-    def over(self, rows: Rows) -> Values:
+    def over(self, rows: QueryRows) -> BlockValues:
         """The same placeholders over other rows."""
-        return Values(rows, self.scope, self._placed)
+        return BlockValues(rows, self.scope, self._placed)
 
     def typed(self, node: exp.Expression) -> Typed:
         """The value of a scalar expression. Raises ProgramError."""

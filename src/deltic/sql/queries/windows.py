@@ -11,14 +11,14 @@ from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column
 from deltic.sql.queries.subqueries import prepared
 from deltic.sql.queries.trees import outermost, replaced
-from deltic.sql.queries.values import Values
+from deltic.sql.queries.values import BlockValues
 from deltic.sql.scalars import Typed
 from deltic.sql.windows import LoweredWindow, lowered_window
 
 _PARTS = ("partition_by", "order", "spec")
 
 
-def written_out(node: exp.Expression, named: Mapping[str, exp.Window], values: Values) -> exp.Expression:
+def written_out(node: exp.Expression, named: Mapping[str, exp.Window], values: BlockValues) -> exp.Expression:
     """The expression with what WINDOW says in the place of the windows' names."""
 
     def whole(window: exp.Expression) -> exp.Expression:
@@ -64,13 +64,13 @@ class _Asked:
         return all(call.reach is not None for call in self.calls)
 
 
-class Windows:
+class WindowCalls:
     """The window functions of a block. Those over one order are one operator.
 
     What sees a bounded number of rows comes first: it passes on few changes.
     """
 
-    def __init__(self, values: Values, clauses: Iterable[exp.Expression]) -> None:
+    def __init__(self, values: BlockValues, clauses: Iterable[exp.Expression]) -> None:
         self._values = values
         nodes = [window for clause in clauses for window in outermost(clause, lambda n: isinstance(n, exp.Window))]
         self._asked = {window.sql(): self._read(window) for window in nodes if isinstance(window, exp.Window)}

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from deltic.circuit.expressions import Let, Part, bound, is_checked
+from deltic.circuit.expressions import Let, TreePart, bound, is_checked
 from deltic.sql.scalars.typed import Typed, of_node
 
 LARGE = 64
@@ -42,7 +42,7 @@ class Parts:
             return found
         name = f"\0{next(_NUMBERS)}"
         self.waiting[name] = _Large(found, size, lets)
-        node = Part(this=exp.Identifier(this=name), checked=is_checked(found.expression))
+        node = TreePart(this=exp.Identifier(this=name), checked=is_checked(found.expression))
         return Typed(node, found.type)
 
     def whole(self, value: Typed) -> Typed:
@@ -51,16 +51,16 @@ class Parts:
 
     def _put(self, value: Typed) -> tuple[Typed, int, int]:
         """A value with its parts, how many nodes it has, and the greatest number of a name in it."""
-        if isinstance(value.expression, Part) and value.expression.name in self.waiting:
+        if isinstance(value.expression, TreePart) and value.expression.name in self.waiting:
             large = self.waiting[value.expression.name]
             return large.value, large.size, large.lets
-        places: dict[str, list[Part]] = {}
+        places: dict[str, list[TreePart]] = {}
         size = lets = 0
         for node in value.expression.walk():
             size += 1
             if isinstance(node, Let):
                 lets = max(lets, int(node.expressions[0].name[1:]))
-            elif isinstance(node, Part) and node.name in self.waiting:
+            elif isinstance(node, TreePart) and node.name in self.waiting:
                 places.setdefault(node.name, []).append(node)
         for name, parts in places.items():
             large = self.waiting[name]
@@ -74,7 +74,7 @@ class Parts:
         return value, size, lets
 
 
-def _let(name: str, part: Typed, places: list[Part], value: Typed) -> Typed:
+def _let(name: str, part: Typed, places: list[TreePart], value: Typed) -> Typed:
     """The value with a name for what stands in several places of it."""
     type_ = part.type
     for place in places:

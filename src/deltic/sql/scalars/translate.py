@@ -13,7 +13,7 @@ from deltic.sql.scalars import conditions, functions, literals, operators
 from deltic.sql.scalars.coercion import as_signed, can_coerce, coerced, converted
 from deltic.sql.scalars.folding import folded
 from deltic.sql.scalars.functions.bodies import Sign, filled, parsed, places, signature_of
-from deltic.sql.scalars.functions.definitions import DEFINED, Definition, definition_of
+from deltic.sql.scalars.functions.definitions import DEFINED, FunctionDefinition, definition_of
 from deltic.sql.scalars.functions.lookup import Unknown
 from deltic.sql.scalars.intervals import interval_cast, is_interval_cast
 from deltic.sql.scalars.operators import Mismatch
@@ -72,12 +72,12 @@ def _called(name: str, arguments: Sequence[Typed]) -> Typed:
 
 
 @lru_cache(maxsize=4096)
-def _translated(definition: Definition, signature: tuple[Sign, ...]) -> Typed:
+def _translated(definition: FunctionDefinition, signature: tuple[Sign, ...]) -> Typed:
     """A definition over places for arguments."""
     return _defined(definition, places(signature))
 
 
-def _defined(definition: Definition, arguments: Sequence[Typed]) -> Typed:
+def _defined(definition: FunctionDefinition, arguments: Sequence[Typed]) -> Typed:
     """The value of the expression that defines a function."""
     defaults = [_built_in(parameter.default, {}) for parameter in definition.parameters[len(arguments) :]]
     return folded(_built_in(definition.body, definition.brought([*arguments, *defaults])))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from deltic.catalog import Catalog, Definition, Table
+from deltic.catalog import Catalog, CatalogTable, ViewDefinitions
 
 
 @dataclass(frozen=True)
@@ -17,8 +17,8 @@ class Effect:
     they would be changed more than once.
     """
 
-    target: Table
-    definitions: tuple[Definition, ...]
+    target: CatalogTable
+    definitions: tuple[ViewDefinitions, ...]
     signs: Mapping[str, Literal[1, -1]]
     ambiguous: str = ""
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 from sqlglot import exp, parse_one
 
-from deltic.catalog import Definition, Table, View
+from deltic.catalog import CatalogTable, CatalogView, ViewDefinitions
 from deltic.circuit.graph import Circuit
 from deltic.sql.dialect import Deltic
 from deltic.sql.names import find_name
@@ -19,13 +19,13 @@ from deltic.sql.scalars.functions.texts import within_bound
 from deltic.sql.statements.effect import Effect
 from deltic.sql.statements.parse_storing import default_value
 from deltic.sql.statements.program import Types
-from deltic.sql.statements.statements import Assignment, Change, Delete, Insert, Merge, OnConflict, Update, When
+from deltic.sql.statements.statements import Assignment, Change, Delete, Insert, Merge, MergeClause, OnConflict, Update
 from deltic.sql.text import SourceText
 from deltic.sql.types import written
 from deltic.values.types import Column
 
 
-def effect_of(change: Change, tables: Mapping[str, Table], relations: Types) -> Effect:
+def effect_of(change: Change, tables: Mapping[str, CatalogTable], relations: Types) -> Effect:
     """The effect of a statement; raises ProgramError where it does not fit the tables and views that there are."""
     views = [name for name in relations if name not in tables]
     if any(change.table.name.lower() == view.lower() for view in views):
@@ -48,10 +48,10 @@ def effect_of(change: Change, tables: Mapping[str, Table], relations: Types) -> 
 class _Writing:
     """The effect on one table, clause by clause; `by_name` wants the table's names of fields in structs."""
 
-    def __init__(self, source: SourceText, table: Table, relations: Types, by_name: bool) -> None:
+    def __init__(self, source: SourceText, table: CatalogTable, relations: Types, by_name: bool) -> None:
         self._source, self._table, self._relations, self._by_name = source, table, relations, by_name
         self._storing = {one.column: one for one in table.storing}
-        self._definitions: list[Definition] = []
+        self._definitions: list[ViewDefinitions] = []
         self._signs: dict[str, Literal[1, -1]] = {}
         self._ambiguous = ""
 
@@ -84,11 +84,11 @@ class _Writing:
         for name in key:
             same = exp.And(this=same, expression=exp.EQ(this=_of(name, target), expression=_of(name, excluded)))
         values = tuple(Assignment(name, _of(name.name, excluded)) for name in names)
-        whens = [When("not matched", None, "insert", values, None)]
+        whens = [MergeClause("not matched", None, "insert", values, None)]
         if conflict.assignments is not None:
             assigned = tuple(Assignment(a.column, _qualified(a.value, target)) for a in conflict.assignments)
             condition = None if conflict.condition is None else _qualified(conflict.condition, target)
-            whens.append(When("matched", condition, "update", assigned, None))
+            whens.append(MergeClause("matched", condition, "update", assigned, None))
         self.merge(Merge(change.source, change.start, change.end, change.table, None, excluded, same, tuple(whens)))
 
     def delete(self, change: Delete) -> None:
@@ -119,7 +119,7 @@ class _Writing:
             values = exp.select(*(a.value.copy() for a in assignments)).from_(using.copy())
             self._add(_where(_join(values, target, change.condition, "LEFT ANTI"), condition), names)
 
-    def _merge_matched(self, target: exp.Table, change: Merge, whens: Sequence[When]) -> None:
+    def _merge_matched(self, target: exp.Table, change: Merge, whens: Sequence[MergeClause]) -> None:
         """Pairs of a row and one of the source: what their first clause says, which is for one pair of each row."""
         conditions: list[exp.Expression] = []
         for when, condition in _in_order(whens):
@@ -176,7 +176,7 @@ class _Writing:
         assert isinstance(found, exp.Expression)
         return found
 
-    def _assignments(self, when: When, using: exp.Expression | None) -> Sequence[Assignment]:
+    def _assignments(self, when: MergeClause, using: exp.Expression | None) -> Sequence[Assignment]:
         """What a clause assigns; `*` stands for all columns, from the source's of the same names."""
         if when.assignments is not None:
             return when.assignments
@@ -249,8 +249,8 @@ class _Writing:
         return f"{what} {self._table.name} ({len(self._definitions) + 1})"
 
     def _define(self, name: str, circuit: Circuit) -> None:
-        view = View(name, circuit.type_of(circuit.sinks[name]))
-        self._definitions.append(Definition((view,), circuit))
+        view = CatalogView(name, circuit.type_of(circuit.sinks[name]))
+        self._definitions.append(ViewDefinitions((view,), circuit))
 
 
 def _literal(query: exp.Expression) -> exp.Values | None:
@@ -289,7 +289,7 @@ def _join(query: exp.Select, other: exp.Expression, on: exp.Expression, kind: st
     return query.join(other.copy(), on=on.copy(), join_type=kind)
 
 
-def _in_order(whens: Iterable[When]) -> Iterable[tuple[When, exp.Expression | None]]:
+def _in_order(whens: Iterable[MergeClause]) -> Iterable[tuple[MergeClause, exp.Expression | None]]:
     """The clauses, each with the condition that it is the first one that is for a row."""
     earlier: exp.Expression | None = None
     for when in whens:

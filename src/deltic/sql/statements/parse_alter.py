@@ -17,7 +17,7 @@ from deltic.catalog.altering import (
     SetNullable,
 )
 from deltic.sql.statements.cursor import Cursor
-from deltic.sql.statements.parse_columns import Columns, parse_column, parse_type
+from deltic.sql.statements.parse_columns import ColumnDefinitions, parse_column, parse_type
 from deltic.sql.statements.parse_storing import existing_value
 from deltic.sql.statements.reading import divided, identifier, is_name, query, token_error
 from deltic.sql.statements.statements import AlterTable, AlterView
@@ -132,7 +132,7 @@ def _added(cursor: Cursor) -> Iterator[Alteration]:
 
 
 def _added_column(cursor: Cursor, unless_there: bool) -> AddColumn:
-    made = Columns()
+    made = ColumnDefinitions()
     begun = cursor.position
     is_key = parse_column(cursor, made, ("FIRST", "AFTER"))
     ((_, column),), (storing,) = made.columns, made.storing

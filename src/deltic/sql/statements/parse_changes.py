@@ -9,7 +9,17 @@ from sqlglot import exp
 from deltic.sql.names import NO_DATABASE
 from deltic.sql.statements.cursor import Cursor
 from deltic.sql.statements.reading import token_error, tree
-from deltic.sql.statements.statements import Assignment, Change, Delete, Insert, Kind, Merge, OnConflict, Update, When
+from deltic.sql.statements.statements import (
+    Assignment,
+    Change,
+    Delete,
+    Insert,
+    Kind,
+    Merge,
+    MergeClause,
+    OnConflict,
+    Update,
+)
 from deltic.sql.text import SourceText
 
 
@@ -92,19 +102,19 @@ def _merge(cursor: Cursor, node: exp.Merge) -> Merge:
     return Merge(*cursor.span, *_relation(cursor, node.this), node.args["using"], node.args["on"], whens)
 
 
-def _when(cursor: Cursor, node: exp.When) -> When:
+def _when(cursor: Cursor, node: exp.When) -> MergeClause:
     kind: Kind = "matched" if node.args["matched"] else "not matched"
     if node.args.get("source"):
         kind = "not matched by source"
     then, condition = node.args["then"], node.args.get("condition")
     if isinstance(then, exp.Var) and then.name.upper() == "DELETE":
-        return When(kind, condition, "delete", (), then)
+        return MergeClause(kind, condition, "delete", (), then)
     if isinstance(then, exp.Update):
         is_star = any(isinstance(e, exp.Star) for e in then.expressions)
         assigned = None if is_star else tuple(_assignments(then.expressions, cursor.source))
-        return When(kind, condition, "update", assigned, then)
+        return MergeClause(kind, condition, "update", assigned, then)
     if isinstance(then, exp.Insert):
-        return When(kind, condition, "insert", _inserted(cursor, then), then)
+        return MergeClause(kind, condition, "insert", _inserted(cursor, then), then)
     raise cursor.source.error(then, "expected UPDATE SET, DELETE or INSERT after THEN")
 
 

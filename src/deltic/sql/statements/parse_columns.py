@@ -21,7 +21,7 @@ _AFTER_TYPE = ("NOT", "NULL", "PRIMARY", "COMMENT", "CONSTRAINT", "LATENESS", "D
 
 
 @dataclass
-class Columns:
+class ColumnDefinitions:
     """The columns between parentheses, those of the primary key, how late rows may come, and how values are stored."""
 
     columns: list[tuple[exp.Identifier, Column]] = field(default_factory=list)
@@ -30,11 +30,11 @@ class Columns:
     storing: list[Storing] = field(default_factory=list)
 
 
-def parse_columns(cursor: Cursor) -> Columns:
+def parse_columns(cursor: Cursor) -> ColumnDefinitions:
     """What stands between the parentheses."""
     if not cursor.sees("("):
         cursor.refuse("expected the columns in parentheses, as in (id INT NOT NULL, name STRING)")
-    made = Columns()
+    made = ColumnDefinitions()
     watermarks: list[tuple[exp.Identifier, Tokens]] = []
     for tokens in divided(cursor.group()):
         inner = Cursor(tokens, cursor.source)
@@ -66,14 +66,14 @@ def _named_column(name: exp.Identifier, columns: Sequence[tuple[exp.Identifier, 
     return found
 
 
-def _set_lateness(made: Columns, found: Lateness, tokens: Tokens, cursor: Cursor) -> None:
+def _set_lateness(made: ColumnDefinitions, found: Lateness, tokens: Tokens, cursor: Cursor) -> None:
     if made.lateness is not None:
         told = f"{made.lateness.column} says already how late rows may come"
         raise token_error(cursor.source, tokens[0], told, "a table has one LATENESS or WATERMARK FOR")
     made.lateness = found
 
 
-def parse_column(cursor: Cursor, made: Columns, ends: Sequence[str] = ()) -> list[exp.Identifier]:
+def parse_column(cursor: Cursor, made: ColumnDefinitions, ends: Sequence[str] = ()) -> list[exp.Identifier]:
     """One column, up to one of the words that may follow it: it is added; its name where it is the key by itself."""
     _refuse_constraint(cursor)
     name = cursor.name("the name of a column")

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
-from deltic.catalog import External, Table
+from deltic.catalog import CatalogTable, External
 from deltic.catalog.storing import Storing
 from deltic.errors import CatalogError
 from deltic.sql.statements.cursor import Cursor
-from deltic.sql.statements.parse_columns import Columns, checked_schema, parse_columns
+from deltic.sql.statements.parse_columns import ColumnDefinitions, checked_schema, parse_columns
 from deltic.sql.statements.parse_functions import parse_drop_function, parse_function
 from deltic.sql.statements.reading import divided, query, token_error
 from deltic.sql.statements.statements import (
@@ -156,7 +156,7 @@ def _table(cursor: Cursor) -> CreateTable | CreateTableAs:
         return CreateTableAs(*cursor.span, name, query(cursor.rest, cursor.source), unless_there)
     _refuse_clause(cursor)
     is_inferred = cursor.sees("USING")
-    found = Columns() if is_inferred else parse_columns(cursor)
+    found = ColumnDefinitions() if is_inferred else parse_columns(cursor)
     key = found.key
     outside = _clauses(cursor)
     schema = Schema(()) if is_inferred else checked_schema(cursor, found.columns, [part.name.lower() for part in key])
@@ -164,7 +164,7 @@ def _table(cursor: Cursor) -> CreateTable | CreateTableAs:
     source, start, end = cursor.span
     place = source.at(start, end, "")
     try:
-        table = Table(
+        table = CatalogTable(
             name.name,
             schema,
             tuple(spelt.get(part.name.lower(), part.name) for part in key),

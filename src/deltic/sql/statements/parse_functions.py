@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from deltic.sql.scalars.functions.written import Parameter, SqlFunction
 from deltic.sql.statements.cursor import Cursor
-from deltic.sql.statements.parse_columns import Columns, parse_column, parse_type
+from deltic.sql.statements.parse_columns import ColumnDefinitions, parse_column, parse_type
 from deltic.sql.statements.reading import divided, expression, query, token_error
 from deltic.sql.statements.statements import CreateFunction, DropFunction
 from deltic.values.types import Column
@@ -94,7 +94,7 @@ def _parameters(cursor: Cursor) -> Iterator[Parameter]:
 def _columns(cursor: Cursor) -> Iterator[Column]:
     """The columns after RETURNS TABLE; none where they are those of the query."""
     for tokens in divided(cursor.group()):
-        made = Columns()
+        made = ColumnDefinitions()
         inner = Cursor(tokens, cursor.source)
         parse_column(inner, made)
         inner.end()

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from sqlglot import exp
 
-from deltic.catalog import Definition, Part, Table, View
+from deltic.catalog import CatalogTable, CatalogView, FrontEndDefinitions, ViewDefinitions
 from deltic.catalog.components import components
 from deltic.circuit import operators as ops
 from deltic.circuit.edges import ZSetType
@@ -27,7 +27,7 @@ Types = Mapping[str, ZSetType]
 class SqlProgram:
     """Definitions in the order of their texts. A change makes another value."""
 
-    tables: tuple[Table, ...] = ()
+    tables: tuple[CatalogTable, ...] = ()
     views: tuple[CreateView, ...] = ()
     declared: tuple[DeclareView, ...] = ()
     functions: Written = field(default_factory=dict)
@@ -44,7 +44,7 @@ class SqlProgram:
         defined = {view.name.name for view in self.views}
         return [view.name.name for view in self.declared if view.name.name not in defined]
 
-    def with_table(self, table: Table) -> SqlProgram:
+    def with_table(self, table: CatalogTable) -> SqlProgram:
         """With one more table."""
         return replace(self, tables=(*self.tables, table))
 
@@ -57,7 +57,7 @@ class SqlProgram:
         """With one more declared view."""
         return replace(self, declared=(*self.declared, view))
 
-    def with_altered(self, name: str, table: Table) -> SqlProgram:
+    def with_altered(self, name: str, table: CatalogTable) -> SqlProgram:
         """With what a table of that name has become, in its place."""
         return replace(self, tables=tuple(table if other.name == name else other for other in self.tables))
 
@@ -88,7 +88,7 @@ class SqlProgram:
             declared=tuple(view for view in self.declared if view.name.name not in names),
         )
 
-    def part(self, others: Types) -> Part:
+    def part(self, others: Types) -> FrontEndDefinitions:
         """The definitions, where `others` are the relations of other front ends; raises ProgramError.
 
         Each view is lowered from its text, after those that it reads, so that it goes by what they are now.
@@ -106,7 +106,7 @@ class SqlProgram:
                 _check_refresh(view, definition.circuit)
             known |= {view.name: view.type for view in definition.views}
             definitions.append(definition)
-        return Part(FRONT, self.tables, definitions, [*self.undefined, *views])
+        return FrontEndDefinitions(FRONT, self.tables, definitions, [*self.undefined, *views])
 
 
 def _read(view: CreateView) -> list[exp.Table]:
@@ -119,7 +119,7 @@ def _is_same(one: CreateView, other: CreateView) -> bool:
     return one.name.name.lower() == other.name.name.lower()
 
 
-def _declare(view: DeclareView) -> Definition:
+def _declare(view: DeclareView) -> ViewDefinitions:
     """The definition of a view that is declared and not defined."""
     from deltic.sql.statements.recursion import declared_view
 
@@ -128,7 +128,7 @@ def _declare(view: DeclareView) -> Definition:
 
 def _define(
     views: Sequence[CreateView], declared: Mapping[str, Schema], known: Types, spellings: Spellings
-) -> Definition:
+) -> ViewDefinitions:
     """The definition of views that depend on each other, or of a single one."""
     from deltic.sql.statements.recursion import recursive_views
 
@@ -161,7 +161,7 @@ def _undeclared(view: CreateView, names: Sequence[str]) -> ProgramError:
     return view.source.error(place, told, remedy)
 
 
-def lowered(view: CreateView, known: Types, spellings: Spellings) -> Definition:
+def lowered(view: CreateView, known: Types, spellings: Spellings) -> ViewDefinitions:
     """The definition of one view over relations that are known, with these names. Raises ProgramError."""
     read = {name: known[name] for name in spellings.meant(_read(view)) if name in known}
     are_there = all(spelt(table.name, read) for table in _read(view))
@@ -173,12 +173,14 @@ def lowered(view: CreateView, known: Types, spellings: Spellings) -> Definition:
 
 
 @lru_cache(maxsize=4096)
-def _lowered(view: CreateView, read: tuple[tuple[str, ZSetType], ...], functions: tuple[object, ...]) -> Definition:
+def _lowered(
+    view: CreateView, read: tuple[tuple[str, ZSetType], ...], functions: tuple[object, ...]
+) -> ViewDefinitions:
     """The definition over just what the view reads, which is the same as long as that and functions are."""
     return _lower(view, dict(read))
 
 
-def _lower(view: CreateView, known: Types) -> Definition:
+def _lower(view: CreateView, known: Types) -> ViewDefinitions:
     from deltic.sql.queries import view_circuit
 
     name = view.name.name
@@ -186,4 +188,4 @@ def _lower(view: CreateView, known: Types) -> Definition:
     circuit = view_circuit(view.query, known, name, view.source, columns, view.policy)
     type_ = circuit.type_of(circuit.sinks[name])
     assert isinstance(type_, ZSetType)
-    return Definition((View(name, type_, text=view.text, place=view.place),), circuit)
+    return ViewDefinitions((CatalogView(name, type_, text=view.text, place=view.place),), circuit)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from deltic.catalog import Definition, View
+from deltic.catalog import CatalogView, ViewDefinitions
 from deltic.circuit import operators as ops
 from deltic.circuit.edges import ZSetType
 from deltic.circuit.expressions import column
@@ -23,17 +23,17 @@ from deltic.sql.types import written
 from deltic.values.types import Column, Schema
 
 
-def declared_view(declaration: DeclareView) -> Definition:
+def declared_view(declaration: DeclareView) -> ViewDefinitions:
     """A declared view that is not defined yet: it has no rows."""
     builder, name = CircuitBuilder(), declaration.name.name
     builder.add(ops.Sink(name), builder.add(ops.Constant(declaration.schema, ())))
-    view = View(name, ZSetType(declaration.schema, True), text=declaration.text, place=declaration.place)
-    return Definition((view,), builder.build())
+    view = CatalogView(name, ZSetType(declaration.schema, True), text=declaration.text, place=declaration.place)
+    return ViewDefinitions((view,), builder.build())
 
 
 def recursive_views(
     views: Sequence[CreateView], declared: Mapping[str, Schema], known: Mapping[str, ZSetType]
-) -> Definition:
+) -> ViewDefinitions:
     """The definition of views that depend on each other; where one is not declared, it reads others that are.
 
     Raises ProgramError where a query has other columns than declared, or a view depends on its own absence.
@@ -49,7 +49,7 @@ def recursive_views(
         last = views[-1]
         body = _Body(body.views, circuits, {*declared}, counts=True)
         check_absence(body.circuit, lambda told, remedy: last.source.error(last.query, told, remedy))
-    return Definition(tuple(_view(view, types[view.name.name]) for view in views), body.whole(_policy(views)))
+    return ViewDefinitions(tuple(_view(view, types[view.name.name]) for view in views), body.whole(_policy(views)))
 
 
 def _policy(views: Sequence[CreateView]) -> RefreshPolicy:
@@ -73,8 +73,8 @@ def _output(circuit: Circuit) -> Schema:
     return circuit.type_of(node).schema
 
 
-def _view(view: CreateView, type_: ZSetType) -> View:
-    return View(view.name.name, type_, text=view.text, place=view.place)
+def _view(view: CreateView, type_: ZSetType) -> CatalogView:
+    return CatalogView(view.name.name, type_, text=view.text, place=view.place)
 
 
 class _Body:

@@ -10,7 +10,7 @@ from typing import Literal
 
 from sqlglot import exp
 
-from deltic.catalog import Table
+from deltic.catalog import CatalogTable
 from deltic.catalog.altering import Alteration
 from deltic.circuit.operators.fixpoint import RefreshPolicy
 from deltic.errors import ProgramError
@@ -61,7 +61,7 @@ class CreateTable(Statement):
     """CREATE TABLE; a table whose columns are to be those of its source has none yet."""
 
     name: exp.Identifier
-    table: Table
+    table: CatalogTable
     unless_there: bool
     kind: Literal["table"] = "table"
 
@@ -267,7 +267,7 @@ class Update(Statement):
 
 
 @dataclass(frozen=True, eq=False)
-class When:
+class MergeClause:
     """One clause of MERGE: for which pairs or single rows it is, and what it does.
 
     `assignments` are those of UPDATE and INSERT, None for `*`, where each column has the source's value of that name.
@@ -288,7 +288,7 @@ class Merge(Statement):
     alias: exp.Identifier | None
     using: exp.Expression
     condition: exp.Expression
-    whens: tuple[When, ...]
+    whens: tuple[MergeClause, ...]
 
 
 Change = Insert | Delete | Update | Merge
@@ -330,7 +330,7 @@ Question = Select | Explain | Show | Describe
 
 
 @dataclass(frozen=True, eq=False)
-class Bracket(Statement):
+class TransactionBracket(Statement):
     """BEGIN, COMMIT or ROLLBACK: the changes between them are one transaction."""
 
     word: Literal["begin", "commit", "rollback"]

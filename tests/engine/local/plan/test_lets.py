@@ -17,7 +17,7 @@ from deltic.datalog import check, lower, parse
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.kernels.thresholds import Thresholds
 from deltic.engine.local.operators.query import Evaluation
-from deltic.engine.local.plan.plan import Let, Plan
+from deltic.engine.local.plan.plan import LetStep, Plan
 from deltic.engine.local.plan.planner import plan
 from deltic.engine.local.recursion.refresh import Policy, Refresh
 from deltic.engine.local.recursion.strategy import Strategy
@@ -239,4 +239,4 @@ def test_against_the_reference(strategy: Strategy, by_groups: bool, monkeypatch:
     monkeypatch.setattr(Evaluation, "__init__", noted)
     LocalEngine(circuit, strategy)
     assert all(plan.segments[0].compute is None for plan in plans)
-    assert any(isinstance(step, Let) for plan in plans for step in plan.segments[0].steps)
+    assert any(isinstance(step, LetStep) for plan in plans for step in plan.segments[0].steps)

@@ -13,7 +13,7 @@ from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.operators.binding import value_of
 from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.local.storage.arrangement import present
-from deltic.engine.local.storage.kinds import Kind
+from deltic.engine.local.storage.kinds import RelationKind
 from deltic.engine.local.storage.run import Run, consolidate, plain
 from deltic.engine.local.storage.state import Name, State
 from deltic.engine.local.storage.store import Store
@@ -24,10 +24,14 @@ from tests.conformance.programs import CLOSURE
 from tests.differential.compare import batches_of, changes_between
 
 Rows = dict[tuple[int, int], int]
-DEFINED = {Kind.TABLE: Table("t"), Kind.BAG: Derived(distinct=False), Kind.SET: Derived(distinct=True)}
+DEFINED = {
+    RelationKind.TABLE: Table("t"),
+    RelationKind.BAG: Derived(distinct=False),
+    RelationKind.SET: Derived(distinct=True),
+}
 
 
-def two_relations(kind: Kind) -> Store:
+def two_relations(kind: RelationKind) -> Store:
     """Relations r and s of two columns each, of which no query compares any."""
     schema = Schema((Column("x", Type.INT64), Column("y", Type.INT64)))
     store = Store()
@@ -45,7 +49,7 @@ def change(store: Store, name: str, rows: Rows, ends: bool = True) -> None:
     store.fit()
     raw = [domain.encode(column) for domain, column in zip(state.domains, columns, strict=True)]
     words, weights = consolidate(state.layout.pack(raw, len(rows)), np.array(list(rows.values())))
-    is_set = state.kind is Kind.SET
+    is_set = state.kind is RelationKind.SET
     run = state.change_set(words, weights) if is_set else Run(words, weights=plain(weights))
     state.append(run)
     state.delta = run
@@ -65,14 +69,14 @@ def contents(state: State, order: tuple[int, ...]) -> Rows:
     return dict(zip(zip(*values, strict=True), weights.tolist(), strict=True))
 
 
-@pytest.mark.parametrize("kind", [Kind.TABLE, Kind.BAG, Kind.SET])
+@pytest.mark.parametrize("kind", [RelationKind.TABLE, RelationKind.BAG, RelationKind.SET])
 @pytest.mark.parametrize("seed", range(5))
-def test_an_order_that_comes_later_holds_what_one_that_was_there_holds(kind: Kind, seed: int) -> None:
+def test_an_order_that_comes_later_holds_what_one_that_was_there_holds(kind: RelationKind, seed: int) -> None:
     draw = random.Random(seed)
     store = two_relations(kind)
     state = store.states["r"]
     state.arrangement((0, 1))
-    weights = (1,) if kind is Kind.TABLE else (1, 2, 3)
+    weights = (1,) if kind is RelationKind.TABLE else (1, 2, 3)
     expected: Rows = {}
     for _ in range(4):
         fresh = {(draw.randrange(-50, 50), draw.randrange(10**9)): draw.choice(weights) for _ in range(20)}
@@ -80,16 +84,16 @@ def test_an_order_that_comes_later_holds_what_one_that_was_there_holds(kind: Kin
         expected |= fresh
         gone = draw.sample(sorted(expected), 3)
         change(store, "r", {row: -expected.pop(row) for row in gone})
-    clipped = {row: 1 if kind is Kind.SET else weight for row, weight in expected.items()}
+    clipped = {row: 1 if kind is RelationKind.SET else weight for row, weight in expected.items()}
     store.arrange("r", (1, 0))
     assert contents(state, (1, 0)) == contents(state, (0, 1)) == clipped
     change(store, "r", {(7_000, -5): 1})
     assert contents(state, (1, 0)) == contents(state, (0, 1)) == {**clipped, (7_000, -5): 1}
 
 
-@pytest.mark.parametrize("kind", [Kind.TABLE, Kind.BAG, Kind.SET])
+@pytest.mark.parametrize("kind", [RelationKind.TABLE, RelationKind.BAG, RelationKind.SET])
 @pytest.mark.parametrize("is_there", [True, False])
-def test_an_order_that_comes_during_a_change_has_both_versions(kind: Kind, is_there: bool) -> None:
+def test_an_order_that_comes_during_a_change_has_both_versions(kind: RelationKind, is_there: bool) -> None:
     store = two_relations(kind)
     state = store.states["r"]
     old: Rows = {(x, -x): 1 for x in range(20 * is_there)}
@@ -129,7 +133,7 @@ def present_with_times(state: State) -> set[tuple[int, ...]]:
 
 
 def test_columns_are_given_one_domain() -> None:
-    store = two_relations(Kind.BAG)
+    store = two_relations(RelationKind.BAG)
     change(store, "r", {(-(10**6), 1): 1, (5, 2): 2})
     change(store, "s", {(10**12, 3): 1, (10**12 + 9, 4): 3})
     store.arrange("s", (1, 0))
@@ -161,7 +165,7 @@ def test_a_program_that_compares_columns_unifies_their_domains() -> None:
 
 
 def test_a_relation_is_dropped() -> None:
-    store = two_relations(Kind.BAG)
+    store = two_relations(RelationKind.BAG)
     change(store, "r", {(1, 2): 1})
     store.drop(["r"])
     assert set(store.states) == {"s"}
@@ -185,7 +189,7 @@ def test_names_do_not_depend_on_the_order_of_declarations(seed: int) -> None:
 
 
 def test_sizes_are_those_of_arrangements() -> None:
-    store = two_relations(Kind.SET)
+    store = two_relations(RelationKind.SET)
     change(store, "r", {(i, i): 1 for i in range(100)})
     store.arrange("r", (1, 0))
     sizes = store.sizes()

@@ -38,7 +38,7 @@ class FormatError(ValueError):
 
 
 @dataclass(frozen=True)
-class Moment:
+class ParsedMoment:
     """A day, the nanoseconds since midnight, and how many seconds east of UTC that is; each may be unknown."""
 
     day: date | None = None
@@ -118,13 +118,13 @@ def _fraction(nanoseconds: int) -> str:
     return text.rstrip(".")
 
 
-def _digits(before: str, count: int) -> Callable[[Moment], str]:
+def _digits(before: str, count: int) -> Callable[[ParsedMoment], str]:
     """What writes so many digits of the part of a second."""
     return lambda moment: before + f"{(moment.nanoseconds or 0) % SECOND:09}"[:count]
 
 
 # For each item what it needs, and its text.
-_WORDS: Mapping[str, tuple[str, Callable[[Moment], str]]] = {
+_WORDS: Mapping[str, tuple[str, Callable[[ParsedMoment], str]]] = {
     "b": ("day", lambda m: MONTHS[m.day.month - 1][:3] if m.day else ""),
     "B": ("day", lambda m: MONTHS[m.day.month - 1] if m.day else ""),
     "a": ("day", lambda m: DAYS[m.day.weekday()][:3] if m.day else ""),
@@ -142,13 +142,13 @@ _WORDS: Mapping[str, tuple[str, Callable[[Moment], str]]] = {
 }
 
 
-def seconds_of(moment: Moment) -> int:
+def seconds_of(moment: ParsedMoment) -> int:
     """The seconds from the beginning of 1970 to a moment, by the clock where it is."""
     assert moment.day is not None
     return (moment.day.toordinal() - 719163) * 86400 + (moment.nanoseconds or 0) // SECOND
 
 
-def written(moment: Moment, format_: str) -> str:
+def written(moment: ParsedMoment, format_: str) -> str:
     """A moment in a format. Raises FormatError."""
     parts: list[str] = []
     known = {"day": moment.day is not None, "time": moment.nanoseconds is not None, "east": moment.east is not None}
@@ -248,7 +248,7 @@ _READ: Mapping[str, Callable[[_Found], None]] = {
 }
 
 
-def read(text: str, format_: str) -> Moment:
+def read(text: str, format_: str) -> ParsedMoment:
     """The moment that a text says in a format. Raises FormatError."""
     found = _Found(text)
     for fill, item in _items(format_):
@@ -272,16 +272,16 @@ def read(text: str, format_: str) -> Moment:
     weekday = day.weekday() if day else 0
     if day and (weekday, weekday + 1) != (values.get("a", weekday), values.get("u", weekday + 1)):
         raise FormatError("no possible date and time matching input")
-    return Moment(day, _nanoseconds(values), values.get("z"))
+    return ParsedMoment(day, _nanoseconds(values), values.get("z"))
 
 
-def moment_of(seconds: int, nanoseconds: int, east: int | None) -> Moment:
+def moment_of(seconds: int, nanoseconds: int, east: int | None) -> ParsedMoment:
     """The moment of so many seconds since the beginning of 1970; its year is from 1 to 9999. Raises FormatError."""
     try:
         day = date(1970, 1, 1) + timedelta(days=seconds // 86400)
     except OverflowError:
         raise FormatError("input is out of range") from None
-    return Moment(day, seconds % 86400 * SECOND + nanoseconds, east)
+    return ParsedMoment(day, seconds % 86400 * SECOND + nanoseconds, east)
 
 
 def _day(values: Mapping[str, int]) -> date | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from deltic_ddlog.natives import Instance, native
-from deltic_ddlog.order import Order
+from deltic_ddlog.order import TypeOrder
 from deltic_ddlog.types import Named, content
 from deltic_ddlog.values import NONE, UNIT, Group, Map, Set, Struct, Vec, some
 
@@ -26,7 +26,7 @@ def order_of(instance: Instance) -> Callable[[Any], Any]:
     """By what the elements of the first argument, a collection, are ordered."""
     type_ = content(instance.parameters[0])
     assert isinstance(type_, Named)
-    return Order(instance.types).key(type_.arguments[0])
+    return TypeOrder(instance.types).key(type_.arguments[0])
 
 
 def nth_of(items: Any, place: int) -> Struct:

@@ -9,7 +9,7 @@ from typing import Any
 from deltic_ddlog.library.collections import order_of, shared
 from deltic_ddlog.library.numbers import wrapped
 from deltic_ddlog.natives import Instance
-from deltic_ddlog.order import Order
+from deltic_ddlog.order import TypeOrder
 from deltic_ddlog.values import Group, Map, Set, Struct, Vec
 
 
@@ -39,14 +39,14 @@ def first(group: Group) -> Any:
 @shared("min", "group_min", typed=True)
 def least_of(instance: Instance) -> Callable[..., Any]:
     """The lesser of two values, or the least of a group."""
-    order = Order(instance.types).key(instance.result)
+    order = TypeOrder(instance.types).key(instance.result)
     return lambda *given: min(members(given[0]) if len(given) == 1 else given, key=order)
 
 
 @shared("max", "group_max", typed=True)
 def greatest_of(instance: Instance) -> Callable[..., Any]:
     """The greater of two values, or the greatest of a group."""
-    order = Order(instance.types).key(instance.result)
+    order = TypeOrder(instance.types).key(instance.result)
     return lambda *given: max(members(given[0]) if len(given) == 1 else given, key=order)
 
 

@@ -25,7 +25,7 @@ def _tried(function: Callable[[Any], Any]) -> Callable[[Any], Struct]:
     return call
 
 
-def _result(instance: Instance) -> t.Type:
+def _result(instance: Instance) -> t.DdlogType:
     """The type of what is read, of a function that gives a `Result` of it."""
     assert isinstance(instance.result, t.Named)
     return instance.result.arguments[0]

@@ -17,7 +17,7 @@ Body = Callable[..., Any]
 def _takes(instance: Instance, count: int) -> bool:
     """Whether the function that is given takes so many values."""
     body = instance.parameters[1]
-    return isinstance(body, t.Function) and len(body.parameters) == count
+    return isinstance(body, t.CallableType) and len(body.parameters) == count
 
 
 def _of_pairs(instance: Instance, function: Callable[[Map, Body], Any]) -> Callable[[Map, Body], Any]:

@@ -17,7 +17,7 @@ _SECOND_SEED = 0x20B09801DCE5FF84
 """With what the other half of `hash128` begins."""
 
 
-def wrapped(value: Any, type_: t.Type) -> Any:
+def wrapped(value: Any, type_: t.DdlogType) -> Any:
     """A number as one of a type: integers modulo 2^width, numbers of floating point of its precision."""
     match type_:
         case t.Bit(width):

@@ -15,7 +15,7 @@ from deltic_ddlog.values import NONE, Struct, Vec, err, ok, some
 BLANKS = "\t\n\v\f\r \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000"
 
 
-def shown(value: Any, type_: t.Type) -> str:
+def shown(value: Any, type_: t.DdlogType) -> str:
     """A value of a built-in type as `${}` has it."""
     if isinstance(value, bool):
         return "true" if value else "false"

@@ -10,7 +10,7 @@ from typing import Any
 from deltic_ddlog.library.chrono import (
     SECOND,
     FormatError,
-    Moment,
+    ParsedMoment,
     moment_of,
     read,
     seconds_of,
@@ -32,7 +32,7 @@ _NOT_ENOUGH = "input is not enough for unique date and time"
 
 
 def _time(nanoseconds: int) -> str:
-    return written(Moment(nanoseconds=nanoseconds), _TIME)
+    return written(ParsedMoment(nanoseconds=nanoseconds), _TIME)
 
 
 def _of_time(text: str) -> int:
@@ -45,17 +45,17 @@ def _of_date(text: str) -> date:
     return date.fromisoformat(text)
 
 
-def _parts(moment: Moment) -> tuple[str, str]:
+def _parts(moment: ParsedMoment) -> tuple[str, str]:
     assert moment.day is not None
     assert moment.nanoseconds is not None
     return moment.day.isoformat(), _time(moment.nanoseconds)
 
 
-def _moment(text: str) -> Moment:
+def _moment(text: str) -> ParsedMoment:
     return read(text, _KEPT)
 
 
-def _shifted(moment: Moment, east: int) -> Moment:
+def _shifted(moment: ParsedMoment, east: int) -> ParsedMoment:
     """The same moment by the clock elsewhere. Raises FormatError for an offset of a day or more."""
     if abs(east) >= 86400:
         raise FormatError(f"an offset of {east} s is a day or more")
@@ -70,7 +70,7 @@ def _result(make: Callable[[], Any]) -> Struct:
         return err(str(error))
 
 
-def _formatted(moment: Moment, format_: str) -> Struct:
+def _formatted(moment: ParsedMoment, format_: str) -> Struct:
     try:
         return ok(written(moment, format_))
     except FormatError:
@@ -142,7 +142,7 @@ def string2time(text: str) -> Struct:
 @native("time::time_format")
 def time_format(text: str, format_: str) -> Struct:
     """A time in a format."""
-    return _formatted(Moment(nanoseconds=_of_time(text)), format_)
+    return _formatted(ParsedMoment(nanoseconds=_of_time(text)), format_)
 
 
 # Dates
@@ -210,7 +210,7 @@ def string2date(text: str) -> Struct:
 @native("time::date_format")
 def date_format(text: str, format_: str) -> Struct:
     """A date in a format."""
-    return _formatted(Moment(_of_date(text)), format_)
+    return _formatted(ParsedMoment(_of_date(text)), format_)
 
 
 # Dates with times, and moments
@@ -222,7 +222,7 @@ def datetime_parts(text: str, format_: str) -> Struct:
 
     def parts() -> tuple[str, str]:
         found = read(text, format_)
-        return _parts(Moment(_complete(found.day), _complete(found.nanoseconds)))
+        return _parts(ParsedMoment(_complete(found.day), _complete(found.nanoseconds)))
 
     return _result(parts)
 
@@ -230,7 +230,7 @@ def datetime_parts(text: str, format_: str) -> Struct:
 @native("time::parts_format")
 def parts_format(day: str, time: str, format_: str) -> Struct:
     """A date and a time in a format."""
-    return _formatted(Moment(_of_date(day), _of_time(time)), format_)
+    return _formatted(ParsedMoment(_of_date(day), _of_time(time)), format_)
 
 
 @native("time::parts_of_timestamp")
@@ -242,7 +242,7 @@ def parts_of_timestamp(seconds: int) -> tuple[str, str]:
 @native("time::moment")
 def moment(day: str, time: str, east: int) -> str:
     """The moment that a date and a time in UTC are, by the clock elsewhere."""
-    return written(_shifted(Moment(_of_date(day), _of_time(time), 0), east), _KEPT)
+    return written(_shifted(ParsedMoment(_of_date(day), _of_time(time), 0), east), _KEPT)
 
 
 @native("time::change_offset")

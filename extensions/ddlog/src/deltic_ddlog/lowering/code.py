@@ -17,9 +17,9 @@ from deltic.values.types import Column
 from deltic_ddlog import core
 from deltic_ddlog import types as t
 from deltic_ddlog.check import check_again
-from deltic_ddlog.checked import Checked, Program
+from deltic_ddlog.checked import ResolvedModules, ResolvedProgram
 from deltic_ddlog.closures import ClosureCode, closures_in
-from deltic_ddlog.lowering.columns import Columns, native_type, same
+from deltic_ddlog.lowering.columns import ProgramColumns, native_type, same
 from deltic_ddlog.values import Group
 
 REMEMBERED = 1 << 12
@@ -31,19 +31,19 @@ _KNOWN = 64
 class Compiled:
     """A program in a process, with the columns of its values."""
 
-    def __init__(self, checked: Checked) -> None:
-        self.checked, self.columns = checked, Columns(checked)
+    def __init__(self, checked: ResolvedModules) -> None:
+        self.checked, self.columns = checked, ProgramColumns(checked)
         self.program = checked.functions.program
         self._codes: dict[str, ClosureCode] = {}
 
-    def learn(self, lowered: core.Expression | core.Pattern) -> None:
+    def learn(self, lowered: core.TypedExpression | core.Pattern) -> None:
         """Know the closures of an expression or pattern that was lowered, here and wherever the program arrives."""
         for code in closures_in(lowered, {}):
             self._codes[self.checked.functions.closures.learn(code)] = code
 
-    def binding(self, name: str, type_: t.Type) -> Binding:
+    def binding(self, name: str, type_: t.DdlogType) -> VariableBinding:
         """A value of the type in the column of that name."""
-        return Binding(type_, (Column(name, self.columns.type(type_)),), Stored(self, type_))
+        return VariableBinding(type_, (Column(name, self.columns.type(type_)),), Stored(self, type_))
 
     def __reduce__(self) -> Any:
         return _arrived, (self.program,), tuple(self._codes.values())
@@ -57,7 +57,7 @@ class Compiled:
 
 
 @lru_cache(maxsize=_KNOWN)
-def _arrived(program: Program) -> Compiled:
+def _arrived(program: ResolvedProgram) -> Compiled:
     return Compiled(check_again(program))
 
 
@@ -89,16 +89,16 @@ class Code(ABC):
 
 
 @dataclass(frozen=True)
-class Binding:
+class VariableBinding:
     """Where the value of a variable is: in these columns, of which `read` makes it; `is_one` where one has it."""
 
-    type: t.Type
+    type: t.DdlogType
     columns: tuple[Column, ...]
     read: Code
     is_one: bool = True
 
 
-Environment = Mapping[str, Binding]
+Environment = Mapping[str, VariableBinding]
 """The variables that are known, by their names."""
 
 
@@ -107,7 +107,7 @@ class Given:
     """A variable of a type, whose value `read` makes of that many columns."""
 
     name: str
-    type: t.Type
+    type: t.DdlogType
     width: int
     read: Code
 
@@ -116,17 +116,17 @@ class Given:
 class Stored(Code):
     """The value of a type that one column has."""
 
-    type: t.Type
+    type: t.DdlogType
 
     def compiled(self) -> Callable[..., Any]:
         return self.of.columns.reading(self.type)
 
 
 @dataclass(frozen=True)
-class Whole(Code):
+class RowRecord(Code):
     """The record that a row has."""
 
-    type: t.Type
+    type: t.DdlogType
 
     def compiled(self) -> Callable[..., Any]:
         form = self.of.columns.form(self.type)
@@ -137,7 +137,7 @@ class Whole(Code):
 class Value(Code):
     """The value of an expression over variables."""
 
-    expression: core.Expression
+    expression: core.TypedExpression
     given: tuple[Given, ...]
 
     def compiled(self) -> Callable[..., Any]:
@@ -150,7 +150,7 @@ class Written(Code):
     """A value as a column of its type has it; None stays."""
 
     code: Code
-    type: t.Type
+    type: t.DdlogType
 
     def compiled(self) -> Callable[..., Any]:
         write, function = self.of.columns.writing(self.type), self.code.function
@@ -162,7 +162,7 @@ class Items(Code):
     """The elements of a collection, of a type, as a column of that type has them."""
 
     code: Code
-    type: t.Type
+    type: t.DdlogType
 
     def compiled(self) -> Callable[..., Any]:
         write, function = self.of.columns.writing(self.type), self.code.function
@@ -187,7 +187,7 @@ class Matching(Code):
 
 
 @dataclass(frozen=True)
-class Part(Code):
+class PatternValue(Code):
     """The value of one variable of a pattern, as a column has it if there are columns of its type.
 
     It is None where there is no match.
@@ -195,7 +195,7 @@ class Part(Code):
 
     matching: Matching
     place: int
-    type: t.Type
+    type: t.DdlogType
 
     def compiled(self) -> Callable[..., Any]:
         match, place, columns = self.matching.function, self.place, self.of.columns
@@ -209,7 +209,7 @@ class Part(Code):
 
 
 @dataclass(frozen=True)
-class Test(Code):
+class PatternTest(Code):
     """Whether a subject has a pattern."""
 
     matching: Matching
@@ -242,14 +242,14 @@ class Guarded(Code):
 
 
 @dataclass(frozen=True)
-class Grouped(Code):
+class GroupedList(Code):
     """A group of a list of values of a type, each with its number of derivations and its row.
 
     Its values are in the order of their rows. The columns of its key are behind the list.
     """
 
     key: Value
-    type: t.Type
+    type: t.DdlogType
     row: tuple[Given, ...]
 
     def compiled(self) -> Callable[..., Any]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from deltic.values.types import Column, Schema, Type
 from deltic_ddlog import types as t
-from deltic_ddlog.checked import Checked
+from deltic_ddlog.checked import ResolvedModules
 from deltic_ddlog.records import Codecs
 from deltic_ddlog.values import Constructor, Struct
 
@@ -22,7 +22,7 @@ RECORD = "record"
 """The column of relations whose records have no fields."""
 
 
-def native_type(type_: t.Type) -> Type | None:
+def native_type(type_: t.DdlogType) -> Type | None:
     """The type of the columns that hold values of a type as they are; None where they are texts."""
     match t.content(type_):
         case t.Bool():
@@ -45,38 +45,38 @@ def same(value: Any) -> Any:
     return value
 
 
-class Columns:
+class ProgramColumns:
     """The columns of a program's values."""
 
-    def __init__(self, checked: Checked) -> None:
+    def __init__(self, checked: ResolvedModules) -> None:
         self._checked, closures = checked, checked.functions.closures
         self.codecs = Codecs(checked.types, "dump", closures)
         self._stored = Codecs(checked.types, "store", closures)
 
-    def type(self, type_: t.Type) -> Type:
+    def type(self, type_: t.DdlogType) -> Type:
         """The type of a column of values."""
         return native_type(type_) or Type.STRING
 
-    def has(self, type_: t.Type) -> bool:
+    def has(self, type_: t.DdlogType) -> bool:
         """Whether values of the type can stand in columns."""
         return native_type(type_) is not None or self.codecs.has(type_)
 
-    def reading(self, type_: t.Type) -> Callable[[Any], Any]:
+    def reading(self, type_: t.DdlogType) -> Callable[[Any], Any]:
         """What makes a value of what a column has."""
         return same if native_type(type_) else self._stored.of(type_).of_text
 
-    def writing(self, type_: t.Type) -> Callable[[Any], Any]:
+    def writing(self, type_: t.DdlogType) -> Callable[[Any], Any]:
         """What makes of a value what its column has."""
         return same if native_type(type_) else self._stored.of(type_).show
 
-    def ordering(self, type_: t.Type, read: Callable[..., Any]) -> Callable[..., Any]:
+    def ordering(self, type_: t.DdlogType, read: Callable[..., Any]) -> Callable[..., Any]:
         """By what columns are ordered whose values `read` makes; functions by their texts."""
-        if isinstance(t.content(type_), t.Function):
+        if isinstance(t.content(type_), t.CallableType):
             return same
         key = self.codecs.key(type_)
         return lambda *values: key(read(*values))
 
-    def form(self, record: t.Type) -> Form:
+    def form(self, record: t.DdlogType) -> Form:
         """The columns of records of a type."""
         record = t.content(record)
         if isinstance(record, t.Named) and len(made := self._checked.types[record.name].constructors) == 1:
@@ -89,11 +89,11 @@ class Columns:
 class Form:
     """How records of a type stand in rows: by the fields of their one constructor, or whole in one column."""
 
-    record: t.Type
+    record: t.DdlogType
     constructor: Constructor | None
     names: tuple[str, ...]
-    types: tuple[t.Type, ...]
-    columns: Columns
+    types: tuple[t.DdlogType, ...]
+    columns: ProgramColumns
 
     @property
     def schema(self) -> Schema:

@@ -21,7 +21,6 @@ from deltic.values.types import Column, Type, ValueType
 from deltic_ddlog import core
 from deltic_ddlog import types as t
 from deltic_ddlog.lowering.code import (
-    Binding,
     Code,
     Compiled,
     Environment,
@@ -29,9 +28,10 @@ from deltic_ddlog.lowering.code import (
     Guarded,
     Items,
     Matching,
-    Part,
-    Test,
+    PatternTest,
+    PatternValue,
     Value,
+    VariableBinding,
     Written,
 )
 from deltic_ddlog.lowering.columns import native_type
@@ -50,7 +50,7 @@ _COMPARISONS: Mapping[str, type[Tree]] = {
 _ARITHMETIC: Mapping[str, type[Tree]] = {"+": exp.Add, "-": exp.Sub, "*": exp.Mul}
 _BITWISE: Mapping[str, type[Tree]] = {"&": exp.BitwiseAnd, "|": exp.BitwiseOr, "^": exp.BitwiseXor}
 _WRAPPERS = frozenset({"ddlog_std::ref_new", "ddlog_std::deref", "internment::intern", "internment::ival"})
-Bound = dict[str, tuple[t.Type, Tree | Binding]]
+Bound = dict[str, tuple[t.DdlogType, Tree | VariableBinding]]
 """What a pattern binds: what columns of the variables have, or how these are made anew where they have no columns."""
 SUBJECT = "Subject"
 """The value that is compared with a pattern."""
@@ -74,21 +74,21 @@ class Expressions:
     def __init__(self, of: Compiled, guards: Sequence[Guard] = ()) -> None:
         self.of, self.columns, self._checked, self._guards = of, of.columns, of.checked, tuple(guards)
 
-    def behind(self, condition: core.Expression, known: Environment) -> Expressions:
+    def behind(self, condition: core.TypedExpression, known: Environment) -> Expressions:
         """The expressions behind a condition."""
         test = self.function(plain(condition, known), known)
         return Expressions(self.of, (*self._guards, Guard(test, _columns(test.given, known))))
 
-    def behind_match(self, part: Binding) -> Expressions:
+    def behind_match(self, part: VariableBinding) -> Expressions:
         """The expressions behind the match that a variable without a column is a part of."""
-        assert isinstance(part.read, Part)
-        return Expressions(self.of, (*self._guards, Guard(Test(self.of, part.read.matching), part.columns)))
+        assert isinstance(part.read, PatternValue)
+        return Expressions(self.of, (*self._guards, Guard(PatternTest(self.of, part.read.matching), part.columns)))
 
     def unguarded(self) -> Expressions:
         """The expressions behind what no row passes that does not meet all conditions before it."""
         return Expressions(self.of)
 
-    def value(self, expression: core.Expression, known: Environment) -> Tree:
+    def value(self, expression: core.TypedExpression, known: Environment) -> Tree:
         """What the column of an expression's values has."""
         expression = plain(expression, known)
         if (tree := self._native(expression, known)) is not None:
@@ -97,7 +97,7 @@ class Expressions:
         code, columns = Written(self.of, function, expression.type), _columns(function.given, known)
         return self._call(code, columns, self.columns.type(expression.type))
 
-    def constant(self, expression: core.Expression) -> Any:
+    def constant(self, expression: core.TypedExpression) -> Any:
         """The value of an expression without variables. Raises ProgramError where a function fails."""
         function = self._checked.compile_expression(expression, ())
         try:
@@ -105,14 +105,14 @@ class Expressions:
         except Exception as error:
             raise ProgramError([expression.span.error(f"this has no value: {error}")]) from error
 
-    def items(self, expression: core.Expression, element: t.Type, known: Environment) -> Tree:
+    def items(self, expression: core.TypedExpression, element: t.DdlogType, known: Environment) -> Tree:
         """What an array of a collection's elements has."""
         function = self.function(plain(expression, known), known)
         array = Type.array(ValueType(self.columns.type(element)))
         return self._call(Items(self.of, function, element), _columns(function.given, known), array)
 
     def match(
-        self, pattern: core.Pattern, value: core.Expression | Binding, known: Environment
+        self, pattern: core.Pattern, value: core.TypedExpression | VariableBinding, known: Environment
     ) -> tuple[list[Tree], Bound]:
         """The conditions under which a value has a pattern, and what the columns of its variables have then."""
         match pattern:
@@ -125,7 +125,7 @@ class Expressions:
                 return conditions, {name: (pattern.type, self._of(value, known)), **found}
             case core.Equal(expression=expression):
                 return [exp.EQ(this=self._of(value, known), expression=self.value(expression, known))], {}
-            case core.Parts(constructor=None, parts=parts) if isinstance(value, core.MakeTuple):
+            case core.StructPattern(constructor=None, parts=parts) if isinstance(value, core.MakeTuple):
                 return self._matches(zip(parts, value.items, strict=True), known)
         return self._match_parts(pattern, value, known)
 
@@ -138,22 +138,22 @@ class Expressions:
             found |= variables
         return conditions, found
 
-    def _of(self, value: core.Expression | Binding, known: Environment) -> Tree:
+    def _of(self, value: core.TypedExpression | VariableBinding, known: Environment) -> Tree:
         """What a column of the value has."""
-        if isinstance(value, core.Expression):
+        if isinstance(value, core.TypedExpression):
             return self.value(value, known)
         (only,) = value.columns
         return column(only.name)
 
     def _match_parts(
-        self, pattern: core.Pattern, value: core.Expression | Binding, known: Environment
+        self, pattern: core.Pattern, value: core.TypedExpression | VariableBinding, known: Environment
     ) -> tuple[list[Tree], Bound]:
         """The match by functions of Python, which take the value apart once for all variables."""
         pattern = plain(pattern, known)
         context = self._given(pattern, known)
         given = dict(known)
-        if isinstance(value, Binding):
-            subject: core.Expression = core.Variable(span=pattern.span, type=value.type, name=SUBJECT)
+        if isinstance(value, VariableBinding):
+            subject: core.TypedExpression = core.VariableValue(span=pattern.span, type=value.type, name=SUBJECT)
             given[SUBJECT] = value
         else:
             subject = plain(value, known)
@@ -161,11 +161,11 @@ class Expressions:
         columns = (*_columns(matching.subject.given, given), *_columns(context, given))
         is_partial, bound = not self._always(pattern), Bound()
         for i, (name, type_) in enumerate(core.bound_by(pattern)):
-            part, has = Part(self.of, matching, i, type_), self.columns.has(type_)
+            part, has = PatternValue(self.of, matching, i, type_), self.columns.has(type_)
             call = self._call(part, columns, self.columns.type(type_), is_partial) if has else None
-            bound[name] = (type_, Binding(type_, columns, part, is_one=False) if call is None else call)
-        is_tested = is_partial and all(isinstance(found, Binding) for _, found in bound.values())
-        return [self._call(Test(self.of, matching), columns, Type.BOOLEAN)] if is_tested else [], bound
+            bound[name] = (type_, VariableBinding(type_, columns, part, is_one=False) if call is None else call)
+        is_tested = is_partial and all(isinstance(found, VariableBinding) for _, found in bound.values())
+        return [self._call(PatternTest(self.of, matching), columns, Type.BOOLEAN)] if is_tested else [], bound
 
     def _always(self, pattern: core.Pattern) -> bool:
         """Whether all values of the type have a pattern."""
@@ -174,7 +174,7 @@ class Expressions:
                 return True
             case core.As(pattern=part):
                 return self._always(part)
-            case core.Parts(constructor=constructor, parts=parts):
+            case core.StructPattern(constructor=constructor, parts=parts):
                 if constructor is not None:
                     type_ = t.content(pattern.type)
                     assert isinstance(type_, t.Named)
@@ -183,11 +183,11 @@ class Expressions:
                 return all(map(self._always, parts))
         return False
 
-    def function(self, expression: core.Expression, known: Environment) -> Value:
+    def function(self, expression: core.TypedExpression, known: Environment) -> Value:
         """A function from the columns of the variables that are named to the expression's value."""
         return Value(self.of, expression, self._given(expression, known))
 
-    def _given(self, node: core.Expression | core.Pattern, known: Environment) -> tuple[Given, ...]:
+    def _given(self, node: core.TypedExpression | core.Pattern, known: Environment) -> tuple[Given, ...]:
         self.of.learn(node)
         names = (name for name in _mentioned(node) if name in known)
         return tuple(Given(n, known[n].type, len(known[n].columns), known[n].read) for n in names)
@@ -205,12 +205,12 @@ class Expressions:
 
     # What columns can say
 
-    def _native(self, expression: core.Expression, known: Environment) -> Tree | None:
+    def _native(self, expression: core.TypedExpression, known: Environment) -> Tree | None:
         """A tree of what engines compute themselves; None for what is to be a function of Python."""
         match expression:
-            case core.Variable(name=name) if known[name].is_one:
+            case core.VariableValue(name=name) if known[name].is_one:
                 return column(known[name].columns[0].name)
-            case core.Literal(type=type_, value=value):
+            case core.LiteralValue(type=type_, value=value):
                 return literal(self.columns.writing(type_)(value), self.columns.type(type_))
             case core.ToText(of=of):
                 return self._text(of, known)
@@ -218,7 +218,7 @@ class Expressions:
                 return self._operation(operator, operands, expression.type, known)
         return None
 
-    def _text(self, of: core.Expression, known: Environment) -> Tree | None:
+    def _text(self, of: core.TypedExpression, known: Environment) -> Tree | None:
         type_ = native_type(of.type)
         if type_ not in (Type.STRING, Type.INT64, Type.UINT64):
             return None
@@ -226,7 +226,7 @@ class Expressions:
         return found if type_ is Type.STRING else cast(found, Type.STRING)
 
     def _operation(
-        self, operator: str, operands: Sequence[core.Expression], type_: t.Type, known: Environment
+        self, operator: str, operands: Sequence[core.TypedExpression], type_: t.DdlogType, known: Environment
     ) -> Tree | None:
         if operator in ("and", "or", "=>", "not"):
             return self._logic(operator, operands, known)
@@ -234,7 +234,7 @@ class Expressions:
             return None
         operand, is_native = operands[0].type, native_type(operands[0].type) is not None
         if operator in ("==", "!=") or (operator in _COMPARISONS and is_native and not is_interned(operand)):
-            if isinstance(t.content(operand), t.Function):
+            if isinstance(t.content(operand), t.CallableType):
                 return None
             return self._binary(_COMPARISONS[operator], operands, known)
         if operator == "++" and isinstance(type_, t.String) and all(isinstance(o.type, t.String) for o in operands):
@@ -247,11 +247,11 @@ class Expressions:
             return wrapped(self._binary(_ARITHMETIC[operator], operands, known), type_)
         return None
 
-    def _binary(self, kind: type[Tree], operands: Sequence[core.Expression], known: Environment) -> Tree:
+    def _binary(self, kind: type[Tree], operands: Sequence[core.TypedExpression], known: Environment) -> Tree:
         left, right = (self.value(operand, known) for operand in operands)
         return kind(this=left, expression=right)
 
-    def _logic(self, operator: str, operands: Sequence[core.Expression], known: Environment) -> Tree | None:
+    def _logic(self, operator: str, operands: Sequence[core.TypedExpression], known: Environment) -> Tree | None:
         """Only where all of it is native: what need not be computed must not fail."""
         trees = [self._native(operand, known) for operand in operands]
         if any(tree is None or _may_fail(tree) for tree in trees):
@@ -276,10 +276,10 @@ def plain(node: NodeT, known: Environment) -> NodeT:
         if isinstance(node, core.CallFunction) and node.function.name in _WRAPPERS and len(node.arguments) == 1:
             (inner,) = node.arguments
             return replace(inner, type=node.type) if is_interned(inner.type) != is_interned(node.type) else inner
-        if isinstance(node, core.FieldOf) and isinstance(node.of, core.Variable):
+        if isinstance(node, core.FieldOf) and isinstance(node.of, core.VariableValue):
             name = field_name(node.of.name, node.index)
             if name in known:
-                return core.Variable(span=node.span, type=node.type, name=name)
+                return core.VariableValue(span=node.span, type=node.type, name=name)
         return node
 
     return transform(node, change)
@@ -295,9 +295,9 @@ def _columns(given: Sequence[Given], known: Environment) -> tuple[Column, ...]:
     return tuple(each for one in given for each in known[one.name].columns)
 
 
-def _mentioned(node: core.Expression | core.Pattern) -> list[str]:
+def _mentioned(node: core.TypedExpression | core.Pattern) -> list[str]:
     """The variables that are mentioned, in the order of first mention."""
-    return list(dict.fromkeys(part.name for part in nodes_in(node) if isinstance(part, core.Variable)))
+    return list(dict.fromkeys(part.name for part in nodes_in(node) if isinstance(part, core.VariableValue)))
 
 
 def wrapped(tree: Tree, type_: t.Bit | t.Signed) -> Tree:

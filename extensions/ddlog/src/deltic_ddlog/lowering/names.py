@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deltic_ddlog.checked import Absent, Match
+from deltic_ddlog.checked import AbsentStep, MatchStep
 
 INDEX, INSPECTED = "index?", "inspect?"
 
@@ -22,6 +22,6 @@ def index_name(index: str) -> str:
     return f"{INDEX}.{catalog_name(index)}"
 
 
-def place_of(atom: Match | Absent) -> str:
+def place_of(atom: MatchStep | AbsentStep) -> str:
     """The name of what an atom reads."""
     return delayed_name(atom.relation, atom.delay)

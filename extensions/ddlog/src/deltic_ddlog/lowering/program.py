@@ -7,33 +7,33 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from deltic.catalog import Definition, Part, Table, View
+from deltic.catalog import CatalogTable, CatalogView, FrontEndDefinitions, ViewDefinitions
 from deltic.catalog.components import components
 from deltic.circuit import operators as ops
 from deltic.circuit.edges import ZSetType
 from deltic.circuit.expressions import column
 from deltic.circuit.operators.keep import Keep
 from deltic.datalog.lowering.atoms import make_set, project
-from deltic.datalog.lowering.scopes import Inside, Outside, Scope
+from deltic.datalog.lowering.scopes import Inside, LoweringScope, WholeCircuit
 from deltic.errors import Diagnostic, ProgramError
 from deltic_ddlog import core
 from deltic_ddlog.checked import (
-    Absent,
-    Checked,
+    AbsentStep,
     GroupBy,
     Head,
     Index,
-    Inspect,
-    Match,
-    Relation,
-    Rule,
+    InspectStep,
+    MatchStep,
+    ResolvedModules,
+    ResolvedRelation,
+    ResolvedRule,
 )
 from deltic_ddlog.lowering.code import Compiled, Environment
 from deltic_ddlog.lowering.columns import Form
 from deltic_ddlog.lowering.expressions import Expressions
 from deltic_ddlog.lowering.names import INSPECTED, catalog_name, delayed_name, index_name
 from deltic_ddlog.lowering.reductions import Step, reduced, with_rows
-from deltic_ddlog.lowering.rules import Body
+from deltic_ddlog.lowering.rules import RuleBindings
 from deltic_ddlog.records import RecordError
 
 FRONT = "DDlog"
@@ -41,14 +41,14 @@ FRONT = "DDlog"
 
 @dataclass(frozen=True)
 class Inspected:
-    """What an `Inspect` looks at: the view `name`, in whose columns the variables are, as `known` says."""
+    """What an `InspectStep` looks at: the view `name`, in whose columns the variables are, as `known` says."""
 
     name: str
-    clause: Inspect
+    clause: InspectStep
     known: Environment
 
 
-class _Relations(Outside):
+class _Relations(WholeCircuit):
     """The whole circuit of a definition, in which multisets and streams are as they are."""
 
     def _seen(self, node: int) -> int:
@@ -58,10 +58,10 @@ class _Relations(Outside):
 class Lowered:
     """A program as tables and views, and how its records stand in them."""
 
-    def __init__(self, checked: Checked) -> None:
+    def __init__(self, checked: ResolvedModules) -> None:
         self.checked, self._expressions = checked, Expressions(Compiled(checked))
         self.columns = self._expressions.columns
-        self._rules: dict[str, list[tuple[Rule, Head]]] = defaultdict(list)
+        self._rules: dict[str, list[tuple[ResolvedRule, Head]]] = defaultdict(list)
         for rule in checked.rules:
             for head in rule.heads:
                 self._rules[head.relation].append((rule, head))
@@ -79,16 +79,18 @@ class Lowered:
         found: dict[str, int] = {}
         for rule in self.checked.rules:
             for atom in rule.body:
-                if isinstance(atom, Match | Absent) and atom.delay:
+                if isinstance(atom, MatchStep | AbsentStep) and atom.delay:
                     found[atom.relation] = max(found.get(atom.relation, 0), atom.delay)
         return found
 
     @cached_property
-    def part(self) -> Part:
+    def part(self) -> FrontEndDefinitions:
         """The tables of the program, and the definitions of its views. Raises ProgramError."""
         self._check_records()
         definitions = tuple(self._definitions())
-        return Part(FRONT, tuple(self._tables()), definitions, tuple(v.name for d in definitions for v in d.views))
+        return FrontEndDefinitions(
+            FRONT, tuple(self._tables()), definitions, tuple(v.name for d in definitions for v in d.views)
+        )
 
     def _check_records(self) -> None:
         """Raises ProgramError for relations whose records cannot be stored."""
@@ -101,15 +103,15 @@ class Lowered:
         if findings:
             raise ProgramError(findings)
 
-    def _tables(self) -> Iterator[Table]:
+    def _tables(self) -> Iterator[CatalogTable]:
         for relation in self.checked.relations.values():
             schema, is_bag = self.form(relation.name).schema, not self._is_set(relation)
             if relation.role == "input":
-                yield Table(catalog_name(relation.name), schema, is_bag=is_bag, place=relation.span.place)
+                yield CatalogTable(catalog_name(relation.name), schema, is_bag=is_bag, place=relation.span.place)
             for delay in range(1, self.delays.get(relation.name, 0) + 1):
-                yield Table(delayed_name(relation.name, delay), schema, is_bag=is_bag, place=relation.span.place)
+                yield CatalogTable(delayed_name(relation.name, delay), schema, is_bag=is_bag, place=relation.span.place)
 
-    def _definitions(self) -> Iterator[Definition]:
+    def _definitions(self) -> Iterator[ViewDefinitions]:
         for names in components(self._graph):
             relations = [self.checked.relations[name] for name in names]
             if names[0] in self._recursions:
@@ -121,7 +123,7 @@ class Lowered:
         for index in self.checked.indexes.values():
             yield self._index(index)
 
-    def _is_set(self, relation: Relation) -> bool:
+    def _is_set(self, relation: ResolvedRelation) -> bool:
         """Whether records are there once. Relations that are neither input, output nor recursive count derivations."""
         is_counted = relation.role == "internal" and relation.name not in self._recursions
         return relation.semantics == "relation" and not is_counted
@@ -132,7 +134,7 @@ class Lowered:
         groups = [names for names in components(self._graph) if len(names) > 1 or names[0] in self._graph[names[0]]]
         return frozenset(name for names in groups for name in names)
 
-    def _is_derived(self, relation: Relation) -> bool:
+    def _is_derived(self, relation: ResolvedRelation) -> bool:
         return relation.role != "input" or relation.name in self._rules
 
     @cached_property
@@ -140,11 +142,11 @@ class Lowered:
         """For each relation what its rules read of this transaction."""
         return {name: [atom.relation for atom in self._reads(name)] for name in self.checked.relations}
 
-    def _reads(self, relation: str) -> Iterator[Match | Absent]:
+    def _reads(self, relation: str) -> Iterator[MatchStep | AbsentStep]:
         """The atoms of this transaction that a relation is derived from."""
         for rule, _ in self._rules.get(relation, ()):
             for clause in rule.body:
-                if isinstance(clause, Match | Absent) and not clause.delay:
+                if isinstance(clause, MatchStep | AbsentStep) and not clause.delay:
                     yield clause
 
     def _check_recursion(self, names: Sequence[str]) -> None:
@@ -155,7 +157,7 @@ class Lowered:
             if relation.semantics != "relation":
                 findings.append(relation.span.error(f"the {relation.semantics} {name} depends on itself"))
             for atom in self._reads(name):
-                if isinstance(atom, Absent) and atom.relation in names:
+                if isinstance(atom, AbsentStep) and atom.relation in names:
                     told = f"{name} depends on {atom.relation}, which it is computed with, by `not`"
                     findings.append(atom.span.error(told, hint))
         if findings:
@@ -175,20 +177,20 @@ class Lowered:
             found |= {delayed_name(relation.name, d): type_ for d in range(self.delays.get(relation.name, 0) + 1)}
         return found
 
-    def _view(self, relation: Relation) -> View:
+    def _view(self, relation: ResolvedRelation) -> CatalogView:
         type_ = ZSetType(self.form(relation.name).schema, self._is_set(relation))
         text = "\n".join(dict.fromkeys(rule.span.text for rule, _ in self._rules.get(relation.name, ())))
-        return View(catalog_name(relation.name), type_, text=text, place=relation.span.place)
+        return CatalogView(catalog_name(relation.name), type_, text=text, place=relation.span.place)
 
-    def _plain(self, relation: Relation) -> Definition:
+    def _plain(self, relation: ResolvedRelation) -> ViewDefinitions:
         scope, before = self._scope(), len(self.inspected)
         node = self._union(relation, scope)
         if not self._is_set(relation):
             node = scope.builder.add(Keep(catalog_name(relation.name)), node)
         scope.builder.add(ops.Sink(catalog_name(relation.name)), node)
-        return Definition((self._view(relation), *self._looked(relation, before)), scope.builder.build())
+        return ViewDefinitions((self._view(relation), *self._looked(relation, before)), scope.builder.build())
 
-    def _recursive(self, relations: Sequence[Relation]) -> Definition:
+    def _recursive(self, relations: Sequence[ResolvedRelation]) -> ViewDefinitions:
         scope = self._scope()
         members = {catalog_name(r.name): self.form(r.name).schema for r in relations}
         inside = Inside(scope, members)
@@ -197,24 +199,24 @@ class Lowered:
         fixpoint = scope.builder.add(ops.Fixpoint(inside.builder.build()), *inside.inputs)
         for name in members:
             scope.builder.add(ops.Sink(name), scope.builder.add(ops.Component(name), fixpoint))
-        return Definition(tuple(map(self._view, relations)), scope.builder.build())
+        return ViewDefinitions(tuple(map(self._view, relations)), scope.builder.build())
 
-    def _inspections(self, relations: Sequence[Relation]) -> Iterator[Definition]:
-        """What `Inspect` looks at in recursive rules: their bindings, once the recursion is at its end."""
+    def _inspections(self, relations: Sequence[ResolvedRelation]) -> Iterator[ViewDefinitions]:
+        """What `InspectStep` looks at in recursive rules: their bindings, once the recursion is at its end."""
         for relation in relations:
             scope, before = self._scope(), len(self.inspected)
             for rule, head in self._rules.get(relation.name, ()):
-                if head is rule.heads[0] and any(isinstance(clause, Inspect) for clause in rule.body):
+                if head is rule.heads[0] and any(isinstance(clause, InspectStep) for clause in rule.body):
                     self._derived(rule, head, scope)
             if views := self._looked(relation, before):
-                yield Definition(views, scope.builder.build())
+                yield ViewDefinitions(views, scope.builder.build())
 
-    def _looked(self, relation: Relation, before: int) -> tuple[View, ...]:
+    def _looked(self, relation: ResolvedRelation, before: int) -> tuple[CatalogView, ...]:
         """The views of what is inspected behind the first so many."""
         place = relation.span.place
-        return tuple(View(each.name, self._shown[each.name], place=place) for each in self.inspected[before:])
+        return tuple(CatalogView(each.name, self._shown[each.name], place=place) for each in self.inspected[before:])
 
-    def _union(self, relation: Relation, scope: Scope) -> int:
+    def _union(self, relation: ResolvedRelation, scope: LoweringScope) -> int:
         """What a relation has: what comes from outside, facts, and what its rules derive."""
         outside = scope.outside
         schema = self.form(relation.name).schema
@@ -231,28 +233,28 @@ class Lowered:
         node = parts[0] if len(parts) == 1 else scope.builder.add(ops.Plus(), *parts)
         return make_set(scope.builder, node) if self._is_set(relation) else node
 
-    def _facts(self, relation: Relation) -> tuple[tuple[object, ...], ...]:
+    def _facts(self, relation: ResolvedRelation) -> tuple[tuple[object, ...], ...]:
         form = self.form(relation.name)
         heads = (head for rule, head in self._rules.get(relation.name, ()) if not rule.body)
         rows = (form.row(self._expressions.constant(head.record)) for head in heads)
         return tuple(dict.fromkeys(rows) if self._is_set(relation) else rows)
 
-    def _derived(self, rule: Rule, head: Head, scope: Scope) -> int:
-        body, is_first = Body(scope, self._expressions, self.form), head is rule.heads[0]
+    def _derived(self, rule: ResolvedRule, head: Head, scope: LoweringScope) -> int:
+        body, is_first = RuleBindings(scope, self._expressions, self.form), head is rule.heads[0]
         clauses = with_rows(rule.body)
         while clauses:
             clause, *clauses = clauses
             if isinstance(clause, GroupBy):
                 step, clauses, head = reduced(self.checked, clause, clauses, head, body.known)
                 _add(body, step)
-            elif not isinstance(clause, Inspect):
+            elif not isinstance(clause, InspectStep):
                 _add(body, clause)
             elif is_first and scope is scope.outside:
                 self._look(clause, body, scope)
         return body.head(head)
 
-    def _look(self, clause: Inspect, body: Body, scope: Scope) -> None:
-        """A view of what is known where an `Inspect` stands."""
+    def _look(self, clause: InspectStep, body: RuleBindings, scope: LoweringScope) -> None:
+        """A view of what is known where an `InspectStep` stands."""
         name = f"{INSPECTED}.{len(self.inspected)}"
         columns = list(dict.fromkeys(each for binding in body.known.values() for each in binding.columns))
         node = project(scope.builder, body.node, columns, [column(each.name) for each in columns])
@@ -260,23 +262,23 @@ class Lowered:
         self._shown[name] = scope.builder.type_of(node)
         self.inspected.append(Inspected(name, clause, dict(body.known)))
 
-    def _index(self, index: Index) -> Definition:
+    def _index(self, index: Index) -> ViewDefinitions:
         """The records of an index, each behind the values of its parameters."""
         scope = self._scope()
-        body = Body(scope, self._expressions, self.form)
+        body = RuleBindings(scope, self._expressions, self.form)
         form, name, span = self.form(index.relation), "?record", index.span
         whole = core.As(span=span, type=form.record, name=name, pattern=index.pattern)
-        body.add(Match(index.relation, whole, delay=0, differentiated=False, span=span))
+        body.add(MatchStep(index.relation, whole, delay=0, differentiated=False, span=span))
         keys = [(f"key?{i}", body.known[each].columns[0]) for i, (each, _) in enumerate(index.parameters)]
         pairs = [*keys, *zip(form.names, body.known[name].columns, strict=True)]
         columns = [replace(each, name=called) for called, each in pairs]
         node = project(scope.builder, body.node, columns, [column(each.name) for _, each in pairs])
         scope.builder.add(ops.Sink(index_name(index.name)), node)
-        view = View(index_name(index.name), scope.builder.type_of(node), place=span.place)
-        return Definition((view,), scope.builder.build())
+        view = CatalogView(index_name(index.name), scope.builder.type_of(node), place=span.place)
+        return ViewDefinitions((view,), scope.builder.build())
 
 
-def _add(body: Body, clause: Step) -> None:
+def _add(body: RuleBindings, clause: Step) -> None:
     """Add a clause; raises ProgramError where a variable would have values that cannot be stored."""
     try:
         body.add(clause)

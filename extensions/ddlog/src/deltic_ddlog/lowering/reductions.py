@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
-from deltic.datalog.syntax.expressions import Node, nodes_in, transform
+from deltic.datalog.syntax.expressions import SyntaxNode, nodes_in, transform
 from deltic.datalog.syntax.source import Span
 from deltic_ddlog import core
 from deltic_ddlog import types as t
-from deltic_ddlog.checked import Assignment, Checked, Clause, Condition, GroupBy, Head, Match
-from deltic_ddlog.lowering.code import Binding, Environment
+from deltic_ddlog.checked import AssignmentStep, Clause, ConditionStep, GroupBy, Head, MatchStep, ResolvedModules
+from deltic_ddlog.lowering.code import Environment, VariableBinding
 from deltic_ddlog.lowering.columns import native_type
 from deltic_ddlog.order import is_interned
 
@@ -38,8 +38,8 @@ class Reduction:
 
     function: Function
     names: tuple[str, ...]
-    types: tuple[t.Type, ...]
-    by: tuple[core.Expression, ...] = ()
+    types: tuple[t.DdlogType, ...]
+    by: tuple[core.TypedExpression, ...] = ()
     is_last: bool = False
     rows: tuple[str, ...] = ()
 
@@ -48,8 +48,8 @@ class Reduction:
 class Reduce:
     """`GroupBy` with reductions in the place of the group."""
 
-    values: core.Expression
-    parts: tuple[core.Expression, ...]
+    values: core.TypedExpression
+    parts: tuple[core.TypedExpression, ...]
     visible: tuple[str, ...]
     reductions: tuple[Reduction, ...]
     span: Span
@@ -59,7 +59,7 @@ Step = Clause | Reduce
 
 
 def reduced(
-    checked: Checked, group: GroupBy, behind: Sequence[Clause], head: Head, known: Environment
+    checked: ResolvedModules, group: GroupBy, behind: Sequence[Clause], head: Head, known: Environment
 ) -> tuple[Step, Sequence[Clause], Head]:
     """A group, what is behind it and the head, with reductions for it where the engine has them."""
     clauses, changed = _without_aliases(group.name, behind, head)
@@ -70,9 +70,9 @@ def reduced(
     return making.clause(), clauses, changed
 
 
-def row_of(known: Environment, visible: Sequence[str]) -> list[tuple[str, Binding]]:
+def row_of(known: Environment, visible: Sequence[str]) -> list[tuple[str, VariableBinding]]:
     """The variables that tell the rows of a group apart, in whose order they are."""
-    seen, found = {c.name for name in visible for c in known[name].columns}, list[tuple[str, Binding]]()
+    seen, found = {c.name for name in visible for c in known[name].columns}, list[tuple[str, VariableBinding]]()
     for name, binding in known.items():
         names = {c.name for c in binding.columns}
         if not names <= seen:
@@ -86,8 +86,8 @@ def with_rows(body: Sequence[Clause]) -> Sequence[Clause]:
 
     Other groups have rows of variables: there records are counted that differ in nothing but what `_` stands for.
     """
-    place = next((i for i, clause in enumerate(body) if not isinstance(clause, Condition) and i), len(body))
-    if place == len(body) or not isinstance(body[place], GroupBy) or not isinstance(first := body[0], Match):
+    place = next((i for i, clause in enumerate(body) if not isinstance(clause, ConditionStep) and i), len(body))
+    if place == len(body) or not isinstance(body[place], GroupBy) or not isinstance(first := body[0], MatchStep):
         return body
     return (replace(first, pattern=_naming(first.pattern, "Row")), *body[1:])
 
@@ -99,7 +99,7 @@ def _naming(pattern: core.Pattern, name: str) -> core.Pattern:
             return pattern
         case core.Anything():
             return core.Bind(pattern.type, name, span=pattern.span)
-        case core.Parts(constructor=constructor, parts=parts) if constructor is not None and name == "Row":
+        case core.StructPattern(constructor=constructor, parts=parts) if constructor is not None and name == "Row":
             named = (_naming(part, f"{name}{i}") for i, part in enumerate(parts))
             return replace(pattern, parts=tuple(named))
         case _:
@@ -110,10 +110,12 @@ def _without_aliases(name: str, clauses: Sequence[Clause], head: Head) -> tuple[
     """The clauses and the head without other names for a group."""
     for place, clause in enumerate(clauses):
         match clause:
-            case Assignment(pattern=core.Bind(name=alias), expression=core.Variable(name=found)) if found == name:
+            case AssignmentStep(pattern=core.Bind(name=alias), expression=core.VariableValue(name=found)) if (
+                found == name
+            ):
 
                 def renamed(node: Any, alias: str = alias) -> Any:
-                    is_alias = isinstance(node, core.Variable) and node.name == alias
+                    is_alias = isinstance(node, core.VariableValue) and node.name == alias
                     return replace(node, name=name) if is_alias else node
 
                 others = [with_expressions(each, renamed) for each in (*clauses[:place], *clauses[place + 1 :])]
@@ -124,13 +126,13 @@ def _without_aliases(name: str, clauses: Sequence[Clause], head: Head) -> tuple[
 def with_expressions(clause: Any, change: Any) -> Any:
     """A clause or a head with `change` applied to all nodes in it, to the innermost first."""
     found = {f.name: getattr(clause, f.name) for f in fields(clause)}
-    return replace(clause, **{n: transform(part, change) for n, part in found.items() if isinstance(part, Node)})
+    return replace(clause, **{n: transform(part, change) for n, part in found.items() if isinstance(part, SyntaxNode)})
 
 
 class _Making:
     """The reductions of one group on their way: `known` are what is known before it."""
 
-    def __init__(self, checked: Checked, group: GroupBy, known: Environment) -> None:
+    def __init__(self, checked: ResolvedModules, group: GroupBy, known: Environment) -> None:
         self._checked, self._group, self._known = checked, group, known
         self._parts = tuple(self._leaves(group.values))
         self._made: dict[tuple[object, ...], Reduction] = {}
@@ -138,9 +140,13 @@ class _Making:
     def covers(self, users: Sequence[Any]) -> bool:
         """Whether all that these clauses ask of the group can be reduced."""
         for user in users:
-            nodes = [n for f in fields(user) if isinstance(part := getattr(user, f.name), Node) for n in nodes_in(part)]
-            mentions = sum(isinstance(node, core.Variable) and node.name == self._group.name for node in nodes)
-            if mentions != sum(self._result(node) is not None for node in nodes if isinstance(node, core.Expression)):
+            nodes = [
+                n for f in fields(user) if isinstance(part := getattr(user, f.name), SyntaxNode) for n in nodes_in(part)
+            ]
+            mentions = sum(isinstance(node, core.VariableValue) and node.name == self._group.name for node in nodes)
+            if mentions != sum(
+                self._result(node) is not None for node in nodes if isinstance(node, core.TypedExpression)
+            ):
                 return False
         return True
 
@@ -153,12 +159,12 @@ class _Making:
         group = self._group
         return Reduce(group.values, self._parts, group.visible, tuple(self._made.values()), group.span)
 
-    def _result(self, node: Any) -> core.Expression | None:
+    def _result(self, node: Any) -> core.TypedExpression | None:
         """What stands for a call of a function of the group; None for what is none, or has to have the whole group."""
         if not isinstance(node, core.CallFunction) or not node.arguments:
             return None
         first, *others = node.arguments
-        if not isinstance(first, core.Variable) or first.name != self._group.name:
+        if not isinstance(first, core.VariableValue) or first.name != self._group.name:
             return None
         module, _, name = node.function.name.rpartition("::")
         if module == "ddlog_std" and not others:
@@ -168,7 +174,7 @@ class _Making:
             return None if measure is None else self._measured(node, name, measure)
         return None
 
-    def _plain(self, node: core.CallFunction, name: str) -> core.Expression | None:
+    def _plain(self, node: core.CallFunction, name: str) -> core.TypedExpression | None:
         if name in _KEYS:
             return self._group.key
         if name in _COUNTS:
@@ -184,9 +190,11 @@ class _Making:
             return self._value(node, Reduction("first", (), types, self._parts, is_last))
         return self._value(node, Reduction("max" if is_last else "min", (), types))
 
-    def _first(self, node: core.CallFunction, by: tuple[core.Expression, ...], is_last: bool) -> core.Expression | None:
+    def _first(
+        self, node: core.CallFunction, by: tuple[core.TypedExpression, ...], is_last: bool
+    ) -> core.TypedExpression | None:
         """The value of a row, where the engine can order the rows as far as values depend on it."""
-        named = {each.name for part in self._parts for each in nodes_in(part) if isinstance(each, core.Variable)}
+        named = {each.name for part in self._parts for each in nodes_in(part) if isinstance(each, core.VariableValue)}
         rows = list[str]()
         for name, binding in row_of(self._known, self._group.visible):
             if not named - set(self._group.visible):
@@ -198,7 +206,7 @@ class _Making:
         types = tuple(part.type for part in self._parts)
         return self._value(node, Reduction("first", (), types, by, is_last, tuple(rows)))
 
-    def _is_ordered(self, binding: Binding) -> bool:
+    def _is_ordered(self, binding: VariableBinding) -> bool:
         """Whether the engine's order of columns is that of the values that they have."""
         parts = (binding.type,) if binding.is_one else self._part_types(t.content(binding.type))
         return parts is not None and all(
@@ -206,27 +214,31 @@ class _Making:
             for p in parts
         )
 
-    def _measured(self, node: core.CallFunction, name: str, measure: core.Expression) -> core.Expression | None:
+    def _measured(
+        self, node: core.CallFunction, name: str, measure: core.TypedExpression
+    ) -> core.TypedExpression | None:
         span = node.span
         match name:
             case "sum_of" if isinstance(measure.type, t.Bit | t.Signed) and native_type(measure.type):
                 return self._variable(node, Reduction("sum", (), (measure.type,), (measure,)))
             case "count" | "any" | "all":
-                yes, no = (core.Literal(_COUNT, value, span=span) for value in ((0, 1) if name == "all" else (1, 0)))
+                yes, no = (
+                    core.LiteralValue(_COUNT, value, span=span) for value in ((0, 1) if name == "all" else (1, 0))
+                )
                 counted = core.Choose(_COUNT, measure, yes, no, span=span)
                 found = self._variable(node, Reduction("sum", (), (_COUNT,), (counted,)))
-                zero = core.Literal(_COUNT, 0, span=span)
+                zero = core.LiteralValue(_COUNT, 0, span=span)
                 operator = "==" if name == "all" else "!="
                 return found if name == "count" else core.Operation(t.BOOL, operator, (found, zero), span=span)
             case "arg_min" | "arg_max" if self._parts and (by := tuple(self._leaves(measure))):
                 return self._first(node, by, name == "arg_max")
         return None
 
-    def _variable(self, node: core.CallFunction, reduction: Reduction) -> core.Expression:
+    def _variable(self, node: core.CallFunction, reduction: Reduction) -> core.TypedExpression:
         (name,) = self._names(reduction)
-        return core.Variable(reduction.types[0], name, span=node.span)
+        return core.VariableValue(reduction.types[0], name, span=node.span)
 
-    def _value(self, node: core.CallFunction, reduction: Reduction) -> core.Expression:
+    def _value(self, node: core.CallFunction, reduction: Reduction) -> core.TypedExpression:
         """A value of the group, put together of its parts."""
         names = iter(self._names(reduction))
         return self._rebuilt(self._group.values.type, names, node.span)
@@ -240,7 +252,7 @@ class _Making:
             self._made[said] = replace(reduction, names=names)
         return self._made[said].names
 
-    def _measure(self, function: core.Expression) -> core.Expression | None:
+    def _measure(self, function: core.TypedExpression) -> core.TypedExpression | None:
         """What a function gives for the group's value, over what is known before the group."""
         value = self._group.values
         if isinstance(function, core.FunctionValue):
@@ -253,24 +265,24 @@ class _Making:
         (parameter,) = function.parameters
         bound = {node.name for node in inside if isinstance(node, core.Bind | core.As)}
         bound |= {name for node in inside if isinstance(node, core.MakeClosure) for name in node.parameters}
-        named = {node.name for node in inside if isinstance(node, core.Variable)}
+        named = {node.name for node in inside if isinstance(node, core.VariableValue)}
         if not named - bound - {parameter} <= self._known.keys():
             return None
 
         def change(node: Any) -> Any:
-            return value if isinstance(node, core.Variable) and node.name == parameter else simple(node)
+            return value if isinstance(node, core.VariableValue) and node.name == parameter else simple(node)
 
         return transform(function.body, change)
 
     # Values as their native parts, in the order of the values
 
-    def _leaves(self, value: core.Expression) -> Iterator[core.Expression]:
+    def _leaves(self, value: core.TypedExpression) -> Iterator[core.TypedExpression]:
         """The native parts of a value, in whose order its type is ordered; nothing where there are others in it."""
-        found: list[core.Expression] = []
+        found: list[core.TypedExpression] = []
         if self._collect(value, found):
             yield from found
 
-    def _collect(self, value: core.Expression, found: list[core.Expression]) -> bool:
+    def _collect(self, value: core.TypedExpression, found: list[core.TypedExpression]) -> bool:
         type_ = t.content(value.type)
         if native_type(type_) is not None:
             found.append(value)
@@ -280,7 +292,7 @@ class _Making:
             self._collect(simple(core.FieldOf(part, value, i, span=value.span)), found) for i, part in enumerate(parts)
         )
 
-    def _part_types(self, type_: t.Type) -> tuple[t.Type, ...] | None:
+    def _part_types(self, type_: t.DdlogType) -> tuple[t.DdlogType, ...] | None:
         """The types of the fields of a struct with one constructor, or of a tuple's items."""
         if isinstance(type_, t.Tuple):
             return type_.items
@@ -288,10 +300,10 @@ class _Making:
             return self._checked.fields(type_, made[0][0])
         return None
 
-    def _rebuilt(self, type_: t.Type, names: Iterator[str], span: Span) -> core.Expression:
+    def _rebuilt(self, type_: t.DdlogType, names: Iterator[str], span: Span) -> core.TypedExpression:
         inside = t.content(type_)
         if native_type(inside) is not None:
-            return core.Variable(type_, next(names), span=span)
+            return core.VariableValue(type_, next(names), span=span)
         items = tuple(self._rebuilt(part, names, span) for part in self._part_types(inside) or ())
         if isinstance(inside, t.Tuple):
             return core.MakeTuple(type_, items, span=span)

@@ -11,22 +11,22 @@ from sqlglot import exp
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import cast, checked, column, literal, type_of
 from deltic.datalog.lowering.atoms import make_set, project
-from deltic.datalog.lowering.scopes import Scope
+from deltic.datalog.lowering.scopes import LoweringScope
 from deltic.datalog.syntax.expressions import nodes_in, transform
 from deltic.functions import call
 from deltic.values.types import Column, Schema, Type
 from deltic_ddlog import core
 from deltic_ddlog import types as t
 from deltic_ddlog.checked import (
-    Absent,
-    Assignment,
-    Condition,
-    FlatMap,
+    AbsentStep,
+    AssignmentStep,
+    ConditionStep,
+    FlatMapStep,
     GroupBy,
     Head,
-    Match,
+    MatchStep,
 )
-from deltic_ddlog.lowering.code import Binding, Given, Grouped, Stored
+from deltic_ddlog.lowering.code import Given, GroupedList, Stored, VariableBinding
 from deltic_ddlog.lowering.columns import Form
 from deltic_ddlog.lowering.expressions import Expressions, field_name, plain, wrapped
 from deltic_ddlog.lowering.names import place_of
@@ -36,35 +36,35 @@ from deltic_ddlog.lowering.selected import Found, every, selected
 Tree = exp.Expression
 Forms = Callable[[str], Form]
 """The form of a relation's records."""
-Compared = Sequence[tuple[str, core.Expression]]
+Compared = Sequence[tuple[str, core.TypedExpression]]
 """New variables of a pattern, and the expressions whose values theirs equal."""
 
 
-class Body:
+class RuleBindings:
     """The bindings of a rule's variables, as its clauses are lowered into a scope one after the other.
 
     `node` has a column for each variable that is known, or several, as `known` says.
     """
 
-    def __init__(self, scope: Scope, expressions: Expressions, forms: Forms) -> None:
+    def __init__(self, scope: LoweringScope, expressions: Expressions, forms: Forms) -> None:
         self._scope, self._builder, self._expressions, self._forms = scope, scope.builder, expressions, forms
         self._of = expressions.of
         self._atoms: list[int] = []
-        self.known: dict[str, Binding] = {}
+        self.known: dict[str, VariableBinding] = {}
         self._count = 0
 
     def add(self, clause: Step) -> None:
         """One more clause, but for `Inspect`, which binds nothing."""
         match clause:
-            case Match():
+            case MatchStep():
                 self._match(clause)
-            case Absent():
+            case AbsentStep():
                 self._absent(clause)
-            case Condition():
+            case ConditionStep():
                 self._meet(clause)
-            case Assignment():
+            case AssignmentStep():
                 self._assign(clause.pattern, clause.expression)
-            case FlatMap():
+            case FlatMapStep():
                 self._flat_map(clause)
             case GroupBy():
                 self._group(clause)
@@ -75,7 +75,7 @@ class Body:
         """The rows that a head derives."""
         form, record, node = self._forms(head.relation), plain(head.record, self.known), self.node
         if form.constructor is None:
-            parts: Sequence[core.Expression] = (record,)
+            parts: Sequence[core.TypedExpression] = (record,)
         elif isinstance(record, core.MakeStruct):
             parts = record.items
         else:
@@ -95,7 +95,7 @@ class Body:
 
     # Atoms
 
-    def _match(self, match: Match) -> None:
+    def _match(self, match: MatchStep) -> None:
         form = self._forms(match.relation)
         source = self._scope.relation(place_of(match))
         pattern, compared = self._without_variables(match.pattern)
@@ -143,15 +143,15 @@ class Body:
         node = self._builder.add(ops.Filter(every(equal)), node) if equal else node
         return project(self._builder, node, [c for c, _ in kept.values()], [v for _, v in kept.values()])
 
-    def _named(self, expression: core.Expression, fresh: str) -> str:
+    def _named(self, expression: core.TypedExpression, fresh: str) -> str:
         """The column of the bindings that has the value of an expression, a new one if there is none."""
-        if isinstance(expression, core.Variable) and self.known[expression.name].is_one:
+        if isinstance(expression, core.VariableValue) and self.known[expression.name].is_one:
             return self.known[expression.name].columns[0].name
         value = self._expressions.value(expression, self.known)
         self._extend([(Column(fresh, self._expressions.columns.type(expression.type)), value)])
         return fresh
 
-    def _absent(self, absent: Absent) -> None:
+    def _absent(self, absent: AbsentStep) -> None:
         """The records that have the pattern are found where they do not depend on a recursion, if they do not."""
         form, name = self._forms(absent.relation), place_of(absent)
         pattern, compared = self._without_variables(absent.pattern)
@@ -167,7 +167,7 @@ class Body:
 
     def _without_variables(self, pattern: core.Pattern) -> tuple[core.Pattern, Compared]:
         """The pattern with new variables in the place of expressions over known ones, and these expressions."""
-        compared: list[tuple[str, core.Expression]] = []
+        compared: list[tuple[str, core.TypedExpression]] = []
 
         def change(node: Any) -> Any:
             if not isinstance(node, core.Equal) or not _has_variables(node.expression):
@@ -177,13 +177,13 @@ class Body:
 
         return transform(pattern, change), compared
 
-    def _know(self, name: str, binding: Binding) -> None:
+    def _know(self, name: str, binding: VariableBinding) -> None:
         self.known[name] = binding
         if not binding.is_one:
             form = self._expressions.columns.form(binding.type)
             if form.constructor is not None:
                 for i, (type_, each) in enumerate(zip(form.types, binding.columns, strict=True)):
-                    self.known[field_name(name, i)] = Binding(type_, (each,), Stored(self._of, type_))
+                    self.known[field_name(name, i)] = VariableBinding(type_, (each,), Stored(self._of, type_))
 
     def _new(self, name: str) -> str:
         """The name of a new column."""
@@ -192,7 +192,7 @@ class Body:
 
     # Other clauses
 
-    def _meet(self, condition: Condition) -> None:
+    def _meet(self, condition: ConditionStep) -> None:
         tree = self._expressions.value(condition.expression, self.known)
         if tree.find(exp.Anonymous):
             self._expressions = self._expressions.behind(condition.expression, self.known)
@@ -210,19 +210,19 @@ class Body:
         added = [*columns, *(each for each, _ in new)], [*values, *(value for _, value in new)]
         self._atoms = [project(self._builder, node, *added)]
 
-    def _assign(self, pattern: core.Pattern, value: core.Expression | Binding) -> None:
+    def _assign(self, pattern: core.Pattern, value: core.TypedExpression | VariableBinding) -> None:
         """What has no place in a column, as a closure or a regular expression, is made anew where it is used."""
         columns = self._expressions.columns
-        if isinstance(pattern, core.Bind) and isinstance(value, core.Expression) and not columns.has(pattern.type):
+        if isinstance(pattern, core.Bind) and isinstance(value, core.TypedExpression) and not columns.has(pattern.type):
             function = self._expressions.function(plain(value, self.known), self.known)
             given = tuple(each for one in function.given for each in self.known[one.name].columns)
-            self.known[pattern.name] = Binding(pattern.type, given, function, is_one=False)
+            self.known[pattern.name] = VariableBinding(pattern.type, given, function, is_one=False)
             return
         conditions, found = self._expressions.match(pattern, value, self.known)
         self._filter(conditions)
         new = []
         for name, (type_, tree) in found.items():
-            if isinstance(tree, Binding):
+            if isinstance(tree, VariableBinding):
                 self.known[name], self._expressions = tree, self._expressions.behind_match(tree)
                 continue
             binding = self._of.binding(name, type_)
@@ -231,7 +231,7 @@ class Body:
         if new:
             self._extend(new)
 
-    def _flat_map(self, clause: FlatMap) -> None:
+    def _flat_map(self, clause: FlatMapStep) -> None:
         """The elements of an array in a column, one by one."""
         type_, all_of, place, each = clause.pattern.type, *map(self._new, ("?all", "?place", "?each"))
         tree = self._expressions.items(clause.items, type_, self.known)
@@ -265,8 +265,8 @@ class Body:
         listed = self._builder.type_of(node).schema.columns[-1]
         given = tuple(Given(name, binding.type, len(binding.columns), binding.read) for name, binding in row)
         of_key = (each for one in key.given for each in self.known[one.name].columns)
-        read = Grouped(self._of, key, clause.values.type, given)
-        self.known[clause.name] = Binding(clause.type, (listed, *of_key), read, is_one=False)
+        read = GroupedList(self._of, key, clause.values.type, given)
+        self.known[clause.name] = VariableBinding(clause.type, (listed, *of_key), read, is_one=False)
 
     def _forget_all_but(self, visible: Sequence[str]) -> None:
         """Behind a group that is all that is known; no row is there that a condition before it excludes."""
@@ -321,7 +321,7 @@ class Body:
         schema = self._builder.type_of(self.node).schema
         return [schema.columns[schema.index(name)] for name in names]
 
-    def _computed(self, keys: Sequence[Column], values: Sequence[tuple[str, core.Expression]]) -> int:
+    def _computed(self, keys: Sequence[Column], values: Sequence[tuple[str, core.TypedExpression]]) -> int:
         """Columns of the bindings, with others for these values."""
         columns = [Column(name, self._expressions.columns.type(each.type)) for name, each in values]
         trees = [self._expressions.value(each, self.known) for _, each in values]
@@ -343,7 +343,7 @@ class Body:
         return project(self._builder, top, kept, [*(column(c.name) for c in keys), *map(column, names)])
 
 
-def _as_value(name: str, function: str, type_: t.Type) -> Tree:
+def _as_value(name: str, function: str, type_: t.DdlogType) -> Tree:
     """What an aggregate has found, as a value of a type: counts are signed, and sums modulo 2^64."""
     if function == "count":
         return cast(column(name), Type.UINT64)
@@ -352,9 +352,9 @@ def _as_value(name: str, function: str, type_: t.Type) -> Tree:
     return column(name)
 
 
-def _field(expression: core.Expression, type_: t.Type, place: int) -> core.Expression:
+def _field(expression: core.TypedExpression, type_: t.DdlogType, place: int) -> core.TypedExpression:
     return core.FieldOf(span=expression.span, type=type_, of=expression, index=place)
 
 
-def _has_variables(expression: core.Expression) -> bool:
-    return any(isinstance(node, core.Variable) for node in nodes_in(expression))
+def _has_variables(expression: core.TypedExpression) -> bool:
+    return any(isinstance(node, core.VariableValue) for node in nodes_in(expression))

@@ -14,12 +14,12 @@ from deltic.circuit.graph import CircuitBuilder
 from deltic.values.types import Column
 from deltic_ddlog import core
 from deltic_ddlog import types as t
-from deltic_ddlog.lowering.code import Binding, Compiled, Whole
+from deltic_ddlog.lowering.code import Compiled, RowRecord, VariableBinding
 from deltic_ddlog.lowering.columns import Form
 from deltic_ddlog.lowering.expressions import Expressions
 
 Tree = exp.Expression
-Found = Mapping[str, tuple[Binding, list[Tree]]]
+Found = Mapping[str, tuple[VariableBinding, list[Tree]]]
 """The variables that rows say something of: where their values are to be, and what is to be there."""
 
 
@@ -29,7 +29,7 @@ def selected(
     """The rows of records that have a pattern, and what they say of its variables."""
     columns = builder.type_of(source).schema.columns
     conditions: list[Tree] = []
-    found: dict[str, tuple[Binding, list[Tree]]] = {}
+    found: dict[str, tuple[VariableBinding, list[Tree]]] = {}
     while isinstance(pattern, core.As):
         found[pattern.name] = _whole(pattern.name, pattern.type, form, columns, expressions.of)
         pattern = pattern.pattern
@@ -40,7 +40,7 @@ def selected(
         pairs = zip(columns, row, strict=True)
         conditions = [exp.EQ(this=column(c.name), expression=literal(value, c.type)) for c, value in pairs]
     elif not isinstance(pattern, core.Anything):
-        assert isinstance(pattern, core.Parts)
+        assert isinstance(pattern, core.StructPattern)
         parts = (pattern,) if form.constructor is None else pattern.parts
         for part, type_, each in zip(parts, form.types, columns, strict=True):
             more, variables = expressions.match(part, expressions.of.binding(each.name, type_), {})
@@ -51,13 +51,15 @@ def selected(
     return builder.add(ops.Filter(every(conditions)), source) if conditions else source, found
 
 
-def _whole(name: str, type_: t.Type, form: Form, columns: Sequence[Column], of: Compiled) -> tuple[Binding, list[Tree]]:
+def _whole(
+    name: str, type_: t.DdlogType, form: Form, columns: Sequence[Column], of: Compiled
+) -> tuple[VariableBinding, list[Tree]]:
     """A variable for whole records."""
     trees: list[Tree] = [column(each.name) for each in columns]
     if form.constructor is None:
         return of.binding(name, type_), trees
     own = tuple(replace(each, name=f"{name}.{each.name}") for each in columns)
-    return Binding(type_, own, Whole(of, form.record), is_one=False), trees
+    return VariableBinding(type_, own, RowRecord(of, form.record), is_one=False), trees
 
 
 def every(conditions: Sequence[Tree]) -> Tree:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 
 from deltic.calculus.passes.delay_distinct import is_positive
 from deltic.calculus.passes.substitution import copies
-from deltic.calculus.planning.factors import Atom, Context, Factor, node_of, sideways
-from deltic.calculus.planning.magic.forms import WHOLE, Copy, Edge, Form, Guard, Place, feedbacks, in_order
+from deltic.calculus.planning.factors import Factor, FactorAtom, WantedRows, node_of, sideways
+from deltic.calculus.planning.magic.forms import WHOLE, Copy, Edge, Form, Guard, WalkedCircuit, feedbacks, in_order
 from deltic.circuit import operators as ops
 from deltic.circuit.edges import ZSetType
 from deltic.circuit.graph import Circuit, CircuitBuilder, Node
@@ -52,10 +52,10 @@ class Bodies:
         self.edges: dict[Edge, list[Form]] = {}
         self.read: dict[Edge, Copy] = {}
         feedbacks = [n for n, op in enumerate(body.operators) if isinstance(op, ops.Feedback)]
-        self._inner = Place.of(body, feedbacks, False)
-        self._outer = Place.of(circuit, [fixpoint], True)
+        self._inner = WalkedCircuit.of(body, feedbacks, False)
+        self._outer = WalkedCircuit.of(circuit, [fixpoint], True)
         self._plain: dict[tuple[bool, int], int] = {}
-        self._memo: dict[tuple[bool, int, Context], tuple[int | None, Form]] = {}
+        self._memo: dict[tuple[bool, int, WantedRows], tuple[int | None, Form]] = {}
         self._head: Copy = ("", WHOLE)
         self._handed: Form = frozenset()
         """The guards of the head whose columns the atoms that were walked hand on."""
@@ -64,7 +64,7 @@ class Bodies:
         """Ask what the sinks ask, then what the rules of each copy ask, until nothing new is asked."""
         for number, node in enumerate(self._outer.circuit.nodes):
             if isinstance(node.operator, ops.Sink) and number in self._outer.below:
-                self._input(self._outer, number, 0, Context())
+                self._input(self._outer, number, 0, WantedRows())
         done = 0
         while done < len(self.copies):
             self._derive(list(self.copies)[done])
@@ -125,9 +125,9 @@ class Bodies:
         name, form = copy
         self._head = copy
         factors = tuple(Factor(self._guard(copy, g), tuple((n, n) for n in sorted(g))) for g in in_order(form))
-        self.builder.add(ops.Sink(self.name(copy)), self._guarded(self._inner.circuit.sinks[name], Context(factors)))
+        self.builder.add(ops.Sink(self.name(copy)), self._guarded(self._inner.circuit.sinks[name], WantedRows(factors)))
 
-    def _guarded(self, number: int, context: Context) -> int:
+    def _guarded(self, number: int, context: WantedRows) -> int:
         node = self._inner.circuit.nodes[number]
         if isinstance(node.operator, ops.Distinct | ops.Plus):
             return self.builder.add(node.operator, *(self._guarded(i, context) for i in node.inputs))
@@ -144,7 +144,7 @@ class Bodies:
         columns = tuple(c for c in schema.columns if c.name in guard)
         return self.builder.add(ops.Feedback(self.guard_name(copy, guard), Schema(columns)))
 
-    def _ask(self, name: str, context: Context, edge: Edge | None) -> int:
+    def _ask(self, name: str, context: WantedRows, edge: Edge | None) -> int:
         """The relation of the fixpoint, of which something is asked, in its new form."""
         factors = {factor.names: factor for factor in context.factors}
         found = frozenset(factors)
@@ -170,7 +170,7 @@ class Bodies:
 
     # Nodes, from the ends to the relations of the fixpoint
 
-    def _input(self, place: Place, reader: int, position: int, context: Context) -> int | None:
+    def _input(self, place: WalkedCircuit, reader: int, position: int, context: WantedRows) -> int | None:
         """An input of a node, when this is known of it: its new node in the body, None where it has none there."""
         number = place.circuit.nodes[reader].inputs[position]
         operator = place.circuit.nodes[number].operator
@@ -181,7 +181,7 @@ class Bodies:
     def _is_own(self, number: int) -> bool:
         return self._outer.circuit.nodes[number].inputs == (self._fixpoint,)
 
-    def _walk(self, place: Place, number: int, context: Context) -> int | None:
+    def _walk(self, place: WalkedCircuit, number: int, context: WantedRows) -> int | None:
         if number not in place.below:
             return self._given(place, number)
         key = (place.is_outer, number, context)
@@ -195,7 +195,7 @@ class Bodies:
         self._handed |= handed
         return new
 
-    def _given(self, place: Place, number: int) -> int:
+    def _given(self, place: WalkedCircuit, number: int) -> int:
         """A node that does not depend on the fixpoint, in the body; of one around it each row once."""
         key = (place.is_outer, number)
         if key not in self._plain:
@@ -227,10 +227,10 @@ class Bodies:
         there = [i for i in inputs if i is not None]
         return self.builder.add(operator, *there) if len(there) == len(inputs) else None
 
-    def _same(self, place: Place, number: int, node: Node, context: Context) -> int | None:
+    def _same(self, place: WalkedCircuit, number: int, node: Node, context: WantedRows) -> int | None:
         return self._add(node.operator, *(self._input(place, number, i, context) for i in range(len(node.inputs))))
 
-    def _plus(self, place: Place, number: int, node: Node, context: Context) -> int | None:
+    def _plus(self, place: WalkedCircuit, number: int, node: Node, context: WantedRows) -> int | None:
         """A sum hands on what all of its terms do."""
         terms, handed = [], []
         for position in range(len(node.inputs)):
@@ -240,11 +240,11 @@ class Bodies:
         self._handed = frozenset.intersection(*handed)
         return self._add(node.operator, *terms)
 
-    def _feedback(self, place: Place, number: int, node: Node, context: Context) -> int | None:
+    def _feedback(self, place: WalkedCircuit, number: int, node: Node, context: WantedRows) -> int | None:
         assert isinstance(node.operator, ops.Feedback)
         return self._ask(node.operator.name, context.part(place.names(number)), None)
 
-    def _map(self, place: Place, number: int, node: Node, context: Context) -> int | None:
+    def _map(self, place: WalkedCircuit, number: int, node: Node, context: WantedRows) -> int | None:
         operator = node.operator
         assert isinstance(operator, ops.Map)
         kept = copies(operator)
@@ -253,13 +253,13 @@ class Bodies:
         }
         return self._add(operator, self._input(place, number, 0, context.renamed(sources)))
 
-    def _filter(self, place: Place, number: int, node: Node, context: Context) -> int | None:
+    def _filter(self, place: WalkedCircuit, number: int, node: Node, context: WantedRows) -> int | None:
         assert isinstance(node.operator, ops.Filter)
         schema = place.circuit.type_of(number).schema
         inner = context.where(node.operator.predicate, schema, self._unit(), self.builder)
         return self._add(node.operator, self._input(place, number, 0, inner))
 
-    def _antijoin(self, place: Place, number: int, node: Node, context: Context) -> int | None:
+    def _antijoin(self, place: WalkedCircuit, number: int, node: Node, context: WantedRows) -> int | None:
         left, right = node.inputs
         if right in place.below:
             if not place.is_outer:
@@ -272,7 +272,7 @@ class Bodies:
         inner = context.without(given, place.names(right))
         return self._add(node.operator, self._input(place, number, 0, inner), given)
 
-    def _join(self, place: Place, number: int, node: Node, context: Context) -> int | None:
+    def _join(self, place: WalkedCircuit, number: int, node: Node, context: WantedRows) -> int | None:
         """Ask the inputs one after the other, those first of which the most columns are known."""
         new: dict[int, int | None] = {
             position: self._given(place, i) for position, i in enumerate(node.inputs) if i not in place.below
@@ -286,36 +286,36 @@ class Bodies:
             new[first] = self._input(place, number, first, asked[first])
         return self._add(node.operator, *(new[position] for position in range(len(node.inputs))))
 
-    def _atoms(self, place: Place, nodes: dict[int, int | None]) -> list[Atom]:
+    def _atoms(self, place: WalkedCircuit, nodes: dict[int, int | None]) -> list[FactorAtom]:
         """Those of some nodes that tell something of others: where no weight is negative."""
         return [
-            Atom(new, place.names(old))
+            FactorAtom(new, place.names(old))
             for old, new in nodes.items()
             if new is not None and is_positive(place.circuit, old)
         ]
 
-    def _aggregate(self, place: Place, number: int, node: Node, context: Context) -> int | None:
+    def _aggregate(self, place: WalkedCircuit, number: int, node: Node, context: WantedRows) -> int | None:
         if not place.is_outer:
             raise UnfitError
         assert isinstance(node.operator, ops.Aggregate)
         self._input(place, number, 0, context.part(node.operator.keys))
         return None
 
-    def _negate(self, place: Place, number: int, node: Node, context: Context) -> int | None:
+    def _negate(self, place: WalkedCircuit, number: int, node: Node, context: WantedRows) -> int | None:
         if not place.is_outer:
             raise UnfitError
         self._input(place, number, 0, context)
         return None
 
-    def _other(self, place: Place, number: int, node: Node, context: Context) -> int | None:
+    def _other(self, place: WalkedCircuit, number: int, node: Node, context: WantedRows) -> int | None:
         if not place.is_outer:
             raise UnfitError
         for position in range(len(node.inputs)):
-            self._input(place, number, position, Context())
+            self._input(place, number, position, WantedRows())
         return None
 
 
-_Step = Callable[[Bodies, Place, int, Node, Context], "int | None"]
+_Step = Callable[[Bodies, WalkedCircuit, int, Node, WantedRows], "int | None"]
 _STEPS: dict[type[ops.Operator], _Step] = {
     ops.Feedback: Bodies._feedback,
     ops.Map: Bodies._map,

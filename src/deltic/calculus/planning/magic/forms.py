@@ -19,7 +19,7 @@ Edge = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Place:
+class WalkedCircuit:
     """A circuit that is walked from its ends to the relations of the fixpoint: its body, or that around it."""
 
     circuit: Circuit
@@ -28,7 +28,7 @@ class Place:
     is_outer: bool
 
     @classmethod
-    def of(cls, circuit: Circuit, ends: Collection[int], is_outer: bool) -> Place:
+    def of(cls, circuit: Circuit, ends: Collection[int], is_outer: bool) -> WalkedCircuit:
         """The place whose relations have the numbers `ends`."""
         below = set(ends)
         for number, node in enumerate(circuit.nodes):

@@ -19,17 +19,17 @@ MOST_COPIES = 4
 
 
 @dataclass(frozen=True)
-class Hints:
+class DemandHints:
     """The relations that are computed as far as others ask, whatever it costs, and those that are computed whole."""
 
     always: Collection[str] = ()
     never: Collection[str] = ()
 
-    def within(self, circuit: Circuit) -> Hints:
+    def within(self, circuit: Circuit) -> DemandHints:
         """Those about relations of a circuit's own recursions."""
         bodies = (op.body for op in circuit.operators if isinstance(op, ops.Fixpoint))
         names = frozenset(name for body in bodies for name in body.sinks)
-        return Hints(names.intersection(self.always), names.intersection(self.never))
+        return DemandHints(names.intersection(self.always), names.intersection(self.never))
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Pushed:
         return f"{self.relation}: only rows whose {asked} somebody asks for"
 
 
-def push_demand(circuit: Circuit, hints: Hints = Hints()) -> tuple[Circuit, tuple[Pushed, ...]]:
+def push_demand(circuit: Circuit, hints: DemandHints = DemandHints()) -> tuple[Circuit, tuple[Pushed, ...]]:
     """The circuit, whose sinks have the same values, with recursions that derive what is asked of them; and which do.
 
     So with each circuit that it calls, of which all sinks are asked for whole. Where nothing can be asked it is the
@@ -62,7 +62,7 @@ def push_demand(circuit: Circuit, hints: Hints = Hints()) -> tuple[Circuit, tupl
 
 
 @lru_cache(maxsize=4096)
-def _pushed(circuit: Circuit, hints: Hints) -> tuple[Circuit, tuple[Pushed, ...]]:
+def _pushed(circuit: Circuit, hints: DemandHints) -> tuple[Circuit, tuple[Pushed, ...]]:
     """The same of a circuit, but for those that it calls."""
     if not any(isinstance(op, ops.Fixpoint) for op in circuit.operators):
         return circuit, ()
@@ -91,7 +91,7 @@ def _hidden(circuit: Circuit) -> Iterator[Node]:
 class _Search:
     """The forms in which one fixpoint's relations are asked: from the most that may be found to what holds."""
 
-    def __init__(self, circuit: Circuit, fixpoint: int, hints: Hints) -> None:
+    def __init__(self, circuit: Circuit, fixpoint: int, hints: DemandHints) -> None:
         operator = circuit.nodes[fixpoint].operator
         assert isinstance(operator, ops.Fixpoint)
         self._old, self._fixpoint, self._hints = circuit, fixpoint, hints

@@ -57,7 +57,7 @@ class PatternError(ValueError):
 
 
 @dataclass(frozen=True)
-class Pattern:
+class RegexPattern:
     """A regular expression as Python has it, and as RE2 does, if it does."""
 
     python: re.Pattern[str]
@@ -65,7 +65,7 @@ class Pattern:
 
 
 @lru_cache(maxsize=1024)
-def pattern_of(text: str) -> Pattern:
+def pattern_of(text: str) -> RegexPattern:
     """The regular expression that a text is; raises PatternError where it is none."""
     reader = _Reader(text)
     try:
@@ -74,7 +74,7 @@ def pattern_of(text: str) -> Pattern:
     except (re.error, OverflowError, RecursionError) as error:
         raise PatternError(str(error)) from None
     re2 = rf"\A(?:{written})\z".replace(r"\Z", r"\z")
-    return Pattern(python, re2 if reader.is_regular and _is_known_to_re2(re2) else None)
+    return RegexPattern(python, re2 if reader.is_regular and _is_known_to_re2(re2) else None)
 
 
 def _is_known_to_re2(pattern: str) -> bool:

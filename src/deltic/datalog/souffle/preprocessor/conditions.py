@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
-from deltic.datalog.souffle.preprocessor.macros import Macro, MacroError, Token, expand
+from deltic.datalog.souffle.preprocessor.macros import Macro, MacroError, MacroToken, expand
 
 _LEVELS: tuple[dict[str, Callable[[int, int], int]], ...] = (
     {"||": lambda a, b: bool(a) or bool(b)},
@@ -25,13 +25,13 @@ _LEVELS: tuple[dict[str, Callable[[int, int], int]], ...] = (
 _TIGHTNESS = {sign: level for level, signs in enumerate(_LEVELS) for sign in signs}
 
 
-def holds(tokens: Sequence[Token], macros: Mapping[str, Macro], word: Token) -> bool:
+def holds(tokens: Sequence[MacroToken], macros: Mapping[str, Macro], word: MacroToken) -> bool:
     """The truth of the condition behind `#if` (the `word`): an integer, of which 0 is false. Raises MacroError."""
     known = list(_with_defined([token for token in tokens if not token.is_blank], macros))
     return _Condition([token for token in expand(known, macros) if not token.is_blank], word).value() != 0
 
 
-def _with_defined(tokens: Sequence[Token], macros: Mapping[str, Macro]) -> Iterator[Token]:
+def _with_defined(tokens: Sequence[MacroToken], macros: Mapping[str, Macro]) -> Iterator[MacroToken]:
     """The tokens of a condition, 1 or 0 in the place of each `defined NAME` and `defined(NAME)`."""
     rest = iter(tokens)
     for token in rest:
@@ -48,8 +48,8 @@ def _with_defined(tokens: Sequence[Token], macros: Mapping[str, Macro]) -> Itera
 class _Condition:
     """A reader of an integer expression, by precedence."""
 
-    def __init__(self, tokens: Sequence[Token], word: Token) -> None:
-        self._tokens = iter(chain(tokens, [Token("end", "", word.start, word.end)]))
+    def __init__(self, tokens: Sequence[MacroToken], word: MacroToken) -> None:
+        self._tokens = iter(chain(tokens, [MacroToken("end", "", word.start, word.end)]))
         self._word = word
         self._next = next(self._tokens)
 
@@ -90,13 +90,13 @@ class _Condition:
         except ValueError:
             raise self._error() from None
 
-    def _apply(self, sign: Token, left: int, right: int) -> int:
+    def _apply(self, sign: MacroToken, left: int, right: int) -> int:
         try:
             return int(_LEVELS[_TIGHTNESS[sign.text]][sign.text](left, right))
         except (ZeroDivisionError, ValueError, OverflowError):  # shifts of negative numbers of bits, too
             raise MacroError(self._word, "this condition has no value") from None
 
-    def _take(self) -> Token:
+    def _take(self) -> MacroToken:
         token, self._next = self._next, next(self._tokens, self._next)
         return token
 

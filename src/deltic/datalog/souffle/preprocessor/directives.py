@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from deltic.datalog.souffle.preprocessor.conditions import holds
-from deltic.datalog.souffle.preprocessor.macros import Macro, MacroError, Token, define, expand
+from deltic.datalog.souffle.preprocessor.macros import Macro, MacroError, MacroToken, define, expand
 from deltic.errors import did_you_mean
 
 # What compilers are told, and where a preprocessor that has run before found the lines that follow.
@@ -17,7 +17,7 @@ _IGNORED = ("pragma", "line", "warning", "ident")
 class _Branch:
     """An `#if` (the `word`) that has not ended: whether its text is read now, and whether no other branch will be."""
 
-    word: Token
+    word: MacroToken
     is_read: bool
     was_read: bool
     has_else: bool = False
@@ -35,7 +35,7 @@ class Directives:
         """Whether the text that follows is, by the conditions around it."""
         return not self._branches or self._branches[-1].is_read
 
-    def do(self, sign: Token, line: Sequence[Token]) -> Token | None:
+    def do(self, sign: MacroToken, line: Sequence[MacroToken]) -> MacroToken | None:
         """Do what a line says behind its `#`: the name of a file to include, a word if this file is to be read once.
 
         Raises MacroError.
@@ -59,58 +59,58 @@ class Directives:
         for branch in self._branches:
             yield MacroError(branch.word, f"this `#{branch.word.text}` does not end", "write `#endif`")
 
-    def _if(self, word: Token, rest: Sequence[Token]) -> None:
+    def _if(self, word: MacroToken, rest: Sequence[MacroToken]) -> None:
         is_outer_read, branch = self.is_read, _Branch(word, is_read=False, was_read=True)
         self._branches.append(branch)
         if is_outer_read:
             branch.is_read = branch.was_read = self._holds(word, rest)
 
-    def _holds(self, word: Token, rest: Sequence[Token]) -> bool:
+    def _holds(self, word: MacroToken, rest: Sequence[MacroToken]) -> bool:
         if word.text in ("if", "elif"):
             return holds(rest, self._macros, word)
         if not rest:
             raise MacroError(word, f"`#{word.text}` names a macro")
         return (rest[0].text in self._macros) == (word.text == "ifdef")
 
-    def _elif(self, word: Token, rest: Sequence[Token]) -> None:
+    def _elif(self, word: MacroToken, rest: Sequence[MacroToken]) -> None:
         branch = self._branch(word)
         branch.is_read = not branch.was_read and self._holds(word, rest)
         branch.was_read |= branch.is_read
 
-    def _else(self, word: Token, rest: Sequence[Token]) -> None:
+    def _else(self, word: MacroToken, rest: Sequence[MacroToken]) -> None:
         branch = self._branch(word)
         branch.is_read, branch.was_read, branch.has_else = not branch.was_read, True, True
 
-    def _endif(self, word: Token, rest: Sequence[Token]) -> None:
+    def _endif(self, word: MacroToken, rest: Sequence[MacroToken]) -> None:
         self._branch(word)
         self._branches.pop()
 
-    def _branch(self, word: Token) -> _Branch:
+    def _branch(self, word: MacroToken) -> _Branch:
         """The `#if` that goes on; raises MacroError where there is none, or its `#else` has been."""
         if not self._branches or (self._branches[-1].has_else and word.text != "endif"):
             raise MacroError(word, f"there is no `#if` for this `#{word.text}`")
         return self._branches[-1]
 
-    def _define(self, word: Token, rest: Sequence[Token]) -> None:
+    def _define(self, word: MacroToken, rest: Sequence[MacroToken]) -> None:
         name, macro = define(rest, word)
         self._macros[name] = macro
 
-    def _undef(self, word: Token, rest: Sequence[Token]) -> None:
+    def _undef(self, word: MacroToken, rest: Sequence[MacroToken]) -> None:
         for token in rest:
             self._macros.pop(token.text, None)
 
-    def _include(self, word: Token, rest: Sequence[Token]) -> Token:
+    def _include(self, word: MacroToken, rest: Sequence[MacroToken]) -> MacroToken:
         named = [token for token in expand(rest, self._macros) if not token.is_blank]
         text = "".join(token.text for token in named)
         if len(text) < 3 or (text[0], text[-1]) not in (('"', '"'), ("<", ">")):
             raise MacroError(word, "`#include` names a file in quotes", 'as in `#include "rules.dl"`')
-        return Token("string", text, named[0].start, named[-1].end)
+        return MacroToken("string", text, named[0].start, named[-1].end)
 
-    def _error(self, word: Token, rest: Sequence[Token]) -> None:
+    def _error(self, word: MacroToken, rest: Sequence[MacroToken]) -> None:
         raise MacroError(word, "".join(token.text for token in rest).strip() or "#error")
 
 
-_CONDITIONS: Mapping[str, Callable[[Directives, Token, Sequence[Token]], None]] = {
+_CONDITIONS: Mapping[str, Callable[[Directives, MacroToken, Sequence[MacroToken]], None]] = {
     "if": Directives._if,
     "ifdef": Directives._if,
     "ifndef": Directives._if,
@@ -118,7 +118,7 @@ _CONDITIONS: Mapping[str, Callable[[Directives, Token, Sequence[Token]], None]] 
     "else": Directives._else,
     "endif": Directives._endif,
 }
-_OTHERS: Mapping[str, Callable[[Directives, Token, Sequence[Token]], Token | None]] = {
+_OTHERS: Mapping[str, Callable[[Directives, MacroToken, Sequence[MacroToken]], MacroToken | None]] = {
     "define": Directives._define,
     "undef": Directives._undef,
     "include": Directives._include,

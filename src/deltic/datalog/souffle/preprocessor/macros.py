@@ -24,7 +24,7 @@ _BLANK = ("space", "newline", "comment")
 
 
 @dataclass(frozen=True)
-class Token:
+class MacroToken:
     """A piece of text of one kind, from `start` to `end` of its file.
 
     What a macro made has the place of the macro's call, `is_made`, and is not replaced by the macros in `hidden`.
@@ -43,30 +43,30 @@ class Token:
         return self.kind in _BLANK
 
 
-def tokens_of(text: str) -> Iterator[Token]:
+def tokens_of(text: str) -> Iterator[MacroToken]:
     """All of a text, in tokens."""
     for match in _TOKEN.finditer(text):
         assert match.lastgroup
-        yield Token(match.lastgroup, match.group(), match.start(), match.end())
+        yield MacroToken(match.lastgroup, match.group(), match.start(), match.end())
 
 
 @dataclass(frozen=True)
 class Macro:
     """`#define name body`, or `#define name(parameters) body`; the last parameter `...` takes all further arguments."""
 
-    body: tuple[Token, ...]
+    body: tuple[MacroToken, ...]
     parameters: tuple[str, ...] | None = None
 
 
 class MacroError(Exception):
     """What is wrong with a definition or a call of a macro; `token` is where."""
 
-    def __init__(self, token: Token, message: str, hint: str = "") -> None:
+    def __init__(self, token: MacroToken, message: str, hint: str = "") -> None:
         super().__init__(message)
         self.token, self.message, self.hint = token, message, hint
 
 
-def define(tokens: Sequence[Token], word: Token) -> tuple[str, Macro]:
+def define(tokens: Sequence[MacroToken], word: MacroToken) -> tuple[str, Macro]:
     """The macro that the tokens behind `#define` (the `word`) define. Raises MacroError."""
     rest = list(tokens)
     while rest and rest[0].is_blank:
@@ -86,7 +86,7 @@ def define(tokens: Sequence[Token], word: Token) -> tuple[str, Macro]:
     return name.text, Macro(_trimmed(rest), parameters)
 
 
-def expand(tokens: Sequence[Token], macros: Mapping[str, Macro]) -> Iterator[Token]:
+def expand(tokens: Sequence[MacroToken], macros: Mapping[str, Macro]) -> Iterator[MacroToken]:
     """The tokens with all calls of macros replaced by what they stand for. Raises MacroError."""
     waiting, size = list(reversed(tokens)), 0
     while waiting:
@@ -95,7 +95,7 @@ def expand(tokens: Sequence[Token], macros: Mapping[str, Macro]) -> Iterator[Tok
         if macro is None:
             yield token
             continue
-        end, arguments, hidden = token.end, dict[str, tuple[Token, ...]](), token.hidden
+        end, arguments, hidden = token.end, dict[str, tuple[MacroToken, ...]](), token.hidden
         if macro.parameters is not None:
             found = _call(token, macro.parameters, waiting)
             if found is None:
@@ -113,8 +113,8 @@ def expand(tokens: Sequence[Token], macros: Mapping[str, Macro]) -> Iterator[Tok
 
 
 def _call(
-    name: Token, parameters: Sequence[str], waiting: list[Token]
-) -> tuple[dict[str, tuple[Token, ...]], Token] | None:
+    name: MacroToken, parameters: Sequence[str], waiting: list[MacroToken]
+) -> tuple[dict[str, tuple[MacroToken, ...]], MacroToken] | None:
     """The arguments of a call, taken from what waits, and the parenthesis that ends it; None where none begins."""
     position = len(waiting) - 1
     while position >= 0 and waiting[position].is_blank:
@@ -122,7 +122,7 @@ def _call(
     if position < 0 or waiting[position].text != "(":
         return None
     del waiting[position:]
-    groups: list[list[Token]] = [[]]
+    groups: list[list[MacroToken]] = [[]]
     depth = 1
     while waiting:
         token = waiting.pop()
@@ -136,7 +136,9 @@ def _call(
     raise MacroError(name, f"the call of the macro `{name.text}` does not end", "a `)` is missing")
 
 
-def _bound(name: Token, parameters: Sequence[str], arguments: list[tuple[Token, ...]]) -> dict[str, tuple[Token, ...]]:
+def _bound(
+    name: MacroToken, parameters: Sequence[str], arguments: list[tuple[MacroToken, ...]]
+) -> dict[str, tuple[MacroToken, ...]]:
     if not parameters and arguments == [()]:
         arguments = []
     if parameters[-1:] == ("...",) and len(arguments) == len(parameters) - 1:
@@ -148,9 +150,11 @@ def _bound(name: Token, parameters: Sequence[str], arguments: list[tuple[Token, 
     return dict(zip(names, arguments, strict=True))
 
 
-def _substituted(macro: Macro, arguments: Mapping[str, tuple[Token, ...]], macros: Mapping[str, Macro]) -> list[Token]:
+def _substituted(
+    macro: Macro, arguments: Mapping[str, tuple[MacroToken, ...]], macros: Mapping[str, Macro]
+) -> list[MacroToken]:
     """The body of a macro with its arguments, `#` and `##` done."""
-    made: list[Token] = []
+    made: list[MacroToken] = []
     parts = list(macro.body)
     position = 0
     while position < len(parts):
@@ -166,7 +170,7 @@ def _substituted(macro: Macro, arguments: Mapping[str, tuple[Token, ...]], macro
         elif part.text == "#" and behind is not None and parts[behind].text in arguments:
             text = "".join(" " if token.is_blank else token.text for token in arguments[parts[behind].text])
             quoted = '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
-            made.append(Token("string", quoted, 0, 0))
+            made.append(MacroToken("string", quoted, 0, 0))
             position = behind + 1
         elif part.text in arguments:
             is_pasted = behind is not None and parts[behind].text == "##"
@@ -179,9 +183,9 @@ def _substituted(macro: Macro, arguments: Mapping[str, tuple[Token, ...]], macro
     return made
 
 
-def _trimmed(tokens: Sequence[Token]) -> tuple[Token, ...]:
+def _trimmed(tokens: Sequence[MacroToken]) -> tuple[MacroToken, ...]:
     """The tokens without blanks at both ends, comments and continued lines as spaces."""
-    found = [Token("space", " ", t.start, t.end) if t.kind in ("comment", "space") else t for t in tokens]
+    found = [MacroToken("space", " ", t.start, t.end) if t.kind in ("comment", "space") else t for t in tokens]
     while found and found[-1].is_blank:
         found.pop()
     start = next((i for i, token in enumerate(found) if not token.is_blank), len(found))

@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from deltic.datalog.souffle.preprocessor.directives import Directives
-from deltic.datalog.souffle.preprocessor.macros import Macro, MacroError, Token, expand, tokens_of
-from deltic.datalog.syntax.source import Piece, Source
+from deltic.datalog.souffle.preprocessor.macros import Macro, MacroError, MacroToken, expand, tokens_of
+from deltic.datalog.syntax.source import ProgramText, TextPiece
 from deltic.errors import Diagnostic, did_you_mean
 
 DEEPEST = 100
@@ -21,7 +21,7 @@ _USED = re.compile(r"^\s*#|\.include\b|\.once\b|\b__(?:FILE|LINE|INCL)__\b|\bRAM
 _PRAGMA = re.compile(r'\.pragma\s+"([^"]*)"\s+"([^"]*)"')
 
 
-def preprocess(source: Source, macros: Mapping[str, str], findings: list[Diagnostic]) -> Source:
+def preprocess(source: ProgramText, macros: Mapping[str, str], findings: list[Diagnostic]) -> ProgramText:
     """The text that a source stands for, its places those of the user's files; `macros` are defined before.
 
     So is RAM_DOMAIN_SIZE, as the word size that the text says in a pragma. The directories of "include-dir" are where
@@ -41,16 +41,16 @@ class _Reader:
     """What has been read so far: the pieces of text, the macros that are defined, and the files to read only once."""
 
     def __init__(self, macros: dict[str, Macro], directories: Sequence[Path], findings: list[Diagnostic]) -> None:
-        self.pieces: list[tuple[str, Piece]] = []
+        self.pieces: list[tuple[str, TextPiece]] = []
         self._macros, self._directories, self._findings = macros, directories, findings
         self._including: list[str] = []
         """Where files are included that are being read, the outermost first."""
         self._once: set[Path] = set()
 
-    def read(self, source: Source) -> None:
+    def read(self, source: ProgramText) -> None:
         """Read a file, and those that it includes."""
         directives = Directives(self._macros)
-        waiting: list[Token] = []
+        waiting: list[MacroToken] = []
         for line in _lines(source.text):
             words = [token for token in line if not token.is_blank]
             if words and words[0].text == "#":
@@ -66,14 +66,14 @@ class _Reader:
         for missing in directives.unfinished():
             self._report(source, missing)
 
-    def _done(self, source: Source, sign: Token, name: Token | None) -> None:
+    def _done(self, source: ProgramText, sign: MacroToken, name: MacroToken | None) -> None:
         """Do what the directive that begins with `sign` asks for: include a file, or read this one no second time."""
         if name is not None and name.kind == "string":
             self._include(source, sign, name)
         elif name is not None:
             self._once.add(Path(source.file).resolve())
 
-    def _include(self, source: Source, sign: Token, name: Token) -> None:
+    def _include(self, source: ProgramText, sign: MacroToken, name: MacroToken) -> None:
         """Read the file that is named, in quotes or angle brackets. Raises MacroError."""
         path = self._sought(source, name.text[1:-1])
         if path.resolve() in self._once:
@@ -91,19 +91,19 @@ class _Reader:
             raise MacroError(name, f"the file {path} cannot be read: {error.strerror}", hint) from None
         place = source.place(sign.start, sign.end)
         self._including.append(f"{source.file}:{place.line}:{place.column}")
-        self.read(Source(str(path), text))
+        self.read(ProgramText(str(path), text))
         self._including.pop()
 
-    def _sought(self, source: Source, name: str) -> Path:
+    def _sought(self, source: ProgramText, name: str) -> Path:
         """The file of a name: beside the one that includes it, or else in the first directory that has it."""
         places = [Path(source.file).parent / name, *(directory / name for directory in self._directories)]
         return next((path for path in places if path.is_file()), places[0])
 
-    def _report(self, source: Source, error: MacroError) -> None:
+    def _report(self, source: ProgramText, error: MacroError) -> None:
         place = source.place(error.token.start, error.token.end)
         self._findings.append(place.error(error.message, error.hint))
 
-    def _text(self, source: Source, tokens: Sequence[Token]) -> None:
+    def _text(self, source: ProgramText, tokens: Sequence[MacroToken]) -> None:
         """Take in text without directives, with its macros replaced, and what `.include` and `.once` ask for."""
         begin = 0
         for position in range(1, len(tokens)):
@@ -119,12 +119,12 @@ class _Reader:
                     self._report(source, error)
         self._emit(source, tokens[begin:])
 
-    def _emit(self, source: Source, tokens: Sequence[Token]) -> None:
+    def _emit(self, source: ProgramText, tokens: Sequence[MacroToken]) -> None:
         """Add text with its macros replaced, and where each part of it comes from."""
         known = [self._where(token, source) if token.text in _PLACES else token for token in tokens]
         for token in self._expanded(source, known):
             last, piece = self.pieces[-1] if self.pieces else ("", None)
-            here = Piece(source, token.start, token.end, token.is_made)
+            here = TextPiece(source, token.start, token.end, token.is_made)
             if piece and piece.source is source and not (piece.is_made or here.is_made) and piece.end == here.start:
                 self.pieces[-1] = last + token.text, replace(piece, end=here.end)
                 continue
@@ -132,14 +132,14 @@ class _Reader:
                 self.pieces.append((" ", replace(here, is_made=True)))
             self.pieces.append((token.text, here))
 
-    def _where(self, token: Token, source: Source) -> Token:
+    def _where(self, token: MacroToken, source: ProgramText) -> MacroToken:
         """`__FILE__`, `__LINE__`, or `__INCL__`, the places at which the file was included, as what it stands for."""
         if token.text == "__LINE__":
             return replace(token, kind="number", text=str(source.place(token.start, token.end).line), is_made=True)
         text = source.file if token.text == "__FILE__" else ";".join(self._including)
         return replace(token, kind="string", text=f'"{text}"', is_made=True)
 
-    def _expanded(self, source: Source, tokens: Sequence[Token]) -> list[Token]:
+    def _expanded(self, source: ProgramText, tokens: Sequence[MacroToken]) -> list[MacroToken]:
         try:
             return list(expand(tokens, self._macros))
         except MacroError as error:
@@ -147,9 +147,9 @@ class _Reader:
             return []
 
 
-def _lines(text: str) -> list[list[Token]]:
+def _lines(text: str) -> list[list[MacroToken]]:
     """The tokens of each line; a comment of several lines belongs to the line in which it begins."""
-    lines: list[list[Token]] = [[]]
+    lines: list[list[MacroToken]] = [[]]
     for token in tokens_of(text):
         lines[-1].append(token)
         if token.kind == "newline":
@@ -157,7 +157,7 @@ def _lines(text: str) -> list[list[Token]]:
     return lines
 
 
-def _is_directive(tokens: Sequence[Token], position: int) -> bool:
+def _is_directive(tokens: Sequence[MacroToken], position: int) -> bool:
     """Whether a dot stands right before a word, and no name before the dot, as in `instance.include`."""
     word, dot = tokens[position], tokens[position - 1]
     before = tokens[position - 2] if position > 1 else None
@@ -165,7 +165,7 @@ def _is_directive(tokens: Sequence[Token], position: int) -> bool:
     return dot.text == "." and dot.end == word.start and not is_name
 
 
-def _asked(word: Token, behind: Sequence[Token]) -> Token:
+def _asked(word: MacroToken, behind: Sequence[MacroToken]) -> MacroToken:
     """What `.once` or `.include` asks for: itself, or the file whose name is behind it. Raises MacroError."""
     if word.text == "once":
         return word

@@ -40,7 +40,7 @@ class Linear:
 
 
 @dataclass
-class Ordered:
+class OrderedSlots:
     """The slots about values that are kept in order; where one stands in a slot, it is as relations hold it, or 0.
 
     `present` counts the different values, and `size`, where ranks are asked for, the rows; `extremes` are the least
@@ -93,7 +93,7 @@ class Slots:
         self.schema, self.interner = schema, interner
         self.counts: dict[Columns, int] = {}
         self.linear: dict[tuple[Columns, Linear], int] = {}
-        self.ordered: dict[Columns, Ordered] = {}
+        self.ordered: dict[Columns, OrderedSlots] = {}
         self.results = [self._result(call) for call in calls]
 
     def _result(self, call: Call) -> Result:
@@ -120,10 +120,10 @@ class Slots:
         """The first slot of a sum."""
         return self._take(self.linear, (columns, linear), linear.width)
 
-    def values(self, columns: Columns) -> Ordered:
+    def values(self, columns: Columns) -> OrderedSlots:
         """The slots about the values of these columns, all of which are kept in order."""
         if columns not in self.ordered:
-            self.ordered[columns] = Ordered(self._new(1))
+            self.ordered[columns] = OrderedSlots(self._new(1))
         return self.ordered[columns]
 
     def type_of(self, columns: Columns) -> Type:

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from math import prod
 
 from deltic.engine.local.operators.query import Evaluation
-from deltic.engine.local.operators.seen import Seen
-from deltic.engine.local.plan.plan import Each, Meet, Seek, Test
+from deltic.engine.local.operators.seen import Samples
+from deltic.engine.local.plan.plan import Each, Meet, Seek, TestStep
 
 # What may be left of the work, at most, for a rule not to begin with its last atom: few column orders are built.
 _WORTH = 0.5
@@ -22,7 +22,7 @@ def beginning(evaluations: Sequence[Evaluation]) -> Evaluation:
     if len(evaluations) == 1:
         return evaluations[0]
     environment = evaluations[0].environment
-    seen = Seen(environment.states, environment.interner)
+    seen = Samples(environment.states, environment.interner)
     work = [_Expected(evaluation, seen).visited() for evaluation in evaluations]
     least = min(work)
     return evaluations[work.index(least) if least < _WORTH * work[-1] else -1]
@@ -31,7 +31,7 @@ def beginning(evaluations: Sequence[Evaluation]) -> Evaluation:
 class _Expected:
     """What an evaluation is expected to do with all rows of the relation that it follows."""
 
-    def __init__(self, evaluation: Evaluation, seen: Seen) -> None:
+    def __init__(self, evaluation: Evaluation, seen: Samples) -> None:
         self.evaluation, self._seen = evaluation, seen
         self.segment = evaluation.plan.segments[0]
         self.relations = [evaluation.query.delta.relation, *(a.relation for a in self.segment.accesses[1:])]
@@ -56,7 +56,7 @@ class _Expected:
                     found, order = self._seen.of(self.relations[atom]), self.segment.accesses[atom].order
                     rows /= max(1.0, prod(found.distinct(order[place]) for _, place in checks))
                     continue
-                case Test(condition):
+                case TestStep(condition):
                     rows *= self._seen.part(condition, self.evaluation.query.body, self.evaluation.types)
                     continue
                 case _:

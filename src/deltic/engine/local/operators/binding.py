@@ -12,7 +12,7 @@ from deltic.engine.local.operators import numbers, scalar
 from deltic.engine.local.operators.answers import Answerer
 from deltic.engine.local.operators.columns import Columns
 from deltic.engine.local.plan.bind import Encoding, Tables, bind
-from deltic.engine.local.plan.plan import Access, Plan, Segment
+from deltic.engine.local.plan.plan import Plan, PlanAccess, Segment
 from deltic.engine.local.storage.arrangement import Arrangement
 from deltic.engine.local.storage.basis import Basis
 from deltic.engine.local.storage.interner import Interner
@@ -23,7 +23,7 @@ from deltic.values.types import Type
 
 
 @dataclass(frozen=True)
-class Bound:
+class BoundSegment:
     """A segment with its tables and the width of its output."""
 
     segment: Segment
@@ -35,7 +35,7 @@ class Bound:
 class Binding:
     """A plan for the layouts and domains of its basis; not to be used when that no longer holds."""
 
-    segments: Sequence[Bound]
+    segments: Sequence[BoundSegment]
     answerers: Sequence[Answerer]
     basis: Basis
 
@@ -59,7 +59,7 @@ class Binder:
     head: State
     domains: Mapping[int, Domain]
     types: Mapping[str, Type]
-    packed_as: Callable[[Access], Arrangement]
+    packed_as: Callable[[PlanAccess], Arrangement]
     interner: Interner
 
     def bind(self) -> Binding:
@@ -69,18 +69,18 @@ class Binder:
         made = {t: d for t, d in zip(self.plan.head, columns, strict=True) if isinstance(t, int)}
         of_variables = {**made, **{v: basis.domain(domain) for v, domain in self.domains.items()}}
         encoding = Encoding(of_variables, self.types, lambda literal: value_of(literal, self.interner))
-        segments = list[Bound]()
+        segments = list[BoundSegment]()
         input_layout: Layout | None = None
         for segment in self.plan.segments:
             layouts = [self._layout(access, input_layout, basis) for access in segment.accesses]
             output, terms = self._output(segment, columns, basis)
-            segments.append(Bound(segment, bind(segment, layouts, output, terms, encoding), output.words))
+            segments.append(BoundSegment(segment, bind(segment, layouts, output, terms, encoding), output.words))
             if segment.compute is not None:
                 input_layout = wide(self.domains, [*segment.output, *(v for v, _ in segment.compute.values)])
         answerers = [Answerer(question, self.interner) for question in segments[0].tables.questions]
         return Binding(segments, answerers, basis)
 
-    def _layout(self, access: Access, input_layout: Layout | None, basis: Basis) -> Layout:
+    def _layout(self, access: PlanAccess, input_layout: Layout | None, basis: Basis) -> Layout:
         if access.relation:
             return basis.layout(self.packed_as(access))
         assert input_layout is not None

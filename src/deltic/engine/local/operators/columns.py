@@ -11,7 +11,7 @@ import numpy as np
 from sqlglot import exp
 
 from deltic.circuit.expressions import (
-    Bound,
+    BoundElement,
     Checked,
     HigherOrder,
     column,
@@ -58,7 +58,7 @@ class Columns:
     interner: Interner
     undefined: list[Undefined] | None = None
     positions: Array = field(default_factory=lambda: np.empty(0, np.int64))
-    nodes: dict[int, Node] = field(default_factory=dict)
+    nodes: dict[int, ColumnOperation] = field(default_factory=dict)
     """What holds of operations whatever the rows are, by their identities; for columns of the same types."""
     known: dict[exp.Expression, Result] = field(default_factory=dict, init=False)
     """The values of functions on these rows, each of which is computed once wherever it stands."""
@@ -71,7 +71,10 @@ class Columns:
 
     def within(self, parents: Array, body: exp.Expression, elements: Mapping[str, tuple[Column, Type]]) -> Columns:
         """What a body reads: the columns of the row of each element, those rows being `parents`, and the elements."""
-        read = [*columns_of(body), *(node.row_key for node in body.find_all(Bound) if node.row_key in self.values)]
+        read = [
+            *columns_of(body),
+            *(node.row_key for node in body.find_all(BoundElement) if node.row_key in self.values),
+        ]
         values = {name: _taken(self.values[name], parents) for name in read}
         types = {**self.types, **{key: type_ for key, (_, type_) in elements.items()}}
         values |= {key: column for key, (column, _) in elements.items()}
@@ -82,14 +85,14 @@ class Columns:
         """These columns and one more."""
         return replace(self, values={**self.values, name: column})
 
-    def node(self, expression: exp.Expression) -> Node:
+    def node(self, expression: exp.Expression) -> ColumnOperation:
         """What holds of an operation whatever the rows are."""
         return _node(expression, self.types, self.interner, self.nodes)
 
     def row(self, index: int, expression: exp.Expression) -> dict[str, Any]:
         """The values that an expression reads in one row, as they stand in rows."""
         found = {}
-        for name in [*columns_of(expression), *(node.row_key for node in expression.find_all(Bound))]:
+        for name in [*columns_of(expression), *(node.row_key for node in expression.find_all(BoundElement))]:
             if name not in self.values:
                 continue
             (values, nulls), type_ = self.values[name], self.types[name]
@@ -99,11 +102,15 @@ class Columns:
         return read_of(expression, found)
 
 
-class Node:
+class ColumnOperation:
     """An operation on columns of these types: what holds of it whatever the rows are, computed when first asked for."""
 
     def __init__(
-        self, expression: exp.Expression, names: Mapping[str, Type], interner: Interner, nodes: dict[int, Node]
+        self,
+        expression: exp.Expression,
+        names: Mapping[str, Type],
+        interner: Interner,
+        nodes: dict[int, ColumnOperation],
     ) -> None:
         self.expression, self._names, self._interner, self._nodes = expression, names, interner, nodes
         self.kind: type[exp.Expression] = type(expression)
@@ -175,10 +182,12 @@ class Node:
         return _constant(self.expression, self.result, self._interner) if is_literal(self.expression) else None
 
 
-def _node(expression: exp.Expression, names: Mapping[str, Type], interner: Interner, nodes: dict[int, Node]) -> Node:
+def _node(
+    expression: exp.Expression, names: Mapping[str, Type], interner: Interner, nodes: dict[int, ColumnOperation]
+) -> ColumnOperation:
     found = nodes.get(id(expression))
     if found is None:
-        found = nodes[id(expression)] = Node(expression, names, interner, nodes)
+        found = nodes[id(expression)] = ColumnOperation(expression, names, interner, nodes)
     return found
 
 

@@ -17,7 +17,7 @@ Positions = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
 
-class Changed:
+class TouchedValues:
     """The values of one column that an epoch touched, by group: `alive` says which are there now."""
 
     def __init__(self, words: Words, values: Raw, starts: Positions, alive: Mask) -> None:

@@ -13,7 +13,7 @@ from deltic.circuit.accumulators import ACCUMULATORS
 from deltic.circuit.operators.over import WindowCall
 from deltic.engine.local.accumulators.slots import ROWS, NoResult, Slots
 from deltic.engine.local.operators import numbers
-from deltic.engine.local.operators.sequences import Ordering, Positions, Rows
+from deltic.engine.local.operators.sequences import OrderedRows, Ordering, Positions
 from deltic.engine.local.storage.codec import decode, encode, order_floats
 from deltic.engine.local.storage.interner import Interner, is_labelled
 from deltic.engine.local.storage.layout import Column, Values
@@ -25,10 +25,10 @@ _AT_ONCE = 1 << 14  # frames whose totals are looked at together
 
 
 @dataclass(frozen=True)
-class Seen:
+class FrameRows:
     """The rows with their columns, as relations hold them, and the column by whose values frames count, if any."""
 
-    rows: Rows
+    rows: OrderedRows
     columns: dict[str, Column]
     schema: Schema
     ordering: Ordering | None
@@ -51,7 +51,7 @@ class Seen:
         return low, np.where(self.asked, high, low)
 
 
-def evaluate(call: WindowCall, seen: Seen) -> Column:
+def evaluate(call: WindowCall, seen: FrameRows) -> Column:
     """The values of a call, one for each row, as relations hold them."""
     return _FUNCTIONS.get(call.function, _aggregated)(call, seen)
 
@@ -59,31 +59,31 @@ def evaluate(call: WindowCall, seen: Seen) -> Column:
 # Ranks
 
 
-def _row_number(call: WindowCall, seen: Seen) -> Column:
+def _row_number(call: WindowCall, seen: FrameRows) -> Column:
     return seen.rows.positions - seen.rows.starts + 1, None
 
 
-def _rank(call: WindowCall, seen: Seen) -> Column:
+def _rank(call: WindowCall, seen: FrameRows) -> Column:
     return seen.rows.peer_starts - seen.rows.starts + 1, None
 
 
-def _dense_rank(call: WindowCall, seen: Seen) -> Column:
+def _dense_rank(call: WindowCall, seen: FrameRows) -> Column:
     rows = seen.rows
     return rows.peers - rows.peers[rows.starts] + 1, None
 
 
-def _percent_rank(call: WindowCall, seen: Seen) -> Column:
+def _percent_rank(call: WindowCall, seen: FrameRows) -> Column:
     rows = seen.rows
     others = np.maximum(rows.ends - rows.starts - 1, 1)
     return order_floats((rows.peer_starts - rows.starts) / others), None
 
 
-def _cume_dist(call: WindowCall, seen: Seen) -> Column:
+def _cume_dist(call: WindowCall, seen: FrameRows) -> Column:
     rows = seen.rows
     return order_floats((rows.peer_ends - rows.starts) / (rows.ends - rows.starts)), None
 
 
-def _ntile(call: WindowCall, seen: Seen) -> Column:
+def _ntile(call: WindowCall, seen: FrameRows) -> Column:
     """The bucket; the first ones have one row more where the buckets cannot be of one size."""
     rows = seen.rows
     at = rows.positions - rows.starts
@@ -113,7 +113,7 @@ def _without_nulls(*columns: Column) -> tuple[Positions, Positions]:
     return np.flatnonzero(there), np.concatenate([[0], np.cumsum(there)])
 
 
-def _shift(call: WindowCall, seen: Seen) -> Column:
+def _shift(call: WindowCall, seen: FrameRows) -> Column:
     """The value so many rows back or ahead; else the default."""
     rows, away = seen.rows, -call.number if call.function == "lag" else call.number
     if call.ignores_nulls and away:
@@ -129,7 +129,7 @@ def _shift(call: WindowCall, seen: Seen) -> Column:
     return np.where(there, values, default), unknown
 
 
-def _stepped(column: Column, away: int, rows: Rows) -> tuple[Positions, npt.NDArray[np.bool_]]:
+def _stepped(column: Column, away: int, rows: OrderedRows) -> tuple[Positions, npt.NDArray[np.bool_]]:
     """The position of the so-manieth value that is not NULL back or ahead, and whether there is one."""
     found, before = _without_nulls(column)
     number = before[:-1] + away if away < 0 else before[1:] + away - 1
@@ -137,7 +137,7 @@ def _stepped(column: Column, away: int, rows: Rows) -> tuple[Positions, npt.NDAr
     return np.concatenate([found, [0]])[np.where(there, number, 0)], there
 
 
-def _pick(call: WindowCall, seen: Seen) -> Column:
+def _pick(call: WindowCall, seen: FrameRows) -> Column:
     """The first, last or so-manieth value of the frame."""
     low, high = seen.frame(call)
     column, found = seen.column(call), None
@@ -153,7 +153,7 @@ def _pick(call: WindowCall, seen: Seen) -> Column:
 # Aggregates
 
 
-def _aggregated(call: WindowCall, seen: Seen) -> Column:
+def _aggregated(call: WindowCall, seen: FrameRows) -> Column:
     """The aggregate of each frame, computed once for rows that see the same."""
     low, high = seen.frame(call)
     pairs, which = np.unique(low * (len(low) + 1) + high, return_inverse=True)
@@ -162,7 +162,7 @@ def _aggregated(call: WindowCall, seen: Seen) -> Column:
     return values[which], None if nulls is None else nulls[which]
 
 
-def _of_frames(call: WindowCall, seen: Seen, low: Positions, high: Positions) -> Column:
+def _of_frames(call: WindowCall, seen: FrameRows, low: Positions, high: Positions) -> Column:
     if call.function in ("min", "max"):
         return _extremes(call, seen, low, high)
     columns = tuple(map(seen.schema.index, call.columns))
@@ -192,7 +192,7 @@ def _totals(slots: Slots, sums: dict[int, Values], low: Positions, high: Positio
         raise missing.error from None
 
 
-def _sums(slots: Slots, seen: Seen) -> Iterator[tuple[int, Values]]:
+def _sums(slots: Slots, seen: FrameRows) -> Iterator[tuple[int, Values]]:
     """For each slot that is not zero what the rows before each row, and before the end, add up to, modulo 2⁶⁴."""
     count = len(seen.rows)
     yield ROWS, np.arange(count + 1)
@@ -213,7 +213,7 @@ def _sums(slots: Slots, seen: Seen) -> Iterator[tuple[int, Values]]:
         yield from ((at, np.cumsum(every)) for at, every in added.items())
 
 
-def _extremes(call: WindowCall, seen: Seen, low: Positions, high: Positions) -> Column:
+def _extremes(call: WindowCall, seen: FrameRows, low: Positions, high: Positions) -> Column:
     """The least or greatest value of each frame, from those of all stretches whose length is a power of two."""
     values, _ = column = seen.column(call)
     order = seen.interner[type_].order if is_labelled(type_ := seen.types(call)[0]) else None
@@ -232,7 +232,7 @@ def _extremes(call: WindowCall, seen: Seen, low: Positions, high: Positions) -> 
     return found if order is None else order.ids(found), nulls
 
 
-def _one_by_one(call: WindowCall, seen: Seen, low: Positions, high: Positions) -> Column:
+def _one_by_one(call: WindowCall, seen: FrameRows, low: Positions, high: Positions) -> Column:
     """What the accumulator means, frame by frame: for those that are no sums."""
     types, accumulator = seen.types(call), ACCUMULATORS[call.function]
     columns = [seen.columns[name] for name in call.columns]
@@ -249,7 +249,7 @@ def _one_by_one(call: WindowCall, seen: Seen, low: Positions, high: Positions) -
     return encode(to_arrow(found, result), result, seen.interner)
 
 
-Function = Callable[[WindowCall, Seen], Column]
+Function = Callable[[WindowCall, FrameRows], Column]
 _FUNCTIONS: dict[str, Function] = {
     "row_number": _row_number,
     "rank": _rank,

@@ -96,7 +96,7 @@ class Walked:
 
 
 @dataclass(frozen=True)
-class Changed:
+class OrderedChange:
     """The rows of a change in order: what each weighed and weighs, nothing below zero, and the part that it is in.
 
     `starts` has the least row that each part could have, `first` the position of its first changed one.
@@ -168,7 +168,7 @@ class Ordered:
             mask[place.word] |= np.uint64((place.mask % (1 << 64)) << place.shift)
         return mask
 
-    def add(self, delta: Run) -> Changed:
+    def add(self, delta: Run) -> OrderedChange:
         """Add a change of the source, which has rows, to the rows that are kept."""
         self._make_room()
         words = self._encode(self.source.layout.unpack(delta.words), len(delta))
@@ -181,7 +181,7 @@ class Ordered:
         new[1:] = (starts[:, 1:] != starts[:, :-1]).any(axis=0)
         first = np.flatnonzero(new)
         after = np.maximum(before + moved, 0)
-        return Changed(words, np.maximum(before, 0), after, np.cumsum(new) - 1, starts[:, first], first)
+        return OrderedChange(words, np.maximum(before, 0), after, np.cumsum(new) - 1, starts[:, first], first)
 
     def _make_room(self) -> None:
         """Let the columns hold what those of the source do; what is kept is repacked where they grow."""

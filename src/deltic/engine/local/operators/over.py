@@ -15,11 +15,11 @@ import numpy as np
 from deltic.circuit.operators.over import WindowCall
 from deltic.engine.local.kernels.settle import totals
 from deltic.engine.local.kernels.walk import ENDED, ENOUGH, MET
-from deltic.engine.local.operators.functions import Seen, evaluate
+from deltic.engine.local.operators.functions import FrameRows, evaluate
 from deltic.engine.local.operators.kernel import Kernel, kernel_of
-from deltic.engine.local.operators.ordered import Changed, Mask, Ordered, Positions, Walked
+from deltic.engine.local.operators.ordered import Mask, Ordered, OrderedChange, Positions, Walked
 from deltic.engine.local.operators.query import Environment
-from deltic.engine.local.operators.sequences import Ordering, Rows, are_apart
+from deltic.engine.local.operators.sequences import OrderedRows, Ordering, are_apart
 from deltic.engine.local.storage.arrangement import descriptors
 from deltic.engine.local.storage.batch import Batch
 from deltic.engine.local.storage.layout import Column, Raw, placed
@@ -80,12 +80,12 @@ class WindowFunctions(Kernel):
                 batch.add(words, np.full(words.shape[1], sign))
         return batch.run()
 
-    def _is_sparse(self, changed: Changed) -> bool:
+    def _is_sparse(self, changed: OrderedChange) -> bool:
         """Whether to read what is near changed rows: not where frames have no bound, nor where that is nearly all."""
         count, near = len(changed.parts), 1 + self.back + self.ahead
         return self.is_bounded and (count < _MANY or count * near < len(self.ordered.rows))
 
-    def _partitions(self, changed: Changed) -> _Stretches:
+    def _partitions(self, changed: OrderedChange) -> _Stretches:
         """All rows of the partitions in which some changed."""
         wanted, whole = np.full(len(changed.first), _ALL), np.ones(len(changed.first), bool)
         walked = self.ordered.walk(changed.starts, wanted, forward=True)
@@ -101,7 +101,7 @@ class WindowFunctions(Kernel):
         gained = Run(changed.words[:, moved], weights=changed.gained[moved])
         return _Stretches(words, numbers, after - totals(words, descriptors((gained,))), after, whole, whole)
 
-    def _around(self, changed: Changed) -> _Stretches:
+    def _around(self, changed: OrderedChange) -> _Stretches:
         """The changed rows, the rows that see them, and those that these see; near ones in one stretch."""
         later, earlier = (self._reaching(changed, forward=forward) for forward in (True, False))
         begins = np.concatenate([[True], (later.ends[:-1] != MET) & (earlier.ends[1:] != MET)])
@@ -110,7 +110,7 @@ class WindowFunctions(Kernel):
         met = [(w.words, w.weights, numbers[w.origins]) for w in (earlier, later)]
         return _gathered(changed, numbers, met, earlier.ends[begins] == ENDED, later.ends[last] == ENDED)
 
-    def _reaching(self, changed: Changed, *, forward: bool) -> Walked:
+    def _reaching(self, changed: OrderedChange, *, forward: bool) -> Walked:
         """What lies to one side of changed rows: so many rows, or their session and the first row behind it."""
         wanted = changed.after + (1 if self.gap is not None else self.back + self.ahead)
         walked = self.ordered.walk(changed.words, wanted, forward=forward, meet=True)
@@ -119,7 +119,7 @@ class WindowFunctions(Kernel):
             walked = self.ordered.walk(changed.words, wanted, forward=forward, meet=True)
         return walked
 
-    def _is_parted(self, changed: Changed, walked: Walked) -> Mask:
+    def _is_parted(self, changed: OrderedChange, walked: Walked) -> Mask:
         """Whether a session ends on the way from each changed row to the last one that was met from there."""
         assert self.gap is not None
         origins = np.concatenate([np.arange(len(changed.parts)), walked.origins])
@@ -142,7 +142,7 @@ class WindowFunctions(Kernel):
         words = stretches.words[:, each] & self.ordered.peer_mask[:, None]
         differs = np.ones(len(each), bool)
         differs[1:] = (words[:, 1:] != words[:, :-1]).any(axis=0)
-        rows = Rows.of(begins, begins | differs)
+        rows = OrderedRows.of(begins, begins | differs)
         raw = [column[each] for column in self.ordered.decode(stretches.words)]
         seen = self._seen(rows, raw, np.ones(len(each), bool))
         inside = self._inside(seen, stretches, each)
@@ -152,14 +152,14 @@ class WindowFunctions(Kernel):
         results = placed(self.target.domains[len(self.source.domains) :], columns)
         return self.target.layout.pack([*(column[inside] for column in raw), *results], int(inside.sum()))
 
-    def _values(self, call: WindowCall, seen: Seen) -> Column:
+    def _values(self, call: WindowCall, seen: FrameRows) -> Column:
         """The values of a call; EvaluationError, which names the view and the call, where one has to be and is not."""
         try:
             return evaluate(call, seen)
         except EvaluationError as error:
             raise EvaluationError(f"{self.target.relation.name}: {call}: {error}") from None
 
-    def _seen(self, rows: Rows, raw: Sequence[Raw], asked: Mask) -> Seen:
+    def _seen(self, rows: OrderedRows, raw: Sequence[Raw], asked: Mask) -> FrameRows:
         """The rows with their columns as values."""
         schema = self.source.relation.schema
         columns = {
@@ -170,9 +170,9 @@ class WindowFunctions(Kernel):
         if len(self.operator.order) == 1:
             (order,) = self.operator.order
             ordering = Ordering(columns[order.column], schema.types[order.column], order.descending, self.interner)
-        return Seen(rows, columns, schema, ordering, asked, self.interner)
+        return FrameRows(rows, columns, schema, ordering, asked, self.interner)
 
-    def _inside(self, seen: Seen, stretches: _Stretches, each: Positions) -> Mask:
+    def _inside(self, seen: FrameRows, stretches: _Stretches, each: Positions) -> Mask:
         """The rows all of whose frames are in their stretch: those that see a changed row are."""
         numbers, rows = stretches.numbers[each], seen.rows
         if self.gap is None:
@@ -185,7 +185,7 @@ class WindowFunctions(Kernel):
 
 
 def _gathered(
-    changed: Changed,
+    changed: OrderedChange,
     numbers: Positions,
     met: list[tuple[Words, Weights, Positions]],
     starts_whole: Mask,

@@ -16,18 +16,18 @@ from deltic.engine.interrupts import postponed
 from deltic.engine.local.kernels.thresholds import DEFAULTS, Thresholds
 from deltic.engine.local.operators import scalar
 from deltic.engine.local.operators.binding import Binder, Binding, wide
-from deltic.engine.local.operators.columns import Columns, Node
+from deltic.engine.local.operators.columns import ColumnOperation, Columns
 from deltic.engine.local.operators.faults import Faults
 from deltic.engine.local.operators.search import Derived, Past, Visits, search
-from deltic.engine.local.operators.seen import Seen
+from deltic.engine.local.operators.seen import Samples
 from deltic.engine.local.plan.estimate import Estimate, estimate
 from deltic.engine.local.plan.grouping import plan_groups
-from deltic.engine.local.plan.plan import Access, Compute, Plan
+from deltic.engine.local.plan.plan import Compute, Plan, PlanAccess
 from deltic.engine.local.plan.planner import is_test
 from deltic.engine.local.plan.planner import plan as planned
 from deltic.engine.local.storage.arrangement import Arrangement
 from deltic.engine.local.storage.interner import Interner
-from deltic.engine.local.storage.kinds import Kind
+from deltic.engine.local.storage.kinds import RelationKind
 from deltic.engine.local.storage.layout import Column, Domain, placed
 from deltic.engine.local.storage.run import NO_TIMES, NO_WEIGHTS, Run, near
 from deltic.engine.local.storage.state import State
@@ -105,14 +105,14 @@ class Evaluation:
         self.value_types = {variable_name(v): t for v, t in self.query.body.types.items()}
         self.types = {name: t.type for name, t in self.value_types.items()}
         self.actual = Actual()
-        self._nodes: dict[int, Node] = {}
+        self._nodes: dict[int, ColumnOperation] = {}
         self._binding: Binding | None = None
         self._grouped: dict[object, Evaluation | None] = {}
         self._ordered: dict[object, Evaluation] = {}
         self._accesses = [access for segment in plan.segments for access in segment.accesses[1:]]
         self._probed = [self.arrangement(access) for access in self._accesses]
 
-    def arrangement(self, access: Access) -> Arrangement:
+    def arrangement(self, access: PlanAccess) -> Arrangement:
         """The arrangement that an access probes; it may not be built yet."""
         return self.environment.states[access.relation].declare(access.order)
 
@@ -142,7 +142,7 @@ class Evaluation:
             self._binding = Binder(self.plan, self.head, self.domains, self.types, self._packed_as, interner).bind()
         return self._binding
 
-    def _packed_as(self, access: Access) -> Arrangement:
+    def _packed_as(self, access: PlanAccess) -> Arrangement:
         """The arrangement whose layout is that of what an access reads."""
         if access.when is When.DELTA and access.order == self._delta_state.canonical:
             return self._delta_state.contents
@@ -208,7 +208,7 @@ class Evaluation:
             return self
         present = tuple(self._magnitude(access.relation) for access in self._accesses)
         if present not in self._ordered:
-            seen = Seen(self.environment.states, self.environment.interner)
+            seen = Samples(self.environment.states, self.environment.interner)
             found = planned(self.query, part=lambda condition: seen.part(condition, self.query.body, self.types))
             orders = {access for segment in found.segments for access in segment.accesses[1:]}
             is_other = found.segments != self.plan.segments and orders <= set(self._accesses)
@@ -239,7 +239,7 @@ class Evaluation:
 
     def _readable(self, state: State) -> tuple[tuple[int, ...], ...]:
         """The orders of a relation that a large change may read: of recursive ones, none is built for it alone."""
-        if state.kind not in (Kind.RECURSIVE, Kind.RECURSIVE_BAG, Kind.HISTORY):
+        if state.kind not in (RelationKind.RECURSIVE, RelationKind.RECURSIVE_BAG, RelationKind.HISTORY):
             return tuple(state.by_order)
         own = {access.order for access in self._accesses if access.relation == state.relation.name}
         return tuple(order for order, a in state.by_order.items() if a.is_built or order in own)
@@ -295,7 +295,7 @@ class Evaluation:
             theirs = self.arrangement(accesses[atom]).layout
             runs[atom] = near(runs[atom], *theirs.between(theirs.beginning(values)))
 
-    def _runs(self, access: Access, recursive: frozenset[str]) -> tuple[Run, ...]:
+    def _runs(self, access: PlanAccess, recursive: frozenset[str]) -> tuple[Run, ...]:
         """The version of an arrangement that an access reads.
 
         Changes of lower strata are of iteration 0: when a recursive relation changes, they are past.
@@ -303,7 +303,7 @@ class Evaluation:
         store = self.arrangement(access)
         return store.runs if self._is_new(access, recursive) else store.before
 
-    def _is_new(self, access: Access, recursive: Container[str]) -> bool:
+    def _is_new(self, access: PlanAccess, recursive: Container[str]) -> bool:
         is_past = self.query.delta.relation in recursive and access.relation not in recursive
         return access.when is When.NEW or (is_past and not self._reads_as_named)
 

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deltic.engine.local.kernels.groups import next_present
-from deltic.engine.local.operators.extremes import Changed, last_column, near_groups
+from deltic.engine.local.operators.extremes import TouchedValues, last_column, near_groups
 from deltic.engine.local.storage.arrangement import Arrangement, descriptors
 from deltic.engine.local.storage.layout import Raw
 
@@ -14,13 +14,13 @@ Positions = npt.NDArray[np.int64]
 Counts = npt.NDArray[np.int64]
 
 
-class Places:
+class RankPlaces:
     """A place for each changed group: a value by its offset, and how many rows have a lesser one.
 
     `visited` counts the entries looked at.
     """
 
-    def __init__(self, store: Arrangement, changed: Changed, offsets: Raw, before: Counts) -> None:
+    def __init__(self, store: Arrangement, changed: TouchedValues, offsets: Raw, before: Counts) -> None:
         self.store, self.changed = store, changed
         self.offsets, self.before, self.visited = offsets, before, 0
 

@@ -15,7 +15,7 @@ import numpy as np
 from sqlglot import exp
 
 from deltic.circuit.expressions import (
-    Bound,
+    BoundElement,
     Checked,
     Fold,
     HigherOrder,
@@ -34,7 +34,7 @@ from deltic.circuit.expressions.duckdb import computed
 from deltic.circuit.expressions.meaning import meaning
 from deltic.depth import deep
 from deltic.engine.local.operators import elements, numbers
-from deltic.engine.local.operators.columns import Columns, Node, Undefined
+from deltic.engine.local.operators.columns import ColumnOperation, Columns, Undefined
 from deltic.engine.local.operators.numbers import Array, Result, stored
 from deltic.engine.local.operators.results import any_null, as_result, of_arrow, overwritten, where_defined
 from deltic.engine.local.operators.strict import FEW, apply
@@ -49,7 +49,7 @@ from deltic.values.types import Type
 @deep
 def evaluate(expression: exp.Expression, columns: Columns) -> Result:
     """The values of an expression on all rows, and where it is NULL."""
-    if isinstance(expression, exp.Column | Bound):
+    if isinstance(expression, exp.Column | BoundElement):
         key = key_of(expression)
         return as_result(*columns.values[key], columns.types[key], columns.interner)
     node = columns.node(expression)
@@ -65,13 +65,13 @@ def evaluate(expression: exp.Expression, columns: Columns) -> Result:
 @deep
 def held(expression: exp.Expression, columns: Columns) -> Column:
     """The values of an expression as relations hold them, and where it is NULL."""
-    if isinstance(expression, exp.Column | Bound):
+    if isinstance(expression, exp.Column | BoundElement):
         return columns.values[key_of(expression)]
     array, nulls = evaluate(expression, columns)
     return stored(array, columns.node(expression).result, columns.interner), nulls
 
 
-def _computed(node: Node, columns: Columns) -> Result:
+def _computed(node: ColumnOperation, columns: Columns) -> Result:
     """The values of an operation."""
     expression = node.expression
     if node.kind in WITH_NULLS:
@@ -95,7 +95,7 @@ def _computed(node: Node, columns: Columns) -> Result:
         )
 
 
-def _of_each(node: Node, columns: Columns) -> list[Result]:
+def _of_each(node: ColumnOperation, columns: Columns) -> list[Result]:
     """The operands of what is NULL where one is: one that may be an error is computed where those before it are not."""
     results: list[Result] = []
     nulls: Array | None = None
@@ -196,7 +196,7 @@ def _checked(expression: Checked, result: Result, columns: Columns) -> Result:
 # Functions of Spark.
 
 
-def _called(node: Node, columns: Columns) -> Result:
+def _called(node: ColumnOperation, columns: Columns) -> Result:
     """A call, on the rows alone where no operand is NULL if one behind it may be an error."""
     nulls = any_null(*(nulls for _, nulls in _of_each(node, columns))) if node.stops else None
     if nulls is None:
@@ -205,7 +205,7 @@ def _called(node: Node, columns: Columns) -> Result:
     return overwritten(~nulls, found, np.zeros(columns.count, found[0].dtype), nulls.copy())
 
 
-def _call(node: Node, columns: Columns) -> Result:
+def _call(node: ColumnOperation, columns: Columns) -> Result:
     """The calls that DuckDB computes within one another as one query; the others by vectors or row by row."""
     if (vector := function_of(node.expression).vector) is not None:
         results = [evaluate(operand, columns) for operand in node.operands]

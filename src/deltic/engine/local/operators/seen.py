@@ -21,7 +21,7 @@ from deltic.values.types import Type
 _DRAWN = 1 << 11
 
 
-class Seen:
+class Samples:
     """The samples of relations, each drawn when it is asked for."""
 
     def __init__(self, states: Mapping[str, State], interner: Interner) -> None:

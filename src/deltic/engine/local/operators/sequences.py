@@ -35,7 +35,7 @@ class Ordering:
 
 
 @dataclass(frozen=True)
-class Rows:
+class OrderedRows:
     """n rows by partition and in order; for each, from where to where its partition and its peers reach.
 
     All are int64[n], ends exclusive; `peers` numbers the groups of peers through all partitions.
@@ -48,7 +48,7 @@ class Rows:
     peers: Positions
 
     @classmethod
-    def of(cls, partitions: Mask, peers: Mask) -> Rows:
+    def of(cls, partitions: Mask, peers: Mask) -> OrderedRows:
         """The rows of which these begin a partition, and these a group of peers, as the first of a partition does."""
         starts, ends = _stretches(partitions)
         peer_starts, peer_ends = _stretches(peers)

@@ -18,7 +18,7 @@ from deltic.circuit.expressions.duckdb import computed, over_columns
 from deltic.circuit.expressions.operations import operation
 from deltic.circuit.expressions.text_casts import text_cast
 from deltic.engine.local.operators import decimals, numbers, times
-from deltic.engine.local.operators.columns import Node
+from deltic.engine.local.operators.columns import ColumnOperation
 from deltic.engine.local.operators.numbers import Array, Result, stored
 from deltic.engine.local.operators.results import of_arrow
 from deltic.engine.local.storage.codec import decode
@@ -38,12 +38,12 @@ _COMPARE: dict[type[exp.Expression], Callable[[Any, Any], Any]] = {
 }
 
 
-def apply(node: Node, arrays: list[Array], interner: Interner) -> Result:
+def apply(node: ColumnOperation, arrays: list[Array], interner: Interner) -> Result:
     """The operation on values none of which is NULL; it may have none for some."""
     return _OPERATIONS.get(node.kind, _arithmetic)(node, arrays, interner)
 
 
-def _arithmetic(node: Node, arrays: list[Array], interner: Interner) -> Result:
+def _arithmetic(node: ColumnOperation, arrays: list[Array], interner: Interner) -> Result:
     """An operation on two numbers or times."""
     (a, b), (left, right), result = arrays, node.types, node.result
     if left is right is result and (result.is_integer or result.is_float):
@@ -53,12 +53,12 @@ def _arithmetic(node: Node, arrays: list[Array], interner: Interner) -> Result:
     return times.arithmetic(node.kind, a, b, node.types, result)
 
 
-def _negated(node: Node, arrays: list[Array], interner: Interner) -> Result:
+def _negated(node: ColumnOperation, arrays: list[Array], interner: Interner) -> Result:
     by_vectors = node.result.is_numeric
     return (numbers.negate(arrays[0], node.result), None) if by_vectors else _row_by_row(node, arrays, interner)
 
 
-def _cast(node: Node, arrays: list[Array], interner: Interner) -> Result:
+def _cast(node: ColumnOperation, arrays: list[Array], interner: Interner) -> Result:
     """A cast: among numbers by vectors, of others by DuckDB, and one by one where it is Spark's."""
     (array,), (source,), target = arrays, node.types, node.result
     is_sparks, both = is_conversion(node.expression), (source, target)
@@ -79,7 +79,7 @@ def _cast(node: Node, arrays: list[Array], interner: Interner) -> Result:
     return (_row_by_row if is_small or all(t.is_numeric for t in both) else _by_duckdb)(node, arrays, interner)
 
 
-def _compare(node: Node, arrays: list[Array], interner: Interner) -> Result:
+def _compare(node: ColumnOperation, arrays: list[Array], interner: Interner) -> Result:
     return compared(node.kind, node.types, arrays, interner), None
 
 
@@ -102,31 +102,31 @@ def _in_order(
     return [numbers.in_order(array, type_) for array in arrays]
 
 
-def _among(node: Node, arrays: list[Array], interner: Interner) -> Result:
+def _among(node: ColumnOperation, arrays: list[Array], interner: Interner) -> Result:
     """Whether values are among sorted constants."""
     values, constants = arrays[0], node.listed
     places = np.minimum(np.searchsorted(constants, values), len(constants) - 1)
     return constants[places] == values, None
 
 
-def _extreme(node: Node, arrays: list[Array], interner: Interner) -> Result:
+def _extreme(node: ColumnOperation, arrays: list[Array], interner: Interner) -> Result:
     type_, pick = node.result, np.minimum if node.kind is exp.Least else np.maximum
     found: Array = reduce(pick, _in_order(node.kind, node.types, arrays, interner))
     return interner[type_].order.ids(found) if is_interned(type_) else numbers.from_order(found, type_), None
 
 
-def _by_duckdb(node: Node, arrays: list[Array], interner: Interner) -> Result:
+def _by_duckdb(node: ColumnOperation, arrays: list[Array], interner: Interner) -> Result:
     operands = [decode(stored(a, t, interner), None, t, interner) for a, t in zip(arrays, node.types, strict=True)]
     return of_arrow(computed(over_columns(node.expression), operands, node.types, node.result), node.result, interner)
 
 
-def _row_by_row(node: Node, arrays: list[Array], interner: Interner) -> Result:
+def _row_by_row(node: ColumnOperation, arrays: list[Array], interner: Interner) -> Result:
     columns = ((decode(stored(a, t, interner), None, t, interner), t) for a, t in zip(arrays, node.types, strict=True))
     values = map(operation(node.expression, node.types, node.result), *(from_arrow(c, t) for c, t in columns))
     return of_arrow(to_arrow(values, node.result), node.result, interner)
 
 
-_OPERATIONS: dict[type[exp.Expression], Callable[[Node, list[Array], Interner], Result]] = {
+_OPERATIONS: dict[type[exp.Expression], Callable[[ColumnOperation, list[Array], Interner], Result]] = {
     **dict.fromkeys(_COMPARE, _compare),
     **dict.fromkeys(SAFE, lambda node, arrays, _: numbers.safe_arithmetic(node.kind, arrays, node.result)),
     **dict.fromkeys((exp.Not, exp.BitwiseNot), lambda node, arrays, _: (~arrays[0], None)),

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from deltic.engine.local.operators.kernel import Kernel, kernel_of
-from deltic.engine.local.operators.ordered import Changed, Mask, Ordered, Positions
+from deltic.engine.local.operators.ordered import Mask, Ordered, OrderedChange, Positions
 from deltic.engine.local.operators.query import Environment
 from deltic.engine.local.storage.batch import Batch
 from deltic.engine.local.storage.run import Run, Weights, Words, add_runs, consolidate, plain
@@ -54,7 +54,7 @@ class Ranking(Kernel):
         self.visits.rows += self.ordered.visited - visited
         return self._rows(*consolidate(np.concatenate(words, axis=1), np.concatenate(weights)))
 
-    def _count(self, changed: Changed) -> tuple[Weights, Weights]:
+    def _count(self, changed: OrderedChange) -> tuple[Weights, Weights]:
         """How many rows each part had, and how many it has; brings what is kept of it up to date."""
         keys = self.ordered.rows.layout.unpack(changed.starts)[: len(self.ordered.keys)]
         words = self.sizes.layout.pack(keys, len(changed.first))
@@ -80,7 +80,7 @@ class _Border:
         self.ordered, self.count = ordered, count
         self.kept = ordered.beside(role)
 
-    def change(self, changed: Changed, old: Weights, new: Weights) -> list[tuple[Words, Weights]]:
+    def change(self, changed: OrderedChange, old: Weights, new: Weights) -> list[tuple[Words, Weights]]:
         """The change of the first rows, for parts that had and have so many rows; brings the borders up to date."""
         border, copies, full = self._find(changed)
         before, entered = self._entered(changed, border, copies, full)
@@ -95,14 +95,14 @@ class _Border:
         self.kept.runs = add_runs(self.kept.runs, Run(words, weights=plain(moved)))
         return [(changed.words, entered), fill, drop]
 
-    def _find(self, changed: Changed) -> tuple[Words, Weights, Mask]:
+    def _find(self, changed: OrderedChange) -> tuple[Words, Weights, Mask]:
         """The border of each part, its copies, and whether there is one; else the greatest row there could be."""
         walked = self.ordered.walk(changed.starts, np.ones(len(changed.first), np.int64), forward=True, among=self.kept)
         border, copies = self.ordered.last(changed.starts), np.zeros(len(changed.first), np.int64)
         border[:, walked.origins], copies[walked.origins] = walked.words, walked.weights
         return border, copies, copies > 0
 
-    def _entered(self, changed: Changed, border: Words, copies: Weights, full: Mask) -> tuple[Weights, Weights]:
+    def _entered(self, changed: OrderedChange, border: Words, copies: Weights, full: Mask) -> tuple[Weights, Weights]:
         """How many copies of the border remain before it, and by how much each changed row is more often there."""
         less, same = _compare(changed.words, border[:, changed.parts])
         at_border = same & full[changed.parts]

@@ -19,10 +19,10 @@ from deltic.circuit.accumulators.percentile import Ranked
 from deltic.engine.local.accumulators.slots import Columns, Slots, Totals
 from deltic.engine.local.kernels.groups import group_ranges
 from deltic.engine.local.kernels.settle import crossings
-from deltic.engine.local.operators.extremes import Changed, last_column, near_groups
+from deltic.engine.local.operators.extremes import TouchedValues, last_column, near_groups
 from deltic.engine.local.operators.groups import GroupedRows, Mask, Positions, starts_of_groups
 from deltic.engine.local.operators.query import Environment
-from deltic.engine.local.operators.ranks import Places
+from deltic.engine.local.operators.ranks import RankPlaces
 from deltic.engine.local.operators.states import States
 from deltic.engine.local.storage.arrangement import descriptors
 from deltic.engine.local.storage.codec import decode, encode
@@ -75,7 +75,7 @@ class Values:
         if not (self.slots.extremes or self.slots.ranks or self.slots.wholes):
             return
         past, new = old[rows.groups], change[rows.groups]
-        changed = Changed(words, values, starts, before + sums > 0)
+        changed = TouchedValues(words, values, starts, before + sums > 0)
         self._extremes(changed, past, new, count)
         gained = np.maximum(before + sums, 0) - np.maximum(before, 0)
         if self.slots.ranks:
@@ -97,7 +97,7 @@ class Values:
             for states in self._states.values():
                 states.left = self.store.runs if states.left is runs else None
 
-    def _extremes(self, changed: Changed, past: Totals, new: Totals, count: Held) -> None:
+    def _extremes(self, changed: TouchedValues, past: Totals, new: Totals, count: Held) -> None:
         """Find the extreme values of changed groups."""
         present = self.slots.present
         had, has = past[:, present] > 0, past[:, present] + count > 0
@@ -108,7 +108,7 @@ class Values:
             held[has] = self._held(found[has])
             new[:, slot] = held - past[:, slot]
 
-    def _ranks(self, changed: Changed, gained: Held, past: Totals, new: Totals) -> None:
+    def _ranks(self, changed: TouchedValues, gained: Held, past: Totals, new: Totals) -> None:
         """Find the values at the ranks of changed groups; `gained` is how many rows each changed value has more."""
         size = self.slots.size
         new[:, size] = np.add.reduceat(gained, changed.starts)
@@ -116,12 +116,12 @@ class Values:
         for call, slot in self.slots.ranks.items():
             offsets = np.where(had, self._offsets(past[:, slot + 1]), np.uint64(0))
             before = np.where(had, past[:, slot + 2] + changed.below(offsets, gained), 0)
-            places, held = Places(self.store, changed, offsets, before), np.zeros((len(past), 3), np.int64)
+            places, held = RankPlaces(self.store, changed, offsets, before), np.zeros((len(past), 3), np.int64)
             self._rank(call, places, sizes, held)
             self._count(places.visited)
             new[:, slot : slot + 3] = held - past[:, slot : slot + 3]
 
-    def _rank(self, call: Call, places: Places, sizes: Held, held: Totals) -> None:
+    def _rank(self, call: Call, places: RankPlaces, sizes: Held, held: Totals) -> None:
         """The result of a call at ranks, the last value that it looked at, and how many rows have lesser ones."""
         accumulator = ACCUMULATORS[call.function]
         assert isinstance(accumulator, Ranked)
@@ -136,7 +136,7 @@ class Values:
         rows = zip(counts, zip(*found, strict=True), strict=True)
         held[some, 0] = [write(accumulator.between(call.parameters, n, values)) for n, values in rows]
 
-    def _wholes(self, changed: Changed, gained: Held, runs: tuple[Run, ...], past: Totals, new: Totals) -> None:
+    def _wholes(self, changed: TouchedValues, gained: Held, runs: tuple[Run, ...], past: Totals, new: Totals) -> None:
         """Compute what is made of all values of changed groups; `runs` were those of all values before."""
         groups = self._groups(changed.words, changed.starts) if len(self._states) < len(self.slots.wholes) else []
         there = past[:, self.slots.present] + new[:, self.slots.present] > 0
@@ -154,7 +154,7 @@ class Values:
                 new[:, slot + 1] = nulls - past[:, slot + 1]
 
     def _by_state(
-        self, call: Call, changed: Changed, gained: Held, runs: tuple[Run, ...], had: Mask, has: Mask
+        self, call: Call, changed: TouchedValues, gained: Held, runs: tuple[Run, ...], had: Mask, has: Mask
     ) -> list[Any]:
         """The results of a call that is brought up to date with the values by how much each is there more often."""
         states, starts = self._states[call], changed.starts

@@ -12,7 +12,7 @@ import numpy as np
 from sqlglot import exp
 
 from deltic.engine.local.operators import numbers
-from deltic.engine.local.operators.columns import Columns, Node
+from deltic.engine.local.operators.columns import ColumnOperation, Columns
 from deltic.engine.local.operators.numbers import Array, Result
 from deltic.engine.local.operators.results import any_null, overwritten, where_defined
 from deltic.engine.local.operators.strict import compared
@@ -21,12 +21,12 @@ Evaluate = Callable[[exp.Expression, Columns], Result]
 """What computes an operand on the rows of columns."""
 
 
-def _is_null(node: Node, columns: Columns, evaluate: Evaluate) -> Result:
+def _is_null(node: ColumnOperation, columns: Columns, evaluate: Evaluate) -> Result:
     nulls = evaluate(node.operands[0], columns)[1] if node.operands else np.ones(columns.count, bool)
     return (np.zeros(columns.count, bool) if nulls is None else nulls), None
 
 
-def _logic(node: Node, columns: Columns, evaluate: Evaluate) -> Result:
+def _logic(node: ColumnOperation, columns: Columns, evaluate: Evaluate) -> Result:
     """Kleene's AND and OR: False and True decide them whatever the other side is."""
     decisive, (first, second) = node.kind is exp.Or, node.operands
     a, a_null = evaluate(first, columns)
@@ -45,7 +45,7 @@ def _logic(node: Node, columns: Columns, evaluate: Evaluate) -> Result:
     return (decided if decisive else ~decided), (a_null | b_null) & ~decided
 
 
-def _same(node: Node, columns: Columns, evaluate: Evaluate) -> Result:
+def _same(node: ColumnOperation, columns: Columns, evaluate: Evaluate) -> Result:
     """Null-safe equality, or its opposite."""
     (a, a_null), (b, b_null) = (evaluate(operand, columns) for operand in node.operands)
     nulls = [np.zeros(columns.count, bool) if n is None else n for n in (a_null, b_null)]
@@ -55,7 +55,7 @@ def _same(node: Node, columns: Columns, evaluate: Evaluate) -> Result:
     return (same if node.kind is exp.NullSafeEQ else ~same), None
 
 
-def _coalesce(node: Node, columns: Columns, evaluate: Evaluate) -> Result:
+def _coalesce(node: ColumnOperation, columns: Columns, evaluate: Evaluate) -> Result:
     first, *others = node.operands
     found = evaluate(first, columns)
     for other in others:
@@ -65,7 +65,7 @@ def _coalesce(node: Node, columns: Columns, evaluate: Evaluate) -> Result:
     return found
 
 
-def _case(node: Node, columns: Columns, evaluate: Evaluate) -> Result:
+def _case(node: ColumnOperation, columns: Columns, evaluate: Evaluate) -> Result:
     """The value of the first branch whose condition is true, neither false nor NULL."""
     branches = 2 * len(node.expression.args["ifs"])
     found: Result = np.zeros(columns.count, numbers.dtype_of(node.result)), np.ones(columns.count, bool)
@@ -96,7 +96,7 @@ def _replaced(mask: Array, expression: exp.Expression, columns: Columns, found: 
     return np.where(mask, others, values), np.where(mask, False if absent is None else absent, nulls)
 
 
-WITH_NULLS: dict[type[exp.Expression], Callable[[Node, Columns, Evaluate], Result]] = {
+WITH_NULLS: dict[type[exp.Expression], Callable[[ColumnOperation, Columns, Evaluate], Result]] = {
     exp.Is: _is_null,
     exp.And: _logic,
     exp.Or: _logic,

@@ -15,7 +15,19 @@ from deltic.engine.local.kernels import join as kernel
 from deltic.engine.local.kernels.query import COLUMNS, LETS, SLOTS, STATE, VISITED, pack, view
 from deltic.engine.local.kernels.types import Ints
 from deltic.engine.local.plan.arithmetic import Assembler, Operand, signed
-from deltic.engine.local.plan.plan import Absent, Ask, Each, Let, Meet, Open, Seek, Segment, Step, Test, is_null_test
+from deltic.engine.local.plan.plan import (
+    Absent,
+    Ask,
+    Each,
+    LetStep,
+    Meet,
+    Open,
+    Seek,
+    Segment,
+    Step,
+    TestStep,
+    is_null_test,
+)
 from deltic.engine.local.plan.questions import Memo, Question, arguments_of
 from deltic.engine.local.storage.interner import Interner, is_interned
 from deltic.engine.local.storage.layout import Domain, DomainOverflow, Layout, Place, Values
@@ -134,7 +146,7 @@ class _Binder:
             return (kernel.MEET, self._slot(step.variable), first, len(step.parts))
         if isinstance(step, Each):
             return self._each(step)
-        if isinstance(step, Let):
+        if isinstance(step, LetStep):
             return self._let(
                 step.expression, self._slot(step.variable), self.encoding.domains[step.variable], step.sought
             )
@@ -192,7 +204,7 @@ class _Binder:
             for k in range(group[3], group[3] + group[4]):
                 self.rows["keys"][k][2] -= group[1]
 
-    def _test(self, step: Test) -> int:
+    def _test(self, step: TestStep) -> int:
         if is_null_test(step.condition):
             (variable,) = variables_of(step.condition)
             code = _CODES[exp.NEQ if isinstance(step.condition, exp.Not) else exp.EQ]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deltic.engine.local.plan.plan import Each, Let, Meet, Open, Seek, Segment
+from deltic.engine.local.plan.plan import Each, LetStep, Meet, Open, Seek, Segment
 from deltic.engine.local.storage.arrangement import Arrangement
 from deltic.engine.local.storage.layout import Place
 
@@ -46,7 +46,7 @@ def estimate(segment: Segment, arrangements: Sequence[Arrangement | None]) -> Es
         elif isinstance(step, Each) and not step.counts:
             alike = _matches(arrangements[step.atom], known[step.atom] + len(step.binds)) if step.merges else 1.0
             rows *= max(1.0, left[step.atom] / max(1.0, alike))
-        if not isinstance(step, Open | Let):
+        if not isinstance(step, Open | LetStep):
             visited += rows
     return Estimate(visited, rows)
 

@@ -51,7 +51,7 @@ class Each:
 
 
 @dataclass(frozen=True)
-class Test:
+class TestStep:
     """A comparison of variables, literals and integer arithmetic, none of them NULL; or whether a variable is NULL."""
 
     condition: exp.Expression
@@ -64,7 +64,7 @@ def is_null_test(condition: exp.Expression) -> bool:
 
 
 @dataclass(frozen=True)
-class Let:
+class LetStep:
     """Bind a variable to the value of an integer expression.
 
     If it is `sought`, an atom that must be present has the variable: values that no relation has end nowhere.
@@ -96,11 +96,11 @@ class Absent:
     terms: tuple[Term, ...]
 
 
-Step = Open | Seek | Meet | Each | Test | Let | Ask | Absent
+Step = Open | Seek | Meet | Each | TestStep | LetStep | Ask | Absent
 
 
 @dataclass(frozen=True)
-class Access:
+class PlanAccess:
     """An atom of a plan: a view of a relation in one column order. A relation of "" is the segment's input."""
 
     relation: str
@@ -124,7 +124,7 @@ class Segment:
     writes the head itself.
     """
 
-    accesses: tuple[Access, ...]
+    accesses: tuple[PlanAccess, ...]
     steps: tuple[Step, ...]
     output: tuple[int, ...] = ()
     compute: Compute | None = None
@@ -205,9 +205,9 @@ def _describe(step: Step, segment: Segment) -> str:
         return f"{verb} {name(step.atom)}" + (f" for {bound}{once}" if bound else "")
     if isinstance(step, Absent):
         return f"unless {name(step.atom)} has {', '.join(map(show_term, step.terms))}"
-    if isinstance(step, Test):
+    if isinstance(step, TestStep):
         return f"if {show(step.condition)}"
-    if isinstance(step, Let):
+    if isinstance(step, LetStep):
         return f"let {show_term(step.variable)} = {show(step.expression)}"
     if isinstance(step, Ask):
         return f"ask {'' if step.variable is None else f'{show_term(step.variable)} = '}{show(step.expression)}"

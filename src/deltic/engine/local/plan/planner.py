@@ -25,18 +25,18 @@ from deltic.depth import deep
 from deltic.engine.local.plan.arithmetic import is_arithmetic
 from deltic.engine.local.plan.plan import (
     Absent,
-    Access,
     Ask,
     Compute,
     Each,
-    Let,
+    LetStep,
     Meet,
     Open,
     Plan,
+    PlanAccess,
     Seek,
     Segment,
     Step,
-    Test,
+    TestStep,
     is_null_test,
 )
 from deltic.engine.local.storage.interner import is_wide
@@ -170,8 +170,8 @@ class Planner:
         for condition in self._take(lambda c: self._is_bound(c) and is_test(c, self.types)):
             if not is_null_test(condition):
                 nullable = [v for v in variables_of(condition) if self.body.types[v].nullable]
-                self.steps += [Test(is_not_null(as_expression(v))) for v in nullable]
-            self.steps.append(Test(condition))
+                self.steps += [TestStep(is_not_null(as_expression(v))) for v in nullable]
+            self.steps.append(TestStep(condition))
 
     def _take(self, is_ready: Callable[[exp.Expression], bool]) -> list[exp.Expression]:
         """The conditions that are ready, which wait no longer."""
@@ -187,11 +187,11 @@ class Planner:
             known = self._is_bound(expression) and is_arithmetic(expression, self.types)
             if known and sought == (variable in self.sought):
                 self.equations.remove((variable, expression))
-                self._let(Let(variable, expression, sought))
+                self._let(LetStep(variable, expression, sought))
                 return True
         return False
 
-    def _let(self, let: Let) -> None:
+    def _let(self, let: LetStep) -> None:
         """Compute a value, before the last rows are visited if it does not depend on these."""
         last, read = self.steps[-1], variables_of(let.expression)
         early = isinstance(last, Each) and not last.checks and not any(v in read for v, _ in last.binds)
@@ -361,7 +361,7 @@ class Planner:
         if compute is not None:
             output = tuple(sorted(self.bound & self._needed(compute)))
             self.bound |= {v for v, _ in compute.values}
-        accesses = tuple(Access(str(r), w, tuple(o)) for r, w, o in self.accesses)  # type: ignore[arg-type]
+        accesses = tuple(PlanAccess(str(r), w, tuple(o)) for r, w, o in self.accesses)  # type: ignore[arg-type]
         self.segments.append(Segment(accesses, tuple(self.steps), output, compute))
         self.steps, self.accesses = [], []
 
@@ -415,7 +415,7 @@ class Planner:
             if not isinstance(term, int) and _is_computed(term):
                 variable = next(fresh)
                 if is_arithmetic(term, self.types):
-                    self._let(Let(variable, term, sought=False))
+                    self._let(LetStep(variable, term, sought=False))
                 else:
                     self.steps.append(Ask(variable, term, infer(term, self.types).nullable))
                 head.append(variable)

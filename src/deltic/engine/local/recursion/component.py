@@ -14,7 +14,7 @@ from deltic.engine.local.recursion.signed.examination import Examinations
 from deltic.engine.local.recursion.signed.priority import admission_of
 from deltic.engine.local.recursion.signed.relation_function import FunctionOutput, RelationFunction
 from deltic.engine.local.recursion.strategy import Strategy
-from deltic.engine.local.storage.kinds import Kind
+from deltic.engine.local.storage.kinds import RelationKind
 from deltic.engine.local.storage.state import State
 from deltic.program.histories import delay_of
 from deltic.program.operators.flat_map import Expanded
@@ -82,7 +82,7 @@ class RecursiveComponent:
         """What tells whether it comes to an end."""
         states, limits = self.states.values(), self.environment
         jumps = any(admission_of(state) is not None for state in states)
-        has_bags = any(state.kind is Kind.RECURSIVE_BAG for state in states)
+        has_bags = any(state.kind is RelationKind.RECURSIVE_BAG for state in states)
         given = tuple(self.states), tuple(self.closing), self.computing, self.signed, jumps, has_bags
         return Bounds(*given, limits.iteration_limit, limits.recursion_timeout)
 

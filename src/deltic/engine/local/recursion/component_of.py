@@ -19,7 +19,7 @@ from deltic.engine.local.recursion.signed.nested import InnerFixpoint
 from deltic.engine.local.recursion.signed.relation_function import FunctionOutput
 from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.local.recursion.whole_rules import base_of, search_of
-from deltic.engine.local.storage.kinds import Kind
+from deltic.engine.local.storage.kinds import RelationKind
 from deltic.engine.local.storage.state import State
 from deltic.program.histories import Applied, Nested
 from deltic.program.program import Stratum
@@ -37,7 +37,7 @@ def component_of(
     Bags have all their counts, whatever the strategy.
     """
     own, environment = {name: states[name] for name in stratum.relations}, evaluations[0].environment
-    if any(state.kind is Kind.RECURSIVE_BAG for state in own.values()):
+    if any(state.kind is RelationKind.RECURSIVE_BAG for state in own.values()):
         strategy = Strategy.NESTED
     inner, outer = _by_followed(own, evaluations)
     rules = {evaluation.query.rule: evaluation for evaluation in evaluations}
@@ -99,7 +99,7 @@ def _tables(
     """The tables of compiled code for relations of these kinds; None where it does not know them."""
     if signed:
         return history_tables(own, examined)
-    return SetTables(strategy) if all(state.kind is Kind.RECURSIVE for state in own.values()) else None
+    return SetTables(strategy) if all(state.kind is RelationKind.RECURSIVE for state in own.values()) else None
 
 
 def _compiled(

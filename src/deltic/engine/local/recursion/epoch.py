@@ -18,9 +18,9 @@ from deltic.engine.local.recursion.settle import Effects, HistorySettler, SetSet
 from deltic.engine.local.recursion.signed.oscillation import ClosingRelations, rest_of
 from deltic.engine.local.storage.arrangement import Arrangement
 from deltic.engine.local.storage.batch import Batch
-from deltic.engine.local.storage.kinds import Kind
+from deltic.engine.local.storage.kinds import RelationKind
 from deltic.engine.local.storage.run import Run, merge_runs
-from deltic.engine.local.storage.state import Snapshot, State
+from deltic.engine.local.storage.state import State, StoreSnapshot
 
 # Called again and again with the iteration that is reached, 0 while the changes below are pushed; may raise to end it.
 Check = Callable[[int], None]
@@ -31,7 +31,7 @@ def update(component: RecursiveComponent, lower: Mapping[str, State], check: Che
 
     Rows that only moved to another iteration are no change: then the old version of a relation is the new one.
     """
-    started = Snapshot.of(component.states.values()).runs()
+    started = StoreSnapshot.of(component.states.values()).runs()
     epoch = _Epoch(component, check)
     for evaluation in component.outer:
         delta = lower[evaluation.query.delta.relation].delta
@@ -45,7 +45,7 @@ def update(component: RecursiveComponent, lower: Mapping[str, State], check: Che
 def bootstrap(component: RecursiveComponent, lower: Mapping[str, State], check: Check) -> None:
     """Compute a component from nothing [ELA Alg. 1]; sets the `delta` of its relations."""
     component.build_for_bootstrap()
-    started = Snapshot.of(component.states.values())
+    started = StoreSnapshot.of(component.states.values())
     old = {name: state.whole() for name, state in component.closing.items()}
     for arrangement, *_ in started.saved:
         arrangement.runs = arrangement.before = ()
@@ -84,7 +84,7 @@ class _Epoch:
 
     def _before(self) -> Version:
         """The version of arrangements before the epoch."""
-        started = Snapshot.of(self.component.states.values()).runs()
+        started = StoreSnapshot.of(self.component.states.values()).runs()
 
         def before(arrangement: Arrangement) -> tuple[Run, ...]:
             return started.get(id(arrangement), arrangement.before)
@@ -93,7 +93,7 @@ class _Epoch:
 
     def _settler(self, state: State) -> Settler:
         component, name = self.component, state.relation.name
-        if state.kind is Kind.RECURSIVE:
+        if state.kind is RelationKind.RECURSIVE:
             return SetSettler(state, self.environment, component.strategy, self.lost, self.begins)
         examined = component.examined.of(name)
         functions = component.outputs.get(name), component.inputs.get(name, ())

@@ -16,7 +16,7 @@ from deltic.engine.local.recursion.component import RecursiveComponent
 from deltic.engine.local.recursion.costs import CostForecast, CostProfile
 from deltic.engine.local.recursion.epoch import Check, bootstrap, update
 from deltic.engine.local.recursion.strategy import Strategy
-from deltic.engine.local.storage.state import Snapshot, State
+from deltic.engine.local.storage.state import State, StoreSnapshot
 from deltic.engine.result import ComponentReport
 from deltic.program.program import Stratum
 
@@ -245,7 +245,7 @@ class Recursive:
     def _update(self, changes: Changes, judge: Callable[[int, float], None]) -> str:
         self.component.build(self.lower)
         started = processor_time()
-        snapshot = Snapshot.of(self.component.states.values())
+        snapshot = StoreSnapshot.of(self.component.states.values())
         try:
             update(self.component, self.lower, lambda now: judge(now, processor_time() - started))
         except _Abandoned:

@@ -27,7 +27,7 @@ def descriptors(runs: Sequence[Run]) -> Descriptors:
 
 
 @dataclass(frozen=True)
-class Sorted:
+class SortedRows:
     """The rows of a relation in one column order, at one moment."""
 
     order: tuple[int, ...]
@@ -130,9 +130,9 @@ class Arrangement:
         weights = run.weights[order] if run.weights.size else run.weights
         return Run(words[:, order], times, weights)
 
-    def sorted(self) -> Sorted:
+    def sorted(self) -> SortedRows:
         """The rows as they are now."""
-        return Sorted(self.order, self.layout, self.runs)
+        return SortedRows(self.order, self.layout, self.runs)
 
     def weights_of(self, words: Words) -> Weights:
         """The weight of each of the rows, which must be sorted and distinct, over all times."""

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from deltic.engine.between import Between
-from deltic.engine.local.storage.arrangement import Sorted, parts, present
+from deltic.engine.local.storage.arrangement import SortedRows, parts, present
 from deltic.engine.local.storage.codec import decode_rows, encode_known, encode_scalar
 from deltic.engine.local.storage.interner import Interner, is_labelled
 from deltic.engine.local.storage.layout import GREATEST, LEAST, Column, Layout
@@ -31,7 +31,7 @@ class Frozen:
     schema: Schema
     is_set: bool
     is_counted: bool
-    orders: tuple[Sorted, ...]
+    orders: tuple[SortedRows, ...]
     """The canonical one first."""
 
     @property

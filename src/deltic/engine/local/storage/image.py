@@ -11,11 +11,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple
 
 from deltic.circuit.reading.parser import parse_value_type
-from deltic.engine.image import Growing, Image, Json, Kept, Piece, Saved
+from deltic.engine.image import Growing, Image, ImagePiece, Json, Kept, Saved
 from deltic.engine.local.storage.arrangement import Arrangement
 from deltic.engine.local.storage.domains import Domains
 from deltic.engine.local.storage.interner import Dictionary, Interner
-from deltic.engine.local.storage.kinds import Kind, kind_of
+from deltic.engine.local.storage.kinds import RelationKind, kind_of
 from deltic.engine.local.storage.layout import Domain, Layout, Place, Sorted
 from deltic.engine.local.storage.run import KeptRun, Run
 from deltic.engine.local.storage.spilling import Space
@@ -111,7 +111,7 @@ class _Runs:
     """The runs of a store as pieces, each once."""
 
     def __init__(self) -> None:
-        self.pieces: list[Piece] = []
+        self.pieces: list[ImagePiece] = []
         self._numbers: dict[int, int] = {}
         self._by_rows: dict[tuple[int, int], int] = {}
 
@@ -134,7 +134,7 @@ class _Runs:
         return self._numbers[key]
 
 
-def _piece(run: Run, name: Name) -> Piece:
+def _piece(run: Run, name: Name) -> ImagePiece:
     about = {
         "relation": name.relation,
         "role": name.role,
@@ -145,7 +145,7 @@ def _piece(run: Run, name: Name) -> Piece:
         "max_time": run.max_time,
         **({"heavy": True} if run.is_heavy else {}),
     }
-    return Piece(about, run, run.arrays)
+    return ImagePiece(about, run, run.arrays)
 
 
 def restored(saved: Saved, program: Program, wanted: Collection[str], space: Space) -> Store:
@@ -172,7 +172,7 @@ def restored_as(saved: Saved, relations: Iterable[tuple[Relation, str]], space: 
     store.domains = Domains(interned={parse_value_type(t).type: domains[n] for t, n in about["interned"].items()})
     for relation, name in relations:
         entry = about["relations"][name]
-        state = State(relation, Kind[entry["kind"]], _chosen(domains, entry), entry["set"])
+        state = State(relation, RelationKind[entry["kind"]], _chosen(domains, entry), entry["set"])
         kept = _KeptRuns(saved.pieces)
         for each in entry["arrangements"]:
             _restore(state, each, domains, kept)

@@ -10,7 +10,7 @@ from deltic.program.operators.aggregate import Grouped
 from deltic.program.program import Program
 
 
-class Kind(enum.Enum):
+class RelationKind(enum.Enum):
     """What is kept of a relation; for a reader."""
 
     TABLE = "table"
@@ -24,18 +24,18 @@ class Kind(enum.Enum):
     AGGREGATE = "aggregate, by the totals of each group"
 
 
-_DEFINED = {Table: Kind.TABLE, Constant: Kind.CONSTANT, Grouped: Kind.AGGREGATE}
+_DEFINED = {Table: RelationKind.TABLE, Constant: RelationKind.CONSTANT, Grouped: RelationKind.AGGREGATE}
 
 
-def kind_of(program: Program, name: str) -> Kind:
+def kind_of(program: Program, name: str) -> RelationKind:
     """The kind of a relation of the program."""
     definition = program.relations[name].definition
     if definition == Derived(distinct=True):
-        return Kind.RECURSIVE if name in program.recursive else Kind.SET
+        return RelationKind.RECURSIVE if name in program.recursive else RelationKind.SET
     if isinstance(definition, Historical):
-        return Kind.HISTORY
+        return RelationKind.HISTORY
     if name in program.recursive:
-        return Kind.RECURSIVE_BAG
+        return RelationKind.RECURSIVE_BAG
     if name in program.passed:
-        return Kind.TRANSIENT
-    return _DEFINED.get(type(definition), Kind.BAG)
+        return RelationKind.TRANSIENT
+    return _DEFINED.get(type(definition), RelationKind.BAG)

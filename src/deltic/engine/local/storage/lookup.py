@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from deltic.engine.local.storage.arrangement import Sorted, present
+from deltic.engine.local.storage.arrangement import SortedRows, present
 from deltic.engine.local.storage.frozen import Frozen
 from deltic.engine.local.storage.layout import Column, Raw
 from deltic.engine.local.storage.run import NO_TIMES, Run, Weights, Words, near
@@ -39,7 +39,7 @@ def find_rows(relation: Frozen, key: Mapping[int, int | None], ranges: Ranges) -
     return _canonical(relation, chosen, found) if found else relation.no_rows()
 
 
-def _useful(order: Sorted, key: Mapping[int, int | None], ranges: Ranges) -> int:
+def _useful(order: SortedRows, key: Mapping[int, int | None], ranges: Ranges) -> int:
     """How many of the first columns, within the first word, narrow a search: those of the key, then one of a range."""
     length = order.prefix(key)
     if length == len(order.order) or order.layout.places[length].word > 0:
@@ -72,7 +72,7 @@ def count_each(relation: Frozen, keys: Mapping[int, Column]) -> Counts:
     return counts
 
 
-def _in_ranges(order: Sorted, keys: Mapping[int, Raw]) -> Counts:
+def _in_ranges(order: SortedRows, keys: Mapping[int, Raw]) -> Counts:
     """The sums of the weights of the rows that begin with each of the keys."""
     low, high = _between(order, keys)
     is_sorted = bool((low[1:] >= low[:-1]).all())
@@ -102,12 +102,12 @@ def _agreeing(rows: Sequence[Raw], weights: Weights, wanted: Sequence[Raw]) -> C
     return sums
 
 
-def _canonical(relation: Frozen, order: Sorted, runs: list[Run]) -> tuple[Words, Weights]:
+def _canonical(relation: Frozen, order: SortedRows, runs: list[Run]) -> tuple[Words, Weights]:
     words, weights = present(runs)
     return relation.layout.pack(order.columns(words), words.shape[1]), weights
 
 
-def _offsets(order: Sorted, keys: Mapping[int, Column]) -> tuple[dict[int, Raw], npt.NDArray[np.bool_]]:
+def _offsets(order: SortedRows, keys: Mapping[int, Column]) -> tuple[dict[int, Raw], npt.NDArray[np.bool_]]:
     """The offsets of keys by column, without those of which a value has no place in the order; and which are left."""
     places = dict(zip(order.order, order.layout.places, strict=True))
     found = {column: places[column].offsets(*values) for column, values in keys.items()}
@@ -115,7 +115,7 @@ def _offsets(order: Sorted, keys: Mapping[int, Column]) -> tuple[dict[int, Raw],
     return {column: raw[there] for column, (raw, _) in found.items()}, there
 
 
-def _with_one_of(order: Sorted, run: Run, keys: Mapping[int, Raw]) -> Run:
+def _with_one_of(order: SortedRows, run: Run, keys: Mapping[int, Raw]) -> Run:
     """The entries of a run that have one of the keys."""
     at = _positions(order, run, keys)
     words = np.ascontiguousarray(run.words[:, at])
@@ -152,14 +152,14 @@ def _ranks(numbers: Raw) -> tuple[Raw, int]:
     return ranks.astype(np.uint64), len(known).bit_length()
 
 
-def _near(order: Sorted, keys: Mapping[int, Raw]) -> Sequence[Run]:
+def _near(order: SortedRows, keys: Mapping[int, Raw]) -> Sequence[Run]:
     """The runs, as far as they have entries whose first columns agree with a key."""
     if not order.prefix(keys):
         return order.runs
     return near(order.runs, *_between(order, keys))
 
 
-def _positions(order: Sorted, run: Run, keys: Mapping[int, Raw]) -> npt.NDArray[np.int64]:
+def _positions(order: SortedRows, run: Run, keys: Mapping[int, Raw]) -> npt.NDArray[np.int64]:
     """The entries whose first columns agree with a key, as far as keys have them."""
     if not order.prefix(keys):
         return np.arange(len(run))
@@ -168,7 +168,7 @@ def _positions(order: Sorted, run: Run, keys: Mapping[int, Raw]) -> npt.NDArray[
     return _from_to(*_bounds(run, low[is_new], high[is_new]))
 
 
-def _between(order: Sorted, keys: Mapping[int, Raw]) -> tuple[Raw, Raw]:
+def _between(order: SortedRows, keys: Mapping[int, Raw]) -> tuple[Raw, Raw]:
     """The least and the greatest first word of rows that begin with each key, as far as keys have the columns.
 
     Keys have the first column of the order at least.
@@ -189,7 +189,7 @@ def _from_to(start: Counts, end: Counts) -> Counts:
 
 
 def _matching(
-    order: Sorted, run: Run, between: tuple[np.uint64, np.uint64], key: Mapping[int, int], ranges: Ranges
+    order: SortedRows, run: Run, between: tuple[np.uint64, np.uint64], key: Mapping[int, int], ranges: Ranges
 ) -> Run:
     """The entries of a run that agree with the key, given by its offsets, and are in the ranges.
 
@@ -209,7 +209,7 @@ def _matching(
     return Run(np.ascontiguousarray(words[:, mask]), times, weights)
 
 
-def _reached(order: Sorted, key: Mapping[int, int], ranges: Ranges) -> tuple[int, int] | None:
+def _reached(order: SortedRows, key: Mapping[int, int], ranges: Ranges) -> tuple[int, int] | None:
     """The least and the greatest first word of entries whose first columns agree with the key, as far as it has them.
 
     The next one is in its range; None where no value is.

@@ -14,7 +14,7 @@ from deltic.engine.local.kernels.settle import crossings
 from deltic.engine.local.parallel import run_all
 from deltic.engine.local.storage.arrangement import Arrangement, present
 from deltic.engine.local.storage.frozen import Frozen
-from deltic.engine.local.storage.kinds import Kind
+from deltic.engine.local.storage.kinds import RelationKind
 from deltic.engine.local.storage.layout import Domain, Layout
 from deltic.engine.local.storage.run import Run, Weights, Words, add_runs, merge_runs, plain
 from deltic.errors import CountOverflowError
@@ -71,7 +71,7 @@ class State:
     """
 
     relation: Relation
-    kind: Kind
+    kind: RelationKind
     domains: tuple[Domain, ...]
     is_set: bool = True
     counts: Arrangement | None = None
@@ -82,11 +82,11 @@ class State:
     _spare: dict[tuple[int, ...], Arrangement] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.kind in (Kind.SET, Kind.RECURSIVE):
+        if self.kind in (RelationKind.SET, RelationKind.RECURSIVE):
             self.counts = Arrangement(self.canonical, self.domains)
-        if self.kind is not Kind.SET:
+        if self.kind is not RelationKind.SET:
             self.arrangement(self.canonical)
-        if self.kind is Kind.TABLE and self.is_set:
+        if self.kind is RelationKind.TABLE and self.is_set:
             self.keep("surplus", self.canonical, self.domains)
 
     @property
@@ -102,7 +102,7 @@ class State:
     @property
     def contents(self) -> Arrangement:
         """The arrangement, canonical, whose rows of positive weight are the relation's."""
-        if self.kind is Kind.SET:
+        if self.kind is RelationKind.SET:
             assert self.counts is not None
             return self.counts
         return self.by_order[self.canonical]
@@ -110,7 +110,7 @@ class State:
     def declare(self, order: tuple[int, ...]) -> Arrangement:
         """The arrangement in this order; when it is new, it is not built until `arrangement` asks for it."""
         if order not in self.by_order:
-            is_built = order == self.canonical and self.kind is not Kind.SET
+            is_built = order == self.canonical and self.kind is not RelationKind.SET
             new = self._spare.pop(order, None) or Arrangement(order, self.domains, is_built=is_built)
             if order == self.canonical and not is_built:
                 new.layout = self.layout  # changes are appended as they are
@@ -144,7 +144,7 @@ class State:
         orders = {**self._spare, **self.by_order}
         other._spare = {order: copy(arrangement) for order, arrangement in orders.items()}
         other.by_order = {}
-        if self.kind is not Kind.SET:
+        if self.kind is not RelationKind.SET:
             other.arrangement(self.canonical)
         return other
 
@@ -190,7 +190,7 @@ class State:
 
     def _versions(self) -> tuple[tuple[Run, ...], tuple[Run, ...]]:
         """The rows before the present change, and now, as runs of the contents would be, the change last."""
-        if self.kind is not Kind.SET:
+        if self.kind is not RelationKind.SET:
             return self.contents.before, self.contents.runs
         now = self.whole()
         if self.delta is None:
@@ -205,7 +205,7 @@ class State:
 
     def was_empty(self) -> bool:
         """Whether there surely was no row before the present change."""
-        if self.kind is not Kind.SET:
+        if self.kind is not RelationKind.SET:
             return not self.contents.before
         if self.delta is None:
             return not self.contents.runs
@@ -358,7 +358,7 @@ class State:
 
     def forget(self, run: Run) -> None:
         """Let rows be gone without a change: `run` takes them back; between two changes."""
-        if self.kind is Kind.SET:
+        if self.kind is RelationKind.SET:
             assert self.counts is not None
             self.count(Run(run.words, weights=plain(-self.counts.weights_of(run.words))))
         self.append(run)
@@ -372,7 +372,7 @@ class State:
         """The rows as they are now, for readers of later."""
         contents, orders = self.contents, self.by_order.values()
         others = tuple(a.sorted() for a in orders if a.is_built and a is not contents)
-        is_counted = self.kind is Kind.SET
+        is_counted = self.kind is RelationKind.SET
         return Frozen(self.relation.schema, self.is_set, is_counted, (contents.sorted(), *others))
 
     def no_rows(self) -> tuple[Words, Weights]:
@@ -394,13 +394,13 @@ class State:
 
 
 @dataclass(frozen=True)
-class Snapshot:
+class StoreSnapshot:
     """The state of relations at one moment; runs are shared, so it costs nothing."""
 
     saved: tuple[tuple[Arrangement, tuple[Run, ...], tuple[Run, ...], Layout, bool], ...]
 
     @classmethod
-    def of(cls, states: Iterable[State]) -> Snapshot:
+    def of(cls, states: Iterable[State]) -> StoreSnapshot:
         """The snapshot of these relations."""
         return cls(tuple((a, a.runs, a.before, a.layout, a.is_built) for s in states for a in s.arrangements()))
 

@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING
 from deltic.engine.local.storage.arrangement import Arrangement
 from deltic.engine.local.storage.domains import Domains, assign_domains
 from deltic.engine.local.storage.interner import Interner
-from deltic.engine.local.storage.kinds import Kind, kind_of
+from deltic.engine.local.storage.kinds import RelationKind, kind_of
 from deltic.engine.local.storage.layout import Domain, DomainOverflow
 from deltic.engine.local.storage.spilling import Space
-from deltic.engine.local.storage.state import Name, Snapshot, State
+from deltic.engine.local.storage.state import Name, State, StoreSnapshot
 from deltic.engine.size import Size
 
 if TYPE_CHECKING:
@@ -160,9 +160,9 @@ class Store:
     def merging(self) -> Iterator[Arrangement]:
         """The arrangements whose runs may be merged whenever: rows, and derivations of sets, without iterations."""
         for state in self.states.values():
-            if state.kind in (Kind.TABLE, Kind.SET, Kind.BAG, Kind.AGGREGATE):
+            if state.kind in (RelationKind.TABLE, RelationKind.SET, RelationKind.BAG, RelationKind.AGGREGATE):
                 yield from state.built.values()
-            if state.kind is Kind.SET and state.counts is not None:
+            if state.kind is RelationKind.SET and state.counts is not None:
                 yield state.counts
 
     # Everything that is kept
@@ -193,11 +193,11 @@ class Store:
 
     # Epochs
 
-    def snapshot(self, relations: Iterable[str] | None = None) -> Snapshot:
+    def snapshot(self, relations: Iterable[str] | None = None) -> StoreSnapshot:
         """This moment of some relations or all, to come back to; it costs nothing but the runs that it keeps alive."""
-        return Snapshot.of(self.states.values() if relations is None else map(self.states.__getitem__, relations))
+        return StoreSnapshot.of(self.states.values() if relations is None else map(self.states.__getitem__, relations))
 
-    def roll_back(self, snapshot: Snapshot) -> None:
+    def roll_back(self, snapshot: StoreSnapshot) -> None:
         """Be as at the moment of the snapshot, with no change under way."""
         is_packed_anew = snapshot.restore()
         self.end_epoch()

@@ -14,7 +14,7 @@ from sqlglot import exp
 from deltic.circuit.expressions import column, is_checked, is_literal
 from deltic.functions import FUNCTIONS, names_in_sql
 from deltic.sql.scalars.coercion import open_type
-from deltic.sql.scalars.functions.definitions import DEFINED, Definition
+from deltic.sql.scalars.functions.definitions import DEFINED, FunctionDefinition
 from deltic.sql.scalars.functions.rules import OF, RULES
 from deltic.sql.scalars.typed import Typed
 from deltic.sql.text import BUILT_IN, SourceText
@@ -74,7 +74,7 @@ def calls(name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*by_definitions, *_own_calls(name)]))
 
 
-def _called(definition: Definition, of: Callable[[str], Sequence[str]]) -> Iterator[str]:
+def _called(definition: FunctionDefinition, of: Callable[[str], Sequence[str]]) -> Iterator[str]:
     """Those that a definition calls, itself or by functions of SQL: `of` says by which."""
     for call in parsed(definition.body)[0].find_all(exp.Anonymous):
         _, is_of_the_table, entry = call.name.lower().rpartition("spark_")

@@ -168,7 +168,7 @@ def kind(name: str) -> Callable[[Taken], Taken]:
 
 
 @dataclass(frozen=True)
-class Parameter:
+class DefinedParameter:
     """A parameter: its name, what it takes, and the literal that stands for an argument that is not given."""
 
     name: str
@@ -189,11 +189,11 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class Definition:
+class FunctionDefinition:
     """A function, or one of several of its name, that is an expression of its parameters."""
 
     name: str
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[DefinedParameter, ...]
     body: str
 
     def fits(self, arguments: Sequence[Typed]) -> bool:
@@ -209,27 +209,27 @@ class Definition:
         return {parameter.name.lower(): parameter.of(argument, self.name) for parameter, argument in pairs}
 
 
-def _parameter(written: str) -> Parameter:
+def _parameter(written: str) -> DefinedParameter:
     declared, _, default = written.partition(" = ")
     name, takes = declared.split(" ")
-    return Parameter(name, takes, default)
+    return DefinedParameter(name, takes, default)
 
 
-def _defined() -> dict[str, list[Definition]]:
-    found: dict[str, list[Definition]] = {}
+def _defined() -> dict[str, list[FunctionDefinition]]:
+    found: dict[str, list[FunctionDefinition]] = {}
     for key, body in _DEFINITIONS.items():
         names, _, written = key.removesuffix(")").partition(" (")
         parameters = tuple(map(_parameter, filter(None, written.split(", "))))
         for name in names.split(", "):
-            found.setdefault(name, []).append(Definition(names.split(", ")[0], parameters, body))
+            found.setdefault(name, []).append(FunctionDefinition(names.split(", ")[0], parameters, body))
     return found
 
 
-DEFINED: Mapping[str, Sequence[Definition]] = _defined()
+DEFINED: Mapping[str, Sequence[FunctionDefinition]] = _defined()
 """The definitions of each function."""
 
 
-def definition_of(name: str, arguments: Sequence[Typed]) -> Definition | None:
+def definition_of(name: str, arguments: Sequence[Typed]) -> FunctionDefinition | None:
     """The definition of a function that counts for such arguments; None where there is none."""
     return next((definition for definition in DEFINED.get(name, ()) if definition.fits(arguments)), None)
 

@@ -12,7 +12,7 @@ from sqlglot.errors import ParseError
 from deltic.circuit.expressions.meaning import evaluate
 from deltic.errors import ProgramError
 from deltic.functions.patterns import READABLE, WRITABLE, parts_of
-from deltic.functions.records import OPTIONS, SWITCHES, Options, schema_of
+from deltic.functions.records import OPTIONS, SWITCHES, JsonOptions, schema_of
 from deltic.sql.scalars.conditions import null_if
 from deltic.sql.scalars.functions.rules import attempt, literal_of, must, plain, rule, to
 from deltic.sql.scalars.operators import Mismatch
@@ -53,7 +53,7 @@ def from_json(text: Typed, schema: Typed, options: Typed | None = None) -> Typed
 @rule("schema_of_json")
 def schema_of_json(text: Typed, options: Typed | None = None) -> Typed:
     """The type of a JSON text, which is written here, as a schema of from_json."""
-    how = Options(**_chosen(options, READABLE, _OF_READING))
+    how = JsonOptions(**_chosen(options, READABLE, _OF_READING))
     found = schema_of(literal_of(text, "the text of schema_of_json"), how)
     if found is None:
         raise Mismatch("the text is no JSON")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from deltic.algebra.zset import ZSet
-from deltic.circuit.oracle.memory import Memory, Time
+from deltic.circuit.oracle.memory import DelayMemory, Time
 from deltic.errors import UnsupportedError
 from deltic_theory.circuits.machine.events import Data, Queue, Repeat
 from deltic_theory.circuits.machine.nodes import Controller, Machine, Primitive
@@ -71,7 +71,7 @@ class Exit(Machine):
         self._names = names
         self._entry = entry
         self._level = level
-        self._lengths = [Memory(clock) for clock in clocks]
+        self._lengths = [DelayMemory(clock) for clock in clocks]
         self._iteration = 0
         self._sums: list[Any] = []
 

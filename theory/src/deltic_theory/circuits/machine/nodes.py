@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from deltic.algebra.zset import ZSet
-from deltic.circuit.oracle.memory import Memory, Time
+from deltic.circuit.oracle.memory import DelayMemory, Time
 from deltic_theory.circuits.machine.events import Data, Event, Latch, Queue, Receiver, Repeat, Reset
 
 
@@ -82,7 +82,7 @@ class Delay(Machine):
 
     def __init__(self, queue: Queue, clock: int) -> None:
         super().__init__(queue, 1)
-        self._memory = Memory(clock)
+        self._memory = DelayMemory(clock)
 
     def on_reset(self, level: int) -> None:
         self._memory.reset(level)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from deltic.engine.local.operators.kernel import KERNELS
 from deltic.engine.local.operators.query import Environment
-from deltic.engine.local.storage.kinds import Kind
+from deltic.engine.local.storage.kinds import RelationKind
 from deltic.engine.local.storage.run import Run
 from deltic.engine.local.storage.state import State
 from deltic.program.definitions import Definition
@@ -34,6 +34,6 @@ class GroupKernel:
 
 def _like(state: State) -> State:
     """An empty relation whose rows are packed as those of another."""
-    made = State(state.relation, Kind.TRANSIENT, state.domains, state.is_set)
+    made = State(state.relation, RelationKind.TRANSIENT, state.domains, state.is_set)
     made.contents.layout = state.layout
     return made
