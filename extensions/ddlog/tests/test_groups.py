@@ -178,3 +178,14 @@ def test_groups_have_a_value_for_each_row(rule: str, first: list[str], then: lis
 def test_groups_that_are_flattened_give_equal_values_as_often_as_rows_do() -> None:
     program = f"{ROWS}output multiset R(x: u32, times: s64)\nR(x, w) :- D(x, _), (_, var w) = FlatMap(x.group_by(x))."
     assert printed(program, FILLED) == ["R:", "R{.x = 1, .times = 1}: +2", "R{.x = 2, .times = 1}: +2"]
+
+
+@pytest.mark.parametrize("count", ["count_distinct()", "whole()"], ids=["reduced", "whole"])
+def test_a_group_behind_a_group_that_is_still_there(count: str) -> None:
+    """The first group reads the column of its key, which is a variable of the rows of the second, too."""
+    whole = "function whole(g: Group<u32, u32>): usize { var n = 0; for ((_, w) in g) { n = n + 1 }; n }"
+    rule = f"R(y, n) :- D(x, _), var g = x.group_by(x), var y = FlatMap(g.to_vec()), var n = y.group_by(y).{count}."
+    program = f"{ROWS}{whole}\noutput relation R(y: u32, n: usize)\n{rule}"
+    commands = f'{FILLED} start; delete D(1, "p"), delete D(1, "q"); commit; echo then; dump R;'
+    first, then = ["R:", "R{.y = 1, .n = 1}: +1", "R{.y = 2, .n = 1}: +1"], ["R{.y = 2, .n = 1}"]
+    assert printed(program, commands) == [*first, "then", *then]

@@ -250,14 +250,16 @@ class RuleBindings:
         keys = [each.name for each in self._keys(clause.visible)]
         rest = [each.name for _, binding in row for each in binding.columns]
         value, count, entry, group = map(self._new, ("?value", "?count", "?entry", "?group"))
-        counted = ops.Aggregate((*keys, *rest), (ops.AggregateCall("count", "", count),))
+        counted = ops.Aggregate(tuple(dict.fromkeys((*keys, *rest))), (ops.AggregateCall("count", "", count),))
         self._atoms = [self._builder.add(counted, self.node)]
         tree = self._expressions.value(clause.values, self.known)
         self._extend([(Column(value, columns.type(clause.values.type)), tree)])
-        named = [part for name in (value, count, *rest) for part in (literal(name, Type.STRING), column(name))]
+        own = [name if name not in rest[:place] else self._new("?again") for place, name in enumerate(rest)]
+        named = list(zip((value, count, *own), (value, count, *rest), strict=True))
+        parts = [part for field, name in named for part in (literal(field, Type.STRING), column(name))]
         types = self._builder.type_of(self.node).schema
-        fields = (replace(types.columns[types.index(name)], nullable=True) for name in (value, count, *rest))
-        self._extend([(Column(entry, Type.struct(fields)), call("named_struct", *named))])
+        fields = (replace(types.columns[types.index(name)], name=field, nullable=True) for field, name in named)
+        self._extend([(Column(entry, Type.struct(fields)), call("named_struct", *parts))])
         collected = ops.Aggregate(tuple(keys), (ops.AggregateCall("collect_list", entry, group),))
         self._atoms = [node := self._builder.add(collected, self.node)]
         self._forget_all_but(clause.visible)
@@ -282,7 +284,7 @@ class RuleBindings:
         parts = [(self._new("?part"), each) for each in clause.parts]
         functions = {reduction.function for reduction in clause.reductions}
         rows = [c for _, binding in row_of(self.known, clause.visible) for c in binding.columns]
-        kept = [*keys, *(rows if functions - {"min", "max"} else ())]
+        kept = list({c.name: c for c in (*keys, *(rows if functions - {"min", "max"} else ()))}.values())
         source = self._computed(kept, [*parts, *(each for found in measures.values() for each in found)])
         if functions & {"count", "sum"}:
             source = make_set(self._builder, source)
