@@ -100,9 +100,9 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
     With `--update-golden` the file is written instead, so that the change shows in the diff of the commit.
     """
     update = request.config.getoption("--update-golden")
-    own = next((p for p in request.path.parents if p.name == "tests" and "extensions" in p.parts), ROOT / "tests")
 
     def compare(name: str, text: str) -> None:
+        own = next((p for p in request.path.parents if p.name == "tests" and "extensions" in p.parts), ROOT / "tests")
         path = own / "golden" / name
         got = text.rstrip("\n") + "\n"
         if update:

@@ -18,8 +18,10 @@ def test_spark_workers_have_the_requirements(spark):
 
 
 def test_a_golden_file_that_differs_or_is_missing_fails(golden, monkeypatch, tmp_path):
-    monkeypatch.setattr(f"{golden.__module__}.GOLDEN", tmp_path)
-    (tmp_path / "there.txt").write_text("one\n")
+    monkeypatch.setattr(f"{golden.__module__}.ROOT", tmp_path)
+    files = tmp_path / "tests" / "golden"
+    files.mkdir(parents=True)
+    (files / "there.txt").write_text("one\n")
     golden("there.txt", "one")
     with pytest.raises(pytest.fail.Exception, match=r"-one\n\+two"):
         golden("there.txt", "two")

@@ -47,13 +47,13 @@ def test_a_temporary_view_is_what_was_published(spark):
         told = pipeline.refresh().published["sold to spark published"].how
         return told, sorted(map(tuple, spark.table("published").collect()))
 
-    assert refreshed("a") == ("made anew", [("a", 1)])
+    assert refreshed("a") == ("rebuilt", [("a", 1)])
     assert refreshed() == ("unchanged", [("a", 1)])
-    assert refreshed("b") == ("made anew", [("a", 1), ("b", 1)])
+    assert refreshed("b") == ("rebuilt", [("a", 1), ("b", 1)])
     spark.catalog.dropTempView("published")
-    assert refreshed() == ("made anew", [("a", 1), ("b", 1)])
+    assert refreshed() == ("rebuilt", [("a", 1), ("b", 1)])
     spark.range(3).createOrReplaceTempView("published")
-    assert refreshed() == ("made anew", [("a", 1), ("b", 1)])
+    assert refreshed() == ("rebuilt", [("a", 1), ("b", 1)])
     assert pipeline.refresh().report is None
 
 

@@ -130,4 +130,4 @@ def test_a_call_calls_what_the_registry_says(call):
     if node.name.lower() in ("dateadd", "datediff") and len(node.expressions) == 3:
         pytest.skip("with a unit these are timestampadd and timestampdiff")
     found = {function_name(n) for n in translated(call).expression.find_all(exp.Anonymous) if is_call(n)}
-    assert found <= {*calls(node.name.lower())}
+    assert found - {"unhex"} <= {*calls(node.name.lower())}  # a literal of bytes is a call of unhex

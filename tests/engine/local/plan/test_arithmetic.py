@@ -124,12 +124,12 @@ NOT_ARITHMETIC = [
     "i // 0",
     "f + 1.5",
     "pow(i, 2)",
-    "length(s)",
+    "SPARK_LENGTH(s)",
     "s",
     "1.5",
     "i < j",
     "p",
-    "i + length(s)",
+    "i + CAST(SPARK_LENGTH(s) AS BIGINT)",
 ]
 
 

@@ -56,7 +56,7 @@ def run_rounds(executor: RoundExecutor, termination: Termination, may_go_on: Cal
         try:
             reached = executor.take(now)
         except CountOverflowError as error:
-            termination.refuse_circle(now.iteration, executor.closing())
+            termination.explain_overflow(executor.closing())
             raise error.of(termination.bounds.relations) from None
         if reached >= 0 and termination.is_due(reached):
             termination.look(reached, executor.closing())

@@ -46,13 +46,14 @@ class Termination:
     def __init__(self, bounds: Bounds, deepest: int) -> None:
         self.bounds, self.depth = bounds, Depth(bounds.jumps)
         self._deadline, self._watch = Deadline(bounds.timeout), CycleWatch(deepest)
+        self._iteration = 0
 
     def check(self, iteration: int) -> None:
         """Before a round: raise IterationLimitError past the limit of iterations, for sets or bags, or of time.
 
         At the iteration after it, known rows may be derived again.
         """
-        bounds = self.bounds
+        bounds, self._iteration = self.bounds, iteration
         if not bounds.signed and iteration > bounds.limit + 1 and bounds.computing:
             raise limit_error(bounds.shown, bounds.computing, bounds.limit)
         if self._deadline.is_past(iteration) and bounds.computing:
@@ -90,6 +91,13 @@ class Termination:
         """
         if self.bounds.has_bags and iteration > sum(map(_rows, closing)):
             raise circle_error(self.bounds.shown)
+
+    def explain_overflow(self, closing: Sequence[ClosingRelations]) -> None:
+        """Raise IterationLimitError where a count overflows because rows of bags derive themselves.
+
+        The row that overflows is one of the round that was checked last, and not among the rows yet.
+        """
+        self.refuse_circle(self._iteration - 1, closing)
 
 
 def _rows(closing: ClosingRelations) -> int:
