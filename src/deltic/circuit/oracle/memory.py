@@ -15,10 +15,10 @@ class IterationValues:
 
     Examples
     --------
-    >>> lengths = Nested()
+    >>> lengths = IterationValues()
     >>> lengths.put((0, 0), "a"), lengths.put((0, 1), "b"), lengths.put((1, 0), "c")
     (None, None, None)
-    >>> lengths.get((0, 7)), lengths.get((5, 5)), Nested().get((0,))
+    >>> lengths.get((0, 7)), lengths.get((5, 5)), IterationValues().get((0,))
     ('b', 'c', None)
     """
 
