@@ -52,7 +52,7 @@ class Strata:
             name = stratum.relations[0]
             definition = program.relations[name].definition
             if stratum.recursive:
-                component = component_of(stratum, states, found, strategies.of(stratum.relations))
+                component = component_of(stratum, states, found, strategies.of(stratum.relations), environment)
                 self._steps.append(Recursive(component, states, refresh.of(stratum)))
             elif isinstance(definition, Derived):
                 self._steps.append(_Derived(name, states, found))

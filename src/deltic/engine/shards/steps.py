@@ -81,7 +81,8 @@ class Steps:
         relations = step.stratum.relations
         queries = [q for name in relations for rule in self.plan.program.rules_of(name) for q in rule.queries()]
         strategy = self.options.strategies.of(relations)
-        component = component_of(step.stratum, self.states, [self._evaluation(q) for q in queries], strategy)
+        evaluations = [self._evaluation(query) for query in queries]
+        component = component_of(step.stratum, self.states, evaluations, strategy, self.environment)
         return Recursive(component, self.states, self.options.refresh.of(step.stratum))
 
     def _kernel(self, step: Define) -> Kernel:

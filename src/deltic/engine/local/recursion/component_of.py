@@ -30,13 +30,18 @@ _Evaluations = dict[str, list[Evaluation]]
 
 
 def component_of(
-    stratum: Stratum, states: Mapping[str, State], evaluations: Sequence[Evaluation], strategy: Strategy
+    stratum: Stratum,
+    states: Mapping[str, State],
+    evaluations: Sequence[Evaluation],
+    strategy: Strategy,
+    environment: Environment,
 ) -> RecursiveComponent:
     """The component of a recursive stratum, of whose rules the delta queries are `evaluations`.
 
-    Bags have all their counts, whatever the strategy.
+    There are none where all of its relations are functions of whole relations. Bags have all their counts, whatever
+    the strategy.
     """
-    own, environment = {name: states[name] for name in stratum.relations}, evaluations[0].environment
+    own = {name: states[name] for name in stratum.relations}
     if any(state.kind is RelationKind.RECURSIVE_BAG for state in own.values()):
         strategy = Strategy.NESTED
     inner, outer = _by_followed(own, evaluations)
