@@ -18,7 +18,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,7 @@ import numpy as np
 from deltic.engine.files.files import Appender, Buffer, Files, OpenedFile, holder, myself
 from deltic.engine.files.traffic import Bytes, Traffic
 from deltic.errors import DelticError, StateError
+from deltic.extras import required
 from deltic.passwords import cause, redacted, redacted_reason
 
 BLOCK = 1 << 18
@@ -164,12 +164,7 @@ class RemoteFiles:
 
 def file_system(address: str) -> tuple[Any, str]:
     """The file system of an address such as `s3://bucket/folder`, and the path there; raises DelticError."""
-    try:
-        url_to_fs = import_module("fsspec.core").url_to_fs
-    except ImportError:
-        scheme = address.partition("://")[0]
-        told = f"{address}: other places than directories need the package fsspec"
-        raise DelticError(f"{told}; install it, and the one for {scheme}") from None
+    url_to_fs = required("fsspec.core", f"{address}: a place that is no directory of this machine").url_to_fs
     try:
         system, root = url_to_fs(address)
         return system, root

@@ -21,7 +21,7 @@ from deltic.engine.batches import with_weights
 from deltic.engine.comparing import netted
 from deltic.errors import CatalogError
 from deltic.pipeline.names import find
-from deltic.pipeline.outside.hashes import digest, row_hashes
+from deltic.pipeline.outside.hashes import HASHES, digest, row_hashes
 from deltic.pipeline.outside.target import Shown
 
 _ROWS = 1 << 16
@@ -57,11 +57,13 @@ class Listing:
     def to_json(self) -> dict[str, Any]:
         """The listing as a file has it."""
         parts = {str(bucket): asdict(part) for bucket, part in self.parts.items()}
-        return {"schema": self.schema, "by": list(self.by), "count": self.count, "parts": parts}
+        return {"hashes": HASHES, "schema": self.schema, "by": list(self.by), "count": self.count, "parts": parts}
 
     @classmethod
-    def of_json(cls, kept: Mapping[str, Any]) -> Listing:
-        """The listing that a file has."""
+    def of_json(cls, kept: Mapping[str, Any]) -> Listing | None:
+        """The listing that a file has; None where its rows were divided by other hashes."""
+        if kept.get("hashes") != HASHES:
+            return None
         parts = {int(bucket): BucketFile(**part) for bucket, part in kept["parts"].items()}
         return cls(kept["schema"], tuple(kept["by"]), kept["count"], parts)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -12,6 +11,7 @@ from typing import Any
 
 from deltic.duck import in_file
 from deltic.errors import CatalogError, DelticError, did_you_mean
+from deltic.extras import required
 from deltic.passwords import cause, redacted_reason
 from deltic.pipeline.outside.source import filled
 from deltic.values import words
@@ -115,10 +115,7 @@ def _duckdb() -> tuple[Connect, type[Exception]]:
 
 
 def _postgresql() -> tuple[Connect, type[Exception]]:
-    try:
-        psycopg = importlib.import_module("psycopg")
-    except ImportError:
-        raise DelticError("PostgreSQL needs the package psycopg: pip install 'deltic[postgresql]'") from None
+    psycopg = required("psycopg", "PostgreSQL")
     return lambda address, *_: psycopg.connect(address), psycopg.Error
 
 

@@ -17,6 +17,7 @@ from deltic.engine.batches import with_weights
 from deltic.engine.comparing import difference
 from deltic.engine.image import Json
 from deltic.errors import DataError, DelticError, Diagnostic
+from deltic.extras import required
 from deltic.pipeline.outside.source import HeldRows, SourceChange, nothing
 from deltic.pipeline.outside.tasks import Share, Tasks
 from deltic.pipeline.rows.coerce import to_table
@@ -31,12 +32,7 @@ _FEED = "delta.enableChangeDataFeed"
 
 def deltalake() -> Any:
     """The package; raises DelticError where it is not installed."""
-    try:
-        return importlib.import_module("deltalake")
-    except ImportError:
-        raise DelticError(
-            "Delta tables are read and written by the package deltalake: pip install 'deltic[delta]'"
-        ) from None
+    return required("deltalake", "a Delta table")
 
 
 class DeltaSource:

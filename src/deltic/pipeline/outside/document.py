@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 from deltic.catalog import External
 from deltic.catalog.external import KINDS, Role
 from deltic.errors import CatalogError, DelticError, Diagnostic, ProgramError, did_you_mean
+from deltic.extras import required
 
 _OPTIONS: Mapping[str, type] = {
     "conflicts": str,
@@ -59,7 +59,7 @@ class Document:
 
 def read_document(path: Path) -> Document:
     """What a file says. Raises ProgramError with all findings, each with its place, and DelticError for the file."""
-    yaml = _yaml()
+    yaml = required("yaml", "a file of tables and views in YAML")
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -76,13 +76,6 @@ def read_document(path: Path) -> Document:
     if reader.findings:
         raise ProgramError(sorted(reader.findings, key=lambda finding: (finding.line, finding.column)))
     return found
-
-
-def _yaml() -> Any:
-    try:
-        return importlib.import_module("yaml")
-    except ImportError:
-        raise DelticError("the file is YAML, which needs the package pyyaml: pip install pyyaml") from None
 
 
 class _Reader:

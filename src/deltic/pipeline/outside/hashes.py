@@ -7,11 +7,15 @@ date at the cost of the rows that come and go.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+
+from deltic.values.hashing import xxhash64
+
+HASHES = "xxhash64"
+"""What a listing of files says of the hashes in it: those of other names are of other numbers."""
 
 Hashes = npt.NDArray[np.uint64]
 _NULL, _STEP = np.uint64(0x9E3779B97F4A7C15), np.uint64(0x100000001B3)
@@ -49,28 +53,20 @@ def _words(column: pa.ChunkedArray) -> Hashes:
     if pa.types.is_floating(kind):
         floats = np.asarray(column.fill_null(0).cast(pa.float64())) + 0.0
         return _mixed(np.where(np.isnan(floats), np.nan, floats).view(np.uint64))
-    return _of_texts(_texts(column))
+    return xxhash64([_texts(column)], len(column))
 
 
 def _integer(bits: int) -> pa.DataType:
     return pa.int32() if bits == 32 else pa.int64()
 
 
-def _texts(column: pa.ChunkedArray) -> list[Any]:
+def _texts(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
+    """Values as texts that tell them apart."""
     if pa.types.is_decimal(column.type):
-        column = column.cast(pa.string())
-    values = column.to_pylist()
-    if pa.types.is_string(column.type):
-        return ["" if value is None else value for value in values]
-    return [repr(value) for value in values]
-
-
-def _of_texts(texts: list[Any]) -> Hashes:
-    import pandas as pd
-
-    array = np.empty(len(texts), object)
-    array[:] = texts
-    return pd.util.hash_array(array, categorize=len(texts) > 1000)
+        return column.cast(pa.string())
+    if pa.types.is_string(column.type) or pa.types.is_binary(column.type):
+        return column
+    return pa.array(map(repr, column.to_pylist()), pa.string())
 
 
 def _mixed(words: Hashes) -> Hashes:

@@ -15,7 +15,8 @@ from deltic.catalog import CatalogTable, External
 from deltic.engine.batches import with_weights
 from deltic.engine.comparing import difference
 from deltic.engine.image import Json
-from deltic.errors import DataError, DelticError, Diagnostic
+from deltic.errors import DataError, Diagnostic
+from deltic.extras import required
 from deltic.passwords import cause, redacted_reason
 from deltic.pipeline.outside.source import HeldRows, SourceChange, filled, nothing
 from deltic.pipeline.outside.tasks import Share, Tasks
@@ -148,13 +149,7 @@ def errors(place: External) -> Iterator[None]:
 
 def _pyiceberg(module: str) -> Any:
     """A module of the package; raises DelticError where it is not installed."""
-    try:
-        return importlib.import_module(f"pyiceberg.{module}")
-    except ImportError:
-        raise DelticError(
-            "Iceberg tables are read by the package pyiceberg: pip install 'deltic[iceberg]'; a catalog may need more, "
-            "as in pyiceberg[sql-sqlite]"
-        ) from None
+    return required(f"pyiceberg.{module}", "an Iceberg table")
 
 
 def _failures() -> tuple[type[Exception], ...]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from deltic.algebra.zset import ZSet
 from deltic.circuit.custom import CustomOperator
 from deltic.errors import DelticError
+from deltic.extras import required
 from deltic.values import of_python
 from deltic.values.types import Kind, Schema, Type, ValueType
 
@@ -33,11 +34,10 @@ def check_derivative(
     if not operator.is_maintained:
         told = f"operator {operator.name} has no derivative and no state"
         raise DelticError(f"{told}, and is recomputed: there is nothing to test")
-    try:
-        from hypothesis import HealthCheck, Phase, Verbosity, given, settings
-        from hypothesis import strategies as st
-    except ImportError:
-        raise DelticError("check_derivative makes its examples with hypothesis: pip install hypothesis") from None
+    required("hypothesis", "check_derivative, which makes examples,")
+    from hypothesis import HealthCheck, Phase, Verbosity, given, settings
+    from hypothesis import strategies as st
+
     chosen = [*rows, *[None] * (len(operator.takes) - len(rows))]
     strategies = [_rows(schema) if own is None else own for schema, own in zip(operator.takes, chosen, strict=True)]
     places = st.none() | st.integers(0, 9)

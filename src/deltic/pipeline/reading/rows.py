@@ -8,6 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from deltic.extras import required
 from deltic.pipeline.notebook import table
 from deltic.pipeline.spark.spark import active_session, to_dataframe
 
@@ -46,7 +47,8 @@ class Rows:
         return self._table
 
     def to_pandas(self) -> pd.DataFrame:
-        """The rows as a pandas DataFrame."""
+        """The rows as a pandas DataFrame; raises DelticError where pandas is not installed."""
+        required("pandas", "to_pandas")
         frame: pd.DataFrame = self._table.to_pandas()
         return frame
 

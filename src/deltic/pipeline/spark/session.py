@@ -15,6 +15,7 @@ from typing import IO, TYPE_CHECKING
 
 from deltic.engine.spark.watched import no_answer
 from deltic.errors import DelticError
+from deltic.extras import required
 from deltic.pipeline.spark.java import require_java
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ def spark_session(
 
     Raises DelticError when Java is missing, nothing answers at the master's address or the session does not start.
     """
+    required("pyspark.sql", "a Spark session")
     require_java()
     _require_master(master)
     with TemporaryDirectory(prefix="deltic-spark-", ignore_cleanup_errors=True) as scratch:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deltic.errors import DelticError
+from deltic.extras import required
 from deltic.passwords import cause, redacted_reason
 from deltic.values import from_arrow
 from deltic.values.types import Schema, Type
@@ -137,9 +138,7 @@ def active_session(spark: SparkSession | None) -> SparkSession:
     """The session given, or the one that is active; raises DelticError when there is neither."""
     if spark is not None:
         return spark
-    from pyspark.sql import SparkSession
-
-    active = SparkSession.getActiveSession()
+    active: SparkSession | None = required("pyspark.sql", "a Spark DataFrame").SparkSession.getActiveSession()
     if active is None:
         raise DelticError("there is no Spark session: start one, or give it to deltic.Pipeline(spark)")
     return active

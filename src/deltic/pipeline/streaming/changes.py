@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from deltic.circuit.tables import WEIGHT
 from deltic.errors import StreamError
+from deltic.extras import required
 from deltic.pipeline.names import find
 from deltic.pipeline.spark.spark import active_session, quoted, spark_errors
 
@@ -25,7 +26,8 @@ _JSON = {
 
 
 def register(spark: SparkSession) -> None:
-    """Let a session know the data source "deltic"."""
+    """Let a session know the data source "deltic"; raises DelticError where pyspark is not installed."""
+    required("pyspark.sql", 'the data source "deltic"')
     from deltic.pipeline.streaming.source import DelticSource
 
     spark.dataSource.register(DelticSource)

@@ -1,0 +1,74 @@
+"""The extras: each package has one, which installs it, and what needs a package that is missing names its extra."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from deltic.extras import EXTRAS, required
+
+_PROJECT = tomllib.loads(Path(__file__).parents[1].joinpath("pyproject.toml").read_text())["project"]
+_PACKAGES = {"yaml": "pyyaml"}
+"""The names that packages have on an index, where these are others than of their modules."""
+
+
+def _named(requirements: list[str]) -> set[str]:
+    return {re.split(r"[^\w-]", requirement)[0] for requirement in requirements}
+
+
+@pytest.mark.parametrize(("module", "extra"), EXTRAS.items())
+def test_an_extra_installs_the_package_that_names_it(module: str, extra: str) -> None:
+    assert _PACKAGES.get(module, module) in _named(_PROJECT["optional-dependencies"][extra])
+
+
+def test_all_means_all_extras_of_users() -> None:
+    told = re.search(r"\[(.*)\]", _PROJECT["optional-dependencies"]["all"][0])
+    assert told is not None
+    assert {*told[1].split(",")} == _PROJECT["optional-dependencies"].keys() - {"all", "dev"}
+
+
+def test_the_library_runs_without_any_extra(tmp_path: Path) -> None:
+    program = f"""
+import sys
+sys.modules.update(dict.fromkeys({[*EXTRAS]}))
+import deltic
+
+pipeline = deltic.Pipeline(state={str(tmp_path / "state")!r})
+pipeline.sql("CREATE TABLE t (a INT PRIMARY KEY, b STRING); CREATE VIEW v AS SELECT b, count(*) AS n FROM t GROUP BY b")
+pipeline.sql("INSERT INTO t VALUES (1, 'x'), (2, 'x')")
+print(pipeline.sql("SELECT upper(b), n FROM v ORDER BY b").to_arrow().to_pylist())
+print(pipeline.explain("v").splitlines()[0])
+for door in (pipeline["v"].to_pandas, pipeline["v"].to_spark, lambda: deltic.register(None)):
+    try:
+        door()
+    except deltic.DelticError as error:
+        print(error)
+"""
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    answer, _, *missing = run.stdout.splitlines()
+    assert answer == "[{'upper(b)': 'X', 'n': 2}]"
+    assert [re.findall(r"pip install 'deltic\[(.*)\]'$", line) for line in missing] == [
+        ["pandas"],
+        ["spark"],
+        ["spark"],
+    ]
+
+
+def test_the_command_without_its_extra_says_what_to_install() -> None:
+    program = "import sys; sys.modules['typer'] = None; from deltic.__main__ import main; main()"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    told = "Error: the deltic command needs the package typer, which is not installed: pip install 'deltic[cli]'\n"
+    assert (run.returncode, run.stderr) == (1, told)
+
+
+def test_a_package_that_is_broken_is_not_called_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tmp_path.joinpath("psycopg.py").write_text("import no_such_module_of_psycopg")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "psycopg", raising=False)
+    with pytest.raises(ModuleNotFoundError, match="no_such_module_of_psycopg"):
+        required("psycopg", "PostgreSQL")
