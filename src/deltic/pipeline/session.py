@@ -32,7 +32,7 @@ from deltic.pipeline.epochs.transaction import Transaction
 from deltic.pipeline.names import check_choice, require_text
 from deltic.pipeline.reading.rows import Rows
 from deltic.pipeline.shards import Shards, slots
-from deltic.pipeline.spark.spark import check_session
+from deltic.pipeline.spark.spark import adopt_session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -126,7 +126,7 @@ class Pipeline(Defining):
     ) -> None:
         check_choice(engine, "engine", get_args(EngineName))
         check_choice(conflicts, "policy for conflicts", get_args(Conflicts))
-        check_session(spark)
+        adopt_session(spark)
         self.spark = spark
         check_choice(late, "policy for late rows", get_args(LatePolicy))
         self.conflicts: Conflicts = conflicts

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from deltic.engine.spark.described import is_connect
 from deltic.errors import DelticError
 from deltic.extras import required
 from deltic.passwords import cause, redacted_reason
@@ -124,14 +127,22 @@ def quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def check_session(spark: object) -> None:
-    """Raises DelticError for what is no Spark session, such as a master's address."""
+def adopt_session(spark: SparkSession | None) -> None:
+    """Let Spark's Python processes on this machine be of this process's Python, unless another one is named.
+
+    Raises DelticError for what is no Spark session, such as a master's address.
+    """
     if spark is not None and not hasattr(spark, "createDataFrame"):
         hint = f'.master("{spark}")' if isinstance(spark, str) else ""
         raise DelticError(
             f"expected a SparkSession, found {spark!r}: deltic.Pipeline(SparkSession.builder{hint}.getOrCreate()), "
             "or deltic.Pipeline() to run without Spark"
         )
+    if spark is None or is_connect(spark) or "PYSPARK_PYTHON" in os.environ:
+        return
+    context = spark.sparkContext
+    if context.master.startswith("local") and context.getConf().get("spark.pyspark.python") is None:
+        context.pythonExec = sys.executable
 
 
 def active_session(spark: SparkSession | None) -> SparkSession:

@@ -11,7 +11,7 @@ from deltic.circuit.tables import WEIGHT
 from deltic.errors import StreamError
 from deltic.extras import required
 from deltic.pipeline.names import find
-from deltic.pipeline.spark.spark import active_session, quoted, spark_errors
+from deltic.pipeline.spark.spark import active_session, adopt_session, quoted, spark_errors
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -30,6 +30,7 @@ def register(spark: SparkSession) -> None:
     required("pyspark.sql", 'the data source "deltic"')
     from deltic.pipeline.streaming.source import DelticSource
 
+    adopt_session(spark)
     spark.dataSource.register(DelticSource)
 
 
