@@ -16,6 +16,14 @@ _PROJECT = tomllib.loads(Path(__file__).parents[1].joinpath("pyproject.toml").re
 _PACKAGES = {"yaml": "pyyaml"}
 """The names that packages have on an index, where these are others than of their modules."""
 
+_WITHOUT_EXTRAS = f"""
+import sys
+class Absent:
+    def find_spec(self, name, path, target=None):
+        if name.partition('.')[0] in {[*EXTRAS]}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Absent())"""
+
 
 def _named(requirements: list[str]) -> set[str]:
     return {re.split(r"[^\w-]", requirement)[0] for requirement in requirements}
@@ -34,8 +42,7 @@ def test_all_means_all_extras_of_users() -> None:
 
 def test_the_library_runs_without_any_extra(tmp_path: Path) -> None:
     program = f"""
-import sys
-sys.modules.update(dict.fromkeys({[*EXTRAS]}))
+{_WITHOUT_EXTRAS}
 import deltic
 
 pipeline = deltic.Pipeline(state={str(tmp_path / "state")!r})
@@ -60,7 +67,7 @@ for door in (pipeline["v"].to_pandas, pipeline["v"].to_spark, lambda: deltic.reg
 
 
 def test_the_command_without_its_extra_says_what_to_install() -> None:
-    program = "import sys; sys.modules['typer'] = None; from deltic.__main__ import main; main()"
+    program = f"{_WITHOUT_EXTRAS}\nfrom deltic.__main__ import main; main()"
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     told = "Error: the deltic command needs the package typer, which is not installed: pip install 'deltic[cli]'\n"
     assert (run.returncode, run.stderr) == (1, told)

@@ -26,7 +26,18 @@ PACKAGES = (
 )
 NAMES = {package.name for package in PACKAGES}
 
-_VALUES = {"passwords", "errors", "discovery", "without_pandas", "trusted", "duck", "caches", "depth", "values"}
+_VALUES = {
+    "passwords",
+    "errors",
+    "discovery",
+    "without_pandas",
+    "trusted",
+    "duck",
+    "caches",
+    "depth",
+    "extras",
+    "values",
+}
 _FUNCTIONS = _VALUES | {"functions"}
 _CIRCUIT = _FUNCTIONS | {"algebra", "circuit"}
 _CALCULUS = _CIRCUIT | {"calculus"}
@@ -42,6 +53,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "errors": {"passwords"},
     "depth": {"errors"},
     "discovery": set(),
+    "extras": {"errors"},
     "without_pandas": set(),
     "trusted": {"errors"},
     "duck": set(),
@@ -62,6 +74,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "deltic": {"errors", "pipeline"},
     "cli": _PIPELINE | {"deltic", "cli", "demo"},
     "demo": _PIPELINE | {"deltic", "cli", "demo"},
+    "__main__": {"errors", "extras", "cli"},
 }
 
 HEAVY = {"duckdb", "lark", "llvmlite", "matplotlib", "numba", "numpy", "pandas", "pyarrow", "pyspark", "sqlglot"}

@@ -141,7 +141,7 @@ def adopt_session(spark: SparkSession | None) -> None:
     if spark is None or is_connect(spark) or "PYSPARK_PYTHON" in os.environ:
         return
     context = spark.sparkContext
-    if context.master.startswith("local") and context.getConf().get("spark.pyspark.python") is None:
+    if (context.master or "").startswith("local") and context.getConf().get("spark.pyspark.python") is None:
         context.pythonExec = sys.executable
 
 
