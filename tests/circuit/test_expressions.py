@@ -103,7 +103,7 @@ REFUSED = [
     (binary(exp.Add, "d", "i"), "Add of (date, int64)"),
     (binary(exp.Add, "d", "d"), "Add of (date, date)"),
     (cast(column("d"), Type.INT64), "TryCast of (date)"),
-    (cast(column("m"), Type.STRING), "TryCast of (map(string, int64))"),
+    (cast(column("m"), Type.INT64), "TryCast of (map(string, int64))"),
 ]
 
 

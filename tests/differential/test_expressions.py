@@ -2,7 +2,6 @@
 
 As computed columns (a row whose value is undefined disappears) and as conditions of a filter. Wrap-around, shifts,
 division by zero, conversions between numbers, text in any order, and floats that overflow are where they could differ.
-For few rows the engine computes functions of texts as the reference does; here it has to take whole columns for all.
 """
 
 from __future__ import annotations
@@ -19,18 +18,12 @@ from deltic.circuit.expressions import cast, column, show
 from deltic.circuit.graph import Circuit, CircuitBuilder
 from deltic.circuit.oracle.pointwise import Rows
 from deltic.engine.local.engine import LocalEngine
-from deltic.engine.local.operators import strict
 from deltic.engine.reference import ReferenceEngine, from_arrow, to_arrow
 from deltic.values.types import Column, Schema, Type
 from tests.differential.expressions import EXTREME, SCHEMA, random_row, random_scalar
 
 TABLE = Schema(tuple(Column(c.name, c.type) for c in SCHEMA))
 EXPRESSIONS, ROWS = 12, 40
-
-
-@pytest.fixture(autouse=True)
-def _by_columns(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(strict, "FEW", 0)
 
 
 def computed(rng: random.Random, type_: Type) -> tuple[Circuit, list[str]]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from deltic.functions.conversions import lists_of
 from deltic.functions.function import FUNCTIONS, Function, by_rows
 from deltic.functions.limits import MOST_ELEMENTS, no_sequence, too_long
 from deltic.values.order import in_order
@@ -271,12 +272,12 @@ FUNCTIONS |= by_rows(
         "map_keys": Function(
             lambda node, types: Type.array(types[0].key.or_null),
             python=lambda m: tuple(k for k, _ in m),
-            columns=lambda columns, count: _part_of_maps(columns[0], "keys"),
+            columns=lambda columns, count: lists_of(columns[0], "keys"),
         ),
         "map_values": Function(
             lambda node, types: Type.array(types[0].value.type.or_null),
             python=lambda m: tuple(v for _, v in m),
-            columns=lambda columns, count: _part_of_maps(columns[0], "items"),
+            columns=lambda columns, count: lists_of(columns[0], "items"),
         ),
         "map_entries": Function(_entries, python=lambda pairs: pairs),
         "map_concat": _set(lambda *maps: _map(*_unzipped(maps)), partial=True),
@@ -294,14 +295,6 @@ FUNCTIONS |= by_rows(
         "field": Function(_field, _field_sql, tolerant=True),
     },
 )
-
-
-def _part_of_maps(maps: Any, part: str) -> Any:
-    """The keys or the items of maps, without NULL, as lists."""
-    import pyarrow as pa
-
-    own = pa.concat_arrays(maps.chunks) if isinstance(maps, pa.ChunkedArray) else maps
-    return pa.ListArray.from_arrays(own.offsets, getattr(own, part))
 
 
 def _unzipped(maps: Iterable[Values]) -> tuple[Values, Values]:

@@ -1,4 +1,4 @@
-"""Conversions of single values as Spark casts them in ANSI mode, its session in UTC; None where Spark has no value.
+"""Spark's casts in ANSI mode, its session in UTC, of columns: NULL where Spark has no value.
 
 Texts may stand between blanks. Instants are seconds since 1970 as numbers. Floats are written as Java writes them.
 """
@@ -8,166 +8,237 @@ from __future__ import annotations
 import math
 import re
 import struct
-from collections.abc import Callable
-from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
 from decimal import Decimal
-from functools import partial
-from typing import Any
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
 
+from deltic.functions.calendar import DAY, EPOCH, FIRST, LAST, SECOND, days_of
 from deltic.functions.intervals import written
 from deltic.functions.zones import zone_of
+from deltic.values import from_arrow, to_arrow
 from deltic.values.numbers import convert_number, round_float, to_decimal
 from deltic.values.types import Kind, Type
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from deltic.functions.calendar import Numbers
+
 Conversion = Callable[[Any], Any]
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_TIMES = (Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ)
 _BLANKS = "".join(map(chr, range(33)))
 _TRUE, _FALSE = {"t", "true", "y", "yes", "1"}, {"f", "false", "n", "no", "0"}
 _INTEGER = re.compile(r"[+-]?[0-9]{1,40}", re.ASCII)
-_FLOAT = re.compile(r"[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
+FLOAT_TEXT = "[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?"
+"""How a text is written that is a number with a fraction."""
+_FLOAT = re.compile(FLOAT_TEXT)
 _NAMED = {"inf": math.inf, "infinity": math.inf, "nan": math.nan}
-_DATE = r"(?P<year>[0-9]{4,7})(-(?P<month>[0-9]{1,2})(-(?P<day>[0-9]{1,2})"
-_DATE_ALONE = re.compile(_DATE + r"([ T].*)?)?)?", re.ASCII | re.DOTALL)
-_CLOCK = r"(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{1,2})(:(?P<second>[0-9]{1,2})([.](?P<fraction>[0-9]*))?)?"
-_ZONE = (
-    r" *(?P<zone>Z|UTC|GMT|(UTC|GMT)?(?P<sign>[+-])(?P<hours>[0-9]{1,2})(:?(?P<minutes>[0-9]{1,2}))?|[A-Za-z][\w+/-]+)?"
-)
-_TIME = re.compile(_DATE + rf"([ T]({_CLOCK}{_ZONE})?)?)?)?", re.ASCII)
+# What Arrow extracts groups by, which all have names.
+_DATE = r"(?P<year>[0-9]{4,7})(?:-(?P<month>[0-9]{1,2})(?:-(?P<day>[0-9]{1,2})"
+_CLOCK = r"(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{1,2})(?::(?P<second>[0-9]{1,2})(?:[.](?P<fraction>[0-9]*))?)?"
+_ZONE = r" *(?P<zone>Z|[A-Za-z][\w+/:-]+|[+-][0-9:]+)?"
+_OF_DATE = rf"(?s)\A{_DATE}(?:[ T].*)?)?)?\z"
+_OF_TIME = rf"\A{_DATE}(?:[ T](?:{_CLOCK}{_ZONE})?)?)?)?\z"
 
 
-def converter(source: Type, target: Type) -> Conversion:
-    """The conversion of values of one type to the other, of which there must be one, see `has_conversion`."""
+def converted(column: pa.Array | pa.ChunkedArray, source: Type, target: Type, by_part: bool = False) -> pa.Array:
+    """The values of a column cast to a type to which there is a cast, see `has_conversion`.
+
+    A composite value of which a part has no value is NULL; `by_part` that part alone is.
+    """
+    import pyarrow as pa
+
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    if column.null_count:
+        return _spread(converted(column.drop_null(), source, target, by_part), column.is_valid())
+    if (convert := _of_one(source, target)) is not None:
+        return to_arrow(map(convert, from_arrow(column, source)), target)
+    made = _of_parts(column, source, target, by_part) if target.is_composite else _of_column(column, source, target)
+    return made.cast(target.arrow)
+
+
+@cache
+def converter(source: Type, target: Type, by_part: bool = False) -> Conversion:
+    """The cast of a single value."""
+    if (convert := _of_one(source, target)) is not None:
+        return convert
+    return lambda value: from_arrow(converted(to_arrow([value], source), source, target, by_part), target)[0]
+
+
+def _spread(found: pa.Array, places: Any) -> pa.Array:
+    """Values at those places of a column that are true, NULL at the others."""
+    import numpy as np
+    import pyarrow as pa
+
+    there = np.asarray(places)
+    return found.take(pa.array(np.cumsum(there) - 1, mask=~there))
+
+
+def _of_one(source: Type, target: Type) -> Conversion | None:
+    """What casts value by value; None where columns are cast."""
     if source is target:
         return lambda value: value
-    if target is Type.STRING:
-        return _writer(source)
     if source is Type.STRING:
         return _reader(target)
-    if source.is_composite:
-        return _of_parts(source, target)
-    if target is Type.BOOLEAN:
-        return bool if source.kind is not Kind.TIMESTAMP else lambda value: value != _EPOCH
+    if target is Type.STRING:
+        return _writer(source)
+    if target.kind is Kind.DECIMAL and source is Type.TIMESTAMP:
+        return lambda value: to_decimal(Decimal((value - EPOCH) // timedelta.resolution).scaleb(-6), target)
+    if source.kind is Kind.DECIMAL and target is Type.TIMESTAMP:
+        return _instant
+    if source.kind is Kind.DECIMAL and target is Type.BOOLEAN:
+        return bool
+    return _number(source, target) if source.is_numeric and target.is_numeric else None
+
+
+def _number(source: Type, target: Type) -> Conversion | None:
+    if not target.is_integer:
+        return lambda value: convert_number(value, source, target)
+    low, high = target.range
+    return None if source.is_float else lambda value: int(value) if low <= int(value) <= high else None
+
+
+def _instant(seconds: Decimal) -> datetime | None:
+    try:
+        return EPOCH + timedelta(microseconds=int(seconds * SECOND))
+    except OverflowError:
+        return None
+
+
+def _of_column(column: pa.Array, source: Type, target: Type) -> pa.Array:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if target is Type.STRING:
+        return _texts(column, source)
+    if source is Type.STRING:
+        return _read_times(pc.utf8_trim(column, _BLANKS), target)
     if source is Type.BOOLEAN:
-        source, value_of = Type.INT64, int
-        convert = converter(source, target)
-        return lambda value: convert(value_of(value))
-    if Kind.TIMESTAMP in (source.kind, target.kind) and (source.is_numeric or target.is_numeric):
-        return _seconds(target) if source is Type.TIMESTAMP else _instant(source)
-    if source.is_numeric:
-        return _number(source, target)
-    return _time(target)
+        return converted(column.cast(pa.int64()), Type.INT64, target)
+    if source.kind in _TIMES and target.kind in _TIMES:
+        return column.cast(pa.timestamp("us"))
+    numbers = (column.cast(pa.int64()) if source is Type.TIMESTAMP else column).to_numpy(zero_copy_only=False)
+    if target is Type.BOOLEAN:
+        return pa.array(numbers != 0)
+    if target is Type.TIMESTAMP:
+        return _instants(numbers)
+    return _whole(numbers, target) if source.is_float else _seconds(numbers, target)
 
 
-def _number(source: Type, target: Type) -> Conversion:
-    if source.is_float and target.is_integer:
-        least, most = target.range
-        return lambda value: _whole(value, least, most)
-    if target.is_integer:
-        low, high = target.range
-        return lambda value: int(value) if low <= int(value) <= high else None
-    return lambda value: convert_number(value, source, target)
+def _whole(floats: Any, target: Type) -> pa.Array:
+    """Floats without their fraction."""
+    import numpy as np
+
+    least, most = target.range
+    found = np.trunc(floats)
+    return _where((found >= least) & (found < most + 1), found, target)
 
 
-def _whole(value: float, least: int, most: int) -> int | None:
-    """A float without its fraction."""
-    return int(value) if math.isfinite(value) and least <= int(value) <= most else None
+def _where(there: Any, values: Any, target: Type) -> pa.Array:
+    """Numbers as a type has them where they are in its range, else NULL."""
+    import numpy as np
+    import pyarrow as pa
+
+    return pa.array(np.where(there, values, 0).astype(np.int64), mask=~there).cast(target.arrow)
 
 
-def _seconds(target: Type) -> Conversion:
-    """An instant as a number of seconds."""
-    if target.is_integer:
-        narrow = converter(Type.INT64, target)
-        return lambda value: narrow((value - _EPOCH) // timedelta(seconds=1))
+def _seconds(instants: Numbers, target: Type) -> pa.Array:
+    """Instants as numbers of seconds."""
+    import pyarrow as pa
+
     if target.is_float:
-        return lambda value: round_float((value - _EPOCH) / timedelta(seconds=1), target)
-    return lambda value: to_decimal(Decimal((value - _EPOCH) // timedelta(microseconds=1)).scaleb(-6), target)
+        return pa.array(instants / SECOND).cast(target.arrow)
+    least, most = target.range
+    seconds = instants // SECOND
+    return _where((seconds >= least) & (seconds <= most), seconds, target)
 
 
-def _instant(source: Type) -> Conversion:
-    """A number of seconds as an instant."""
+def _instants(seconds: Any) -> pa.Array:
+    """Numbers of seconds as instants."""
+    import numpy as np
 
-    def convert(value: Any) -> datetime | None:
-        if source.is_float and not math.isfinite(value):
-            return None
-        try:
-            return _EPOCH + timedelta(microseconds=int(value * 1_000_000))
-        except OverflowError:
-            return None
-
-    return convert
+    if seconds.dtype.kind == "f":
+        with np.errstate(all="ignore"):
+            found = np.trunc(seconds.astype(np.float64) * SECOND)
+        return _where((found >= FIRST) & (found <= LAST), found, Type.TIMESTAMP)
+    there = (seconds >= FIRST // SECOND) & (seconds <= LAST // SECOND)
+    return _where(there, np.where(there, seconds, 0).astype(np.int64) * SECOND, Type.TIMESTAMP)
 
 
-def _time(target: Type) -> Conversion:
-    """Dates, instants and wall clocks as one another."""
-    if target is Type.DATE:
-        return lambda value: value.date()
-    zone = UTC if target is Type.TIMESTAMP else None
-    return lambda value: (
-        value.replace(tzinfo=zone) if isinstance(value, datetime) else datetime.combine(value, time(), zone)
-    )
+# Arrays, structs and maps
 
 
-def _of_parts(source: Type, target: Type) -> Conversion:
-    """Composite values, part by part; None where a part that is not NULL has no value."""
-    if source.kind is Kind.STRUCT:
-        parts = [_nullable(a.type, b.type) for a, b in zip(source.fields, target.fields, strict=True)]
-        return lambda value: _all(convert(item) for convert, item in zip(parts, value, strict=True))
-    if source.kind is Kind.ARRAY:
-        convert = _nullable(source.element.type, target.element.type)
-        return lambda value: _all(convert(item) for item in value)
-    key, item = _nullable(source.key, target.key), _nullable(source.value.type, target.value.type)
-    return lambda value: _pairs(_all(part for k, v in value for part in (key(k), item(v))))
+def lists_of(column: pa.Array | pa.ChunkedArray, part: str) -> pa.ListArray:
+    """Arrays, or the `keys` or `items` of maps, without NULL, as lists from the beginning of their values."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    offsets, start = column.offsets, column.offsets[0]
+    length = pc.subtract(offsets[-1], start).as_py()
+    return pa.ListArray.from_arrays(pc.subtract(offsets, start), getattr(column, part).slice(start.as_py(), length))
 
 
-def _pairs(parts: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
-    """Keys and values, which stand in turn, as the pairs of a map."""
-    return None if parts is None else tuple(zip(parts[::2], parts[1::2], strict=True))
+_FIRST_PART = {Kind.ARRAY: "values", Kind.MAP: "keys"}
 
 
-_UNDEFINED = object()
+def _parts(column: pa.Array, type_: Type) -> tuple[Sequence[pa.Array], Sequence[Type]]:
+    """What composite values hold, as columns, and the types of these."""
+    match type_.kind:
+        case Kind.STRUCT:
+            return column.flatten(), [field.type for field in type_.fields]
+        case Kind.ARRAY:
+            return [lists_of(column, "values").values], [type_.element.type]
+    return [lists_of(column, part).values for part in ("keys", "items")], [type_.key, type_.value.type]
 
 
-def _nullable(source: Type, target: Type) -> Conversion:
-    """The conversion of what may be NULL."""
-    convert = converter(source, target)
+def _of_parts(column: pa.Array, source: Type, target: Type, by_part: bool) -> pa.Array:
+    """Composite values, part by part; a key of a map must have a value."""
+    import numpy as np
+    import pyarrow as pa
 
-    def apply(value: Any) -> Any:
-        found = None if value is None else convert(value)
-        return _UNDEFINED if found is None and value is not None else found
-
-    return apply
-
-
-def _all(parts: Any) -> tuple[Any, ...] | None:
-    found = tuple(parts)
-    return None if any(part is _UNDEFINED for part in found) else found
+    (parts, types), (_, targets) = _parts(column, source), _parts(column, target)
+    found = [converted(*part, by_part) for part in zip(parts, types, targets, strict=True)]
+    needed = len(parts) if not by_part else 1 if source.kind is Kind.MAP else 0
+    pairs = zip(found[:needed], parts, strict=False)
+    lost = np.logical_or.reduce([np.asarray(a.is_null()) & np.asarray(b.is_valid()) for a, b in pairs])
+    offsets = None if source.kind is Kind.STRUCT else lists_of(column, _FIRST_PART[source.kind]).offsets
+    if lost.any():
+        rows = lost if offsets is None else np.diff(np.concatenate([[0], np.cumsum(lost)])[offsets.to_numpy()]) > 0
+        return _spread(_of_parts(column.filter(pa.array(~rows)), source, target, by_part), ~rows)
+    if offsets is None:
+        return pa.StructArray.from_arrays(found, fields=list(target.arrow))
+    made = pa.ListArray if source.kind is Kind.ARRAY else pa.MapArray
+    return made.from_arrays(offsets, *found, type=target.arrow)
 
 
 # From texts
 
 
-def _reader(target: Type) -> Conversion:
+def _reader(target: Type) -> Conversion | None:
     """What a text says, as a value of another type."""
-    read = _READERS.get(target.kind)
-    if read is not None:
-        return lambda text: read(text.strip(_BLANKS))
+    if target.kind in _TIMES:
+        return None
     if target is Type.BINARY:
-        return lambda text: text.encode()
+        return str.encode
+    if target is Type.BOOLEAN:
+        return _read_boolean
     if target.is_integer:
-        least, most = target.range
-        return lambda text: _read_integer(text.strip(_BLANKS), least, most)
-    if target.is_float:
-        return lambda text: _read_float(text.strip(_BLANKS), target)
-    return lambda text: _read_decimal(text.strip(_BLANKS), target)
+        return partial(_read_integer, *target.range)
+    return partial(_read_float if target.is_float else _read_decimal, target)
 
 
-def _read_integer(text: str, least: int, most: int) -> int | None:
-    value = int(text) if _INTEGER.fullmatch(text) else None
+def _read_integer(least: int, most: int, text: str) -> int | None:
+    value = int(text) if _INTEGER.fullmatch(text := text.strip(_BLANKS)) else None
     return value if value is not None and least <= value <= most else None
 
 
-def _read_float(text: str, target: Type) -> float | None:
+def _read_float(target: Type, text: str) -> float | None:
+    text = text.strip(_BLANKS)
     sign = -1.0 if text.startswith("-") else 1.0
     if (named := _NAMED.get(text.lstrip("+-").lower())) is not None:
         return sign * named if named == math.inf or text[0] not in "+-" else None
@@ -175,93 +246,96 @@ def _read_float(text: str, target: Type) -> float | None:
     return round_float(float(plain), target) if _FLOAT.fullmatch(plain) else None
 
 
-def _read_decimal(text: str, target: Type) -> Decimal | None:
-    return to_decimal(Decimal(text), target) if _FLOAT.fullmatch(text) else None
+def _read_decimal(target: Type, text: str) -> Decimal | None:
+    return to_decimal(Decimal(text), target) if _FLOAT.fullmatch(text := text.strip(_BLANKS)) else None
 
 
 def _read_boolean(text: str) -> bool | None:
-    word = text.lower()
+    word = text.strip(_BLANKS).lower()
     return True if word in _TRUE else False if word in _FALSE else None
 
 
-def _read_date(text: str) -> date | None:
-    found = _DATE_ALONE.fullmatch(text)
-    try:
-        return found and date(*(int(found[part] or 1) for part in ("year", "month", "day")))
-    except ValueError:
-        return None
+def _read_times(texts: pa.Array, target: Type) -> pa.Array:
+    """The dates, instants or wall clocks that texts say; wall clocks are not moved by a zone."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    is_date = target is Type.DATE
+    found = pc.extract_regex(texts, _OF_DATE if is_date else _OF_TIME)
+    parts = dict(zip((field.name for field in found.type), found.flatten(), strict=True))
+
+    def number(name: str, missing: str) -> Numbers:
+        written = parts[name].fill_null("")
+        whole = pc.if_else(pc.equal(written, ""), missing, written)
+        return np.asarray(whole.cast(pa.int64()))
+
+    days, there = days_of(*(number(name, "1") for name in ("year", "month", "day")))
+    there &= np.asarray(found.is_valid())
+    if is_date:
+        return _where(there, days, Type.INT32)
+    hours, minutes, seconds = (number(name, "0") for name in ("hour", "minute", "second"))
+    parts["fraction"] = pc.utf8_rpad(pc.utf8_slice_codeunits(parts["fraction"], 0, 6), 6, "0")
+    instants = days * DAY + ((hours * 60 + minutes) * 60 + seconds) * SECOND + number("fraction", "0")
+    there &= (hours < 24) & (minutes < 60) & (seconds < 60)
+    ahead, known = _ahead_of_utc(parts["zone"].fill_null(""), instants)
+    there, instants = there & known, instants - ahead * (target is Type.TIMESTAMP)
+    return _where(there & (instants >= FIRST) & (instants <= LAST), instants, target)
 
 
-def _read_instant(text: str) -> datetime | None:
-    found = _TIME.fullmatch(text)
-    if found is None:
-        return None
-    try:
-        day = date(*(int(found[part] or 1) for part in ("year", "month", "day")))
-        hour, minute, second = (int(found[part] or 0) for part in ("hour", "minute", "second"))
-        microsecond = int((found["fraction"] or "")[:6].ljust(6, "0"))
-        return datetime.combine(day, time(hour, minute, second, microsecond, _zone(found))).astimezone(UTC)
-    except (ValueError, OverflowError):
-        return None
+def _ahead_of_utc(zones: pa.Array, clocks: Numbers) -> tuple[Numbers, Any]:
+    """How far clocks that show these times are ahead of UTC, in microseconds, and where there is such a zone."""
+    import numpy as np
 
+    names = zones.dictionary_encode()
+    which, ahead, known = np.asarray(names.indices), np.zeros(len(clocks), np.int64), np.ones(len(clocks), bool)
+    for place, name in enumerate(names.dictionary.to_pylist()):
+        rows = which == place
+        if (zone := zone_of(name or "UTC")) is None:
+            known[rows] = False
+        elif (fixed := zone.utcoffset(None)) is not None:
+            ahead[rows] = fixed // timedelta.resolution
+        else:
+            times = np.clip(clocks[rows], FIRST + DAY, LAST - DAY).astype("M8[us]").tolist()
+            ahead[rows] = [time.replace(tzinfo=zone).utcoffset() // timedelta.resolution for time in times]
+    return ahead, known
 
-def _zone(found: re.Match[str]) -> tzinfo:
-    """The zone that a text names; ValueError for none, and beyond 18 hours from UTC."""
-    if not found["sign"]:
-        zone = zone_of(found["zone"] or "UTC")
-        if zone is None:
-            raise ValueError("there is no such zone")
-        return zone
-    offset = timedelta(hours=int(found["hours"]), minutes=int(found["minutes"] or 0))
-    if offset > timedelta(hours=18):
-        raise ValueError("a zone is at most 18 hours from UTC")
-    return timezone(-offset if found["sign"] == "-" else offset)
-
-
-def _read_clock(text: str) -> datetime | None:
-    """What a wall clock shows; a zone in the text is passed over."""
-    found = _TIME.fullmatch(text)
-    instant = _read_instant(text if found is None or not found["zone"] else text[: found.start("zone")].rstrip())
-    return instant and instant.replace(tzinfo=None)
-
-
-_READERS: dict[Kind, Callable[[str], Any]] = {
-    Kind.BOOLEAN: _read_boolean,
-    Kind.DATE: _read_date,
-    Kind.TIMESTAMP: _read_instant,
-    Kind.TIMESTAMP_NTZ: _read_clock,
-}
 
 # To texts
 
 
-def _writer(source: Type) -> Conversion:
-    """A value as text."""
+def _writer(source: Type) -> Conversion | None:
+    """What writes a value as text."""
     if source.is_float:
-        return lambda value: _write_float(value, source)
-    if source is Type.BINARY:
-        return _decoded
-    if source.kind is Kind.ARRAY:
-        element = _part_writer(source.element.type)
-        return lambda value: "[" + ", ".join(map(element, value)) + "]"
+        return partial(_write_float, type_=source)
+    return _WRITERS.get(source.kind)
+
+
+def _texts(column: pa.Array, source: Type) -> pa.Array:
+    """Values as texts, those of composite ones with their parts."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if source.kind in (Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ):
+        return pc.utf8_rtrim(pc.utf8_rtrim(column.cast(pa.timestamp("us")).cast(pa.string()), "0"), ".")
+    if not source.is_composite:
+        return column.cast(pa.string())
+    parts = [converted(*part, Type.STRING).fill_null("null") for part in zip(*_parts(column, source), strict=True)]
     if source.kind is Kind.STRUCT:
-        fields = [_part_writer(column.type) for column in source.fields]
-        return lambda value: "{" + ", ".join(w(item) for w, item in zip(fields, value, strict=True)) + "}"
-    if source.kind is Kind.MAP:
-        key, item = _part_writer(source.key), _part_writer(source.value.type)
-        return lambda value: "{" + ", ".join(f"{key(k)} -> {item(v)}" for k, v in value) + "}"
-    return _WRITERS.get(source.kind, str)
-
-
-def _part_writer(type_: Type) -> Callable[[Any], str]:
-    write = converter(type_, Type.STRING)
-    return lambda value: "null" if value is None else write(value)
+        return pc.binary_join_element_wise("{", pc.binary_join_element_wise(*parts, ", "), "}", "")
+    lists = pa.ListArray.from_arrays(
+        lists_of(column, _FIRST_PART[source.kind]).offsets, pc.binary_join_element_wise(*parts, " -> ")
+    )
+    begin, end = "{}" if source.kind is Kind.MAP else "[]"
+    return pc.binary_join_element_wise(begin, pc.binary_join(lists, ", "), end, "")
 
 
 def _write_float(value: float, type_: Type) -> str:
     """The shortest text that is read as the same float, as Java lays it out: 1.0E10, not 10000000000.0."""
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if type_ is Type.FLOAT64 and 1e-3 <= abs(value) < 1e7:
+        return repr(value)
     sign, digits, exponent = Decimal(shortest(value, type_)).normalize().as_tuple()
     assert isinstance(exponent, int)
     text = "".join(map(str, digits))
@@ -269,10 +343,9 @@ def _write_float(value: float, type_: Type) -> str:
     minus = "-" * sign
     if not value:
         return f"{minus}0.0"
-    if -3 <= power < 7:
-        whole, fraction = (text[: power + 1].ljust(power + 1, "0"), text[power + 1 :]) if power >= 0 else ("0", "")
-        return f"{minus}{whole}.{fraction or '0'}" if power >= 0 else f"{minus}0.{'0' * (-power - 1)}{text}"
-    return f"{minus}{text[0]}.{text[1:] or '0'}E{power}"
+    if 0 <= power < 7:
+        return f"{minus}{text[: power + 1].ljust(power + 1, '0')}.{text[power + 1 :] or '0'}"
+    return f"{minus}0.{'0' * (-power - 1)}{text}" if -3 <= power < 0 else f"{minus}{text[0]}.{text[1:] or '0'}E{power}"
 
 
 def shortest(value: float, type_: Type) -> str:
@@ -292,17 +365,9 @@ def _decoded(value: bytes) -> str | None:
         return None
 
 
-def _write_clock(value: datetime) -> str:
-    fraction = f".{value.microsecond:06}".rstrip("0") if value.microsecond else ""
-    return f"{value.year:04}{value:-%m-%d %H:%M:%S}{fraction}"
-
-
-_WRITERS: dict[Kind, Callable[[Any], str]] = {
-    Kind.BOOLEAN: lambda value: "true" if value else "false",
-    Kind.DECIMAL: lambda value: f"{value:f}",
-    Kind.DATE: lambda value: value.isoformat(),
-    Kind.TIMESTAMP: _write_clock,
-    Kind.TIMESTAMP_NTZ: _write_clock,
+_WRITERS: dict[Kind, Conversion] = {
+    Kind.BINARY: _decoded,
+    Kind.DECIMAL: "{:f}".format,
     Kind.YEAR_MONTH_INTERVAL: partial(written, first="YEAR", last="MONTH"),
     Kind.DAY_TIME_INTERVAL: partial(written, first="DAY", last="SECOND"),
 }

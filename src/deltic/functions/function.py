@@ -25,8 +25,7 @@ class Function:
     `takes` are the parameters of plain functions, of which SQL may leave out those at the end that have `defaults`;
     `names` are those in SQL, where it has others than its own, or none. Others have a rule of their own in SQL.
     `result` may depend on the operands' types. `duckdb` is DuckDB's SQL with {0}, {1}, … for the operands; `python` the
-    definition for single values as they stand in rows: for functions that DuckDB does not have or sees differently, and
-    for few rows of those that it has;
+    definition for single values as they stand in rows;
     `vector` computes whole columns of numbers and times as an engine has them, for strict functions: the values, and
     where they are undefined; `columns` Arrow columns of n rows, without NULL where it is strict, or gives None where
     single rows are to be computed; `failure` says why a row has no value; `reason` why a function is computed by Python

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from functools import cache, cached_property, partial
 from typing import Any
 
+from deltic.functions.calendar import DAY, EPOCH, SECOND
 from deltic.functions.function import FUNCTIONS, Function, by_rows
 from deltic.values.types import Type
 
@@ -19,8 +20,6 @@ MONTHS += ("August", "September", "October", "November", "December")  # type: ig
 _PATTERN = re.compile(r"'((?:[^']|'')*)'|(([A-Za-z])\3*|[\[\]])|([^A-Za-z'\[\]]+)")
 """The parts of a pattern of a time: quoted texts, letters that are alike or brackets, other characters."""
 _ORDINALS = ("1st", "2nd", "3rd", "4th")
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_SECOND, _DAY = 1_000_000, 86_400_000_000
 
 Write = Callable[[datetime], str]
 
@@ -147,10 +146,10 @@ def _columns_written(columns: Sequence[Any], count: int) -> Any:
     times, patterns = columns
     if not count:
         return pa.array([], pa.string())
-    days, clock = np.divmod(times.cast(pa.int64()).to_numpy(zero_copy_only=False), _DAY)
+    days, clock = np.divmod(times.cast(pa.int64()).to_numpy(zero_copy_only=False), DAY)
     pieces = []
     for piece in _pieces(patterns[0].as_py()):
-        if piece.size == _DAY:
+        if piece.size == DAY:
             distinct, which = np.unique(days, return_inverse=True)
             pieces.append(piece.texts(distinct.tolist()).take(pa.array(which)))
         else:
@@ -170,7 +169,7 @@ class _Piece:
         """The texts for values of the field."""
         import pyarrow as pa
 
-        moments = (_EPOCH + timedelta(microseconds=number * self.size) for number in numbers)
+        moments = (EPOCH + timedelta(microseconds=number * self.size) for number in numbers)
         return pa.array(["".join(write(moment) for write in self.writers) for moment in moments], pa.string())
 
     @cached_property
@@ -180,9 +179,9 @@ class _Piece:
 
 
 _SIZES = {
-    **dict.fromkeys(_OF_DAYS, (_DAY, 0)),
-    **{part: (60 * _SECOND, 60) if part[0] == "m" else (_SECOND, 60) for part in _OF_SECONDS if part[0] in "ms"},
-    **{part: (3600 * _SECOND, 24) for part in _OF_SECONDS if part[0] not in "ms"},
+    **dict.fromkeys(_OF_DAYS, (DAY, 0)),
+    **{part: (60 * SECOND, 60) if part[0] == "m" else (SECOND, 60) for part in _OF_SECONDS if part[0] in "ms"},
+    **{part: (3600 * SECOND, 24) for part in _OF_SECONDS if part[0] not in "ms"},
 }
 _MILLISECOND, _MICROSECOND = (1000, 1000), (1, 1000)
 
@@ -195,7 +194,7 @@ def _pieces(pattern: str) -> list[_Piece]:
         if found and field in ((found[-1].size, found[-1].count), None):
             found[-1].writers.append(write)
         else:
-            found.append(_Piece(*(field or (3600 * _SECOND, 24)), [write]))
+            found.append(_Piece(*(field or (3600 * SECOND, 24)), [write]))
     return found
 
 

@@ -227,12 +227,6 @@ def _natural(sql: str) -> str:
     return f"CASE WHEN {sql} < 0 THEN 0 ELSE {sql} END"
 
 
-_FIRST = "CASE WHEN {1} > 0 THEN CAST({1} AS BIGINT) - 1 WHEN {1} < 0 THEN length({0}) + {1} ELSE {1} END"
-_START = _natural(f"({_FIRST})")
-_LENGTH = _natural(f"(({_FIRST}) + {{2}} - ({_START}))")
-_SUBSTRING = f"substring({{0}}, {_START} + 1, {_LENGTH})"
-
-
 def _repeated(text: str, count: str) -> Function:
     """A text so many times. The bound is on the argument: DuckDB computes what stands behind a condition, too."""
     bounded = f"CASE WHEN CAST(length({text}) AS BIGINT) * {count} <= {MOST_LETTERS} THEN {_natural(count)} END"
@@ -265,7 +259,9 @@ FUNCTIONS |= by_rows(
             INT, takes=(TEXT,), python=lambda text: len(text.encode()), columns=partial(_by_arrow, "binary_length")
         ),
         "byte_length": Function(INT, takes=(BYTES,), python=len, columns=partial(_by_arrow, "binary_length"), names=()),
-        "substring": Function(TEXT, _SUBSTRING, (TEXT, INT, INT), (_WIDEST,), _part, names=("substring", "substr")),
+        "substring": Function(
+            TEXT, takes=(TEXT, INT, INT), defaults=(_WIDEST,), python=_part, names=("substring", "substr")
+        ),
         "left": Function(TEXT, f"substring({{0}}, 1, {_natural('{1}')})", (TEXT, INT)),
         "right": Function(TEXT, "CASE WHEN {1} <= 0 THEN left({0}, 0) ELSE right({0}, {1}) END", (TEXT, INT)),
         "btrim": Function(TEXT, "trim({0}, {1})", (TEXT, TEXT), (" ",)),

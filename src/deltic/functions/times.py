@@ -11,6 +11,7 @@ from functools import partial
 from operator import attrgetter
 from typing import Any
 
+from deltic.functions.calendar import EPOCH, FIRST, LAST, days_of
 from deltic.functions.function import FUNCTIONS, Function, by_rows
 from deltic.functions.limits import MOST_ELEMENTS, no_sequence
 from deltic.functions.patterns import DAYS
@@ -32,7 +33,6 @@ _IN_MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 UNITS = (*_IN_MONTHS, *SPANS)
 """The units by which times are moved, and in which they are apart."""
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SHORT_DAYS = {day[:n].upper(): i for i, day in enumerate(DAYS) for n in (2, 3, len(day))}
 
 
@@ -68,7 +68,7 @@ def _later(day: date, days: int) -> date | None:
 
 def _instant(microseconds: int) -> datetime | None:
     try:
-        return _EPOCH + timedelta(microseconds=microseconds)
+        return EPOCH + timedelta(microseconds=microseconds)
     except OverflowError:
         return None
 
@@ -80,22 +80,17 @@ def _instant_of_seconds(seconds: Decimal) -> datetime | None:
 
 
 def _instants(microseconds: Any) -> tuple[Any, Any]:
-    return microseconds, (microseconds < _FIRST) | (microseconds > _LAST)
+    return microseconds, (microseconds < FIRST) | (microseconds > LAST)
 
 
 def _instants_of_milliseconds(milliseconds: Any) -> tuple[Any, Any]:
-    undefined = (milliseconds < -(-_FIRST // 1000)) | (milliseconds > _LAST // 1000)
+    undefined = (milliseconds < -(-FIRST // 1000)) | (milliseconds > LAST // 1000)
     return milliseconds * ~undefined * 1000, undefined
 
 
 def _make_dates(years: Any, months: Any, days: Any) -> tuple[Any, Any]:
-    import numpy as np
-
-    known = (years >= 1) & (years <= 9999) & (months >= 1) & (months <= 12)
-    begun = np.where(known, 12 * (years.astype(np.int64) - 1970) + months - 1, 0).astype("datetime64[M]")
-    first = begun.astype("datetime64[D]")
-    known &= (days >= 1) & (days <= ((begun + 1).astype("datetime64[D]") - first).astype(np.int64))
-    return first.astype(np.int64) + np.where(known, days - 1, 0), ~known
+    found, there = days_of(years, months, days)
+    return found, ~there
 
 
 def _make_date(year: int, month: int, day: int) -> date | None:
@@ -241,19 +236,14 @@ def _units_between(unit: str, start: datetime, end: datetime) -> int:
 def _window_start(time: datetime, step: int, origin: int, back: int) -> datetime | None:
     """The last start of a window that is not after the time, and so many before it; starts are `step` µs apart."""
     zone = time.tzinfo
-    since = (time - _EPOCH.replace(tzinfo=zone)) // timedelta(microseconds=1)
+    since = (time - EPOCH.replace(tzinfo=zone)) // timedelta(microseconds=1)
     found = _instant(since - (since - origin) % step - back * step)
     return None if found is None else found.replace(tzinfo=zone)
 
 
 def _window_starts(times: Any, step: Any, origin: Any, back: Any) -> tuple[Any, Any]:
     found = times - (times - origin) % step - back * step
-    return found, found < _FIRST
-
-
-_FIRST, _LAST = (
-    (time.replace(tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1) for time in (datetime.min, datetime.max)
-)
+    return found, found < FIRST
 
 
 def _part(name: str, names: tuple[str, ...] | None = None) -> Function:

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from deltic.functions.function import FUNCTIONS, Function, by_rows
 from deltic.values.types import Type
 
-_OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d{2}))?(?::?(\d{2}))?")
+_OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::(\d{1,2})|(\d{2}))?(?::?(\d{2}))?", re.ASCII)
 _SHORT = {
     "EST": "-05:00",
     "MST": "-07:00",
@@ -51,7 +51,7 @@ def zone_of(name: str) -> tzinfo | None:
     if name in ("Z", "UTC", "GMT", "UT"):
         return UTC
     if found := _OFFSET.fullmatch(name):
-        hours, minutes, seconds = (int(part or 0) for part in found.groups()[1:])
+        hours, minutes, seconds = (int(part or 0) for part in (found[2], found[3] or found[4], found[5]))
         span = timedelta(hours=hours, minutes=minutes, seconds=seconds)
         is_one = span <= timedelta(hours=18) and max(minutes, seconds) < 60
         return timezone(-span if found[1] == "-" else span) if is_one else None

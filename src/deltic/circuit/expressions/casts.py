@@ -2,12 +2,11 @@
 
 A cast is written TRY_CAST. Between integers it keeps the low bits, as Spark's CAST does outside of ANSI mode; otherwise
 it is NULL where the target has no such value: floats lose their fraction, decimals are rounded half away from zero to
-the scale that they get. Texts are numbers where they are written as one. Instants are shown in UTC, and bytes are text
-in UTF-8. Nothing is cast to or from an interval but by a conversion, to text; composite values only to composite ones
-of the same kind.
+the scale that they get. All but numbers it casts as Spark's TRY_CAST, see `deltic.functions.conversions`: parts
+of arrays, structs and maps without a value are NULL.
 
-A conversion is written CAST, and is Spark's cast in ANSI mode, see `deltic.functions.conversions`: NULL where Spark has
-no value, also where an integer does not fit; texts are read and written as Spark does it.
+A conversion is written CAST, and is Spark's CAST in ANSI mode: NULL where Spark has no value, also where an integer
+does not fit, or a part has none.
 """
 
 from __future__ import annotations
@@ -49,19 +48,6 @@ def is_null_of_a_type(expression: exp.Expression) -> bool:
 def cast_type(expression: exp.Expression) -> Type:
     """The type that a cast converts to."""
     return of_sql(expression.args["to"])
-
-
-def has_cast(source: Type, target: Type) -> bool:
-    """Whether values of one type can be cast to the other at all."""
-    if source is target:
-        return True
-    if source.is_composite or target.is_composite:
-        return source.kind is target.kind
-    if source.kind in _INTERVALS or target.kind in _INTERVALS:
-        return False
-    if source.kind in _TIMES or target.kind in _TIMES:
-        return _are_times(source, target) or Type.STRING in (source, target)
-    return Type.BINARY not in (source, target) or Type.STRING in (source, target)
 
 
 def has_conversion(source: Type, target: Type) -> bool:

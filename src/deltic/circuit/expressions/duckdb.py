@@ -1,4 +1,4 @@
-"""The functions and casts outside of the closed core that DuckDB evaluates, over Arrow columns."""
+"""The functions that DuckDB evaluates, over Arrow columns."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from deltic.circuit.expressions.casts import cast, cast_type
+from deltic.circuit.expressions.casts import cast
 from deltic.circuit.expressions.inference import type_of
 from deltic.circuit.expressions.literals import is_literal
 from deltic.circuit.expressions.text import show
-from deltic.circuit.expressions.text_casts import FLOAT_TEXT, integer_text
 from deltic.circuit.expressions.trees import column, operands_of
 from deltic.duck import in_memory
 from deltic.functions import function_of, is_call
-from deltic.values.types import Kind, Type
+from deltic.values.types import Type
 
 if TYPE_CHECKING:
     import duckdb
@@ -35,10 +34,10 @@ def _connection() -> duckdb.DuckDBPyConnection:
 
 
 def over_columns(node: exp.Expression) -> exp.Expression:
-    """The node over columns a0, a1, … in place of its operands; literals of calls stay where they are."""
+    """The call over columns a0, a1, … in place of its operands; literals stay where they are."""
     node = node.copy()
     for i, operand in enumerate(operands_of(node)):
-        if not (is_call(node) and is_literal(operand)):
+        if not is_literal(operand):
             operand.replace(column(f"a{i}"))
     return node
 
@@ -73,12 +72,9 @@ def computed(
 
 def _sql(node: exp.Expression, types: Mapping[str, Type]) -> tuple[str, Type]:
     """DuckDB's SQL of functions, and the type of their value; NULL where DuckDB would fail."""
-    if not is_call(node) and (is_literal(node) or not isinstance(node, exp.TryCast)):
+    if not is_call(node):
         type_ = type_of(node, types)
         return show(cast(node.copy(), type_) if type_.is_integer else node), type_
-    if isinstance(node, exp.TryCast):
-        text, source = _sql(node.this, types)
-        return _cast(text, source, cast_type(node), node.to.sql("duckdb")), cast_type(node)
     operands = [_sql(operand, types) for operand in operands_of(node)]
     function = function_of(node)
     of = [type_ for _, type_ in operands]
@@ -97,21 +93,3 @@ def _queried(sql: str, table: pa.Table) -> pa.Array:
         connection.unregister("operands")
     column = found.column("r")
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-
-
-def _cast(text: str, source: Type, target: Type, name: str) -> str:
-    """The cast of a value to the type of that name.
-
-    A text is a number only when it is written as one, and then exactly; a time only when it is of the years 1 to 9999.
-    """
-    if (source, target) == (Type.STRING, Type.BINARY):
-        return f"encode({text})"
-    if (source, target) == (Type.BINARY, Type.STRING):
-        return f"TRY(decode({text}))"
-    cast = f"TRY_CAST({text} AS {name})"
-    if source is Type.STRING and target.is_numeric:
-        pattern = integer_text(target) if target.is_integer else FLOAT_TEXT
-        return f"CASE WHEN regexp_full_match({text}, '{pattern}') THEN {cast} END"
-    if source is Type.STRING and target.kind in (Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ):
-        return f"CASE WHEN {cast} >= '0001-01-01'::{name} AND {cast} < '9999-12-31'::DATE + 1 THEN {cast} END"
-    return cast

@@ -10,7 +10,6 @@ from sqlglot import exp
 from deltic.circuit.expressions.casts import (
     cast_type,
     converts_all,
-    has_cast,
     has_conversion,
     is_conversion,
     never_undefined,
@@ -92,8 +91,8 @@ def _literal(node: exp.Literal, operands: Sequence[Type]) -> Type:
 
 
 def _cast(node: exp.Cast, operands: Sequence[Type]) -> Type | None:
-    target, known = cast_type(node), has_conversion if is_conversion(node) else has_cast
-    return target if all(known(operand, target) for operand in operands) else None
+    target = cast_type(node)
+    return target if all(has_conversion(operand, target) for operand in operands) else None
 
 
 def _one_type(node: exp.Expression, operands: Sequence[Type]) -> Type | None:

@@ -1,7 +1,7 @@
 """What nodes make of single values, none of which is NULL, by their kinds; None where a node is undefined.
 
-Numbers and times are in `arithmetic`, casts of texts in `text_casts`, Spark's casts in `functions.conversions`.
-What none of them has DuckDB computes, and the value is kept, because a query costs a millisecond.
+Numbers and times are in `arithmetic`, casts of all but numbers in `functions.conversions`. Calls without a definition
+for single values are DuckDB's, and the value is kept, because a query costs a millisecond.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from sqlglot import exp
 
 from deltic.circuit.expressions.arithmetic import arithmetic, fitting, negate
 from deltic.circuit.expressions.duckdb import computed, over_columns
-from deltic.circuit.expressions.text_casts import text_cast
 from deltic.functions.conversions import converter
 from deltic.values import from_arrow, in_order, to_arrow
 from deltic.values.numbers import convert_number, wrap
@@ -56,7 +55,7 @@ def _cast(node: exp.TryCast, types: Sequence[Type], result: Type) -> Operation:
         return _itself
     if source.is_numeric and result.is_numeric:
         return lambda value: convert_number(value, source, result)
-    return text_cast(source, result) or by_duckdb(node, types, result)
+    return converter(source, result, by_part=True)
 
 
 def _itself(value: Any) -> Any:

@@ -145,11 +145,11 @@ def of_finite(number: Typed, found: Typed) -> Typed:
 
 
 def converted(typed: Typed, target: Type) -> Typed:
-    """The value brought to a type, NULL where it has no value there; it must be one that Spark casts to."""
-    return folded(_converted(typed, target))
+    """The value brought to a type, NULL where it or a part has no value there; it must be one that Spark casts to."""
+    return folded(_converted(typed, target, by_part=True))
 
 
-def _converted(typed: Typed, target: Type) -> Typed:
+def _converted(typed: Typed, target: Type, by_part: bool = False) -> Typed:
     source = typed.type.type
     if typed.is_null:
         return Typed(null(target), target.or_null)
@@ -158,7 +158,7 @@ def _converted(typed: Typed, target: Type) -> Typed:
     if is_literal(typed.expression) and source.is_integer and (found := _literal(typed.expression, target)):
         return found
     exact = converts_all(source, target) and never_undefined(source, target) and not _differs(source, target)
-    node = (cast if exact else conversion)(typed.expression.copy(), target)
+    node = (cast if exact or (by_part and source.is_composite) else conversion)(typed.expression.copy(), target)
     nullable = typed.type.nullable or not converts_all(source, target)
     return Typed(node, ValueType(target, nullable))
 

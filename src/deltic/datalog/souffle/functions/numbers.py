@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from functools import partial
 
-from deltic.circuit.expressions.text_casts import FLOAT_TEXT
+from deltic.functions.conversions import FLOAT_TEXT
 from deltic.functions.function import Function, provide
 from deltic.values.numbers import round_float
 from deltic.values.types import Type
 
 _WHOLE = re.compile(r"([+-]?)0*([0-9]{1,40})|(-?)(?:0x0*([0-9A-Fa-f]{1,40})|0b0*([01]{1,140}))")
-_FLOAT = re.compile(rf"{FLOAT_TEXT}|[+-]?(?:inf|infinity|nan)", re.IGNORECASE)
+_FLOAT = re.compile(rf"{FLOAT_TEXT}|[+-]?(?:inf|infinity|nan)", re.IGNORECASE | re.ASCII)
 _HEXADECIMAL = re.compile(r"[+-]?0[xX](?:[0-9A-Fa-f]+\.?[0-9A-Fa-f]*|\.[0-9A-Fa-f]+)(?:[pP][+-]?[0-9]{1,9})?")
 
 

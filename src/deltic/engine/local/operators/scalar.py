@@ -37,7 +37,7 @@ from deltic.engine.local.operators import elements, numbers
 from deltic.engine.local.operators.columns import ColumnOperation, Columns, Undefined
 from deltic.engine.local.operators.numbers import Array, Result, stored
 from deltic.engine.local.operators.results import any_null, as_result, of_arrow, overwritten, where_defined
-from deltic.engine.local.operators.strict import FEW, apply
+from deltic.engine.local.operators.strict import apply
 from deltic.engine.local.operators.with_nulls import WITH_NULLS
 from deltic.engine.local.storage.codec import decode, encode
 from deltic.engine.local.storage.layout import Column
@@ -238,7 +238,7 @@ def _of_all(expression: exp.Expression, columns: Columns) -> Result:
     function = function_of(expression)
     if function.columns is not None and (found := _by_columns(function.columns, expression, columns)) is not None:
         return found
-    if function.python is not None and (not function.duckdb or columns.count <= FEW):
+    if function.python is not None:
         return _one_by_one(expression, columns)
     arguments: list[exp.Expression] = []
     call = _with_arguments(expression, arguments)

@@ -1,8 +1,4 @@
-"""Operations that are NULL where an operand is, on the rows where none is: by numpy, by DuckDB, or row by row.
-
-What numpy has no operation for, Spark's casts of texts for one, is computed row by row as the reference does, and so
-are casts of texts for few rows.
-"""
+"""Operations that are NULL where an operand is, on the rows where none is: by numpy, by Arrow, or row by row."""
 
 from __future__ import annotations
 
@@ -14,20 +10,17 @@ import numpy as np
 from sqlglot import exp
 
 from deltic.circuit.expressions import SAFE, is_conversion
-from deltic.circuit.expressions.duckdb import computed, over_columns
 from deltic.circuit.expressions.operations import operation
-from deltic.circuit.expressions.text_casts import text_cast
 from deltic.engine.local.operators import decimals, numbers, times
 from deltic.engine.local.operators.columns import ColumnOperation
 from deltic.engine.local.operators.numbers import Array, Result, stored
 from deltic.engine.local.operators.results import of_arrow
 from deltic.engine.local.storage.codec import decode
 from deltic.engine.local.storage.interner import Interner, is_interned
+from deltic.functions.conversions import converted
 from deltic.values import from_arrow, to_arrow
 from deltic.values.types import Kind, Type
 
-FEW = 256
-"""Rows that are computed one by one where a query would take longer."""
 _COMPARE: dict[type[exp.Expression], Callable[[Any, Any], Any]] = {
     exp.EQ: np.equal,
     exp.NEQ: np.not_equal,
@@ -59,7 +52,7 @@ def _negated(node: ColumnOperation, arrays: list[Array], interner: Interner) -> 
 
 
 def _cast(node: ColumnOperation, arrays: list[Array], interner: Interner) -> Result:
-    """A cast: among numbers by vectors, of others by DuckDB, and one by one where it is Spark's."""
+    """A cast: among numbers by vectors, of others by Arrow."""
     (array,), (source,), target = arrays, node.types, node.result
     is_sparks, both = is_conversion(node.expression), (source, target)
     if source is target:
@@ -71,12 +64,11 @@ def _cast(node: ColumnOperation, arrays: list[Array], interner: Interner) -> Res
     if source.kind is Kind.DECIMAL and target is Type.FLOAT64:
         floats = decimals.as_floats(array, source)
         return _row_by_row(node, arrays, interner) if floats is None else (floats, None)
-    if is_sparks:
-        return _row_by_row(node, arrays, interner)
-    if all(t.is_integer or t.is_float for t in both):
-        return numbers.convert(array, source, target)
-    is_small = len(array) <= FEW and text_cast(source, target) is not None
-    return (_row_by_row if is_small or all(t.is_numeric for t in both) else _by_duckdb)(node, arrays, interner)
+    if not is_sparks and all(t.is_numeric for t in both):
+        is_plain = all(t.is_integer or t.is_float for t in both)
+        return numbers.convert(array, source, target) if is_plain else _row_by_row(node, arrays, interner)
+    column = decode(stored(array, source, interner), None, source, interner)
+    return of_arrow(converted(column, source, target, by_part=not is_sparks), target, interner)
 
 
 def _compare(node: ColumnOperation, arrays: list[Array], interner: Interner) -> Result:
@@ -113,11 +105,6 @@ def _extreme(node: ColumnOperation, arrays: list[Array], interner: Interner) -> 
     type_, pick = node.result, np.minimum if node.kind is exp.Least else np.maximum
     found: Array = reduce(pick, _in_order(node.kind, node.types, arrays, interner))
     return interner[type_].order.ids(found) if is_interned(type_) else numbers.from_order(found, type_), None
-
-
-def _by_duckdb(node: ColumnOperation, arrays: list[Array], interner: Interner) -> Result:
-    operands = [decode(stored(a, t, interner), None, t, interner) for a, t in zip(arrays, node.types, strict=True)]
-    return of_arrow(computed(over_columns(node.expression), operands, node.types, node.result), node.result, interner)
 
 
 def _row_by_row(node: ColumnOperation, arrays: list[Array], interner: Interner) -> Result:
