@@ -74,6 +74,15 @@ def test_files_one_after_the_other(tmp_path, monkeypatch):
     assert command("sql", "a.sql", "b.sql").err.startswith("error: b.sql:2:8: there is no column nothing")
 
 
+def test_parameters(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.sql").write_text("SELECT :n + 1 AS n, :name AS name, :none AS none")
+    result = command("sql", "a.sql", "--arg", "n=7", "--arg", "name=o'x; --", "--arg", "none=null")
+    assert words(result.out)[1] == ["8", "o'x;", "--", "NULL"]
+    assert command("sql", "a.sql", "--arg", "n").err == "error: --arg n: expected NAME=VALUE, as in --arg id=7\n"
+    assert command("sql", "a.sql").err.startswith("error: a.sql:1:8: :n: the parameter has no value")
+
+
 @pytest.fixture
 def shop(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

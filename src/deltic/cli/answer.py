@@ -17,14 +17,15 @@ from deltic.pipeline.epochs.transaction import Transaction
 from deltic.pipeline.reading.rows import Rows
 from deltic.pipeline.session import Pipeline
 from deltic.pipeline.sql.answers import TextAnswer
+from deltic.sql.statements.parameters import Args
 
 _SHOWN = 1000
 _WIDE = 10_000
 
 
-def run_text(pipeline: Pipeline, text: str, file: str) -> None:
-    """Do what a text says, and print what each statement gives. Raises DelticError."""
-    for result in pipeline.sql_results(text, file):
+def run_text(pipeline: Pipeline, text: str, file: str, args: Args | None = None) -> None:
+    """Do what a text says, and print what each statement gives; `args` are its parameters. Raises DelticError."""
+    for result in pipeline.sql_results(text, args, file):
         print_answer(result)
 
 

@@ -137,11 +137,15 @@ def sql(
     ] = None,
     state: State = None,
     functions: Functions = None,
+    arg: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="The value of the parameter :NAME, JSON or a text; can be repeated."),
+    ] = None,
 ) -> None:
     """Run statements of SQL: those of files, of a pipe, or as they are typed."""
     from deltic.cli.sql import sql_command
 
-    raise typer.Exit(sql_command(files or [], state, functions))
+    raise typer.Exit(sql_command(files or [], state, functions, arg or []))
 
 
 @app.command()

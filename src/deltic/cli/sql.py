@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Sequence
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 from deltic.cli.answer import run_text
 from deltic.cli.report import print_error
@@ -12,19 +15,22 @@ from deltic.errors import DataError, DelticError, Diagnostic
 from deltic.pipeline.session import Pipeline
 
 
-def sql_command(files: Sequence[Path], state: str | None = None, functions: Path | None = None) -> int:
+def sql_command(
+    files: Sequence[Path], state: str | None = None, functions: Path | None = None, given: Sequence[str] = ()
+) -> int:
     """Run the statements of the files, then those of standard input, in a shell on a terminal; the exit status.
 
     With a directory of state all of it is kept there, and what is there is the beginning.
-    `functions` is a module with functions of Python.
+    `functions` is a module with functions of Python, `given` has the values of parameters, as NAME=VALUE.
     Without a terminal standard input is read only where there is no file. The first mistake ends it, but in the shell.
     """
     try:
+        args = dict(map(_argument, given)) if given else None
         with Pipeline(state=state, functions=functions or ()) as pipeline:
             for file in files:
-                run_text(pipeline, _text(file), str(file))
+                run_text(pipeline, _text(file), str(file), args)
             if not files and not sys.stdin.isatty():
-                run_text(pipeline, sys.stdin.read(), "<stdin>")
+                run_text(pipeline, sys.stdin.read(), "<stdin>", args)
             if sys.stdin.isatty():
                 from deltic.cli.shell import shell
 
@@ -35,6 +41,17 @@ def sql_command(files: Sequence[Path], state: str | None = None, functions: Path
         print_error(error)
         return 1
     return 0
+
+
+def _argument(given: str) -> tuple[str, Any]:
+    """The name and value of a parameter: what JSON reads is a number, NULL, a truth, list or map, else it is a text."""
+    name, equals, value = given.partition("=")
+    if not equals or not name.isidentifier():
+        raise DelticError(f"--arg {given}: expected NAME=VALUE, as in --arg id=7")
+    try:
+        return name, json.loads(value, parse_float=Decimal)
+    except ValueError:
+        return name, value
 
 
 def _text(file: Path) -> str:

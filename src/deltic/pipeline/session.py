@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from deltic.circuit.custom import OfPython
     from deltic.pipeline.commanding import CommandSession
     from deltic.pipeline.outside.refreshing import Refreshing
+    from deltic.sql.statements.parameters import Args
 
 
 class Pipeline(Defining):
@@ -206,22 +207,27 @@ class Pipeline(Defining):
         self.define(text, language, file, directories)
         return front.session(self, self._definitions.parts[-1])
 
-    def sql(self, text: str, file: str = "<sql>") -> Evolution | Transaction | Rows:
+    def sql(self, text: str, args: Args | None = None, file: str = "<sql>") -> Evolution | Transaction | Rows:
         """One or several statements of SQL, with `;` between them; docs/sql.md lists them.
 
         What the last one gives is returned: the Evolution of definitions, the Transaction of a change of a table, the
         Rows of a question. The whole text is checked before anything is done. Definitions that follow each other are
         one evolution, a change of a table is one epoch; those between BEGIN and COMMIT are one together, and what is
-        asked there is answered as if they were committed. `file` is what messages call the text. Raises ProgramError.
+        asked there is answered as if they were committed.
+
+        `args` are the values of parameters in statements that change or ask: a dict for `:name`, a list or tuple for
+        `?`. They are bound as values, whatever is in them. `file` is what messages call the text. Raises ProgramError.
         """
-        return next(iter(deque(self.sql_results(text, file), maxlen=1)), self._evolving.nothing())
+        return next(iter(deque(self.sql_results(text, args, file), maxlen=1)), self._evolving.nothing())
 
     @property
     def sql_transaction(self) -> Transaction | None:
         """The transaction of this thread that BEGIN has opened; None after COMMIT, ROLLBACK and errors."""
         return self._opened.bracketed
 
-    def sql_results(self, text: str, file: str = "<sql>") -> Iterator[Evolution | Transaction | Rows]:
+    def sql_results(
+        self, text: str, args: Args | None = None, file: str = "<sql>"
+    ) -> Iterator[Evolution | Transaction | Rows]:
         """As `sql`: what each statement gives, or definitions that follow each other together, once it is done."""
         from deltic.pipeline.sql.planning import planned
         from deltic.pipeline.sql.steps import StatementRunner
@@ -229,7 +235,7 @@ class Pipeline(Defining):
         require_text(text)
         doors = self.transaction, self.snapshot, self.explain, self._engine_of
         steps = StatementRunner(self._evolving, self._opened, *doors)
-        return steps.results(lambda definitions: list(planned(text, file, definitions)))
+        return steps.results(lambda definitions: list(planned(text, file, definitions, args)))
 
     def stream(
         self,

@@ -51,6 +51,6 @@ def test_messages(golden):
     told = []
     for name, text in TEXTS.items():
         with pytest.raises(DelticError) as raised:
-            pipeline.sql(text, "a.sql")
+            pipeline.sql(text, file="a.sql")
         told.append(f"── {name}\n{raised.value}\n")
     golden("sql/statements.txt", "\n".join(told))

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from deltic.pipeline.definitions.definitions import Definitions
 from deltic.sql.statements.statements import CreateTable, Statement
 
+if TYPE_CHECKING:
+    from deltic.sql.statements.parameters import Args
 
-def completed(text: str, file: str, before: Definitions) -> tuple[str, Sequence[Statement]]:
+
+def completed(text: str, file: str, before: Definitions, args: Args | None = None) -> tuple[str, Sequence[Statement]]:
     """A text of SQL with the columns of tables that have those of their sources, and its statements.
 
-    A table that is there with that source keeps its columns; otherwise the source is asked. Raises ProgramError.
+    A table that is there with that source keeps its columns; otherwise the source is asked. `args` are the values of
+    parameters. Raises ProgramError.
     """
-    statements = parse_statements(text, file)
+    statements = parse_statements(text, file, args)
     text = statements[0].source.text if statements else text
     lacking = [s for s in statements if isinstance(s, CreateTable) and s.lacks_columns]
     if not lacking:
@@ -21,11 +26,11 @@ def completed(text: str, file: str, before: Definitions) -> tuple[str, Sequence[
     from deltic.pipeline.outside.inference import with_columns
 
     text = with_columns(text, lacking, before.catalog.tables)
-    return text, parse_statements(text, file)
+    return text, parse_statements(text, file, args)
 
 
-def parse_statements(text: str, file: str) -> tuple[Statement, ...]:
+def parse_statements(text: str, file: str, args: Args | None = None) -> tuple[Statement, ...]:
     """The statements of a text of SQL."""
     from deltic.sql.statements.parse import parse as parse_sql
 
-    return parse_sql(text, file)
+    return parse_sql(text, file, args)

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from deltic.sql.statements.effect import Effect
+    from deltic.sql.statements.parameters import Args
 
 
 class _Phase(enum.Enum):
@@ -128,15 +129,17 @@ class Transaction:
         found = self._table(table)
         self.append(table, self._weighted("change", found, rows, None))
 
-    def sql(self, text: str, file: str = "<sql>") -> None:
+    def sql(self, text: str, args: Args | None = None, file: str = "<sql>") -> None:
         """INSERT, DELETE, UPDATE and MERGE; each sees tables and views as the transaction has made them so far.
+
+        `args` are the values of parameters, as for `Pipeline.sql`.
 
         Raises ProgramError for what is wrong in them, or changes no table. Values that do not fit are found at the end.
         """
         from deltic.pipeline.sql.planning import effects
 
         self._require(_Phase.OPEN)
-        found = effects(text, file, self._epochs.last.definitions)
+        found = effects(text, file, self._epochs.last.definitions, args)
         for effect in found:
             self._refuse_refreshed(effect.table)
         self._operations += found

@@ -24,6 +24,8 @@ from deltic.values.types import Schema
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from deltic.sql.statements.parameters import Args
+
 
 class Snapshot(Reading):
     """The tables and views as of an epoch, whatever is committed meanwhile: `snapshot["reaches"]`.
@@ -40,12 +42,15 @@ class Snapshot(Reading):
         self._published: Published | None = published
         self._engine_of = engine_of
 
-    def sql(self, text: str, file: str = "<sql>") -> Rows:
-        """The rows of a question of SQL over these tables and views. Raises ProgramError."""
+    def sql(self, text: str, args: Args | None = None, file: str = "<sql>") -> Rows:
+        """The rows of a question of SQL over these tables and views, with `args` as in `Pipeline.sql`.
+
+        Raises ProgramError.
+        """
         from deltic.pipeline.sql.evaluation import answered
         from deltic.pipeline.sql.planning import PlannedQuery, asked
 
-        step = asked(text, file, self._definitions)
+        step = asked(text, file, self._definitions, args)
         return answered(step, self._version(), self._engine_of, self.spark) if isinstance(step, PlannedQuery) else step
 
     @property

@@ -31,6 +31,7 @@ from deltic.sql.scalars.functions.written import known
 from deltic.sql.statements.effect import Effect
 from deltic.sql.statements.effects import effect_of
 from deltic.sql.statements.ordering import Key, ordered
+from deltic.sql.statements.parameters import Args
 from deltic.sql.statements.parse import parse
 from deltic.sql.statements.statements import (
     AlterTable,
@@ -75,13 +76,13 @@ Step = Definitions | Effect | PlannedQuery | Explained | TransactionBracket | Ro
 """Definitions to go on with, a change of a table, what begins or ends a transaction, or a question; or its answer."""
 
 
-def planned(text: str, file: str, definitions: Definitions) -> Iterator[Step]:
+def planned(text: str, file: str, definitions: Definitions, args: Args | None = None) -> Iterator[Step]:
     """The steps that a text's statements take after definitions. Definitions that stand together are one step.
 
     Each statement sees the definitions before it. Raises ProgramError or CatalogError for the first one that is wrong.
     """
     begun = definitions
-    written = completed(text, file, definitions)[1]
+    written = completed(text, file, definitions, args)[1]
     for statement in (part for whole in written for part in _parts(whole, definitions)):
         if isinstance(statement, Defining):
             if _begins_anew(statement, begun, definitions):
@@ -102,11 +103,11 @@ def planned(text: str, file: str, definitions: Definitions) -> Iterator[Step]:
         yield definitions
 
 
-def effects(text: str, file: str, definitions: Definitions) -> list[Effect]:
+def effects(text: str, file: str, definitions: Definitions, args: Args | None = None) -> list[Effect]:
     """What a text's statements change in tables; raises ProgramError for one that changes none."""
     found = []
     with knowing(definitions.functions, definitions.sql.functions):
-        for statement in parse(text, file):
+        for statement in parse(text, file, args):
             if not isinstance(statement, Change):
                 told = "a transaction takes INSERT, DELETE, UPDATE and MERGE"
                 raise statement.error(told, "use pipeline.sql for others")
@@ -114,11 +115,11 @@ def effects(text: str, file: str, definitions: Definitions) -> list[Effect]:
     return found
 
 
-def asked(text: str, file: str, definitions: Definitions) -> PlannedQuery | Rows:
+def asked(text: str, file: str, definitions: Definitions, args: Args | None = None) -> PlannedQuery | Rows:
     """The last of a text's questions about rows and definitions; raises ProgramError for another statement."""
     steps = []
     with knowing(definitions.functions, definitions.sql.functions):
-        for statement in parse(text, file):
+        for statement in parse(text, file, args):
             if not isinstance(statement, Select | Show | Describe):
                 raise statement.error("a snapshot takes SELECT, SHOW and DESCRIBE", "use pipeline.sql for others")
             steps.append(_step(statement, definitions.catalog))

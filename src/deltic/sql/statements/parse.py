@@ -8,6 +8,7 @@ from itertools import accumulate
 from deltic.errors import did_you_mean
 from deltic.passwords import hidden_in
 from deltic.sql.statements.cursor import Cursor
+from deltic.sql.statements.parameters import Args, filled
 from deltic.sql.statements.parse_alter import parse_alter, parse_comment
 from deltic.sql.statements.parse_brackets import parse_bracket
 from deltic.sql.statements.parse_changes import parse_change
@@ -18,19 +19,19 @@ from deltic.sql.statements.statements import CreateTable, Statement
 from deltic.sql.text import SourceText
 
 
-def parse(text: str, file: str = "<sql>") -> tuple[Statement, ...]:
+def parse(text: str, file: str = "<sql>", args: Args | None = None) -> tuple[Statement, ...]:
     """The statements of a text, which `;` divides; none of them has the password of a source.
 
-    Raises ProgramError for the first one that is wrong.
+    `args` are the values of its parameters. Raises ProgramError for the first statement that is wrong.
     """
-    statements = _parse(text, file)
+    statements = _parse(text, file, args)
     without = _without_passwords(text, statements)
-    return statements if without == text else _parse(without, file)
+    return statements if without == text else _parse(without, file, args)
 
 
-def _parse(text: str, file: str) -> tuple[Statement, ...]:
+def _parse(text: str, file: str, args: Args | None) -> tuple[Statement, ...]:
     source = SourceText(text, file)
-    return tuple(_statement(tokens, source) for tokens in split(source))
+    return tuple(_statement(tokens, source) for tokens in filled(split(source), args, source))
 
 
 def _without_passwords(text: str, statements: Sequence[Statement]) -> str:
