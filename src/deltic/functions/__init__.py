@@ -5,6 +5,8 @@ row says; SQL brings its arguments to them.
 """
 
 from deltic.functions import (
+    assertions,
+    binary,
     charsets,
     collections,
     formats,
@@ -26,6 +28,8 @@ __all__ = [
     "FUNCTIONS",
     "PROVIDED",
     "Function",
+    "assertions",
+    "binary",
     "call",
     "charsets",
     "collections",

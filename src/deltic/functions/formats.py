@@ -11,7 +11,7 @@ from deltic.functions.conversions import shortest
 from deltic.functions.function import FUNCTIONS, Function
 from deltic.values.types import Type
 
-HOLE = re.compile(r"(%[%n]|%(?:\d+\$)?[-+ 0,]*\d*(?:\.\d+)?[sSdxXofeE])")
+HOLE = re.compile(r"(%[%n]|%(?:\d+\$)?[-+ 0,]*\d*(?:\.\d+)?[sSbBcCdxXofeEgG])")
 """Where a value stands, the next or that of a number, and the signs for a percent and for the end of a line."""
 
 _PARTS = re.compile(r"%(?:\d+\$)?([-+ 0,]*)(\d*)(?:\.(\d+))?(.)")
@@ -22,19 +22,21 @@ def is_hole(hole: str) -> bool:
     """Whether Java takes the flags, the width and the places of a hole together."""
     written, width, places, kind = _PARTS.fullmatch(hole).groups()  # type: ignore[union-attr]
     flags = {*written}
-    allowed = {"s": "-", "x": "-0", "o": "-0", "e": "-+ 0"}.get(kind.lower(), "-+ 0,")
+    allowed = {**dict.fromkeys("sbc", "-"), "x": "-0", "o": "-0", "e": "-+ 0"}.get(kind.lower(), "-+ 0,")
     if not flags <= {*allowed} or {"-", "0"} <= flags or {"+", " "} <= flags:
         return False
-    return bool(width or not flags & {"-", "0"}) and (not places or kind in "sSfeE")
+    return bool(width or not flags & {"-", "0"}) and (not places or kind in "sSbBfeEgG")
 
 
 def _formatted(hole: str, bits: int, value: Any) -> str:
     """A value in a hole, `null` for NULL; %x and %o show negative integers by the `bits` of their type."""
     flags, least, places, kind = _PARTS.fullmatch(hole).groups()  # type: ignore[union-attr]
     precision, width = None if places is None else int(places), int(least or 0)
-    if value is None or kind in "sS":
-        shown = ("null" if value is None else value)[:precision]
+    if value is None or kind in "sSbB":
+        shown = (("false" if kind in "bB" else "null") if value is None else value)[:precision]
         return _padded(shown.upper() if kind.isupper() else shown, flags.replace("0", ""), width)
+    if kind in "cC":
+        return _padded(chr(value).upper() if kind == "C" else chr(value), flags, width)
     if kind in "xXo":
         return _padded(format(value % (1 << bits), kind), flags, width)
     if isinstance(value, float) and not math.isfinite(value):
@@ -53,6 +55,8 @@ def _number(number: Decimal, kind: str, flags: str, places: int) -> str:
     comma, sign = "," if "," in flags else "", _sign(False, flags)
     if kind == "d":
         return format(int(number), sign + comma)
+    if kind == "g":
+        return _general(number, flags, max(places, 1))
     if kind == "f":
         return format(number.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP, _EXACT), f"{sign}{comma}.{places}f")
     exponent = number.adjusted() if number else 0
@@ -60,6 +64,14 @@ def _number(number: Decimal, kind: str, flags: str, places: int) -> str:
     if abs(shown) >= 10:
         shown, exponent = shown / 10, exponent + 1
     return format(shown, f"{sign}.{places}f") + f"e{exponent:+03}"
+
+
+def _general(number: Decimal, flags: str, digits: int) -> str:
+    """So many digits, behind the point those that are left; with an exponent where it is below -4 or there are more."""
+    rounded = Context(prec=digits, rounding=ROUND_HALF_UP).plus(number)
+    exponent = rounded.adjusted() if rounded else 0
+    is_plain = -4 <= exponent < digits
+    return _number(rounded, "f" if is_plain else "e", flags, digits - 1 - (exponent if is_plain else 0))
 
 
 def _padded(shown: str, flags: str, width: int) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import ROUND_HALF_EVEN, Context, Decimal
 from functools import cache, cached_property
 
 from sqlglot import exp
@@ -114,6 +115,37 @@ def _whole_written(shown: str, places: str, digits: Iterator[str]) -> str:
     return shown
 
 
+_SIGNS = r"[^#0,.%;'\u2030E]*"
+_PATTERN = re.compile(
+    rf"(?P<before>{_SIGNS})(?P<whole>[#,]*[0,]*)(?P<point>\.(?P<places>0*)(?P<more>#*))?(?P<behind>%?{_SIGNS})"
+)
+_DOUBLES = Context(prec=1100)
+
+
+def is_java_pattern(text: str) -> bool:
+    """Whether a text is a pattern of Java's DecimalFormat, of digits, a point, groups, a percent and signs around."""
+    found = _PATTERN.fullmatch(text)
+    return not text or (found is not None and bool(found["whole"]) and not found["whole"].endswith(","))
+
+
+def _by_pattern(number: Decimal | float, pattern: str) -> str:
+    """A number in a pattern of Java's DecimalFormat; the even one of two that are equally near."""
+    found = _PATTERN.fullmatch(pattern or "#,###")
+    assert found is not None
+    if not math.isfinite(number):
+        return "NaN" if number != number else f"{'-' if number < 0 else ''}{found['before']}∞{found['behind']}"
+    whole, places, more = found["whole"], len(found["places"] or ""), len(found["more"] or "")
+    exact = Decimal(number).scaleb(2 if found["behind"].startswith("%") else 0, _DOUBLES)
+    rounded = exact.quantize(Decimal(1).scaleb(-places - more), ROUND_HALF_EVEN, _DOUBLES)
+    digits, _, fraction = f"{abs(rounded):f}".partition(".")
+    fraction = fraction[:places] + fraction[places:].rstrip("0")
+    least = whole.count("0") or int(not fraction or (not places and more > 0))
+    digits = digits.lstrip("0").rjust(least, "0")
+    group = len(whole) - whole.rindex(",") - 1 if "," in whole else len(digits)
+    shown = re.sub(rf"(?<=[0-9])(?=(?:[0-9]{{{group}}})+$)", ",", digits) if group else digits
+    return f"{'-' if exact < 0 else ''}{found['before']}{shown}{'.' * bool(fraction)}{fraction}{found['behind']}"
+
+
 def _type(node: exp.Expression, types: Sequence[Type]) -> Type:
     form = number_format(node.expressions[1].this)
     assert form is not None
@@ -129,6 +161,7 @@ FUNCTIONS |= by_rows(
             partial=True,
             failure=lambda given: f"it is not written as {given[1]}" if given else "it is not written so",
         ),
+        "number_by_pattern": Function(Type.STRING, python=_by_pattern),
         "written_number": Function(Type.STRING, python=_written),
     },
 )

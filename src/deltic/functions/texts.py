@@ -9,6 +9,7 @@ import unicodedata
 import zlib
 from collections.abc import Sequence
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from deltic.functions.function import FUNCTIONS, Function, by_rows
@@ -38,6 +39,17 @@ def _find_in_set(text: str, texts: str) -> int:
 
 def _locate(part: str, text: str, start: int) -> int:
     return 0 if start < 1 else text.find(part, start - 1) + 1
+
+
+def _found(text: str, part: str, start: int, occurrence: int) -> int | None:
+    """The place of an occurrence of a part from a place on, or backward from one at the end; 0 for none."""
+    if occurrence < 1:
+        return None
+    if not start:
+        return 0
+    places = range(start - 1, len(text) + 1) if start > 0 else range(len(text) + start, -1, -1)
+    found = (place + 1 for place in places if text.startswith(part, place))
+    return next(islice(found, occurrence - 1, None), 0)
 
 
 def _sha2(value: bytes, bits: int) -> str | None:
@@ -280,6 +292,9 @@ FUNCTIONS |= by_rows(
             partial=True,
         ),
         "instr": Function(INT, "CAST(instr({0}, {1}) AS INTEGER)", (TEXT, TEXT)),
+        "instr_from": Function(
+            INT, python=_found, partial=True, failure=lambda _: "the number of the occurrence is above zero"
+        ),
         "locate": Function(INT, "", (TEXT, TEXT, INT), (1,), python=_locate),
         "lpad": _padded("lpad"),
         "rpad": _padded("rpad"),

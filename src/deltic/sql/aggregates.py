@@ -370,13 +370,31 @@ def _percentile(asked: _Asked) -> LoweredAggregates:
     column, part = asked.arguments
     if _has_frequency(part, asked.source):
         raise asked.error("percentile with a frequency is not supported", "repeat the rows, for example by explode")
-    return _at_parts(asked, "percentile", asked.double(column), part)
+    return _at_parts(asked, "percentile", column, part)
 
 
 def _at_parts(
-    asked: _Asked, function: str, column: Typed, node: exp.Expression, falls: bool = False
+    asked: _Asked, function: str, node: exp.Expression, part: exp.Expression, falls: bool = False
 ) -> LoweredAggregates:
-    """A percentile of a column, or an array of those at several parts."""
+    """A percentile of a column, or an array of those at several parts; of intervals an interval."""
+    found = asked.value(node)
+    if not found.is_null and (span := found.type.type) in INTERVALS:
+        return _of_spans(_at_parts_of(asked, function, attempt("units_of_interval", found), part, falls), span)
+    column = asked.number(node) if asked.name == "approx_percentile" else asked.double(node)
+    return _at_parts_of(asked, function, column, part, falls)
+
+
+def _of_spans(found: LoweredAggregates, type_: Type) -> LoweredAggregates:
+    """Aggregates of months or microseconds, whose results are intervals."""
+
+    def result(results: Sequence[Typed]) -> Typed:
+        return found.result([_interval(coerced(units, Type.INT64), type_) for units in results])
+
+    inputs = tuple(coerced(units, Type.FLOAT64) for units in found.inputs)
+    return replace(found, inputs=inputs, result=result)
+
+
+def _at_parts_of(asked: _Asked, function: str, column: Typed, node: exp.Expression, falls: bool) -> LoweredAggregates:
     if not isinstance(node, exp.Array):
         return _one(function, column, parameters=(_part(asked, node), falls))
     if not node.expressions:
@@ -402,7 +420,7 @@ def _has_frequency(part: exp.Expression, source: SourceText) -> bool:
 
 def _median(asked: _Asked) -> LoweredAggregates:
     asked.take(1, 1)
-    return _one("percentile", asked.double(asked.arguments[0]), parameters=(0.5, False))
+    return _at_parts(asked, "percentile", asked.arguments[0], exp.Literal.number("0.5"))
 
 
 def _within_group(function: str) -> Rule:
@@ -414,7 +432,7 @@ def _within_group(function: str) -> Rule:
             raise asked.error(f"{asked.name} takes one column to order by", "WITHIN GROUP (ORDER BY column)")
         (ordered,) = asked.order
         falls = bool(ordered.args.get("desc"))
-        return _at_parts(asked, function, asked.double(ordered.this), asked.arguments[0], falls)
+        return _at_parts(asked, function, ordered.this, asked.arguments[0], falls)
 
     return rule
 
@@ -422,7 +440,7 @@ def _within_group(function: str) -> Rule:
 def _approx_percentile(asked: _Asked) -> LoweredAggregates:
     asked.take(2, 3)
     column, part = asked.arguments[:2]
-    return _at_parts(asked, "percentile_disc", asked.number(column), part)
+    return _at_parts(asked, "percentile_disc", column, part)
 
 
 def _part(asked: _Asked, node: exp.Expression) -> float:

@@ -77,7 +77,8 @@ def type_of(data_type: exp.DataType, source: SourceText) -> Type:
         raise source.error(data_type, f"{kind.value}{length} is not supported here", "use STRING")
     if kind not in _SIMPLE:
         hint = _NO_VARIANT if kind is _D.VARIANT else _HINT
-        raise source.error(data_type, f"there is no type {source.written(data_type)}", hint)
+        name = source.written(data_type) if kind is _D.USERDEFINED else data_type.sql()
+        raise source.error(data_type, f"there is no type {name}", hint)
     return _SIMPLE[kind]
 
 

@@ -126,8 +126,8 @@ class _Window:
         self._needs_order(ops.Frame(unit, None, 0))
         if isinstance(self.node, exp.Ntile):
             return self._one("ntile", (), (self._above_zero(self.node.this, "the number of buckets"),))
-        if self.node.args.get("expressions"):
-            raise self.error(self.node, f"{self.name} takes no arguments")
+        for argument in self.node.args.get("expressions") or ():
+            self._any(argument)  # Spark ranks by the order of the window alone
         return self._one(_RANKS[type(self.node)], ())
 
     def _shift(self) -> LoweredWindow:

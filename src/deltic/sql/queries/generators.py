@@ -199,10 +199,10 @@ def generated(node: exp.Expression, left: QueryRows, scope: QueryScope) -> Query
 
 
 def _numbers(call: exp.Anonymous, scope: QueryScope) -> QueryRows:
-    """The rows of range(end), range(start, end) and range(start, end, step), whose column is id."""
+    """The rows of range(end), range(start, end[, step[, parts for Spark]]), whose column is id."""
     values = BlockValues(QueryRows(scope.nodes.unit(), ()), scope)
-    found = [coerced(values.typed(part), Type.INT64) for part in call.expressions]
-    if not 1 <= len(found) <= 3 or any(columns_of(value.expression) for value in found):
+    found = [coerced(values.typed(part), Type.INT64) for part in call.expressions[:3]]
+    if not 1 <= len(call.expressions) <= 4 or any(columns_of(value.expression) for value in found):
         raise scope.source.error(call, "range takes one to three constants: range(end), range(start, end, step)")
     if found[2:] and is_literal_zero(found[2].expression):
         raise scope.source.error(call, "the step of range is not 0")

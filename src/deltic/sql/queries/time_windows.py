@@ -21,7 +21,7 @@ from deltic.sql.queries.scope import QueryScope
 from deltic.sql.queries.subqueries import prepared
 from deltic.sql.queries.trees import outermost, replaced
 from deltic.sql.queries.values import BlockValues
-from deltic.sql.scalars import Typed, constant
+from deltic.sql.scalars import Typed, coerced, constant
 from deltic.sql.scalars.functions.rules import apply
 from deltic.sql.scalars.functions.times import is_window, last_time
 from deltic.sql.scalars.operators import arithmetic
@@ -193,6 +193,7 @@ def _time_column(values: BlockValues, node: exp.Expression) -> Typed:
     """The column of the rows' times, of windows the last ones; from then on there are no rows without one."""
     source = values.scope.source
     time = values.typed(prepared(node, values))
+    time = coerced(time, Type.TIMESTAMP) if time.type.type is Type.STRING else time
     found = values.column(last_time(time) if is_window(time.type.type) else time, "time")
     if found.type.kind not in (Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ):
         message = f"a window is one of a TIMESTAMP, and {source.written(node)} is {found.type}"

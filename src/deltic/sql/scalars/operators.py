@@ -10,7 +10,7 @@ from deltic.circuit.expressions import is_checked, is_literal
 from deltic.functions import call
 from deltic.sql.scalars.coercion import as_decimal, as_signed, can_coerce, coerced, type_in_common
 from deltic.sql.scalars.folding import folded
-from deltic.sql.scalars.typed import Typed, applied, constant, defined, of_node, regrouped
+from deltic.sql.scalars.typed import NULL, Typed, applied, attempted, constant, defined, of_node, regrouped
 from deltic.sql.types import written
 from deltic.values.types import Kind, Type
 
@@ -108,9 +108,11 @@ def _of_times(kind: type[exp.Expression], left: Typed, right: Typed, apply: Appl
         left, right = right, left
     a, b = (None if v.is_null else v.type.type for v in (left, right))
     if a in INTERVALS and kind in (exp.Mul, exp.Div) and b not in _TIMES:
-        return _multiple(kind, left, right)
+        return _multiple(kind, left, right, apply)
     if b in INTERVALS and kind is exp.Mul and a not in _TIMES:
-        return _multiple(kind, right, left)
+        return _multiple(kind, right, left, apply)
+    if kind is exp.IntDiv and a in INTERVALS and a is b:
+        return apply(kind, *(_of_call("units_of_interval", span) for span in (left, right)))
     if kind not in (exp.Add, exp.Sub):
         raise Mismatch
     if a in INTERVALS or (a is None and b in INTERVALS):
@@ -144,7 +146,7 @@ def _difference(kind: type[exp.Expression], left: Typed, right: Typed) -> Typed:
     return applied(exp.Sub, coerced(left, instants), coerced(right, instants))
 
 
-def _multiple(kind: type[exp.Expression], span: Typed, number: Typed) -> Typed:
+def _multiple(kind: type[exp.Expression], span: Typed, number: Typed, apply: Apply) -> Typed:
     """An interval times or by a number."""
     if number.is_null:
         number = coerced(number, Type.INT32)
@@ -154,8 +156,12 @@ def _multiple(kind: type[exp.Expression], span: Typed, number: Typed) -> Typed:
     wide = as_decimal(type_) if type_.is_integer or type_.kind is Kind.DECIMAL else Type.FLOAT64
     name = "times" if kind is exp.Mul else "part_of"
     operands = [span, coerced(number, wide)]
-    node = call(name, *(operand.expression for operand in operands))
-    return defined(of_node(node, *operands), *operands)
+    found = _of_call(name, *operands)
+    return found if apply is attempted else defined(found, *operands)
+
+
+def _of_call(name: str, *operands: Typed) -> Typed:
+    return of_node(call(name, *(operand.expression for operand in operands)), *operands)
 
 
 # Comparisons and logic
@@ -223,6 +229,8 @@ def joined(parts: Sequence[Typed]) -> Typed:
     """Texts or bytes one after the other, NULL where one is."""
     if any(part.type.type.is_composite for part in parts):
         raise Mismatch("arrays are joined by concat")
+    if any(part.is_null for part in parts):
+        return coerced(NULL, Type.STRING)
     are_bytes = all(part.type.type is Type.BINARY for part in parts)
     own = [part if are_bytes else coerced(part, Type.STRING) for part in parts]
     return folded(of_node(call("concat", *(part.expression for part in own)), *own))

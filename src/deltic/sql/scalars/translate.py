@@ -308,9 +308,7 @@ class _Translation:
 
     def collated(self, node: exp.Expression) -> Typed:
         """`x COLLATE UTF8_BINARY`, which is x itself."""
-        if (name := node.expression.name.upper()) != "UTF8_BINARY":
-            raise self.source.error(node, f"COLLATE {name} is not supported", functions.refused.COLLATION)
-        return self.of(node.this)
+        return functions.texts.collate(self.of(node.this), constant(node.expression.name, Type.STRING))
 
     def extract(self, node: exp.Expression) -> Typed:
         return functions.times.extract(node.this.name, self.of(node.expression))

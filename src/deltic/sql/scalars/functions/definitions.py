@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from deltic.sql.scalars.functions.rules import array_of, map_of, to
-from deltic.sql.scalars.operators import INTERVALS
+from deltic.sql.scalars.operators import INTERVALS, Mismatch
 from deltic.sql.scalars.typed import Typed
 from deltic.values.types import Kind, Type
 
@@ -33,6 +33,29 @@ _DEFINITIONS: dict[str, str] = {
     "bit_length (value any)": "octet_length(value) * 8",
     "substring, substr (value binary!, start any)": "spark_substring_bytes(value, start)",
     "substring, substr (value binary!, start any, count any)": "spark_substring_bytes(value, start, count)",
+    "left (value binary!, count INT)": "spark_substring_bytes(value, 1, count)",
+    "overlay (value binary!, other BINARY, start INT, length INT = -1)": (
+        "spark_overlay_bytes(value, other, start, length)"
+    ),
+    "reverse (value binary!)": "spark_reverse_bytes(value)",
+    "startswith (value binary!, part BINARY)": "spark_bytes_start_with(value, part)",
+    "endswith (value binary!, part BINARY)": "spark_bytes_end_with(value, part)",
+    "contains (value binary!, part BINARY)": "spark_bytes_contain(value, part)",
+    "bitmap_count (value BINARY)": "spark_bits_of_bytes(value)",
+    "is_valid_utf8 (value BINARY)": "if(value IS NOT NULL, try_spark_decode(value, 'UTF-8') IS NOT NULL, NULL)",
+    "make_valid_utf8 (value BINARY)": "spark_valid_text(value)",
+    "validate_utf8 (value BINARY)": "spark_decode(value, 'UTF-8')",
+    "try_validate_utf8 (value BINARY)": "try_spark_decode(value, 'UTF-8')",
+    "to_char, to_varchar (value binary!, form STRING)": (
+        "CASE lower(form) WHEN 'base64' THEN base64(value) WHEN 'hex' THEN hex(value)"
+        " WHEN 'utf-8' THEN spark_decode(value, 'UTF-8')"
+        " ELSE string(raise_error('the formats of bytes are base64, hex and utf-8')) END"
+    ),
+    "collation (value STRING)": "if(value IS NULL, 'SYSTEM.BUILTIN.UTF8_BINARY', 'SYSTEM.BUILTIN.UTF8_BINARY')",
+    "raise_error (message STRING)": "must_spark_raised(message)",
+    "assert_true (condition any, message STRING = 'the condition is not true')": (
+        "if(condition, NULL, raise_error(message))"
+    ),
     "trim (text any)": "btrim(text)",
     "ltrim (text any)": "spark_ltrim(text, ' ')",
     "rtrim (text any)": "spark_rtrim(text, ' ')",
@@ -40,6 +63,9 @@ _DEFINITIONS: dict[str, str] = {
     "rtrim (letters any, text any)": "spark_rtrim(text, letters)",
     "locate, position (part any, text any)": "instr(text, part)",
     "locate, position (part any, text any, start any)": "if(start IS NULL, 0, spark_locate(part, text, start))",
+    "instr (text STRING, part STRING, start INT, occurrence INT = 1)": (
+        "spark_instr_from(text, part, start, occurrence)"
+    ),
     "rlike, regexp, regexp_like (text STRING, pattern pattern)": "spark_rlike(text, pattern)",
     "regexp_count (text STRING, pattern pattern)": "spark_regexp_count(text, pattern)",
     "regexp_substr (text STRING, pattern pattern)": "nullif(spark_regexp_extract(text, pattern, 0), '')",
@@ -65,6 +91,12 @@ _DEFINITIONS: dict[str, str] = {
     "rpad (value binary!, count INT, filler binary!)": "spark_rpad_bytes(value, count, filler)",
     # numbers
     "mod (a any, b any)": "a % b",
+    "bitmap_bucket_number (number BIGINT)": ("if(number > 0, (number - 1) div 32768 + 1, number div 32768)"),
+    "bitmap_bit_position (number BIGINT)": "if(number > 0, (number - 1) % 32768, -(number % 32768))",
+    "width_bucket (value interval!, low interval!, high interval!, count BIGINT)": (
+        "width_bucket(double(spark_units_of_interval(value)), double(spark_units_of_interval(low)),"
+        " double(spark_units_of_interval(high)), count)"
+    ),
     "div (a any, b any)": "a div b",
     "positive (number number)": "number",
     "negative (number any)": "-number",
@@ -90,8 +122,8 @@ _DEFINITIONS: dict[str, str] = {
     "log (number any)": "ln(number)",
     "bit_count (value boolean!)": "int(value)",
     # dates and times
-    "date_add, dateadd (day DATE, days INT)": "day + days",
-    "date_sub (day DATE, days INT)": "day - days",
+    "date_add, dateadd (day DATE, days whole)": "day + days",
+    "date_sub (day DATE, days whole)": "day - days",
     "unix_date (day any)": "datediff(day, '1970-01-01')",
     "date_from_unix_date (days any)": "date_add('1970-01-01', days)",
     "unix_seconds (time TIMESTAMP)": "bigint(time)",
@@ -111,11 +143,11 @@ _DEFINITIONS: dict[str, str] = {
     # arrays and maps
     "get (items array, index INT)": "try_spark_get(items, index)",
     "slice (items array, start INT, length INT)": "spark_slice(items, start, length)",
-    "element_at (items array!, place INT)": (
+    "element_at (items array!, place whole)": (
         "CASE WHEN place <> 0 AND place >= -size(items) AND place <= size(items)"
         " THEN try_spark_at(items, place) ELSE must_spark_at(items, place) END"
     ),
-    "try_element_at (items array!, place INT)": (
+    "try_element_at (items array!, place whole)": (
         "CASE WHEN place <> 0 THEN try_spark_at(items, place) ELSE must_spark_at(items, place) END"
     ),
     "array_join (items texts, separator STRING)": "try_spark_array_join(items, separator)",
@@ -244,3 +276,12 @@ def _array(value: Typed, _: str) -> Typed:
 def _map(value: Typed, _: str) -> Typed:
     map_of(value)
     return value
+
+
+@kind("whole")
+def _whole(value: Typed, function: str) -> Typed:
+    """An INT, which no number with a fraction stands for."""
+    type_ = value.type.type
+    if not (value.is_null or type_.is_integer or type_ is Type.STRING):
+        raise Mismatch(f"{function} takes an INT here")
+    return to(value, Type.INT32)

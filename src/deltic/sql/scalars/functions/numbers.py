@@ -7,7 +7,7 @@ from functools import partial
 
 from sqlglot import exp
 
-from deltic.functions.number_formats import number_format
+from deltic.functions.number_formats import is_java_pattern, number_format
 from deltic.sql.scalars import operators
 from deltic.sql.scalars.coercion import as_decimal, as_signed, bounded_decimal, coerced, converted
 from deltic.sql.scalars.folding import folded
@@ -110,14 +110,21 @@ def getbit(value: Typed, place: Typed) -> Typed:
     return apply("getbit", to(value, LONG), to(place, INT), constant(width - 1, INT))
 
 
-@rule("format_number")
+@rule("format_number", of="format_number number_by_pattern")
 def format_number(number: Typed, places: Typed) -> Typed:
-    """A number with commas between its thousands, and so many places."""
-    if places.type.type is Type.STRING:
-        raise Mismatch("format_number takes a number of places; patterns are not supported")
+    """A number with commas between its thousands, and so many places; or by a pattern as #,##0.00."""
     value = _number(number)
+    if places.type.type is Type.STRING and not places.is_null:
+        return _by_pattern(value, literal_of(places, "the pattern of format_number"))
     wide = LONG if value.type.type.is_integer else DOUBLE if value.type.type.is_float else value.type.type
     return attempt("format_number", coerced(value, wide), to(places, INT))
+
+
+def _by_pattern(value: Typed, pattern: str) -> Typed:
+    if not is_java_pattern(pattern):
+        raise Mismatch(f"{pattern!r} is no pattern of #, 0, commas, a point and a percent, as #,##0.00")
+    exact = coerced(value, DOUBLE if value.type.type.is_float else as_decimal(value.type.type))
+    return attempt("number_by_pattern", exact, constant(pattern, Type.STRING))
 
 
 _DECIMALS = {Type.FLOAT32: Type.decimal(14, 7), DOUBLE: Type.decimal(30, 15), Type.STRING: Type.decimal(38, 18)}

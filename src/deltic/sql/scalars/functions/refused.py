@@ -5,6 +5,12 @@ _SESSION = "it depends on the session, not on tables; write the value as a liter
 _VARIANT = "there is no type VARIANT, whose values have no order to be kept by; keep JSON as a STRING and use from_json"
 _CALENDAR = "there is no type of both months and days; use make_ym_interval(years, months) or make_dt_interval(days, …)"
 _CSV = "split(text, ',') gives the fields as texts; the rows of CSV files are those of CREATE TABLE … USING csv"
+_XPATHS = (
+    "xpath",
+    *(f"xpath_{type_}" for type_ in ("boolean", "double", "float", "int", "long", "number", "short", "string")),
+)
+_XML = ("from_xml", "to_xml", "schema_of_xml")
+_VECTORS = ("vector_cosine_similarity", "vector_inner_product", "vector_l2_distance", "vector_norm", "vector_normalize")
 COLLATION = "texts are compared by their letters' numbers; compare lower(x) with lower(y)"
 
 REFUSED: dict[str, str] = {
@@ -17,9 +23,15 @@ REFUSED: dict[str, str] = {
     **dict.fromkeys(("schema_of_variant", "to_variant_object"), _VARIANT),
     **dict.fromkeys(("make_interval", "try_make_interval"), _CALENDAR),
     **dict.fromkeys(("from_csv", "to_csv", "schema_of_csv"), _CSV),
-    **dict.fromkeys(("collate", "collation", "collations"), COLLATION),
-    **dict.fromkeys(("assert_true", "raise_error"), "state the condition in WHERE"),
-    **dict.fromkeys(("java_method", "reflect"), "compute the value before it is inserted"),
+    "collations": COLLATION,
+    **dict.fromkeys(("java_method", "reflect", "try_reflect"), "compute the value before it is inserted"),
+    **dict.fromkeys(("aes_encrypt", "aes_decrypt", "try_aes_decrypt"), "encrypt values before they are inserted"),
+    **dict.fromkeys(_XPATHS, "keep the values in columns of their own, or as JSON for get_json_object"),
+    **dict.fromkeys(_XML, "keep JSON as a STRING, and use from_json and to_json"),
+    **dict.fromkeys(_VECTORS, "write aggregate(zip_with(a, b, (x, y) -> double(x) * y), 0D, (s, x) -> s + x)"),
+    "sentences": "split(text, '[.!?] *') gives sentences, split(text, ' ') words",
+    "jaro_winkler_similarity": "levenshtein(a, b) is another measure",
+    "time_bucket": "window(time, '15 minutes') has start and end; date_trunc(unit, time) the start of a unit",
 }
 """Names and remedies."""
 

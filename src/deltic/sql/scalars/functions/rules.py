@@ -100,8 +100,7 @@ def to(argument: Typed, target: Type) -> Typed:
     """An argument as a function takes it: numbers as others, texts as anything, anything that is written as texts."""
     source = argument.type.type
     accepted = argument.is_null or source is target or Type.STRING in (source, target)
-    accepted |= source.is_numeric and target.is_numeric and not (target.is_integer and not source.is_integer)
-    accepted |= source.is_float and target is Type.FLOAT64
+    accepted |= source.is_numeric and target.is_numeric
     accepted |= {source, target} <= {Type.DATE, Type.TIMESTAMP, Type.TIMESTAMP_NTZ}
     accepted &= not (source.is_composite and target is Type.STRING)
     if not accepted or not can_coerce(argument, target):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from datetime import date
 from functools import partial
 
 from sqlglot import exp
@@ -17,9 +18,10 @@ from deltic.sql.scalars import conditions, operators
 from deltic.sql.scalars.coercion import coerced
 from deltic.sql.scalars.folding import folded
 from deltic.sql.scalars.functions.definitions import kind
+from deltic.sql.scalars.functions.refused import COLLATION
 from deltic.sql.scalars.functions.rules import RULES, apply, attempt, literal_of, must, plain, rule, to, where_present
 from deltic.sql.scalars.operators import Mismatch, case
-from deltic.sql.scalars.typed import NULL, Typed, constant
+from deltic.sql.scalars.typed import NULL, Typed, attempted, constant
 from deltic.values.types import Kind, Type
 
 TEXT, INT, LONG, BYTES = Type.STRING, Type.INT32, Type.INT64, Type.BINARY
@@ -98,10 +100,21 @@ def regexp_replace(text: Typed, pattern: Typed, replacement: Typed, position: Ty
     if position is not None:
         return _replaced_from(text, pattern, replacement, int(literal_of(position, "the position", INT)))
     written = literal_of(replacement, "the replacement of regexp_replace")
-    if "\\" in written:
-        raise Mismatch("the replacement of regexp_replace must have no backslash")
-    own = constant(re.sub(r"\$([0-9])", r"\\\1", written), TEXT)
+    if _UNFINISHED.search(_PART_OF_REPLACEMENT.sub("", written)):
+        raise Mismatch(r"in the replacement of regexp_replace $ stands before a digit, and \ before a letter or sign")
+    own = constant(_PART_OF_REPLACEMENT.sub(_for_duckdb, written), TEXT)
     return apply("regexp_replace", to(text, TEXT), pattern_of(pattern, "regexp_replace"), own)
+
+
+_PART_OF_REPLACEMENT = re.compile(r"\\(?P<sign>.)|\$(?P<group>[0-9])", re.DOTALL)
+"""A sign that stands for itself, and the number of a group, in a replacement of Java's."""
+_UNFINISHED = re.compile(r"[\\$]")
+
+
+def _for_duckdb(part: re.Match[str]) -> str:
+    if part["group"]:
+        return f"\\{part['group']}"
+    return "\\\\" if part["sign"] == "\\" else part["sign"]
 
 
 def _replaced_from(text: Typed, pattern: Typed, replacement: Typed, position: int) -> Typed:
@@ -199,8 +212,8 @@ def format_string(pattern: Typed, *values: Typed) -> Typed:
     """A text in which %s, %d, %x, %.2f and their like stand for values, one for each."""
     pieces = HOLE.split(literal_of(pattern, "the pattern of format_string"))
     if any("%" in piece for piece in pieces[::2]):
-        known = "%s, %d, %x, %X, %o, %f, %e and %%, with the flags - + 0, a blank and a comma, a width and places"
-        raise Mismatch(f"format_string knows {known}")
+        flags = "the flags - + 0, a blank and a comma, a width and places"
+        raise Mismatch(f"format_string knows %s, %b, %c, %d, %x, %X, %o, %f, %e, %g and %%, with {flags}")
     left = iter(values)
     return operators.joined(
         [
@@ -230,13 +243,46 @@ def _filled(hole: str, value: Typed) -> Typed:
     """What a hole shows of a value; `null` for NULL."""
     if not is_hole(hole):
         raise Mismatch(f"{hole} has flags, a width or places that do not go together")
-    kind, type_ = hole[-1].lower(), value.type.type
-    if not value.is_null and kind != "s" and not (type_.is_numeric if kind in "fe" else type_.is_integer):
-        raise Mismatch(f"{hole} stands for {'a number' if kind in 'fe' else 'an integer'}")
-    is_whole = kind not in "sfe"
-    bits = 8 * type_.arrow.byte_width if is_whole and not value.is_null else 64
-    taken = TEXT if kind == "s" else LONG if is_whole else type_ if type_.kind is Kind.DECIMAL else Type.FLOAT64
-    return attempt("formatted", constant(hole, TEXT), constant(bits, INT), coerced(value, taken))
+    kind, own = hole[-1].lower(), _as_java_has(value)
+    type_, taken = own.type.type, _TAKEN.get(kind, LONG)
+    if kind == "b":
+        is_true = value if type_ is Type.BOOLEAN else conditions.chosen([conditions.is_null(value)], [NULL], _TRUE)
+        own = coerced(is_true, TEXT)
+    elif not own.is_null and kind != "s" and not (type_.is_numeric if taken is Type.FLOAT64 else type_.is_integer):
+        raise Mismatch(f"{hole} stands for {'a number' if taken is Type.FLOAT64 else 'an integer'}")
+    bits = 8 * type_.arrow.byte_width if taken is LONG and not own.is_null else 64
+    exact = type_ if taken is Type.FLOAT64 and type_.kind is Kind.DECIMAL else taken
+    return attempt("formatted", constant(hole, TEXT), constant(bits, INT), coerced(own, exact))
+
+
+_TAKEN = {"s": TEXT, "b": TEXT, "c": INT, **dict.fromkeys("feg", Type.FLOAT64)}
+"""What holes of a kind show; others show integers."""
+_TRUE = constant(True, Type.BOOLEAN)
+
+
+def _as_java_has(value: Typed) -> Typed:
+    """A value as Java's Formatter sees it: a number of days, microseconds or months for times and intervals."""
+    if value.is_null:
+        return value
+    match value.type.type.kind:
+        case Kind.DATE:
+            return attempted(exp.Sub, value, constant(date(1970, 1, 1), Type.DATE))
+        case Kind.TIMESTAMP | Kind.TIMESTAMP_NTZ:
+            return plain("unix_micros", [value])
+        case Kind.YEAR_MONTH_INTERVAL | Kind.DAY_TIME_INTERVAL:
+            return apply("units_of_interval", value)
+        case Kind.BINARY | Kind.ARRAY | Kind.STRUCT | Kind.MAP:
+            raise Mismatch("Java's Formatter shows where such values are in memory; cast to STRING")
+    return value
+
+
+@rule("collate")
+def collate(text: Typed, name: Typed) -> Typed:
+    """The text itself: there is one collation."""
+    found = literal_of(name, "the name of a collation").upper()
+    if found != "UTF8_BINARY":
+        raise Mismatch(f"COLLATE {found} is not supported: {COLLATION}")
+    return to(text, TEXT)
 
 
 @kind("charset")

@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta
 from functools import partial
 
 from sqlglot import exp
 
+from deltic.circuit.expressions import is_literal
 from deltic.functions.patterns import READABLE, WRITABLE, open_brackets, parts_of
 from deltic.functions.times import UNITS
-from deltic.sql.scalars import operators
+from deltic.sql.scalars import conditions, operators
 from deltic.sql.scalars.coercion import coerced, converted, of_finite
 from deltic.sql.scalars.folding import folded
 from deltic.sql.scalars.functions.collections import field
 from deltic.sql.scalars.functions.definitions import kind
 from deltic.sql.scalars.functions.rules import apply, attempt, brought, literal_of, plain, rule, to
 from deltic.sql.scalars.operators import Mismatch
-from deltic.sql.scalars.typed import Typed, attempted, constant
+from deltic.sql.scalars.typed import NULL, Typed, attempted, constant
 from deltic.values.types import Kind, Type
 
 TEXT, INT, LONG = Type.STRING, Type.INT32, Type.INT64
 DATE, TIMESTAMP, NTZ = Type.DATE, Type.TIMESTAMP, Type.TIMESTAMP_NTZ
-_TRUNCATED = {
+_OF_DATES = {
     **dict.fromkeys(("year", "yyyy", "yy"), "year"),
     **dict.fromkeys(("month", "mon", "mm"), "month"),
-    **{unit: unit for unit in ("quarter", "week", "day", "hour", "minute", "second", "millisecond", "microsecond")},
+    **{unit: unit for unit in ("quarter", "week")},
+}
+_OF_TIMES = _OF_DATES | {
+    **{unit: unit for unit in ("day", "hour", "minute", "second", "millisecond", "microsecond")},
     "dd": "day",
 }
-_OF_DATES = ("year", "quarter", "month", "week")
+"""Units in which dates and times are truncated, by their names in Spark."""
 _FIELDS = {
     **dict.fromkeys(("year", "y", "years", "yr", "yrs"), "year"),
     **dict.fromkeys(("yearofweek",), "yearofweek"),
@@ -103,22 +108,17 @@ kind("readable")(lambda argument, _: _pattern(argument, READABLE))
 kind("writable")(lambda argument, _: _pattern(argument, WRITABLE))
 
 
-@kind("unit")
-def _unit(argument: Typed, function: str) -> Typed:
-    """The unit in which a time is truncated."""
-    name = literal_of(argument, f"the unit of {function}").lower()
-    if name not in _TRUNCATED:
-        raise Mismatch(f"the units of {function} are {', '.join(dict.fromkeys(_TRUNCATED.values()))}")
-    return constant(_TRUNCATED[name], TEXT)
+def _unit(units: Mapping[str, str], argument: Typed, _: str) -> Typed:
+    """The unit in which a time is truncated; NULL for what is none."""
+    if not argument.is_null and is_literal(argument.expression):
+        name = units.get(literal_of(argument, "the unit").lower())
+        return coerced(NULL, TEXT) if name is None else constant(name, TEXT)
+    names, values = ([constant(part, TEXT) for part in parts] for parts in (units, units.values()))
+    return conditions.matched(plain("lower", [argument]), names, values, None)
 
 
-@kind("unit_of_dates")
-def _unit_of_dates(argument: Typed, function: str) -> Typed:
-    """The unit in which a date is truncated."""
-    name = _TRUNCATED.get(literal_of(argument, f"the unit of {function}").lower())
-    if name not in _OF_DATES:
-        raise Mismatch(f"the units of {function} are {', '.join(_OF_DATES)}")
-    return constant(name, TEXT)
+kind("unit")(partial(_unit, _OF_TIMES))
+kind("unit_of_dates")(partial(_unit, _OF_DATES))
 
 
 def _read(text: Typed, pattern: Typed, safe: bool) -> Typed:

@@ -1,0 +1,60 @@
+"""Functions of bytes, and of texts that stand for them."""
+
+from __future__ import annotations
+
+import base64
+import hmac
+
+from deltic.functions.function import FUNCTIONS, Function, by_rows
+from deltic.values.types import Type
+
+TEXT, INT, LONG, BYTES = Type.STRING, Type.INT32, Type.INT64, Type.BINARY
+_DIGITS = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567")
+_LENGTHS = (0, 2, 4, 5, 7)
+"""How many digits of base 32 there are beyond groups of eight."""
+
+
+def _overlaid(value: bytes, other: bytes, start: int, length: int) -> bytes:
+    """The bytes with others from a place on; these replace as many as they are, or as the length says."""
+    end = start + (len(other) if length < 0 else length)
+    rest = max(end - 1 if end > 0 else len(value) + end if end else 0, 0)
+    return value[: max(start - 1, 0)] + other + value[rest:]
+
+
+def _of_base32(text: str) -> bytes | None:
+    """The bytes that a text writes in base 32; letters that are no digits are passed over."""
+    digits = bytes(letter for letter in text.upper().encode() if letter in _DIGITS)
+    if len(digits) % 8 not in _LENGTHS:
+        return None
+    return base64.b32decode(digits + b"=" * (-len(digits) % 8))
+
+
+def _authenticated(key: bytes, message: bytes, algorithm: str) -> bytes | None:
+    name = algorithm.upper().replace("-", "")
+    return hmac.digest(key, message, name) if name in _ALGORITHMS else None
+
+
+_ALGORITHMS = ("MD5", "SHA1", "SHA224", "SHA256", "SHA384", "SHA512")
+
+FUNCTIONS |= by_rows(
+    "no library of Arrow's has functions of bytes as Spark has them",
+    {
+        "overlay_bytes": Function(BYTES, python=_overlaid),
+        "reverse_bytes": Function(BYTES, python=lambda value: value[::-1]),
+        "bytes_start_with": Function(Type.BOOLEAN, python=bytes.startswith),
+        "bytes_end_with": Function(Type.BOOLEAN, python=bytes.endswith),
+        "bytes_contain": Function(Type.BOOLEAN, python=bytes.__contains__),
+        "bits_of_bytes": Function(LONG, python=lambda value: int.from_bytes(value).bit_count()),
+        "valid_text": Function(TEXT, python=lambda value: value.decode("utf-8", "replace")),
+        "to_base32": Function(TEXT, takes=(BYTES,), python=lambda value: base64.b32encode(value).decode()),
+        "from_base32": Function(BYTES, takes=(TEXT,), python=_of_base32, partial=True),
+        "hmac": Function(
+            BYTES,
+            takes=(BYTES, BYTES, TEXT),
+            defaults=("SHA-256",),
+            python=_authenticated,
+            partial=True,
+            failure=lambda _: f"the algorithms are {', '.join(_ALGORITHMS)}",
+        ),
+    },
+)
