@@ -239,7 +239,7 @@ def limited_part(place: str, size: int, limit: int, batch: int) -> Iterator[tupl
     other = deltic.Pipeline()
     other.sql(KEYED)
     fed(other, 10, 10)
-    other.query("SELECT 1")
+    other.duckdb("SELECT 1")
     if limit:
         Limit.find().enter(limit / 1024)
     new = wide(200_001, size)
@@ -250,7 +250,7 @@ def limited_part(place: str, size: int, limit: int, batch: int) -> Iterator[tupl
         "insert 200,000": lambda pipeline: insert(pipeline, new.slice(1)),
         "look up": lambda pipeline: list(pipeline["sale"].lookup(id=new["id"][7].as_py())),
         "count": lambda pipeline: len(pipeline["sale"]),
-        "sum": lambda pipeline: pipeline.query("SELECT sum(price) FROM sale"),
+        "sum": lambda pipeline: pipeline.duckdb("SELECT sum(price) FROM sale"),
         "add a view": lambda pipeline: pipeline.sql(
             "CREATE VIEW dear AS SELECT id FROM sale WHERE price > 1099000000000"
         ),

@@ -13,6 +13,7 @@ EXTRAS = {
     "hypothesis": "check",
     "matplotlib": "demo",
     "pandas": "pandas",
+    "polars": "polars",
     "psycopg": "postgresql",
     "pyiceberg": "iceberg",
     "pyspark": "spark",

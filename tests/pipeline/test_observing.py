@@ -53,9 +53,9 @@ def pipeline():
         ("SELECT 1 AS one", [(1,)]),
     ],
 )  # fmt: skip
-def test_queries_of_duckdb(pipeline, query, rows):
-    assert list(pipeline.query(query)) == rows
-    assert list(pipeline.snapshot().query(query)) == rows
+def test_questions_in_the_dialect_of_duckdb(pipeline, query, rows):
+    assert list(pipeline.duckdb(query)) == rows
+    assert list(pipeline.snapshot().duckdb(query)) == rows
 
 
 def test_a_query_reads_the_columns_that_it_needs(pipeline, monkeypatch):
@@ -68,7 +68,7 @@ def test_a_query_reads_the_columns_that_it_needs(pipeline, monkeypatch):
         return kept(self, name, **options)
 
     monkeypatch.setattr(version, "read", noted)
-    list(pipeline.query('SELECT sum("Größe") FROM t'))
+    list(pipeline.duckdb('SELECT sum("Größe") FROM t'))
     assert read == [("t", ["Größe"])]
 
 
@@ -85,7 +85,7 @@ def test_a_query_reads_the_columns_that_it_needs(pipeline, monkeypatch):
 )
 def test_queries_that_are_none(pipeline, query, reason):
     with pytest.raises(DelticError, match=reason):
-        pipeline.query(query)
+        pipeline.duckdb(query)
 
 
 @pytest.mark.parametrize(
@@ -104,11 +104,11 @@ def test_queries_read_no_files_unless_they_may(pipeline, tmp_path, text):
     (tmp_path / "secret.csv").write_text("word\nsecret\n")
     text = text.format(tmp_path / "secret.csv")
     with pytest.raises(DelticError, match="the query cannot be answered: ") as raised:
-        pipeline.query(text)
+        pipeline.duckdb(text)
     assert "secret\n" not in str(raised.value)
     if "secret.csv" in text:
-        assert "pipeline.query(…, external_access=True) lets a question read files" in str(raised.value)
-        assert len(list(pipeline.query(text, external_access=True)))
+        assert "pipeline.duckdb(…, external_access=True) lets a question read files" in str(raised.value)
+        assert len(list(pipeline.duckdb(text, external_access=True)))
 
 
 @pytest.mark.parametrize("setting", ["enable_external_access = true", "TimeZone = 'Asia/Tokyo'"])

@@ -192,7 +192,7 @@ def test_forms_of_rows(pipeline):
         (lambda p: p.sql("SELECT CAST(1 AS DECIMAL(3, 1)) / 0"), " / 0 is undefined"),
         (lambda p: p.sql("SELECT CAST(1 AS FOO)"), "<sql>:1:18: there is no type FOO"),
         (lambda p: p.function(len), "has no name for SQL and Datalog: write function(name, body, …)"),
-        (lambda p: p.query("SELECT * FROM folows"), "there is no table or view folows; did you mean `follows`?"),
+        (lambda p: p.duckdb("SELECT * FROM folows"), "there is no table or view folows; did you mean `follows`?"),
         (
             lambda p: deltic.Pipeline(retain="all"),
             "retain is 'all'; it is a number of epochs",

@@ -248,7 +248,7 @@ def test_epochs_are_numbered_and_the_last_ones_stay():
         at = pipeline.at(epoch)
         assert len(at["t"]) == epoch == at.epoch
         assert set(at["t"].lookup(id=epoch - 1)) == {(epoch - 1, "a", epoch - 1)}
-        assert set(at.sql("SELECT count(*) AS n, sum(id) AS s FROM t")) == {(epoch, sum(range(epoch)))}
+        assert set(at.query("SELECT count(*) AS n, sum(id) AS s FROM t")) == {(epoch, sum(range(epoch)))}
         assert set(at["v"]) == groups([(i, "a", i) for i in range(epoch)])
     for epoch in (0, 3, 7, -1):
         with pytest.raises(DelticError, match=rf"epoch {epoch} cannot be read: epochs 4 to 6 are retained"):
@@ -275,8 +275,8 @@ def test_a_snapshot_stays_as_it_is(pipeline):
         assert list(before["t"].lookup(id=3)) == list(before["t"].lookup(n=1 << 40)) == []
         assert list(before["t"].lookup(name="text that is new")) == []
         assert len(pipeline["t"]) == 3
-        with pytest.raises(DelticError, match="a snapshot takes SELECT"):
-            before.sql("DELETE FROM t")
+        with pytest.raises(DelticError, match="a question is SELECT"):
+            before.query("DELETE FROM t")
     with pytest.raises(DelticError, match="the snapshot of epoch 1 ended with its block"):
         before["t"]
 
@@ -289,7 +289,7 @@ def test_what_would_be(pipeline):
         preview = change.preview()
     assert dict(preview.of("v")) == {("a", 1, 1): -1, ("b", 2, 6): 1}
     assert set(preview["t"]) == {(1, "b", 5), (2, "b", 1)}
-    assert set(preview.sql("SELECT s FROM v")) == {(6,)}
+    assert set(preview.query("SELECT s FROM v")) == {(6,)}
     assert (preview.report.epoch, pipeline.epoch) == (2, 1)
     assert set(pipeline["t"]) == {(1, "a", 1)}
     with pytest.raises(DelticError, match="was discarded"):

@@ -213,12 +213,29 @@ class Pipeline(Defining):
         What the last one gives is returned: the Evolution of definitions, the Transaction of a change of a table, the
         Rows of a question. The whole text is checked before anything is done. Definitions that follow each other are
         one evolution, a change of a table is one epoch; those between BEGIN and COMMIT are one together, and what is
-        asked there is answered as if they were committed.
+        asked there is answered as if they were committed. `query` and `execute` are for questions and for changes
+        alone, and so of one type.
 
         `args` are the values of parameters in statements that change or ask: a dict for `:name`, a list or tuple for
         `?`. They are bound as values, whatever is in them. `file` is what messages call the text. Raises ProgramError.
         """
         return next(iter(deque(self.sql_results(text, args, file), maxlen=1)), self._evolving.nothing())
+
+    def query(self, text: str, args: Args | None = None, file: str = "<sql>") -> Rows:
+        seen = self.snapshot() if (begun := self.sql_transaction) is None else begun.preview()
+        return seen.query(text, args, file)
+
+    def execute(self, text: str, args: Args | None = None, file: str = "<sql>") -> Transaction:
+        """INSERT, DELETE, UPDATE and MERGE as one epoch, or as part of the transaction that BEGIN has opened.
+
+        Raises ProgramError for other statements, and what a transaction raises.
+        """
+        if (begun := self.sql_transaction) is not None:
+            begun.sql(text, args, file)
+            return begun
+        with self.transaction() as change:
+            change.sql(text, args, file)
+        return change
 
     @property
     def sql_transaction(self) -> Transaction | None:

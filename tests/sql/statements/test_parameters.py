@@ -84,7 +84,7 @@ def test_parameters_stand_wherever_a_value_does() -> None:
     pipeline.sql(merge, {"id": 1, "name": "m"})
     with pipeline.snapshot() as snapshot:
         assert list(
-            snapshot.sql("SELECT s.a, date_add(DATE '2026-01-01', ?::INT) d FROM t WHERE name = ?", [1, "m"])
+            snapshot.query("SELECT s.a, date_add(DATE '2026-01-01', ?::INT) d FROM t WHERE name = ?", [1, "m"])
         ) == [(2, dt.date(2026, 1, 2))]
     assert list(pipeline.sql("SELECT INTERVAL ? DAY, s.a FROM t WHERE id = 1", [3])) == [(dt.timedelta(3), 2)]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 from deltic.circuit.tables import WEIGHT
@@ -13,12 +14,17 @@ from deltic.pipeline.reading.rows import Rows
 class Delta(Rows):
     """Rows with weights: 1 for a row that came, -1 for one that went.
 
-    As a table it has the view's columns and one more, `__weight__`. Iteration gives pairs of row and weight.
+    As a table it has the view's columns and one more, `__weight__`. Iteration gives pairs of a named tuple and its
+    weight.
     """
 
-    def __iter__(self) -> Iterator[tuple[Any, ...]]:
-        for *row, weight in super().__iter__():
-            yield tuple(row), weight
+    @property
+    def columns(self) -> list[str]:
+        return super().columns[:-1]
+
+    def __iter__(self) -> Iterator[tuple[Any, int]]:
+        weights = chain.from_iterable(chunk.to_pylist() for chunk in self._table.column(WEIGHT).chunks)
+        return zip(super().__iter__(), weights, strict=True)
 
     @property
     def inserted(self) -> int:

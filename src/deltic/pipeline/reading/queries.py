@@ -47,7 +47,7 @@ def _told(connection: duckdb.DuckDBPyConnection, text: str, schemas: Mapping[str
     if (missing := re.search(r"Table with name (\S+) does not exist", str(error))) is not None:
         return f"there is no table or view {missing[1]}; {did_you_mean(missing[1], schemas) or 'CREATE it first'}"
     if isinstance(error, duckdb.PermissionException):
-        return f"{str(error).splitlines()[0]}; pipeline.query(…, external_access=True) lets a question read files"
+        return f"{str(error).splitlines()[0]}; pipeline.duckdb(…, external_access=True) lets a question read files"
     try:
         connection.sql(text)
     except duckdb.Error as plain:
@@ -62,7 +62,7 @@ def _used(connection: duckdb.DuckDBPyConnection, text: str, schemas: Mapping[str
     statements = connection.extract_statements(text)
     if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
         raise DelticError(
-            "pipeline.query() answers one SELECT; statements that change something are for pipeline.sql()"
+            "pipeline.duckdb() answers one SELECT; statements that change something are for pipeline.sql()"
         )
     try:
         named = {name.lower() for name in connection.get_table_names(text)}

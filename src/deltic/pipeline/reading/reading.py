@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
+    from deltic.sql.statements.parameters import Args
+
 _HIDDEN = "it is hidden, there for other views alone"
 _INLINED = "it is inlined: its rules stand in those of others"
 
@@ -70,12 +72,20 @@ class Reading(ABC):
         """How many tables and views there are."""
         return len(self._schemas)
 
-    def query(self, text: str, external_access: bool = False) -> Rows:
-        """The answer to one question in DuckDB's dialect, which DuckDB gives over Arrow.
+    @abstractmethod
+    def query(self, text: str, args: Args | None = None, file: str = "<sql>") -> Rows:
+        """The rows of a question in the SQL of views: SELECT, SHOW or DESCRIBE, over tables and views as of one epoch.
 
-        It sees all tables and views as of one epoch, and reads the columns that the question needs. Unlike `sql`, whose
-        dialect is Spark's and whose answers are Deltic's own, it has all that DuckDB knows. With `external_access` it
-        reads files and addresses, too, and may write them. Raises DelticError with DuckDB's reason.
+        `args` are the values of parameters: a dict for `:name`, a list or tuple for `?`. `file` is what messages call
+        the text. Raises ProgramError for what is wrong in it, or is no question.
+        """
+
+    def duckdb(self, text: str, external_access: bool = False) -> Rows:
+        """The rows of a question in DuckDB's dialect, which DuckDB answers over Arrow.
+
+        It sees all tables and views as of one epoch, reads the columns that the question needs, and has all functions
+        of DuckDB. With `external_access` it reads files and addresses, too, and may write them. Raises DelticError with
+        DuckDB's reason.
         """
         from deltic.pipeline.reading.queries import answer
 

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from deltic.extras import required
 from deltic.pipeline.notebook import table
+from deltic.pipeline.reading.tabular import Tabular
 from deltic.pipeline.spark.spark import active_session, to_dataframe
 
 if TYPE_CHECKING:
-    import pandas as pd
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
     from deltic.engine.batches import Batch
     from deltic.pipeline.io.target import Format
 
-_SHOWN = 10
 _IN_NOTEBOOKS = 20
 
 
-class Rows:
-    """Rows of a table or view as they were when they were read. Iteration gives a tuple for each.
+class Rows(Tabular):
+    """Rows of a table or view as they were when they were read. Iteration gives a named tuple for each.
 
     It is a handle: the rows of a change become a table when they are first asked for.
     """
@@ -43,14 +39,11 @@ class Rows:
         return self._batch.count()
 
     def to_arrow(self) -> pa.Table:
-        """The rows as an Arrow table."""
         return self._table
 
-    def to_pandas(self) -> pd.DataFrame:
-        """The rows as a pandas DataFrame; raises DelticError where pandas is not installed."""
-        required("pandas", "to_pandas")
-        frame: pd.DataFrame = self._table.to_pandas()
-        return frame
+    @property
+    def columns(self) -> list[str]:
+        return list(self._table.column_names)
 
     def to_spark(self) -> DataFrame:
         """The rows as a Spark DataFrame, in the pipeline's session or the active one. Unsigned is decimal(20, 0).
@@ -63,10 +56,6 @@ class Rows:
 
         spark = active_session(self._spark)
         return to_dataframe(spark, self._table, directory_of(spark))
-
-    def head(self, count: int) -> pa.Table:
-        """The first rows as an Arrow table."""
-        return self._table.slice(0, count)
 
     def write(
         self, path: str | Path, kind: Format | None = None, *, delimiter: str | None = None, headers: bool = True
@@ -81,11 +70,6 @@ class Rows:
 
         write(self._table, path, kind, delimiter, headers)
 
-    def __iter__(self) -> Iterator[tuple[Any, ...]]:
-        for batch in self._table.to_batches(max_chunksize=1 << 16):
-            columns = [column.to_pylist() for column in batch.columns]
-            yield from zip(*columns, strict=True) if columns else [()] * batch.num_rows
-
     def __len__(self) -> int:
         return self.count()
 
@@ -97,6 +81,4 @@ class Rows:
         return table(found.column_names, zip(*lists, strict=True), below=below)
 
     def __repr__(self) -> str:
-        lines = [f"  {row}" for row in islice(self, _SHOWN)]
-        more = len(self) - len(lines)
-        return "\n".join([", ".join(self._table.column_names), *lines, *([f"  and {more:,} more"] if more else [])])
+        return self._text()

@@ -42,11 +42,7 @@ class Snapshot(Reading):
         self._published: Published | None = published
         self._engine_of = engine_of
 
-    def sql(self, text: str, args: Args | None = None, file: str = "<sql>") -> Rows:
-        """The rows of a question of SQL over these tables and views, with `args` as in `Pipeline.sql`.
-
-        Raises ProgramError.
-        """
+    def query(self, text: str, args: Args | None = None, file: str = "<sql>") -> Rows:
         from deltic.pipeline.sql.evaluation import answered
         from deltic.pipeline.sql.planning import PlannedQuery, asked
 

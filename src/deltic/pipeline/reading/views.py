@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from deltic.engine.batches import TableBatch
@@ -13,10 +13,10 @@ from deltic.pipeline.io.values import problem
 from deltic.pipeline.names import find
 from deltic.pipeline.notebook import table
 from deltic.pipeline.reading.rows import Rows
+from deltic.pipeline.reading.tabular import Tabular
 from deltic.values.types import Schema
 
 if TYPE_CHECKING:
-    import pandas as pd
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Between", "View"]
 
 
-class View:
+class View(Tabular):
     """A view or table of a pipeline. It holds no rows: each call gives those after the last transaction.
 
     Any thread may call, while others commit transactions: what one call gives is of one epoch.
@@ -72,12 +72,11 @@ class View:
         return Rows(TableBatch(self._version().lookup(self.name, key)), self.spark)
 
     def to_arrow(self) -> pa.Table:
-        """The rows as an Arrow table."""
         return self.rows().to_arrow()
 
-    def to_pandas(self) -> pd.DataFrame:
-        """The rows as a pandas DataFrame."""
-        return self.rows().to_pandas()
+    @property
+    def columns(self) -> list[str]:
+        return list(self.schema.names)
 
     def to_spark(self) -> DataFrame:
         """The rows as a Spark DataFrame, in the pipeline's session or the active one."""
@@ -85,9 +84,6 @@ class View:
 
     def __len__(self) -> int:
         return self._version().count(self.name)
-
-    def __iter__(self) -> Iterator[tuple[Any, ...]]:
-        return iter(self.rows())
 
     def _repr_html_(self) -> str:
         columns = [(c.name, str(c.type), "yes" if c.nullable else "no") for c in self.schema]

@@ -121,7 +121,7 @@ def asked(text: str, file: str, definitions: Definitions, args: Args | None = No
     with knowing(definitions.functions, definitions.sql.functions):
         for statement in parse(text, file, args):
             if not isinstance(statement, Select | Show | Describe):
-                raise statement.error("a snapshot takes SELECT, SHOW and DESCRIBE", "use pipeline.sql for others")
+                raise statement.error("a question is SELECT, SHOW or DESCRIBE", "use pipeline.sql for others")
             steps.append(_step(statement, definitions.catalog))
     found = steps[-1] if steps else _rows(relations_table(definitions.catalog, False))
     assert isinstance(found, PlannedQuery | Rows)
