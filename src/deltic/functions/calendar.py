@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from calendar import monthrange
+from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
     Numbers = npt.NDArray[np.int64]
+
+Time = TypeVar("Time", bound=date)
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FIRST, LAST = ((time.replace(tzinfo=UTC) - EPOCH) // timedelta.resolution for time in (datetime.min, datetime.max))
@@ -27,3 +30,49 @@ def days_of(years: Numbers, months: Numbers, days: Numbers) -> tuple[Numbers, An
     first, following = (month.astype("M8[D]").astype(np.int64) for month in (begun, begun + 1))
     there &= (days >= 1) & (days <= following - first)
     return first + np.where(there, days - 1, 0), there
+
+
+def months_later(time: Time, months: int) -> Time:
+    """The same day of another month, or the last one of that month before it. Raises ValueError beyond the years."""
+    year, month = divmod(12 * time.year + time.month - 1 + months, 12)
+    return time.replace(year=year, month=month + 1, day=min(time.day, monthrange(year, month + 1)[1]))
+
+
+def days_months_later(days: Numbers, months: Numbers) -> tuple[Numbers, Any]:
+    """The same, and where it is beyond the years."""
+    import numpy as np
+
+    starts, day, _ = _in_month(days)
+    far = abs(months) > 12 * 10_000
+    wanted = starts.astype("M8[M]") + np.where(far, 0, months)
+    first, following = (month.astype("M8[D]").astype(np.int64) for month in (wanted, wanted + 1))
+    found = first + np.minimum(day, following - first - 1)
+    outside = far | (found < FIRST // DAY) | (found > LAST // DAY)
+    return np.where(outside, 0, found), outside
+
+
+def whole_months(starts: Numbers, ends: Numbers) -> tuple[Numbers, None]:
+    """How many whole months lead from one instant to another."""
+    (earlier, start, _), (later, end, _) = (_in_month(times // DAY) for times in (starts, ends))
+    months = later - earlier
+    behind = (end - start) * DAY + ends % DAY - starts % DAY
+    return months - ((months > 0) & (behind < 0)) + ((months < 0) & (behind > 0)), None
+
+
+def months_between(laters: Numbers, earliers: Numbers, rounded: Any) -> tuple[Any, None]:
+    """Whole months between the same days of months, or their last ones; else by months of 31 days."""
+    import numpy as np
+
+    (later, end, is_last), (earlier, start, was_last) = (_in_month(times // DAY) for times in (laters, earliers))
+    seconds = (end - start) * 86400 + laters % DAY // SECOND - earliers % DAY // SECOND
+    found = later - earlier + np.where((end == start) | (is_last & was_last), 0, seconds) / (31 * 86400)
+    return np.where(rounded, np.floor(found * 1e8 + 0.5) / 1e8, found), None
+
+
+def _in_month(days: Numbers) -> tuple[Numbers, Numbers, Any]:
+    """The months since 1970 began, the days since these did, and whether they are the last ones."""
+    import numpy as np
+
+    months = days.astype("M8[D]").astype("M8[M]")
+    first, following = (month.astype("M8[D]").astype(np.int64) for month in (months, months + 1))
+    return months.astype(np.int64), days - first, days == following - 1

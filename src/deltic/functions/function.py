@@ -8,12 +8,16 @@ from typing import Any
 
 from sqlglot import exp
 
+from deltic.values import numbers_of, of_numbers
 from deltic.values.types import Type
 
 PREFIX = "SPARK_"
 
 Vector = Callable[..., tuple[Any, Any]]
 """Of arrays of numbers and times, without NULL: the values, and where they are undefined."""
+
+Columns = Callable[[Sequence[Any], int], Any]
+"""Of Arrow columns and the number of their rows."""
 
 Template = str | Callable[[Sequence[str], Sequence[Type]], str]
 
@@ -25,11 +29,11 @@ class Function:
     `takes` are the parameters of plain functions, of which SQL may leave out those at the end that have `defaults`;
     `names` are those in SQL, where it has others than its own, or none. Others have a rule of their own in SQL.
     `result` may depend on the operands' types. `duckdb` is DuckDB's SQL with {0}, {1}, … for the operands; `python` the
-    definition for single values as they stand in rows;
-    `vector` computes whole columns of numbers and times as an engine has them, for strict functions: the values, and
-    where they are undefined; `columns` Arrow columns of n rows, without NULL where it is strict, or gives None where
-    single rows are to be computed; `failure` says why a row has no value; `reason` why a function is computed by Python
-    row by row, the last of the tiers.
+    definition for single values as they stand in rows; `vector` computes whole columns of numbers and times as numpy
+    has them, for strict functions: the values, and where they are undefined; `columns` Arrow columns of n rows, without
+    NULL where it is strict, or gives None where `python` is to compute them; `failure` says why a row has no value;
+    `reason` why a function is computed by Python row by row, the last of the tiers. One of the four is enough: a single
+    value is a column of one.
 
     A `strict` function is NULL where an operand is, and does not compute those behind it then, unless it is `thorough`.
     A `partial` one may be undefined, which is an error in SQL; a
@@ -42,7 +46,7 @@ class Function:
     defaults: tuple[Any, ...] = ()
     python: Callable[..., Any] | None = None
     vector: Vector | None = None
-    columns: Callable[[Sequence[Any], int], Any] | None = None
+    columns: Columns | None = None
     failure: Callable[[Sequence[Any] | None], str] | None = None
     strict: bool = True
     thorough: bool = False
@@ -60,6 +64,14 @@ class Function:
         if self.columns is not None:
             return "Arrow"
         return "DuckDB" if self.duckdb else "Python"
+
+    def of_columns(self, columns: Sequence[Any], types: Sequence[Type], count: int, result: Type) -> Any:
+        """What `columns` or `vector` makes of Arrow columns of n rows."""
+        if self.columns is not None:
+            return self.columns(columns, count)
+        assert self.vector is not None
+        found, undefined = self.vector(*(numbers_of(c, type_) for c, type_ in zip(columns, types, strict=True)))
+        return of_numbers(found, result, undefined)
 
     def type(self, node: exp.Expression, operands: Sequence[Type]) -> Type:
         """The type of the result of a call."""
@@ -104,6 +116,17 @@ def by_rows(reason: str, functions: Mapping[str, Function]) -> dict[str, Functio
         name: function if function.reason or function.tier != "Python" else replace(function, reason=reason)
         for name, function in functions.items()
     }
+
+
+def kernel(name: str) -> Columns:
+    """The function of pyarrow.compute of a name."""
+
+    def compute(columns: Sequence[Any], count: int) -> Any:
+        import pyarrow.compute as pc
+
+        return getattr(pc, name)(*columns)
+
+    return compute
 
 
 def names_in_sql() -> dict[str, str]:

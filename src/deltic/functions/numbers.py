@@ -34,20 +34,6 @@ def _bround(value: float, places: int) -> float:
     return _rounded(value, places, ROUND_HALF_EVEN)
 
 
-# Kernels over arrays of numbers; a single value is an array of one, so that both are equal to the last bit.
-
-
-def _vectorised(result: Type, takes: tuple[Type, ...], vector: Vector, **options: Any) -> Function:
-    return Function(result, takes=takes, python=partial(_single, vector), vector=vector, **options)
-
-
-def _single(vector: Vector, *values: Any) -> Any:
-    import numpy as np
-
-    found, undefined = vector(*(np.array([value]) for value in values))
-    return None if undefined is not None and undefined[0] else found[0].item()
-
-
 def _by_arrow(name: str, *columns: Any) -> Any:
     """A function of pyarrow.compute, which calls the same library of C as Java's interpreter does."""
     import pyarrow as pa
@@ -122,11 +108,7 @@ def _shifted_unsigned(values: Any, places: Any, width: Any) -> tuple[Any, None]:
     return found.astype(np.int32).astype(values.dtype) if width[0] == 32 else found, None
 
 
-def _folded(step: Callable[[float, float], float], *values: float) -> float:
-    return reduce(step, values)
-
-
-def _columns_folded(step: Callable[[Any, Any], Any], *columns: Any) -> tuple[Any, None]:
+def _folded(step: Callable[[Any, Any], Any], *columns: Any) -> tuple[Any, None]:
     return reduce(step, columns), None
 
 
@@ -235,20 +217,20 @@ FUNCTIONS |= by_rows(
         "floor": _whole("floor"),
         "round": Function(DOUBLE, "", (DOUBLE, INT), python=_round),
         "bround": Function(DOUBLE, "", (DOUBLE, INT), python=_bround),
-        "rint": _vectorised(DOUBLE, (DOUBLE,), _of_numpy("rint")),
-        "signum": _vectorised(DOUBLE, (DOUBLE,), _of_numpy("sign"), names=("signum", "sign")),
+        "rint": Function(DOUBLE, takes=(DOUBLE,), vector=_of_numpy("rint")),
+        "signum": Function(DOUBLE, takes=(DOUBLE,), vector=_of_numpy("sign"), names=("signum", "sign")),
         "sqrt": _within("sqrt", "{0} >= 0"),
-        "cbrt": _vectorised(DOUBLE, (DOUBLE,), _of_numpy("cbrt")),
-        "exp": _vectorised(DOUBLE, (DOUBLE,), _of_arrow("exp")),
-        "expm1": _vectorised(DOUBLE, (DOUBLE,), _of_arrow("expm1")),
+        "cbrt": Function(DOUBLE, takes=(DOUBLE,), vector=_of_numpy("cbrt")),
+        "exp": Function(DOUBLE, takes=(DOUBLE,), vector=_of_arrow("exp")),
+        "expm1": Function(DOUBLE, takes=(DOUBLE,), vector=_of_arrow("expm1")),
         "ln": _positive("ln({0})"),
         "log10": _positive("log10({0})"),
         "log2": _positive("log2({0})"),
-        "log1p": _vectorised(DOUBLE, (DOUBLE,), _log1p, tolerant=True),
+        "log1p": Function(DOUBLE, takes=(DOUBLE,), vector=_log1p, tolerant=True),
         "log": Function(
             DOUBLE, "CASE WHEN {0} > 0 AND {1} > 0 THEN ln({1}) / ln({0}) END", (DOUBLE, DOUBLE), tolerant=True
         ),
-        "power": _vectorised(DOUBLE, (DOUBLE, DOUBLE), _power, names=("power", "pow")),
+        "power": Function(DOUBLE, takes=(DOUBLE, DOUBLE), vector=_power, names=("power", "pow")),
         "sin": _within("sin", "isfinite({0})"),
         "cos": _within("cos", "isfinite({0})"),
         "tan": _within("tan", "isfinite({0})"),
@@ -264,11 +246,11 @@ FUNCTIONS |= by_rows(
         "tanh": _plain("tanh"),
         "asinh": _plain("asinh"),
         "acosh": _within("acosh", "{0} >= 1"),
-        "atanh": _vectorised(DOUBLE, (DOUBLE,), _atanh),
+        "atanh": Function(DOUBLE, takes=(DOUBLE,), vector=_atanh),
         "degrees": _plain("degrees"),
         "radians": _plain("radians"),
-        "hypot": _vectorised(DOUBLE, (DOUBLE, DOUBLE), _of_numpy("hypot")),
-        "factorial": _vectorised(LONG, (INT,), _factorial, tolerant=True),
+        "hypot": Function(DOUBLE, takes=(DOUBLE, DOUBLE), vector=_of_numpy("hypot")),
+        "factorial": Function(LONG, takes=(INT,), vector=_factorial, tolerant=True),
         # Whether a scalar subquery, of this text and with so many rows, has one at most: then TRUE, else an error.
         "scalar_subquery": Function(Type.BOOLEAN, "CASE WHEN {1} <= 1 THEN TRUE END", partial=True),
         "recursion_level": Function(
@@ -277,7 +259,7 @@ FUNCTIONS |= by_rows(
             partial=True,
             failure=lambda _: "the recursion goes on past its MAX RECURSION LEVEL; name a greater one",
         ),
-        "width_bucket": _vectorised(LONG, (DOUBLE, DOUBLE, DOUBLE, LONG), _width_bucket, tolerant=True),
+        "width_bucket": Function(LONG, takes=(DOUBLE, DOUBLE, DOUBLE, LONG), vector=_width_bucket, tolerant=True),
         "conv": Function(Type.STRING, python=_conv, tolerant=True),
         "is_narrow": Function(
             Type.BOOLEAN, python=_is_narrow, partial=True, failure=lambda _: "the number has more than 64 bits"
@@ -285,13 +267,11 @@ FUNCTIONS |= by_rows(
         "round_decimal": Function(_rounded_type, python=_decimal_rounded, partial=True),
         # Many floats, rounded after each step: Datalog's long sums and products.
         **{
-            f"{name}_in_order": Function(DOUBLE, python=partial(_folded, step), vector=partial(_columns_folded, step))
+            f"{name}_in_order": Function(DOUBLE, vector=partial(_folded, step))
             for name, step in (("sum", add), ("product", mul))
         },
         "format_number": Function(Type.STRING, python=_format_number, tolerant=True),
-        "shift_unsigned": Function(
-            lambda _, operands: operands[0], python=partial(_single, _shifted_unsigned), vector=_shifted_unsigned
-        ),
+        "shift_unsigned": Function(lambda _, operands: operands[0], vector=_shifted_unsigned),
         "bit_count": Function(INT, "CAST(bit_count({0}) AS INTEGER)", (LONG,)),
         "getbit": Function(
             Type.INT8,

@@ -280,7 +280,7 @@ def _zone(fields: Mapping[str, str]) -> timezone:
 FUNCTIONS |= by_rows(
     "patterns of Java's DateTimeFormatter; strptime of Arrow and DuckDB takes other texts",
     {
-        "date_format": Function(Type.STRING, "", python=written_time, columns=_columns_written),
+        "date_format": Function(Type.STRING, columns=_columns_written),
         "read_time": Function(Type.TIMESTAMP, "", python=read_time, partial=True),
     },
 )

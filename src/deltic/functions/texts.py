@@ -12,7 +12,7 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from deltic.functions.function import FUNCTIONS, Function, by_rows
+from deltic.functions.function import FUNCTIONS, Function, by_rows, kernel
 from deltic.functions.limits import MOST_LETTERS, too_long
 from deltic.values.types import Type
 
@@ -179,11 +179,7 @@ def _passes_luhn(text: str) -> bool:
     return sum(digits[::2]) % 10 == -sum(sum(divmod(2 * digit, 10)) for digit in digits[1::2]) % 10
 
 
-def _concat(*parts: Any) -> Any:
-    return parts[0][:0].join(parts)
-
-
-def _columns_concat(columns: Sequence[Any], count: int) -> Any:
+def _concat(columns: Sequence[Any], count: int) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -195,12 +191,6 @@ def _concat_ws(separator: str | None, *parts: Any) -> str | None:
     """The texts among the parts, and in those that are arrays, that are not NULL."""
     texts = (text for part in parts for text in (part if isinstance(part, tuple) else (part,)))
     return None if separator is None else separator.join(text for text in texts if text is not None)
-
-
-def _by_arrow(kernel: str, columns: Sequence[Any], count: int) -> Any:
-    import pyarrow.compute as pc
-
-    return getattr(pc, kernel)(columns[0])
 
 
 def _with_part(kernel: str, columns: Sequence[Any], count: int) -> Any:
@@ -263,14 +253,11 @@ FUNCTIONS |= by_rows(
         "length": Function(
             INT,
             takes=(TEXT,),
-            python=len,
-            columns=partial(_by_arrow, "utf8_length"),
+            columns=kernel("utf8_length"),
             names=("length", "char_length", "character_length", "len"),
         ),
-        "octet_length": Function(
-            INT, takes=(TEXT,), python=lambda text: len(text.encode()), columns=partial(_by_arrow, "binary_length")
-        ),
-        "byte_length": Function(INT, takes=(BYTES,), python=len, columns=partial(_by_arrow, "binary_length"), names=()),
+        "octet_length": Function(INT, takes=(TEXT,), columns=kernel("binary_length")),
+        "byte_length": Function(INT, takes=(BYTES,), columns=kernel("binary_length"), names=()),
         "substring": Function(
             TEXT, takes=(TEXT, INT, INT), defaults=(_WIDEST,), python=_part, names=("substring", "substr")
         ),
@@ -279,7 +266,7 @@ FUNCTIONS |= by_rows(
         "btrim": Function(TEXT, "trim({0}, {1})", (TEXT, TEXT), (" ",)),
         "ltrim": Function(TEXT, "ltrim({0}, {1})", (TEXT, TEXT)),
         "rtrim": Function(TEXT, "rtrim({0}, {1})", (TEXT, TEXT)),
-        "concat": Function(lambda _, types: types[0], python=_concat, columns=_columns_concat, thorough=True),
+        "concat": Function(lambda _, types: types[0], columns=_concat, thorough=True),
         "concat_ws": Function(TEXT, python=_concat_ws, strict=False),
         "replace": Function(TEXT, "replace({0}, {1}, {2})", (TEXT, TEXT, TEXT), ("",)),
         "split": Function(TEXTS, "string_split_regex({0}, {1})"),
@@ -301,9 +288,7 @@ FUNCTIONS |= by_rows(
         "lpad_bytes": Function(BYTES, python=_left_padded, partial=True, failure=too_long),
         "rpad_bytes": Function(BYTES, python=_right_padded, partial=True, failure=too_long),
         "repeat": _repeated("{0}", "{1}"),
-        "reverse": Function(
-            TEXT, takes=(TEXT,), python=lambda text: text[::-1], columns=partial(_by_arrow, "utf8_reverse")
-        ),
+        "reverse": Function(TEXT, takes=(TEXT,), columns=kernel("utf8_reverse")),
         "initcap": Function(TEXT, takes=(TEXT,), python=_initcap),
         "ascii": Function(INT, "CASE WHEN {0} = '' THEN 0 ELSE ascii({0}) END", (TEXT,)),
         "chr": Function(

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import math
-from calendar import monthrange
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
-from functools import partial
-from operator import attrgetter
 from typing import Any
 
-from deltic.functions.calendar import EPOCH, FIRST, LAST, days_of
-from deltic.functions.function import FUNCTIONS, Function, by_rows
+from deltic.functions.calendar import (
+    EPOCH,
+    FIRST,
+    LAST,
+    days_months_later,
+    days_of,
+    months_between,
+    months_later,
+    whole_months,
+)
+from deltic.functions.function import FUNCTIONS, Function, by_rows, kernel
 from deltic.functions.limits import MOST_ELEMENTS, no_sequence
 from deltic.functions.patterns import DAYS
 from deltic.values.types import Type
@@ -29,29 +35,10 @@ SPANS = {
     "MICROSECOND": timedelta(microseconds=1),
 }
 """What is of one length whatever the date."""
-_IN_MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
-UNITS = (*_IN_MONTHS, *SPANS)
-"""The units by which times are moved, and in which they are apart."""
+IN_MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
+"""What is of so many months."""
 
 _SHORT_DAYS = {day[:n].upper(): i for i, day in enumerate(DAYS) for n in (2, 3, len(day))}
-
-
-def _months_between(later: datetime, earlier: datetime, rounded: bool) -> float:
-    """Whole months between the same days of months, or their last ones; else by months of 31 days."""
-    months = (later.year - earlier.year) * 12 + later.month - earlier.month
-    if later.day == earlier.day or (_is_last(later) and _is_last(earlier)):
-        return float(months)
-    seconds = (later.day - earlier.day) * 86400 + _clock(later) - _clock(earlier)
-    found = months + seconds / (31 * 86400)
-    return float(Decimal(found).quantize(Decimal("1e-8"), ROUND_HALF_UP)) if rounded else found
-
-
-def _is_last(time: datetime) -> bool:
-    return time.day == monthrange(time.year, time.month)[1]
-
-
-def _clock(time: datetime) -> int:
-    return time.hour * 3600 + time.minute * 60 + time.second
 
 
 def _next_day(day: date, name: str) -> date | None:
@@ -93,30 +80,12 @@ def _make_dates(years: Any, months: Any, days: Any) -> tuple[Any, Any]:
     return found, ~there
 
 
-def _make_date(year: int, month: int, day: int) -> date | None:
-    try:
-        return date(year, month, day)
-    except (ValueError, OverflowError):
-        return None
-
-
 def _make_timestamp(year: int, month: int, day: int, hour: int, minute: int, second: Decimal) -> datetime | None:
     """Second 60 without a fraction is the next minute's first."""
     try:
         whole = 0 if second == 60 else second
         time = datetime(year, month, day, hour, minute, int(whole), int(whole % 1 * 1_000_000), UTC)
         return time + timedelta(minutes=second == 60)
-    except (ValueError, OverflowError):
-        return None
-
-
-def _shifted(unit: str, count: int, time: datetime) -> datetime | None:
-    """The time some units later."""
-    try:
-        if unit in SPANS:
-            return time + count * SPANS[unit]
-        year, month = divmod(12 * time.year + time.month - 1 + count * _IN_MONTHS[unit], 12)
-        return time.replace(year=year, month=month + 1, day=min(time.day, monthrange(year, month + 1)[1]))
     except (ValueError, OverflowError):
         return None
 
@@ -140,11 +109,11 @@ def _moved(start: Any, step: int | timedelta, count: int) -> Any:
     """A date or time so many steps later."""
     try:
         if isinstance(step, int):
-            return _shifted("MONTH", step * count, start)
+            return months_later(start, step * count)
         if isinstance(start, datetime):
             return start + step * count
         return start + count * step
-    except OverflowError:
+    except (ValueError, OverflowError):
         return None
 
 
@@ -221,27 +190,8 @@ def _seconds(span: timedelta) -> Decimal:
     return (-rest if units < 0 else rest).quantize(Decimal("0.000001"))
 
 
-def _units_between(unit: str, start: datetime, end: datetime) -> int:
-    """How many whole units lead from one time to another."""
-    if unit in SPANS:
-        count = abs(end - start) // SPANS[unit]
-        return count if end >= start else -count
-    if end < start:
-        return -_units_between(unit, end, start)
-    months = 12 * (end.year - start.year) + end.month - start.month
-    rest = (end.day, end.timetz()) < (start.day, start.timetz())
-    return (months - rest) // _IN_MONTHS[unit]
-
-
-def _window_start(time: datetime, step: int, origin: int, back: int) -> datetime | None:
-    """The last start of a window that is not after the time, and so many before it; starts are `step` µs apart."""
-    zone = time.tzinfo
-    since = (time - EPOCH.replace(tzinfo=zone)) // timedelta(microseconds=1)
-    found = _instant(since - (since - origin) % step - back * step)
-    return None if found is None else found.replace(tzinfo=zone)
-
-
 def _window_starts(times: Any, step: Any, origin: Any, back: Any) -> tuple[Any, Any]:
+    """The last start of a window that is not after a time, and so many before it; starts are `step` µs apart."""
     found = times - (times - origin) % step - back * step
     return found, found < FIRST
 
@@ -250,29 +200,10 @@ def _part(name: str, names: tuple[str, ...] | None = None) -> Function:
     return Function(INT, f"CAST({name}({{0}}) AS INTEGER)", (DATE,), names=names)
 
 
-def _field(kernel: str, read: Callable[[Any], int], takes: Type = DATE, **options: Any) -> Function:
+def _field(name: str, takes: Type = DATE, **options: Any) -> Function:
     """A field of a time, by the kernel of Arrow of this name."""
-    return Function(INT, takes=(takes,), python=read, columns=partial(_by_arrow, kernel), **options)
+    return Function(INT, takes=(takes,), columns=kernel(name), **options)
 
-
-def _by_arrow(kernel: str, columns: Sequence[Any], count: int) -> Any:
-    import pyarrow.compute as pc
-
-    return getattr(pc, kernel)(columns[0])
-
-
-def _months_added(days: Any, months: Any) -> tuple[Any, Any]:
-    """The same days of other months, or the last ones of these."""
-    import numpy as np
-
-    begun = days.astype("datetime64[D]").astype("datetime64[M]")
-    first = (begun + months).astype("datetime64[D]")
-    length = (begun + months + 1).astype("datetime64[D]") - first
-    found = (first + np.minimum(days.astype("datetime64[D]") - begun, length - 1)).astype(np.int64)
-    return found, (found < _FIRST_DAY) | (found > _LAST_DAY)
-
-
-_FIRST_DAY, _LAST_DAY = (day.toordinal() - date(1970, 1, 1).toordinal() for day in (date.min, date.max))
 
 _INTERVAL_FIELDS = {"year": INT, "month": Type.INT8, "day": INT, "hour": Type.INT8, "minute": Type.INT8}
 _WALL = "CAST({0} AS TIMESTAMP)"
@@ -280,40 +211,34 @@ _WALL = "CAST({0} AS TIMESTAMP)"
 FUNCTIONS |= by_rows(
     "intervals, spans of months and errors beyond the years 1 to 9999 are Spark's own",
     {
-        "year": _field("year", attrgetter("year")),
-        "month": _field("month", attrgetter("month")),
-        "day": _field("day", attrgetter("day"), names=("day", "dayofmonth")),
-        "quarter": _field("quarter", lambda day: (day.month + 2) // 3),
-        "weekofyear": _field("iso_week", lambda day: int(day.isocalendar().week)),
+        "year": _field("year"),
+        "month": _field("month"),
+        "day": _field("day", names=("day", "dayofmonth")),
+        "quarter": _field("quarter"),
+        "weekofyear": _field("iso_week"),
         "yearofweek": _part("isoyear", names=()),
-        "dayofyear": _field("day_of_year", lambda day: int(day.timetuple().tm_yday)),
+        "dayofyear": _field("day_of_year"),
         "dayofweek": Function(INT, "CAST(dayofweek({0}) + 1 AS INTEGER)", (DATE,)),
         "dayofweek_iso": _part("isodow", names=()),
-        "weekday": _field("day_of_week", lambda day: int(day.weekday())),
+        "weekday": _field("day_of_week"),
         "dayname": Function(TEXT, "left(dayname({0}), 3)", (DATE,)),
         "monthname": Function(TEXT, "left(monthname({0}), 3)", (DATE,)),
-        "hour": _field("hour", attrgetter("hour"), TIMESTAMP),
-        "minute": _field("minute", attrgetter("minute"), TIMESTAMP),
-        "second": _field("second", attrgetter("second"), TIMESTAMP),
+        "hour": _field("hour", TIMESTAMP),
+        "minute": _field("minute", TIMESTAMP),
+        "second": _field("second", TIMESTAMP),
         "seconds": Function(
             Type.decimal(8, 6), f"CAST((microsecond({_WALL})) / 1000000.0 AS DECIMAL(8, 6))", (TIMESTAMP,), names=()
         ),
         "date_trunc": Function(TIMESTAMP, "CAST(date_trunc({0}, CAST({1} AS TIMESTAMP)) AS TIMESTAMPTZ)"),
         "trunc": Function(DATE, "CAST(date_trunc({1}, {0}) AS DATE)"),
         "last_day": Function(DATE, "last_day({0})", (DATE,)),
-        "add_months": Function(
-            DATE,
-            takes=(DATE, INT),
-            python=lambda day, months: _shifted("MONTH", months, day),
-            vector=_months_added,
-            partial=True,
-        ),
+        "add_months": Function(DATE, takes=(DATE, INT), vector=days_months_later, partial=True),
         "next_day": Function(DATE, "", (DATE, TEXT), python=_next_day, partial=True),
-        "months_between": Function(DOUBLE, "", (TIMESTAMP, TIMESTAMP, Type.BOOLEAN), (True,), python=_months_between),
-        "window_start": Function(
-            lambda _, operands: operands[0], python=_window_start, vector=_window_starts, partial=True
+        "months_between": Function(
+            DOUBLE, takes=(TIMESTAMP, TIMESTAMP, Type.BOOLEAN), defaults=(True,), vector=months_between
         ),
-        "shifted": Function(TIMESTAMP, python=_shifted, partial=True),
+        "window_start": Function(lambda _, operands: operands[0], vector=_window_starts, partial=True),
+        "whole_months": Function(LONG, vector=whole_months),
         "sequence_of_times": Function(
             lambda _, operands: Type.array(operands[0].or_null), python=_times, partial=True, failure=no_sequence
         ),
@@ -325,33 +250,30 @@ FUNCTIONS |= by_rows(
         "part_of": Function(lambda _, operands: operands[0], python=_divided, partial=True),
         **{f"{name}_of_interval": Function(_INTERVAL_FIELDS[name], python=read) for name, read in _PARTS.items()},
         "second_of_interval": Function(Type.decimal(8, 6), python=_seconds),
-        "units_of_interval": Function(LONG, python=_units, vector=lambda units: (units.astype("int64"), None)),
+        "units_of_interval": Function(LONG, vector=lambda units: (units, None)),
         "interval_of_months": Function(
-            Type.YEAR_MONTH_INTERVAL, takes=(LONG,), names=(), python=partial(_interval, 0), partial=True
+            Type.YEAR_MONTH_INTERVAL,
+            takes=(LONG,),
+            names=(),
+            vector=lambda n: (n, n != n.astype("int32")),
+            partial=True,
         ),
         "interval_of_microseconds": Function(
-            Type.DAY_TIME_INTERVAL, takes=(LONG,), names=(), python=partial(_interval, timedelta()), partial=True
+            Type.DAY_TIME_INTERVAL, takes=(LONG,), names=(), vector=lambda n: (n, None)
         ),
-        "units_between": Function(LONG, python=_units_between),
         "unix_micros": Function(LONG, "epoch_us({0})", (TIMESTAMP,)),
         "unix_millis": Function(
             LONG, "epoch_us({0}) // 1000 - CAST(epoch_us({0}) % 1000 < 0 AS INTEGER)", (TIMESTAMP,)
         ),
-        "timestamp_micros": Function(TIMESTAMP, takes=(LONG,), python=_instant, vector=_instants, partial=True),
+        "timestamp_micros": Function(TIMESTAMP, takes=(LONG,), vector=_instants, partial=True),
         "timestamp_seconds": Function(
             TIMESTAMP,
             python=_instant_of_seconds,
             partial=True,
             failure=lambda _: "it has parts of a microsecond, or no year up to 9999; cast it to DECIMAL(18, 6)",
         ),
-        "timestamp_millis": Function(
-            TIMESTAMP,
-            takes=(LONG,),
-            python=lambda n: _instant(1000 * n),
-            vector=_instants_of_milliseconds,
-            partial=True,
-        ),
-        "make_date": Function(DATE, takes=(INT, INT, INT), python=_make_date, vector=_make_dates, partial=True),
+        "timestamp_millis": Function(TIMESTAMP, takes=(LONG,), vector=_instants_of_milliseconds, partial=True),
+        "make_date": Function(DATE, takes=(INT, INT, INT), vector=_make_dates, partial=True),
         "make_timestamp": Function(
             TIMESTAMP, "", (INT, INT, INT, INT, INT, Type.decimal(16, 6)), python=_make_timestamp, partial=True
         ),

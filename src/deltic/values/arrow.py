@@ -35,3 +35,26 @@ def to_arrow(values: Iterable[Any], type_: Type) -> pa.Array:
 
     given = (to_python(value, type_) for value in values) if type_.kind in _OTHER else values
     return pa.array(list(given), type_.arrow)
+
+
+def numbers_of(column: pa.Array, type_: Type) -> Any:
+    """The numbers of a column without NULL as numpy has them: of times the days or microseconds since 1970 began."""
+    import numpy as np
+    import pyarrow as pa
+
+    if type_ is Type.YEAR_MONTH_INTERVAL:
+        return np.array(from_arrow(column, type_), np.int64)
+    whole = pa.int32() if type_ is Type.DATE else pa.int64() if type_.kind in _TIMES else column.type
+    return column.cast(whole).to_numpy(zero_copy_only=False)
+
+
+def of_numbers(numbers: Any, type_: Type, undefined: Any = None) -> pa.Array:
+    """The inverse of `numbers_of`, NULL where they are undefined."""
+    import numpy as np
+    import pyarrow as pa
+
+    if type_ is Type.YEAR_MONTH_INTERVAL:
+        missing = np.zeros(len(numbers), bool) if undefined is None else undefined
+        return to_arrow((None if gone else n for n, gone in zip(numbers.tolist(), missing, strict=True)), type_)
+    column = pa.array(numbers, mask=undefined)
+    return (column.cast(pa.int32()) if type_ is Type.DATE else column).cast(type_.arrow)

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import math
 import operator
-from calendar import monthrange
 from collections.abc import Callable, Sequence
-from datetime import date, timedelta
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
 from sqlglot import exp
 
+from deltic.functions.calendar import months_later
 from deltic.values import LONGEST
 from deltic.values.numbers import EXACT, round_float, to_decimal, wrap
 from deltic.values.types import Kind, Type
@@ -113,16 +113,10 @@ def _moved(a: Any, b: Any, types: tuple[Type, Type], result: Type) -> Any:
         if types == (Type.DATE, Type.INT32):
             return a + timedelta(days=b)
         if result not in _INTERVALS and types[1] is Type.YEAR_MONTH_INTERVAL:
-            return _months_later(a, b)
+            return months_later(a, b)
         return _within(a + b, result)
     except (OverflowError, ValueError):
         return None
-
-
-def _months_later(time: date, months: int) -> date:
-    """The same day of another month, or the last one of that month before it."""
-    year, month = divmod(12 * time.year + time.month - 1 + months, 12)
-    return time.replace(year=year, month=month + 1, day=min(time.day, monthrange(year, month + 1)[1]))
 
 
 def _within(value: Any, type_: Type) -> Any:

@@ -26,7 +26,7 @@ from deltic.circuit.expressions import (
     type_of,
 )
 from deltic.circuit.expressions.checks import undefined
-from deltic.circuit.expressions.operations import by_duckdb, operation
+from deltic.circuit.expressions.operations import called, operation
 from deltic.depth import deep
 from deltic.functions import function_of
 from deltic.values import in_order
@@ -97,13 +97,11 @@ def _with_nulls(operation: Callable[..., Any]) -> Form:
 
 
 def _call(node: exp.Expression, types: Mapping[str, Type], parts: list[Meaning]) -> Meaning:
-    """A function of Spark by its definition, or by DuckDB where it has none."""
+    """A function of the table."""
     function = function_of(node)
     how = _thorough if function.thorough else _strict if function.strict else _applied
-    if function.python is not None:
-        return how(function.python, parts)
     of = [type_of(operand, types) for operand in operands_of(node)]
-    return how(by_duckdb(node, of, type_of(node, types)), parts)
+    return how(called(node, of, type_of(node, types)), parts)
 
 
 def _mapped(node: Mapped, types: Mapping[str, Type], parts: list[Meaning]) -> Meaning:

@@ -1,7 +1,8 @@
 """What nodes make of single values, none of which is NULL, by their kinds; None where a node is undefined.
 
-Numbers and times are in `arithmetic`, casts of all but numbers in `functions.conversions`. Calls without a definition
-for single values are DuckDB's, and the value is kept, because a query costs a millisecond.
+Numbers and times are in `arithmetic`, casts of all but numbers in `functions.conversions`. Calls of functions
+without a definition for single values are computed as columns of one; what DuckDB makes is kept, because a query costs
+a millisecond.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from sqlglot import exp
 
 from deltic.circuit.expressions.arithmetic import arithmetic, fitting, negate
 from deltic.circuit.expressions.duckdb import computed, over_columns
+from deltic.functions import Function, function_of
 from deltic.functions.conversions import converter
 from deltic.values import from_arrow, in_order, to_arrow
 from deltic.values.numbers import convert_number, wrap
@@ -30,15 +32,29 @@ def operation(node: exp.Expression, types: Sequence[Type], result: Type) -> Oper
     return _OPERATIONS.get(type(node), _arithmetic)(node, types, result)
 
 
-def by_duckdb(node: exp.Expression, types: Sequence[Type], result: Type) -> Operation:
-    """What DuckDB makes of them; some may be NULL where the node is a call."""
-    return partial(_computed, over_columns(node), tuple(types), result)
+def called(node: exp.Expression, types: Sequence[Type], result: Type) -> Operation:
+    """What a function of the table makes of values; some may be NULL where it is not strict."""
+    function = function_of(node)
+    if function.python is not None:
+        return function.python
+    if function.tier != "DuckDB":
+        return partial(_of_columns, function, types, result)
+    return partial(_by_duckdb, over_columns(node), tuple(types), result)
+
+
+def _of_columns(function: Function, types: Sequence[Type], result: Type, *values: Any) -> Any:
+    found = function.of_columns(_columns(values, types), types, 1, result)
+    return from_arrow(found.cast(result.arrow), result)[0]
 
 
 @lru_cache(maxsize=1 << 16)
-def _computed(node: exp.Expression, types: tuple[Type, ...], result: Type, *values: Any) -> Any:
-    arrays = [to_arrow([value], type_) for value, type_ in zip(values, types, strict=True)]
-    return from_arrow(computed(node, arrays, types, result), result)[0]
+def _by_duckdb(node: exp.Expression, types: tuple[Type, ...], result: Type, *values: Any) -> Any:
+    return from_arrow(computed(node, _columns(values, types), types, result), result)[0]
+
+
+def _columns(values: Sequence[Any], types: Sequence[Type]) -> list[Any]:
+    """A column of each value."""
+    return [to_arrow([value], type_) for value, type_ in zip(values, types, strict=True)]
 
 
 def _compared(compare: Callable[[Any, Any], bool]) -> Make:

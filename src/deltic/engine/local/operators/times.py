@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date
 
 import numpy as np
 from sqlglot import exp
 
 from deltic.engine.local.operators.numbers import Array, Result
+from deltic.functions.calendar import DAY, FIRST, LAST, days_months_later
 from deltic.values import LONGEST
 from deltic.values.types import Type
 
-_DAY = 86_400_000_000
-_FIRST, _LAST = ((day - date(1970, 1, 1)).days for day in (date.min, date.max))
 _LONGEST = LONGEST // type(LONGEST)(microseconds=1)
 
 _INTERVALS = (Type.YEAR_MONTH_INTERVAL, Type.DAY_TIME_INTERVAL)
@@ -36,22 +34,15 @@ def arithmetic(kind: type[exp.Expression], a: Array, b: Array, types: Sequence[T
 
 def _months_later(times: Array, months: Array, type_: Type) -> Result:
     """The same day of another month, or the last one of that month before it."""
-    days, clocks = (times, 0) if type_ is Type.DATE else (times // _DAY, times % _DAY)
-    starts = days.astype("M8[D]").astype("M8[M]")
-    far = abs(months) > 12 * 10_000
-    wanted = starts + np.where(far, 0, months)
-    first, following = (m.astype("M8[D]").astype(np.int64) for m in (wanted, wanted + 1))
-    day = days - starts.astype("M8[D]").astype(np.int64)
-    found = first + np.minimum(day, following - first - 1)
-    outside = far | (found < _FIRST) | (found > _LAST)
-    found = np.where(outside, 0, found)
-    return (found if type_ is Type.DATE else found * _DAY + clocks), outside
+    days, clocks = (times, 0) if type_ is Type.DATE else (times // DAY, times % DAY)
+    found, outside = days_months_later(days, months)
+    return (found if type_ is Type.DATE else found * DAY + clocks), outside
 
 
 _BOUNDS = {
-    Type.DATE: (_FIRST, _LAST),
-    Type.TIMESTAMP: (_FIRST * _DAY, (_LAST + 1) * _DAY - 1),
-    Type.TIMESTAMP_NTZ: (_FIRST * _DAY, (_LAST + 1) * _DAY - 1),
+    Type.DATE: (FIRST // DAY, LAST // DAY),
+    Type.TIMESTAMP: (FIRST, LAST),
+    Type.TIMESTAMP_NTZ: (FIRST, LAST),
     Type.YEAR_MONTH_INTERVAL: (-(1 << 31), (1 << 31) - 1),
     Type.DAY_TIME_INTERVAL: (-_LONGEST, _LONGEST),
 }

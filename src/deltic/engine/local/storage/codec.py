@@ -18,6 +18,7 @@ from deltic.engine.local.storage.interner import UNKNOWN, Interner, is_labelled
 from deltic.engine.local.storage.layout import Column, Layout, Nulls, Values
 from deltic.engine.local.storage.run import Weights, Words
 from deltic.engine.local.storage.words import of_words, words_of
+from deltic.values import numbers_of, of_numbers
 from deltic.values.types import Kind, Schema, Type
 
 Known = npt.NDArray[np.bool_]
@@ -87,9 +88,7 @@ def _encode(column: pa.Array, type_: Type, interner: Interner) -> Values:
         return interner[type_].encode(column)
     if type_.kind in _ENCODE:
         return _ENCODE[type_.kind](column)
-    if type_.kind in _STORAGE:
-        column = column.cast(_STORAGE[type_.kind])
-    return np.ascontiguousarray(column.to_numpy(zero_copy_only=False), dtype=np.int64)
+    return np.ascontiguousarray(numbers_of(column, type_), dtype=np.int64)
 
 
 def _decode(values: Values, type_: Type, interner: Interner) -> pa.Array:
@@ -97,20 +96,12 @@ def _decode(values: Values, type_: Type, interner: Interner) -> pa.Array:
         return interner.known(type_).decode(values)
     if type_.kind in _DECODE:
         return _DECODE[type_.kind](values, type_)
-    return pa.array(values).cast(_STORAGE.get(type_.kind, type_.arrow)).cast(type_.arrow)
+    return of_numbers(values, type_)
 
 
 def encode_scalar(value: Any, type_: Type, interner: Interner) -> int:
     """One value, not NULL, as `encode` would give it."""
     return int(_encode(pa.array([value], type_.arrow), type_, interner)[0])
-
-
-_STORAGE = {
-    Kind.DATE: pa.int32(),
-    Kind.TIMESTAMP: pa.int64(),
-    Kind.TIMESTAMP_NTZ: pa.int64(),
-    Kind.DAY_TIME_INTERVAL: pa.int64(),
-}
 
 
 def _months(column: pa.Array) -> Values:

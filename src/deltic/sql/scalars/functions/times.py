@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from deltic.circuit.expressions import is_literal
 from deltic.functions.patterns import READABLE, WRITABLE, open_brackets, parts_of
-from deltic.functions.times import UNITS
+from deltic.functions.times import IN_MONTHS, SPANS
 from deltic.sql.scalars import conditions, operators
 from deltic.sql.scalars.coercion import coerced, converted, of_finite
 from deltic.sql.scalars.folding import folded
@@ -74,15 +74,25 @@ def of_unit(name: str, unit: str, first: Typed, second: Typed) -> Typed:
     """DATEADD(unit, count, time), DATEDIFF(unit, start, end) and those called TIMESTAMPADD, TIMESTAMPDIFF."""
     is_moved = name in ("dateadd", "date_add", "timestampadd")
     unit = "DAY" if is_moved and unit.upper() == "DAYOFYEAR" else unit.upper()
-    if unit not in UNITS:
-        raise Mismatch(f"the units are {', '.join(UNITS)}")
-    own = constant(unit, TEXT)
+    if unit not in (*IN_MONTHS, *SPANS):
+        raise Mismatch(f"the units are {', '.join((*IN_MONTHS, *SPANS))}")
+    is_months = unit in IN_MONTHS
+    size = constant(IN_MONTHS[unit] if is_months else SPANS[unit] // timedelta.resolution, LONG)
     if is_moved:
-        return apply("shifted", own, to(first, LONG), to(second, TIMESTAMP))
-    return apply("units_between", own, to(first, TIMESTAMP), to(second, TIMESTAMP))
+        units = operators.arithmetic(exp.Mul, to(first, LONG), size)
+        span = apply("interval_of_months" if is_months else "interval_of_microseconds", units)
+        return folded(operators.arithmetic(exp.Add, to(second, TIMESTAMP), span))
+    start, end = to(first, TIMESTAMP), to(second, TIMESTAMP)
+    between = operators.arithmetic(exp.Sub, end, start)
+    units = apply("whole_months", start, end) if is_months else apply("units_of_interval", between)
+    return folded(operators.arithmetic(exp.IntDiv, units, size))
 
 
-@rule("timestampadd", "timestampdiff", of="shifted units_between")
+@rule(
+    "timestampadd",
+    "timestampdiff",
+    of="interval_of_months interval_of_microseconds units_of_interval whole_months",
+)
 def timestamp_add(count: Typed, time: Typed) -> Typed:
     """These have a unit, see `of_unit`."""
     raise Mismatch("the first argument is a unit, such as DAY")
