@@ -223,7 +223,13 @@ def _listed(value: object) -> list[exp.Expression]:
 def _one(function: str, *inputs: Typed, parameters: tuple[Parameter, ...] = ()) -> LoweredAggregates:
     """One aggregate of the circuit over these columns, whose result is the value."""
     call = AggregateColumn(function, tuple(range(len(inputs))), parameters)
-    return LoweredAggregates(inputs, (call,), lambda results: results[0])
+    return LoweredAggregates(inputs, (call,), lambda results: _with_fields(results[0], inputs))
+
+
+def _with_fields(result: Typed, inputs: Sequence[Typed]) -> Typed:
+    """A result that is one of the values has the fields of their intervals."""
+    is_one = bool(inputs) and result.type.type is inputs[0].type.type
+    return replace(result, fields=inputs[0].fields) if is_one else result
 
 
 Rule = Callable[[_Asked], LoweredAggregates]
@@ -259,7 +265,9 @@ def _sum(asked: _Asked) -> LoweredAggregates:
     number = asked.number_or_interval(asked.arguments[0])
     if number.type.type in INTERVALS:
         total = _one("checked_sum", attempt("units_of_interval", number))
-        return replace(total, result=lambda results: _interval(results[0], number.type.type))
+        return replace(
+            total, result=lambda results: replace(_interval(results[0], number.type.type), fields=number.fields)
+        )
     return _one("sum", coerced(number, Type.FLOAT64)) if number.type.type.is_float else _one("checked_sum", number)
 
 

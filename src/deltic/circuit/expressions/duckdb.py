@@ -65,6 +65,8 @@ def computed(
 
     names = [f"a{i}" for i in range(len(operands))]
     sql, _ = _sql(node, dict(zip(names, types, strict=True)))
+    is_span = result is Type.DAY_TIME_INTERVAL  # which DuckDB gives as months, days and nanoseconds
+    sql = f"epoch_us({sql})" if is_span else sql
     rows = len(operands[0]) if operands else 1
     found = _queried(sql, pa.table({**dict(zip(names, operands, strict=True)), "row": pa.array(range(rows))}))
     return found.cast(result.arrow)

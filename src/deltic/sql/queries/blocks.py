@@ -294,7 +294,7 @@ class _Block:
         found = [settled(value) for value in values]
         columns = [Column(nodes.fresh(i.name), v.type.type, v.type.nullable) for i, v in zip(items, found, strict=True)]
         shown = zip(items, columns, values, strict=True)
-        attributes = tuple(QueryColumn(i.name, c, is_void=v.is_null) for i, c, v in shown)
+        attributes = tuple(QueryColumn(i.name, c, is_void=v.is_null, fields=v.fields) for i, c, v in shown)
         node = nodes.extend(self._values.rows.node, columns, [v.expression for v in found])
         out = [*scope.bound_names, *(c.name for c in columns)]
         if clauses.first_of:

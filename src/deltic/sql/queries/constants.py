@@ -8,6 +8,7 @@ from deltic.circuit.expressions.meaning import evaluate
 from deltic.sql.queries.rows import QueryColumn, QueryRows, settled
 from deltic.sql.queries.scope import QueryScope
 from deltic.sql.scalars import Typed, typed, unified
+from deltic.sql.scalars.typed import fields_together
 from deltic.values.types import Column, Schema, ValueType
 
 
@@ -25,9 +26,12 @@ def values_rows(node: exp.Values, scope: QueryScope) -> QueryRows:
     columns = [Column(scope.nodes.fresh(n), t.type, t.nullable) for n, t in zip(names, types, strict=True)]
     constants = zip(*([_value(v) for v in values] for values in found), strict=True)
     number = scope.nodes.constant(Schema(tuple(columns)), list(constants))
-    voids = [all(row[i].is_null for row in rows) for i in range(width)]
-    shown = enumerate(zip(columns, voids, strict=True), 1)
-    return QueryRows(number, tuple(QueryColumn(f"col{i}", c, is_void=v) for i, (c, v) in shown))
+    shown = []
+    for i, column in enumerate(columns):
+        written = [row[i] for row in rows]
+        is_void, fields = all(value.is_null for value in written), fields_together(written)
+        shown.append(QueryColumn(f"col{i + 1}", column, is_void=is_void, fields=fields))
+    return QueryRows(number, tuple(shown))
 
 
 def _typed_row(row: exp.Expression, scope: QueryScope) -> list[Typed]:

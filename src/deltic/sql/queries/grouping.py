@@ -91,8 +91,9 @@ class GroupedBlock:
         text = self.text(node)
         if text not in self.keys:
             own = isinstance(node, exp.Column) and self.values.rows.find(node)
-            found = self.values.column(comparable(self.values.typed(prepared(node, self.values))), "key")
-            attribute = own[0] if own else QueryColumn("", found)
+            value = self.values.typed(prepared(node, self.values))
+            found = self.values.column(comparable(value), "key")
+            attribute = own[0] if own else QueryColumn("", found, fields=value.fields)
             self.keys[text] = replace(attribute, column=found)
         return text
 

@@ -10,6 +10,7 @@ from sqlglot import exp
 from deltic.circuit.expressions import column
 from deltic.errors import did_you_mean
 from deltic.sql.scalars import NULL, Typed, coerced
+from deltic.sql.scalars.typed import Fields
 from deltic.sql.text import SourceText
 from deltic.values.types import Column
 
@@ -19,7 +20,7 @@ class QueryColumn:
     """A column as SQL sees it: by its name, and by that of the relation that it comes from.
 
     `column` is its column in the circuit. A `hidden` one is found by its relation's name alone: what USING has merged.
-    One that `is_void` has NULL in every row, of whatever type is needed.
+    One that `is_void` has NULL in every row, of whatever type is needed; `fields` are those of intervals.
     """
 
     name: str
@@ -27,6 +28,7 @@ class QueryColumn:
     relation: str = ""
     hidden: bool = False
     is_void: bool = False
+    fields: Fields | None = None
 
     def is_called(self, name: str, relation: str) -> bool:
         """Whether a reference means it; without a relation it means what is not hidden."""
@@ -37,7 +39,7 @@ class QueryColumn:
     @property
     def typed(self) -> Typed:
         """Its value."""
-        return NULL if self.is_void else Typed(column(self.column.name), self.column.value_type)
+        return NULL if self.is_void else Typed(column(self.column.name), self.column.value_type, fields=self.fields)
 
 
 @dataclass(frozen=True)

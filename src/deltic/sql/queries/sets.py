@@ -70,7 +70,7 @@ def _united(branches: Sequence[exp.Expression], query: exp.Expression, scope: Qu
 
 def _agree(left: QueryRows, right: QueryRows) -> bool:
     """Whether the columns are as many, and of the same types."""
-    a, b = ([(None if c.is_void else c.column.type) for c in rows.visible] for rows in (left, right))
+    a, b = ([(None if c.is_void else (c.column.type, c.fields)) for c in rows.visible] for rows in (left, right))
     return a == b and None not in a
 
 
@@ -105,7 +105,7 @@ def _of(rows: QueryRows, values: Sequence[Typed], names: Sequence[tuple[str, str
         rows.node, [*kept, *columns], [*(column(c.name) for c in kept), *(v.expression for v in found)]
     )
     attributes = zip(names, columns, values, strict=True)
-    return QueryRows(node, tuple(QueryColumn(n, c, is_void=v.is_null) for (n, _), c, v in attributes))
+    return QueryRows(node, tuple(QueryColumn(n, c, is_void=v.is_null, fields=v.fields) for (n, _), c, v in attributes))
 
 
 def _over(node: int, rows: QueryRows, scope: QueryScope) -> QueryRows:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -19,7 +20,7 @@ from deltic.circuit.expressions.casts import converts_all, has_conversion, is_nu
 from deltic.functions import call, is_call
 from deltic.functions.function import PREFIX
 from deltic.sql.scalars.folding import folded
-from deltic.sql.scalars.typed import Typed, defined
+from deltic.sql.scalars.typed import Typed, defined, fields_together
 from deltic.values.types import Column, Kind, Type, ValueType
 from deltic.values.types.value import MAX_PRECISION
 
@@ -155,6 +156,9 @@ def _converted(typed: Typed, target: Type, by_part: bool = False) -> Typed:
         return Typed(null(target), target.or_null)
     if source is target:
         return typed
+    if typed.fields is not None and target is Type.STRING:
+        fields = (literal(field, Type.STRING) for field in typed.fields)
+        return Typed(call("written_interval", typed.expression, *fields), ValueType(target, typed.type.nullable))
     if is_literal(typed.expression) and source.is_integer and (found := _literal(typed.expression, target)):
         return found
     exact = converts_all(source, target) and never_undefined(source, target) and not _differs(source, target)
@@ -249,9 +253,12 @@ def _rebuilt(expression: exp.Expression, source: Type, target: Type) -> exp.Expr
 
 
 def unified(values: Sequence[Typed]) -> list[Typed] | None:
-    """The values brought to the type that they have in common; None where there is none. NULL takes any type."""
-    target = type_in_common(values)
-    return None if target is None else [coerced(value, target) for value in values]
+    """The values brought to the type that they have in common; None where there is none. NULL takes any type.
+
+    Intervals have the fields of all of them.
+    """
+    target, fields = type_in_common(values), fields_together(values)
+    return None if target is None else [replace(coerced(value, target), fields=fields) for value in values]
 
 
 def type_in_common(values: Iterable[Typed]) -> Type | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -10,7 +11,7 @@ from deltic.circuit.expressions import is_listed
 from deltic.sql.scalars.coercion import coerced, unified
 from deltic.sql.scalars.folding import folded
 from deltic.sql.scalars.operators import Mismatch, case, comparison, logic
-from deltic.sql.scalars.typed import NULL, Typed, applied, constant, of_node, regrouped
+from deltic.sql.scalars.typed import NULL, Typed, applied, constant, fields_together, of_node, regrouped
 from deltic.values.types import Type
 
 
@@ -40,14 +41,15 @@ def coalesced(values: Sequence[Typed]) -> Typed:
     if len(same) == 1:
         return same[0]
     first, *rest = (value.expression.copy() for value in same)
-    return of_node(exp.Coalesce(this=first, expressions=rest), *same)
+    return replace(of_node(exp.Coalesce(this=first, expressions=rest), *same), fields=fields_together(same))
 
 
 def null_if(value: Typed, other: Typed) -> Typed:
     """The value, but NULL where it equals the other."""
     if value.is_null:
         return value
-    return case([(comparison(exp.EQ, value, other), coerced(NULL, value.type.type))], value)
+    null = replace(coerced(NULL, value.type.type), fields=value.fields)
+    return case([(comparison(exp.EQ, value, other), null)], value)
 
 
 def among(value: Typed, candidates: Sequence[Typed]) -> Typed:

@@ -22,7 +22,9 @@ def folded(typed: Typed) -> Typed:
         value = evaluate(expression, {}, {})
     except EvaluationError:
         return typed
-    return typed if value is None or _is_unwritten(value, type_) else Typed(literal(value, type_), ValueType(type_))
+    if value is None or _is_unwritten(value, type_):
+        return typed
+    return Typed(literal(value, type_), ValueType(type_), fields=typed.fields)
 
 
 def _is_unwritten(value: object, type_: Type) -> bool:

@@ -11,10 +11,10 @@ from decimal import Decimal
 from sqlglot import exp
 
 from deltic.circuit.expressions.arithmetic import fitting
-from deltic.functions.intervals import MONTHS, between, pattern_of
+from deltic.functions.intervals import FIELDS, MONTHS, between, pattern_of
 from deltic.functions.times import SPANS
 from deltic.sql.scalars.coercion import coerced
-from deltic.sql.scalars.typed import Typed, constant
+from deltic.sql.scalars.typed import Fields, Typed, constant
 from deltic.sql.text import SourceText, span_of
 from deltic.sql.types import type_of, written
 from deltic.values.types import Type
@@ -120,10 +120,11 @@ def _sum(node: exp.Interval, parts: list[tuple[str, str]], source: SourceText) -
     try:
         if all(unit in MONTHS for _, unit in parts):
             months = sum(int(amount) * MONTHS[unit] for amount, unit in parts)
-            return constant(_within(31, months), Type.YEAR_MONTH_INTERVAL)
+            return replace(constant(_within(31, months), Type.YEAR_MONTH_INTERVAL), fields=_fields(parts))
         if all(unit in SPANS for _, unit in parts):
             spans = (Decimal(amount) * (SPANS[unit] // _MICROSECOND) for amount, unit in parts)
-            return constant(_within(63, int(sum(spans))) * _MICROSECOND, Type.DAY_TIME_INTERVAL)
+            length = _within(63, int(sum(spans))) * _MICROSECOND
+            return replace(constant(length, Type.DAY_TIME_INTERVAL), fields=_fields(parts))
     except OverflowError:
         raise source.error(
             node, "this interval is too long", "it counts months in 32 bits, or microseconds in 64"
@@ -132,6 +133,17 @@ def _sum(node: exp.Interval, parts: list[tuple[str, str]], source: SourceText) -
         pass
     hint = "years and months are one kind of interval, days to microseconds another"
     raise source.error(node, "this is not an interval", hint)
+
+
+def _fields(parts: Sequence[tuple[str, str]]) -> Fields:
+    """The fields from the greatest unit to the smallest."""
+    named = {_COARSER.get(unit, unit) for _, unit in parts}
+    found = [field for fields in FIELDS for field in fields if field in named]
+    return found[0], found[-1]
+
+
+_COARSER = {"WEEK": "DAY", "MILLISECOND": "SECOND", "MICROSECOND": "SECOND"}
+"""Units that literals have, with the fields that they count."""
 
 
 def _within(bits: int, count: int) -> int:

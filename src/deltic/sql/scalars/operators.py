@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -10,7 +11,18 @@ from deltic.circuit.expressions import is_checked, is_literal
 from deltic.functions import call
 from deltic.sql.scalars.coercion import as_decimal, as_signed, can_coerce, coerced, type_in_common
 from deltic.sql.scalars.folding import folded
-from deltic.sql.scalars.typed import NULL, Typed, applied, attempted, constant, defined, of_node, regrouped
+from deltic.sql.scalars.typed import (
+    NULL,
+    Fields,
+    Typed,
+    applied,
+    attempted,
+    constant,
+    defined,
+    fields_together,
+    of_node,
+    regrouped,
+)
 from deltic.sql.types import written
 from deltic.values.types import Kind, Type
 
@@ -22,6 +34,8 @@ _SAFE: dict[type[exp.Expression], type[exp.Expression]] = {
 _TIMES = (Type.DATE, Type.TIMESTAMP, Type.TIMESTAMP_NTZ)
 INTERVALS = (Type.YEAR_MONTH_INTERVAL, Type.DAY_TIME_INTERVAL)
 """Of months, and of microseconds."""
+ALL_FIELDS: dict[Type, Fields] = {INTERVALS[0]: ("YEAR", "MONTH"), INTERVALS[1]: ("DAY", "SECOND")}
+"""The first and the last field of an interval that has all."""
 _DAY = 86_400_000_000
 # `applied` or `attempted`: an operation over operands.
 Apply = Callable[..., Typed]
@@ -96,7 +110,9 @@ def case(branches: Sequence[tuple[Typed, Typed]], default: Typed | None) -> Type
     """CASE WHEN … THEN … ELSE … END of Boolean conditions and values of one type."""
     ifs = [exp.If(this=c.expression.copy(), true=v.expression.copy()) for c, v in branches]
     node = exp.Case(ifs=ifs, default=default and default.expression.copy())
-    return of_node(node, *(part for branch in branches for part in branch), *([default] if default else []))
+    values = [*(value for _, value in branches), *([default] if default else [])]
+    found = of_node(node, *(part for branch in branches for part in branch), *([default] if default else []))
+    return replace(found, fields=fields_together(values))
 
 
 # Times and intervals
@@ -119,7 +135,7 @@ def _of_times(kind: type[exp.Expression], left: Typed, right: Typed, apply: Appl
         same = a or b
         if b not in (same, None) or same is None:
             raise Mismatch("years and months are one kind of interval, days to seconds another")
-        return apply(kind, coerced(left, same), coerced(right, same))
+        return replace(apply(kind, coerced(left, same), coerced(right, same)), fields=fields_together([left, right]))
     if a is Type.DATE and b in (Type.INT8, Type.INT16, Type.INT32, None):
         return apply(kind, left, coerced(right, Type.INT32))
     if b in INTERVALS:
@@ -143,7 +159,8 @@ def _difference(kind: type[exp.Expression], left: Typed, right: Typed) -> Typed:
     if kind is not exp.Sub or target not in _TIMES:
         raise Mismatch("a DATE is moved by an INT of days, and every time by an INTERVAL")
     instants = Type.TIMESTAMP_NTZ if target is Type.TIMESTAMP_NTZ else Type.TIMESTAMP
-    return applied(exp.Sub, coerced(left, instants), coerced(right, instants))
+    found = applied(exp.Sub, coerced(left, instants), coerced(right, instants))
+    return replace(found, fields=("DAY", "DAY" if target is Type.DATE else "SECOND"))
 
 
 def _multiple(kind: type[exp.Expression], span: Typed, number: Typed, apply: Apply) -> Typed:
@@ -156,8 +173,9 @@ def _multiple(kind: type[exp.Expression], span: Typed, number: Typed, apply: App
     wide = as_decimal(type_) if type_.is_integer or type_.kind is Kind.DECIMAL else Type.FLOAT64
     name = "times" if kind is exp.Mul else "part_of"
     operands = [span, coerced(number, wide)]
-    found = _of_call(name, *operands)
-    return found if apply is attempted else defined(found, *operands)
+    made = _of_call(name, *operands)
+    found = made if apply is attempted else defined(made, *operands)
+    return replace(found, fields=ALL_FIELDS[span.type.type])
 
 
 def _of_call(name: str, *operands: Typed) -> Typed:
@@ -210,7 +228,8 @@ def negated(value: Typed) -> Typed:
     if not (type_.is_numeric or type_ in INTERVALS):
         raise Mismatch
     signed = coerced(value, as_signed(type_))
-    return folded(applied(exp.SafeNegate if signed.type.type.is_integer else exp.Neg, signed))
+    found = applied(exp.SafeNegate if signed.type.type.is_integer else exp.Neg, signed)
+    return folded(replace(found, fields=value.fields))
 
 
 def bitwise(kind: type[exp.Expression], left: Typed, right: Typed) -> Typed:

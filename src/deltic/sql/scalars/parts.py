@@ -8,7 +8,7 @@ rule gets a name in the place of a large one, which is put in when the rule is d
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
@@ -43,7 +43,7 @@ class Parts:
         name = f"\0{next(_NUMBERS)}"
         self.waiting[name] = _Large(found, size, lets)
         node = TreePart(this=exp.Identifier(this=name), checked=is_checked(found.expression))
-        return Typed(node, found.type)
+        return Typed(node, found.type, fields=found.fields)
 
     def whole(self, value: Typed) -> Typed:
         """A value in which parts are put in."""
@@ -80,4 +80,4 @@ def _let(name: str, part: Typed, places: list[TreePart], value: Typed) -> Typed:
     for place in places:
         place.replace(bound(name, type_.type, sure=not type_.nullable))
     node = Let(expressions=[exp.Literal.string(name), part.expression, value.expression])
-    return of_node(node, part, value)
+    return replace(of_node(node, part, value), fields=value.fields)

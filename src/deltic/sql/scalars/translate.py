@@ -411,7 +411,7 @@ class _Translation:
         target, operand = type_of(node.args["to"], self.source), self.of(node.this)
         is_safe = isinstance(node, exp.TryCast) and bool(node.args.get("safe"))
         if is_interval_cast(operand, target):
-            return interval_cast(node, operand, target, is_safe, self.of)
+            return interval_cast(node, operand, target, is_safe)
         if not can_coerce(operand, target):
             found = written(as_signed(operand.type.type))
             raise self.source.error(node, f"a {found} cannot be cast to {written(target)}")

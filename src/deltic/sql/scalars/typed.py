@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 from typing import Any
@@ -10,7 +10,11 @@ from typing import Any
 from sqlglot import exp
 
 from deltic.circuit.expressions import FEW, checked, literal, result_of
+from deltic.functions.intervals import FIELDS
 from deltic.values.types import Type, ValueType
+
+Fields = tuple[str, str]
+"""The first and the last of YEAR and MONTH, or of DAY, HOUR, MINUTE and SECOND."""
 
 
 @dataclass(frozen=True)
@@ -21,6 +25,8 @@ class Typed:
     type: ValueType
     is_number: bool = False
     """Whether it is a number as it is written, 3 or -3L: beside a decimal its own digits count, not its type."""
+    fields: Fields | None = None
+    """The first and the last field of an interval, where they are known; as a text it has all where they are not."""
 
     @property
     def is_null(self) -> bool:
@@ -30,6 +36,16 @@ class Typed:
 
 NULL = Typed(exp.Null(), Type.BOOLEAN.or_null)
 """NULL as it is written; BOOLEAN where nothing asks for another type."""
+
+
+def fields_together(values: Iterable[Typed]) -> Fields | None:
+    """The fields from the greatest to the smallest of these intervals, NULL aside; None where one's are unknown."""
+    found = [value.fields for value in values if not value.is_null and value.type.type is not Type.STRING]
+    if not found or None in found:
+        return None
+    named = {field for fields in found for field in fields or ()}
+    kind = [field for fields in FIELDS for field in fields if field in named]
+    return kind[0], kind[-1]
 
 
 def constant(value: Any, type_: Type) -> Typed:

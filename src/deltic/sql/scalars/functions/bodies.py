@@ -7,6 +7,7 @@ arguments that are literals are part of the signature, for what is made of them 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 
 from sqlglot import exp
@@ -16,12 +17,12 @@ from deltic.functions import FUNCTIONS, names_in_sql
 from deltic.sql.scalars.coercion import open_type
 from deltic.sql.scalars.functions.definitions import DEFINED, FunctionDefinition
 from deltic.sql.scalars.functions.rules import OF, RULES
-from deltic.sql.scalars.typed import Typed
+from deltic.sql.scalars.typed import Fields, Typed
 from deltic.sql.text import BUILT_IN, SourceText
 from deltic.values.types import ValueType
 
-Sign = tuple[exp.Expression | None, ValueType, bool]
-"""An argument as far as translations depend on it: a literal, its type, and whether it is a number as it is written."""
+Sign = tuple[exp.Expression | None, ValueType, bool, Fields | None]
+"""An argument as far as translations depend on it: a literal, its type, whether it is a number as written, fields."""
 
 
 @cache
@@ -45,14 +46,14 @@ def signature_of(arguments: Sequence[Typed]) -> tuple[Sign, ...] | None:
 def _sign(argument: Typed) -> Sign:
     is_fixed = argument.is_null or is_literal(argument.expression)
     own = argument.expression if is_fixed else None
-    return own, argument.type, argument.is_number
+    return own, argument.type, argument.is_number, argument.fields
 
 
 def places(signature: Sequence[Sign]) -> list[Typed]:
     """The literals of a signature, and places for its other arguments."""
     return [
-        Typed(column(f"{_PLACE}{number}") if fixed is None else fixed, type_, is_number)
-        for number, (fixed, type_, is_number) in enumerate(signature)
+        Typed(column(f"{_PLACE}{number}") if fixed is None else fixed, type_, is_number, fields)
+        for number, (fixed, type_, is_number, fields) in enumerate(signature)
     ]
 
 
@@ -65,7 +66,7 @@ def filled(translation: Typed, arguments: Sequence[Typed]) -> Typed:
     for node in list(around.find_all(exp.Column)):
         if node.name.startswith(_PLACE):
             node.replace(arguments[int(node.name.removeprefix(_PLACE))].expression.copy())
-    return Typed(around.this, translation.type, translation.is_number)
+    return replace(translation, expression=around.this)
 
 
 def calls(name: str) -> tuple[str, ...]:

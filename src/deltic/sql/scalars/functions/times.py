@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 
@@ -18,7 +19,7 @@ from deltic.sql.scalars.functions.collections import field
 from deltic.sql.scalars.functions.definitions import kind
 from deltic.sql.scalars.functions.rules import apply, attempt, brought, literal_of, plain, rule, to
 from deltic.sql.scalars.operators import Mismatch
-from deltic.sql.scalars.typed import NULL, Typed, attempted, constant
+from deltic.sql.scalars.typed import NULL, Fields, Typed, attempted, constant
 from deltic.values.types import Kind, Type
 
 TEXT, INT, LONG = Type.STRING, Type.INT32, Type.INT64
@@ -163,6 +164,15 @@ def _make_timestamp(target: Type, safe: bool, *parts: Typed) -> Typed:
 for _name, _target in {"": TIMESTAMP, "_ltz": TIMESTAMP, "_ntz": NTZ}.items():
     rule(f"make_timestamp{_name}", of="make_timestamp to_utc_timestamp")(partial(_make_timestamp, _target, False))
     rule(f"try_make_timestamp{_name}", of="make_timestamp to_utc_timestamp")(partial(_make_timestamp, _target, True))
+
+
+def _made_interval(name: str, fields: Fields, *parts: Typed) -> Typed:
+    """An interval of numbers of its fields."""
+    return replace(plain(name, parts), fields=fields)
+
+
+rule("make_dt_interval")(partial(_made_interval, "make_dt_interval", ("DAY", "SECOND")))
+rule("make_ym_interval")(partial(_made_interval, "make_ym_interval", ("YEAR", "MONTH")))
 
 
 def is_window(type_: Type) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial, reduce
 
 from sqlglot import exp
@@ -10,7 +11,7 @@ from deltic.sql.scalars import conditions, operators
 from deltic.sql.scalars.coercion import as_signed, can_coerce, coerced, unified
 from deltic.sql.scalars.functions.rules import attempt, rule
 from deltic.sql.scalars.operators import Mismatch
-from deltic.sql.scalars.typed import Typed, attempted, constant, of_node
+from deltic.sql.scalars.typed import Typed, attempted, constant, fields_together, of_node
 from deltic.sql.types import written
 from deltic.values.types import Type
 from deltic.values.types.names import type_name as type_name_of
@@ -50,7 +51,8 @@ def _extreme(kind: type[exp.Expression], first: Typed, second: Typed, *others: T
 
 
 def _of_two(kind: type[exp.Expression], first: Typed, second: Typed) -> Typed:
-    both = of_node(kind(this=first.expression.copy(), expressions=[second.expression.copy()]), first, second)
+    node = kind(this=first.expression.copy(), expressions=[second.expression.copy()])
+    both = replace(of_node(node, first, second), fields=fields_together([first, second]))
     return conditions.coalesced([both, first, second]) if both.type.nullable else both
 
 
@@ -61,6 +63,8 @@ rule("least")(partial(_extreme, exp.Least))
 @rule("typeof")
 def type_name(value: Typed) -> Typed:
     """The name of the type, as Spark writes it."""
+    if value.fields is not None:
+        return constant(f"interval {' to '.join(dict.fromkeys(value.fields))}".lower(), Type.STRING)
     name = "void" if value.is_null else written(value.type.type).lower().replace(", ", ",").replace(": ", ":")
     return constant(name, Type.STRING)
 
