@@ -170,7 +170,7 @@ def test_forms_of_rows(pipeline):
     view = pipeline["reaches"]
     assert view.to_arrow().to_pylist() == [{"x": "ada", "y": "bob"}]
     assert view.to_pandas().to_dict("records") == [{"x": "ada", "y": "bob"}]
-    assert repr(view) == "reaches{x: string, y: string}: 1 rows"
+    assert repr(view) == "reaches{x: string, y: string}: 1 row"
     assert repr(view.rows()) == "x, y\n  ('ada', 'bob')"
 
 

@@ -9,12 +9,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from deltic.catalog import CatalogTable, External, schema_of
+from deltic.catalog import CatalogTable, External
 from deltic.catalog.lateness import Lateness
 from deltic.circuit.graph import Circuit
 from deltic.errors import CatalogError, ProgramWarning
 from deltic.pipeline.connecting import Connecting
 from deltic.pipeline.definitions.altering import altering, how_of
+from deltic.pipeline.definitions.beginning import columns_of, rows_of
 from deltic.pipeline.definitions.evolution import Evolution
 from deltic.pipeline.definitions.front_end import SourceOptions
 from deltic.pipeline.definitions.programs import with_program
@@ -99,8 +100,14 @@ class Defining(Connecting):
         """Add a table: `pipeline.table("sale", {"id": "int64", "shop": "string", "price": "float64?"}, key="id")`.
 
         `columns` maps names to types: texts such as "decimal(10, 2)" or "array(string?)", with a question mark where
-        a value may be NULL, Python classes, or types of Arrow and of `deltic.values.types`; an Arrow schema does as
-        well. A table is a set of rows, or with `bag` a bag, where a row may be there several times. `key` are
+        a value may be NULL, SQL's names such as "BIGINT", Python classes, or types of Arrow and of
+        `deltic.values.types`; an Arrow schema does as well. Or it is rows, and the table begins with them:
+        `pipeline.table("sale", frame, key="id")` takes frames of pandas, polars, Arrow and Spark, what hands itself out
+        as Arrow's stream, dicts, dataclasses, named tuples, and paths of .csv, .tsv, .parquet, .arrow and .jsonl files,
+        whose first line names the columns where it is text. Columns have the types of the rows, and all but those of
+        the key may be NULL.
+
+        A table is a set of rows, or with `bag` a bag, where a row may be there several times. `key` are
         the columns that tell rows apart: they are never NULL, the table is a set, and a transaction after which two
         rows would agree in them is rejected with a ChangeError. With `lateness={"ts": timedelta(hours=1)}` a row that
         comes or goes is late where its `ts` is more than that behind the greatest of the transactions before;
@@ -108,21 +115,36 @@ class Defining(Connecting):
 
         With a `source` the table has the rows of that: an External, a Spark DataFrame, or the path of a folder of
         files or of a Delta table; docs/refresh.md has all kinds. `refresh` lets it follow them. Its columns are then
-        those of the source, if they are not given, and without a key it is a bag. Raises CatalogError.
+        those of the source, if they are not given. Without a key a table that has rows or a source from the start is a
+        bag. Raises CatalogError, and DataError where the rows do not fit; there is no such table then.
         """
         keys = (key,) if isinstance(key, str) else tuple(key)
         place, frame = (None, None) if source is None else self._refreshing.place_of(source)
+        rows = None
         if columns is None and place is not None:
             schema = self._refreshing.columns(place, frame, keys)
+        elif (told := columns_of(name, columns)) is not None:
+            schema = told
         else:
-            schema = schema_of(name, columns)
-        is_bag = bool(place and not keys) if bag is None else bag
+            schema, rows = rows_of(name, columns, keys)
+        is_bag = not keys and (place is not None or rows is not None) if bag is None else bag
         late = Lateness.of(name, schema, lateness)
         table = CatalogTable(name, schema, keys, is_bag, lateness=late, source=place)
         evolution = self._evolving.evolve(lambda now: now.with_table(table))
         if frame is not None:
             self._refreshing.give(name, frame)
+        if rows is not None:
+            self._begin(name, rows)
         return evolution
+
+    def _begin(self, name: str, rows: Any) -> None:
+        """Let a new table have its first rows; where they do not fit it, it goes again."""
+        try:
+            with self.transaction() as change:
+                change.insert(name, rows)
+        except BaseException:
+            self.drop(name)
+            raise
 
     def alter(
         self,

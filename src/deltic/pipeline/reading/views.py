@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from deltic.engine.batches import TableBatch
 from deltic.engine.between import Between, has_ranges
 from deltic.engine.version import Version
-from deltic.errors import DelticError
+from deltic.errors import DelticError, count_of
 from deltic.pipeline.io.values import problem
 from deltic.pipeline.names import find
 from deltic.pipeline.notebook import table
@@ -90,4 +90,4 @@ class View(Tabular):
         return table(("column", "type", "nullable"), columns, self.name, f"{len(self):,} rows")
 
     def __repr__(self) -> str:
-        return f"{self.name}{self.schema}: {len(self):,} rows"
+        return f"{self.name}{self.schema}: {count_of(len(self), 'row')}"

@@ -1,0 +1,128 @@
+"""Tables as Python gives them: by types, which may be SQL's, or by rows that they begin with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.dataset
+import pyarrow.json
+
+from deltic.catalog.columns import schema_of, value_type
+from deltic.errors import CatalogError, DelticError, UnsupportedError
+from deltic.pipeline.rows.tabular import tabular
+from deltic.pipeline.spark.spark import arrow_schema_of, is_dataframe
+from deltic.sql.statements.reading import data_type, split
+from deltic.sql.text import SourceText
+from deltic.sql.types import type_of
+from deltic.values.types import Column, Schema, ValueType
+from deltic.values.types.arrow import type_of_arrow
+
+_FORMS = (
+    "a mapping from names to types, a frame (pandas, polars, Arrow, Spark), dicts, dataclasses or the path of a file"
+)
+_SHOWN = 60
+
+
+def columns_of(name: str, given: Any) -> Schema | None:
+    """The columns that a mapping or schema tells, SQL's types among them; None for rows. Raises CatalogError."""
+    if isinstance(given, Mapping):
+        return schema_of(name, {column: _of_sql(type_) for column, type_ in given.items()})
+    return schema_of(name, given) if isinstance(given, Schema | pa.Schema) else None
+
+
+def _of_sql(type_: Any) -> Any:
+    """The type that a text is in SQL, where it is one and no type of Python's texts."""
+    if not isinstance(type_, str) or value_type(type_) is not None:
+        return type_
+    source = SourceText(type_.removesuffix("?"), "<type>")
+    try:
+        (tokens,) = split(source)
+        return ValueType(type_of(data_type(tokens, source), source), type_.endswith("?"))
+    except (DelticError, ValueError):
+        return type_
+
+
+def rows_of(name: str, given: Any, key: Iterable[str]) -> tuple[Schema, Any]:
+    """The rows that a table begins with, and its columns: those of the key are never NULL, the others may be.
+
+    Raises CatalogError where these are no rows, have no names, or have a type that no column has.
+    """
+    rows = _read(name, given)
+    fields = arrow_schema_of(rows) if is_dataframe(rows) else rows.schema
+    columns = []
+    for field in fields:
+        if pa.types.is_null(field.type):
+            raise CatalogError(
+                f"table {name}, column {field.name}: it has no value that would tell its type; name its type"
+            )
+        try:
+            columns.append(Column(field.name, type_of_arrow(field.type), field.name not in key))
+        except UnsupportedError as error:
+            raise CatalogError(f"table {name}, column {field.name}: {error}") from None
+    return schema_of(name, Schema(tuple(columns))), rows
+
+
+def _read(name: str, given: Any) -> Any:
+    """The rows as a table of Arrow, or a DataFrame of Spark as it is."""
+    if is_dataframe(given):
+        return given
+    if isinstance(given, str | Path):
+        return _of_file(name, Path(given))
+    rows = tabular(given, (), lambda fields: list(fields.names))
+    if isinstance(rows, pa.Table):
+        return rows
+    named = [_named(row) for row in rows] if isinstance(rows, Iterable) else []
+    listed = [row for row in named if row is not None]
+    if not listed or len(listed) < len(named):
+        text = repr(given)
+        found = text if len(text) < _SHOWN else f"{text[:_SHOWN]}…"
+        raise CatalogError(f"table {name}: its columns are told by {_FORMS}; found {found}")
+    columns = dict.fromkeys(column for row in listed for column in row)
+    try:
+        return pa.table({column: [row.get(column) for row in listed] for column in columns})
+    except pa.ArrowException as error:
+        raise CatalogError(f"table {name}: the types of its columns cannot be told from the rows: {error}") from None
+
+
+def _named(row: Any) -> dict[str, Any] | None:
+    """A row by the names of its columns; None where it has none."""
+    if isinstance(row, Mapping):
+        return dict(row)
+    if is_dataclass(row) and not isinstance(row, type):
+        return asdict(row)
+    return row._asdict() if hasattr(row, "_asdict") else None
+
+
+def _of_file(name: str, path: Path) -> pa.Table:
+    read = _READERS.get(path.suffix.lower())
+    if read is None:
+        raise CatalogError(f"table {name}: {path} ends in none of {', '.join(_READERS)}, so that its form is not known")
+    try:
+        return read(path)
+    except (OSError, pa.ArrowException) as error:
+        raise CatalogError(f"table {name}: {path} cannot be read: {error}") from error
+
+
+def _delimited(delimiter: str) -> Callable[[Path], pa.Table]:
+    def read(path: Path) -> pa.Table:
+        return pyarrow.csv.read_csv(path, parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter))
+
+    return read
+
+
+def _dataset(kind: str) -> Callable[[Path], pa.Table]:
+    return lambda path: pyarrow.dataset.dataset(path, format=kind).to_table()
+
+
+_READERS: dict[str, Callable[[Path], pa.Table]] = {
+    ".csv": _delimited(","),
+    ".tsv": _delimited("\t"),
+    ".parquet": _dataset("parquet"),
+    ".arrow": _dataset("ipc"),
+    **dict.fromkeys((".json", ".jsonl", ".ndjson"), pyarrow.json.read_json),
+}

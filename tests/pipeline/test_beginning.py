@@ -1,0 +1,128 @@
+"""Tables that begin with rows: columns as the rows have them, all or nothing."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+from typing import NamedTuple
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import deltic
+from deltic import CatalogError, ChangeError, Pipeline
+
+ROWS = [(1, "ada", 12.5), (2, None, 3.0)]
+FRAME = pd.DataFrame({"id": [1, 2], "name": ["ada", None], "price": [12.5, 3.0]})
+COLUMNS = "{id: int64, name: string?, price: float64?}"
+
+
+@dataclasses.dataclass
+class Sale:
+    id: int
+    name: str | None
+    price: float
+
+
+class Named(NamedTuple):
+    id: int
+    name: str | None
+    price: float
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        FRAME,
+        pa.Table.from_pandas(FRAME),
+        pa.Table.from_pandas(FRAME).to_reader(),
+        FRAME.astype(object).where(FRAME.notna(), None).to_dict("records"),
+        [Sale(*row) for row in ROWS],
+        (Named(*row) for row in ROWS),
+    ],
+    ids=["pandas", "arrow", "reader", "dicts", "dataclasses", "named tuples"],
+)
+def test_frames_and_rows_with_names(rows):
+    pipeline = Pipeline()
+    pipeline.table("sale", rows, key="id")
+    assert repr(pipeline["sale"]) == f"sale{COLUMNS}: 2 rows"
+    assert sorted(pipeline["sale"]) == ROWS
+    pipeline.execute("INSERT INTO sale VALUES (3, 'cyd', 1)")
+    other = Pipeline()
+    other.table("copy", pipeline["sale"])
+    assert sorted(other["copy"]) == sorted(pipeline["sale"])
+
+
+def test_relations_of_duckdb_and_arrays_of_numpy():
+    pipeline = Pipeline()
+    pipeline.table("a", duckdb.sql("SELECT 1::INTEGER AS x, DATE '2026-01-02' AS d"))
+    pipeline.table("b", np.array([(1, 2.5)], dtype=[("x", "i4"), ("y", "f8")]), key=["x"])
+    assert list(pipeline["a"]) == [(1, dt.date(2026, 1, 2))]
+    assert repr(pipeline["b"]) == "b{x: int32, y: float64?}: 1 row"
+
+
+def test_files(tmp_path):
+    pipeline = Pipeline()
+    table = pa.Table.from_pandas(FRAME)
+    pq.write_table(table, tmp_path / "a.parquet")
+    with pa.OSFile(str(tmp_path / "a.arrow"), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table)
+    (tmp_path / "a.csv").write_text("id,name,price\n1,ada,12.5\n2,,3.0\n")
+    (tmp_path / "a.tsv").write_text("id\tname\tprice\n1\tada\t12.5\n2\t\t3.0\n")
+    (tmp_path / "a.jsonl").write_text(FRAME.to_json(orient="records", lines=True))
+    for number, ending in enumerate(("csv", "tsv", "parquet", "arrow", "jsonl")):
+        pipeline.table(f"t{number}", tmp_path / f"a.{ending}", key="id")
+        assert [row[0] for row in sorted(pipeline[f"t{number}"])] == [1, 2], ending
+        assert [column for column, _ in pipeline.tables[f"t{number}"].types.items()] == ["id", "name", "price"]
+
+
+def test_rows_without_a_key_are_a_bag():
+    pipeline = Pipeline()
+    pipeline.table("t", pd.concat([FRAME, FRAME]))
+    assert len(pipeline["t"]) == 4
+
+
+def test_rows_of_spark(spark):
+    pipeline = Pipeline(spark)
+    pipeline.table("t", spark.createDataFrame([(1, "x"), (2, None)], "id INT, name STRING"), key="id")
+    assert sorted(pipeline["t"]) == [(1, "x"), (2, None)]
+
+
+def test_a_table_whose_rows_do_not_fit_is_not_there():
+    pipeline = Pipeline()
+    with pytest.raises(ChangeError, match="same row more than once"):
+        pipeline.table("t", pd.concat([FRAME, FRAME]), key="id")
+    with pytest.raises(deltic.DataError, match="column name: expected a string, found null"):
+        pipeline.table("t", FRAME, key="name")
+    assert "t" not in pipeline
+    pipeline.table("t", FRAME, key="id")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ([(1, 2)], r"its columns are told by a mapping .*; found \[\(1, 2\)\]"),
+        ([], r"found \[\]"),
+        (7, "found 7"),
+        ([{"a": None}], "column a: it has no value that would tell its type"),
+        ([{"a": 1}, {"a": "x"}], "the types of its columns cannot be told from the rows"),
+        ("sale.xls", "sale.xls ends in none of .csv, .tsv"),
+        ("nothing.csv", "nothing.csv cannot be read"),
+        ({"a": "BIGNT"}, "column a: there is no type 'BIGNT'"),
+    ],
+)
+def test_what_tells_no_columns(given, message):
+    with pytest.raises(CatalogError, match=message):
+        Pipeline().table("t", given)
+
+
+def test_types_by_the_names_of_sql():
+    pipeline = Pipeline()
+    types = {"a": "BIGINT", "b": "INT?", "c": "DOUBLE", "d": "DECIMAL(8, 2)?", "e": "ARRAY<INT>?", "f": "STRING"}
+    pipeline.table("t", types)
+    told = "{a: int64, b: int32?, c: float64, d: decimal(8,2)?, e: array(int32?)?, f: string}"
+    assert repr(pipeline["t"]).replace(", 2)", ",2)") == f"t{told}: no rows"
