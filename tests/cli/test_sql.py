@@ -137,14 +137,23 @@ def test_completion():
 
 
 def test_a_shell(tmp_path):
-    """Typed on a terminal: a statement over two lines, a mistake, help, and the end."""
-    typed_lines = ["SELECT 1 + 1", "  AS two;", "SELECT nothing;", ".help", "SELECT 4 AS four;", ".quit"]
+    """Typed on a terminal: a statement over two lines, mistakes, commands, what a change did, and the end."""
+    typed_lines = [
+        *("SELECT 1 + 1", "  AS two;", "SELECT nothing;", "help", "SELECT 4 AS four;", r"\dt", r"\timing", ".tabels"),
+        *("CREATE TABLE t (a INT);", "CREATE VIEW v AS SELECT a + 1 AS b FROM t;", "INSERT INTO t VALUES (1);"),
+        *(r"\d v", "exit"),
+    ]
     shown = on_terminal([sys.executable, "-m", "deltic.cli.main", "sql"], typed_lines, tmp_path)
     assert ["two"] in words(shown)
     assert "there is no column nothing" in shown
     assert "Traceback" not in shown
     assert "Ctrl-C forgets" in shown
     assert ["four"] in words(shown)
+    assert "times are shown" in shown
+    assert " ms\n" in shown
+    assert "  v + (2,)" in shown
+    assert ["b", "INT", "yes"] in words(shown)
+    assert "there is no command .tabels; did you mean `.tables`?" in shown
 
 
 def on_terminal(arguments, typed_lines, folder):

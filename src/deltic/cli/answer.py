@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Any
 
@@ -21,15 +21,33 @@ from deltic.sql.statements.parameters import Args
 
 _SHOWN = 1000
 _WIDE = 10_000
+_NARROWEST = 8
+"""Where columns would have fewer characters than that, each has a line of its own."""
+_CHANGES = 10
 
 
-def run_text(pipeline: Pipeline, text: str, file: str, args: Args | None = None) -> None:
-    """Do what a text says, and print what each statement gives; `args` are its parameters. Raises DelticError."""
+Answer = Evolution | Transaction | Rows
+"""What a statement gives."""
+
+
+def run_text(
+    pipeline: Pipeline,
+    text: str,
+    file: str,
+    args: Args | None = None,
+    each: Callable[[Pipeline, Answer], None] | None = None,
+) -> None:
+    """Do what a text says, and print what each statement gives; `args` are its parameters. Raises DelticError.
+
+    `each` prints more of it.
+    """
     for result in pipeline.sql_results(text, args, file):
         print_answer(result)
+        if each is not None:
+            each(pipeline, result)
 
 
-def print_answer(result: Evolution | Transaction | Rows) -> None:
+def print_answer(result: Answer) -> None:
     """Print the rows of a question as a table, the text of EXPLAIN, or in one line what has changed."""
     if isinstance(result, TextAnswer) or not isinstance(result, Rows):
         print(result)
@@ -38,10 +56,23 @@ def print_answer(result: Evolution | Transaction | Rows) -> None:
     if not console.is_terminal:
         console.width = _WIDE
     if result.to_arrow().num_columns:
-        console.print(_table(result))
+        is_wide = console.is_terminal and _NARROWEST * result.to_arrow().num_columns > console.width
+        console.print(_records(result) if is_wide else _table(result))
     count = len(result)
     more = f", {_SHOWN:,} of them shown" if count > _SHOWN else ""
     print(f"{count:,} row{'s' * (count != 1)}{more}")
+
+
+def print_changes(pipeline: Pipeline, result: Answer) -> None:
+    """Print the first rows that came into views and went, where a statement has changed a table."""
+    if not isinstance(result, Transaction) or not result.is_committed:
+        return
+    for view in pipeline.views:
+        change = result.of(view)
+        for row, weight in islice(change, _CHANGES):
+            print(f"  {view} {'+' if weight > 0 else '−'} {row}{f' × {abs(weight):,}' if abs(weight) > 1 else ''}")
+        if (more := len(change) - _CHANGES) > 0:
+            print(f"  {view}: and {more:,} more rows")
 
 
 def _table(rows: Rows) -> Table:
@@ -53,6 +84,16 @@ def _table(rows: Rows) -> Table:
         table.add_column(Text(field.name), justify="right" if is_number else "left", overflow="fold")
     for row in islice(rows, _SHOWN):
         table.add_row(*_cells(row))
+    return table
+
+
+def _records(rows: Rows) -> Table:
+    """The rows one below the other, a line for each column."""
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for number, row in enumerate(islice(rows, _SHOWN), 1):
+        table.add_row(Text(f"row {number}", style="bold"))
+        for name, cell in zip(rows.columns, _cells(row), strict=True):
+            table.add_row(Text(name), cell)
     return table
 
 

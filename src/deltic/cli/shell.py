@@ -8,28 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from deltic import __version__, caches
-from deltic.cli.answer import run_text
 from deltic.cli.report import print_error
+from deltic.cli.shell_commands import Shell, is_command
 from deltic.errors import DelticError
 from deltic.passwords import redacted
 from deltic.pipeline.session import Pipeline
 from deltic.sql.statements.reading import is_complete
 
 _PROMPT, _CONTINUED = "deltic> ", "   ...> "
-_HELP = """\
-Type a statement of SQL and end it with `;`. It may extend over lines; Ctrl-C forgets what was typed of it.
-
-  CREATE TABLE t (id INT PRIMARY KEY, name STRING);       a table
-  CREATE VIEW v AS SELECT count(*) AS n FROM t;           a view, kept fresh from now on
-  INSERT INTO t VALUES (1, 'ada');                        also DELETE, UPDATE, MERGE: each is one epoch
-  BEGIN;  …;  COMMIT;                                     several as one epoch; ROLLBACK leaves no trace of them
-  SELECT * FROM v;                                        the rows as they are now
-  EXPLAIN v;                                              how v is kept fresh, and what that costs
-  SHOW TABLES;  DESCRIBE t;                               what there is
-
-  .help   this text
-  .quit   leave, as Ctrl-D does
-"""
 _WORDS = (
     "SELECT FROM WHERE GROUP BY HAVING ORDER LIMIT OFFSET JOIN LEFT RIGHT FULL CROSS ON USING UNION ALL INTERSECT "
     "EXCEPT DISTINCT AS AND OR NOT IN EXISTS BETWEEN LIKE IS NULL CASE WHEN THEN ELSE END WITH RECURSIVE VALUES CREATE "
@@ -40,26 +26,24 @@ _WORDS = (
 _KEPT = 1000
 
 
-def shell(pipeline: Pipeline) -> None:
+def run_shell(pipeline: Pipeline) -> None:
     """Read and run statements until the end of the input; mistakes are told, and change nothing."""
     _set_up_lines(pipeline)
-    print(f"Deltic {__version__}; .help tells what can be typed")
+    print(f"Deltic {__version__}; `help` shows what can be typed")
+    shell = Shell(pipeline)
     for text in _inputs():
-        if text.strip().rstrip(";") == ".quit":
-            return
-        if text.strip().rstrip(";") == ".help":
-            print(_HELP)
-            continue
         try:
-            run_text(pipeline, text, "<sql>")
+            shell.run(text)
         except DelticError as error:
             print_error(error)
         except KeyboardInterrupt:
             print("interrupted; nothing of it was done")
+        if shell.ended:
+            return
 
 
 def _inputs() -> Iterator[str]:
-    """What is typed: a command that begins with a point, or statements up to the `;` that ends a line."""
+    """What is typed: a command of one line, or statements up to the `;` that ends a line."""
     typed = ""
     while True:
         try:
@@ -71,7 +55,7 @@ def _inputs() -> Iterator[str]:
         except EOFError:
             print()
             return
-        if typed.startswith(".") or is_complete(typed):
+        if is_command(typed) or is_complete(typed):
             yield typed
             typed = ""
 

@@ -32,9 +32,9 @@ def sql_command(
             if not files and not sys.stdin.isatty():
                 run_text(pipeline, sys.stdin.read(), "<stdin>", args)
             if sys.stdin.isatty():
-                from deltic.cli.shell import shell
+                from deltic.cli.shell import run_shell
 
-                shell(pipeline)
+                run_shell(pipeline)
             if pipeline.sql_transaction is not None:
                 raise DelticError("the transaction that BEGIN opened was not committed; COMMIT would have ended it")
     except DelticError as error:
