@@ -165,6 +165,13 @@ class DelticParser(SparkParser):
             return None
         return super()._parse_derived_table_values(allow_value_synonym)
 
+    def _parse_types(self, check_func: bool = False, *args: Any, **options: Any) -> exp.Expr | None:
+        """A type; where an expression may stand, a type and `(` are a call: to try both would be exponential."""
+        words = self._tokens[self._index : self._index + 2] if check_func else []
+        if [word.token_type for word in words[1:]] == [TokenType.L_PAREN] and words[0].token_type in self.TYPE_TOKENS:
+            return None
+        return super()._parse_types(check_func, *args, **options)
+
     def _parse_group(self, skip_group_by_token: bool = False) -> exp.Group | None:
         """GROUP BY, in which `window(` is a function and not the clause WINDOW."""
         at = self._index + (not skip_group_by_token)

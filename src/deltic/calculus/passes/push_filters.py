@@ -14,6 +14,7 @@ value: then an outer join below has no use for the rows without a match, in whic
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from sqlglot import exp
 
@@ -31,31 +32,86 @@ _EXCLUDING = (ops.Join, ops.Antijoin, ops.FlatMap, ops.Aggregate, ops.Over, ops.
 
 def push_filters(circuit: Circuit) -> Circuit:
     """The circuit with filters as near to the sources as they get without computing anything twice."""
-    return rewrite(circuit, _rule, ops.Filter)
+    return rewrite(circuit, _rule, ops.Filter, _descend)
 
 
-def _rule(rewriting: Rewriting, node: Node) -> int | None:
-    if not isinstance(node.operator, ops.Filter) or not rewriting.only_read_here(node.inputs[0]):
-        return None
-    inner = rewriting.node(node.inputs[0])
+@dataclass
+class _Descent:
+    """Where the conditions of a circuit's filters get to, going down from the sinks once."""
+
+    above: dict[int, list[exp.Expression]] = field(default_factory=dict)
+    """Those that stay above the rows of a node."""
+    on: dict[tuple[int, int], list[exp.Expression]] = field(default_factory=dict)
+    """Those on an input of a node that must stay as it is for others; by the node and the input's position."""
+    dissolved: set[int] = field(default_factory=set)
+    """The filters that are no nodes of their own any more."""
+
+
+def _descend(rewriting: Rewriting) -> _Descent:
+    found, arrived = _Descent(), dict[int, list[exp.Expression]]()
+    for number, node in reversed([*enumerate(rewriting.circuit.nodes)]):
+        if number in rewriting.remembered:
+            continue
+        parts = arrived.get(number, [])
+        if isinstance(node.operator, ops.Filter):
+            own = conjuncts(node.operator.predicate)
+            if _takes(rewriting, node.inputs[0]) and (parts or _gets_on(rewriting, node.inputs[0], own)):
+                arrived[node.inputs[0]] = list(dict.fromkeys([*own, *parts]))
+                found.dissolved.add(number)
+            elif parts:
+                found.above[number] = parts
+        elif parts:
+            found.above[number], passed = _divided(rewriting, number, parts)
+            for place, (inner, those) in enumerate(zip(node.inputs, passed, strict=True)):
+                if those and _takes(rewriting, inner):
+                    arrived[inner] = those
+                elif those:
+                    found.on[number, place] = those
+    return found
+
+
+def _takes(rewriting: Rewriting, number: int) -> bool:
+    """Whether a node, which has inputs, may be another one for the sake of its only reader."""
+    is_free = rewriting.only_read_here(number) and number not in rewriting.remembered
+    return is_free and bool(rewriting.node(number).inputs)
+
+
+def _gets_on(rewriting: Rewriting, number: int, parts: Sequence[exp.Expression]) -> bool:
+    """Whether one of the conditions on the rows of a node gets to an input of it."""
+    return any(_divided(rewriting, number, parts)[1])
+
+
+def _divided(
+    rewriting: Rewriting, number: int, parts: Sequence[exp.Expression]
+) -> tuple[list[exp.Expression], list[list[exp.Expression]]]:
+    """The conditions on the rows of a node that stay there, and those that get to each of its inputs."""
+    inner = rewriting.node(number)
     passed: list[list[exp.Expression]] = [[] for _ in inner.inputs]
     stay = list[exp.Expression]()
-    for part in conjuncts(node.operator.predicate):
+    for part in parts:
         places = _places(rewriting.circuit, inner, part, may_fail=not stay)
         for place in places:
             passed[place].append(part)
         if not places:
             stay.append(part)
     if isinstance(inner.operator, ops.Join):
-        _add_implied(rewriting.circuit, node.inputs[0], stay, passed)
-        _add_not_null(rewriting, node.inputs[0], stay, passed)
-    if not any(passed):
+        _add_implied(rewriting.circuit, number, stay, passed)
+        _add_not_null(rewriting, number, stay, passed)
+    return stay, [[_below(part, inner.operator) for part in those] for those in passed]
+
+
+def _rule(rewriting: Rewriting, node: Node) -> int | None:
+    descent, number = rewriting.notes, rewriting.number
+    assert isinstance(descent, _Descent)
+    if number in descent.dissolved:
+        return rewriting.new(*node.inputs)[0]
+    if number not in descent.above:
         return None
     inputs = [
-        _filtered(rewriting, number, [_below(part, inner.operator) for part in parts])
-        for number, parts in zip(rewriting.new(*inner.inputs), passed, strict=True)
+        _filtered(rewriting, new, descent.on.get((number, place), ()))
+        for place, new in enumerate(rewriting.new(*node.inputs))
     ]
-    return _filtered(rewriting, rewriting.add(inner.operator, *inputs), stay)
+    return _filtered(rewriting, rewriting.add(node.operator, *inputs), descent.above[number])
 
 
 def _filtered(rewriting: Rewriting, number: int, parts: Sequence[exp.Expression]) -> int:

@@ -17,9 +17,14 @@ from deltic.circuit.graph import Circuit, CircuitBuilder, Node
 from deltic.circuit.operators.base import Clocked
 
 Rule = Callable[["Rewriting", Node], "int | None"]
+Prepare = Callable[["Rewriting"], object]
 
 # What may differ though its inputs do not: by the circuit around a body, or by the body.
 _AROUND = (ops.Import, ops.Fixpoint, ops.Bracket)
+
+
+def _unprepared(rewriting: Rewriting) -> None:
+    return None
 
 
 class Rewriting:
@@ -28,10 +33,10 @@ class Rewriting:
     Nothing is built before something differs: where a rule applies nowhere, the new circuit is the old one.
     """
 
-    def __init__(self, circuit: Circuit, rule: Rule) -> None:
+    def __init__(self, circuit: Circuit, rule: Rule, prepare: Prepare = _unprepared) -> None:
         self.circuit = circuit
         self.applied = False
-        self._rule = rule
+        self._rule, self._prepare = rule, prepare
         self._builder: CircuitBuilder | None = None
         self._numbers: list[int] = []
 
@@ -50,6 +55,11 @@ class Rewriting:
     def readers(self) -> Counter[int]:
         """How many inputs of other nodes each old node feeds."""
         return Counter(i for node in self.circuit.nodes for i in node.inputs)
+
+    @cached_property
+    def notes(self) -> object:
+        """What the rule wants to know of the old circuit as a whole."""
+        return self._prepare(self)
 
     @cached_property
     def remembered(self) -> set[int]:
@@ -109,20 +119,23 @@ class Rewriting:
             assert isinstance(outer, ZSetType)
             return replace(operator, type=outer)
         if isinstance(operator, ops.Fixpoint | ops.Bracket):
-            body = Rewriting(operator.body, self._rule)
+            body = Rewriting(operator.body, self._rule, self._prepare)
             found = body.sweep(tuple(types))
             self.applied = self.applied or body.applied
             return operator if found is operator.body else replace(operator, body=found)
         return operator
 
 
-def rewrite(circuit: Circuit, rule: Rule, kind: type[ops.Operator] = ops.Operator) -> Circuit:
+def rewrite(
+    circuit: Circuit, rule: Rule, kind: type[ops.Operator] = ops.Operator, prepare: Prepare = _unprepared
+) -> Circuit:
     """The circuit with the rule applied everywhere, in bodies too, until it applies nowhere any more.
 
-    The rule applies nowhere in a circuit without an operator of that kind.
+    The rule applies nowhere in a circuit without an operator of that kind. `prepare` looks at each circuit before the
+    rule is asked for its nodes, and makes `notes` for it.
     """
     while any(issubclass(found, kind) for found in circuit.kinds):
-        rewriting = Rewriting(circuit, rule)
+        rewriting = Rewriting(circuit, rule, prepare)
         found = rewriting.sweep(())
         if not rewriting.applied or found == circuit:
             return circuit

@@ -45,9 +45,26 @@ class TreePart(exp.Column):
     arg_types: ClassVar[dict[str, bool]] = {**exp.Column.arg_types, "checked": False}
 
 
+def nodes_of(expression: exp.Expression) -> list[exp.Expression]:
+    """The expression and its parts, each before its own, from the left."""
+    found, waiting = list[exp.Expression](), [expression]
+    while waiting:
+        node = waiting.pop()
+        found.append(node)
+        for child in reversed(node.args.values()):
+            if isinstance(child, exp.Expression):
+                waiting.append(child)
+            elif isinstance(child, list):
+                waiting += [part for part in reversed(child) if isinstance(part, exp.Expression)]
+    return found
+
+
 def is_checked(expression: exp.Expression) -> bool:
     """Whether the expression may be an error."""
-    return any(isinstance(node, Checked) or node.args.get("checked") for node in expression.find_all(Checked, TreePart))
+    return any(
+        isinstance(node, Checked) or (isinstance(node, TreePart) and node.args.get("checked"))
+        for node in nodes_of(expression)
+    )
 
 
 def column(name: str) -> exp.Column:
@@ -98,7 +115,7 @@ def columns_of(expression: exp.Expression) -> tuple[str, ...]:
     """The names of the columns that the expression reads, in order of appearance."""
     if isinstance(expression, exp.Column):
         return (expression.name,)
-    return tuple(dict.fromkeys(node.name for node in expression.find_all(exp.Column, bfs=False)))
+    return tuple(dict.fromkeys(node.name for node in nodes_of(expression) if isinstance(node, exp.Column)))
 
 
 def operands_in_turn(expression: exp.Expression) -> list[exp.Expression]:
@@ -114,13 +131,16 @@ def is_division(expression: exp.Expression) -> bool:
     return isinstance(expression, exp.Div | exp.IntDiv | exp.Mod)
 
 
+_NO_OPERANDS = (exp.Null, exp.DataType)
+
+
 def operands_of(expression: exp.Expression) -> list[exp.Expression]:
     """The expressions that a node applies to, in order.
 
     Those of CASE WHEN c1 THEN v1 … ELSE v END are c1, v1, …, v; without ELSE the last is left out. Of functions over
     elements they are what the names stand for, and the body. The constants of IN are part of the node.
     """
-    if isinstance(expression, exp.Interval | BoundElement):
+    if isinstance(expression, (exp.Literal, exp.Interval, BoundElement)):
         return []
     if isinstance(expression, exp.In):
         return [expression.this]
@@ -128,7 +148,13 @@ def operands_of(expression: exp.Expression) -> list[exp.Expression]:
         return [*expression.given, expression.body]
     if isinstance(expression, exp.Case):
         return [operand for child in expression.iter_expressions() for operand in _parts(child)]
-    return [child for child in expression.iter_expressions() if not isinstance(child, exp.Null | exp.DataType)]
+    found = list[exp.Expression]()
+    for child in expression.args.values():
+        if isinstance(child, exp.Expression):
+            found.append(child)
+        elif isinstance(child, list):
+            found += [part for part in child if isinstance(part, exp.Expression)]
+    return [child for child in found if not isinstance(child, _NO_OPERANDS)]
 
 
 def _parts(child: exp.Expression) -> list[exp.Expression]:
