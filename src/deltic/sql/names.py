@@ -32,8 +32,13 @@ class Spellings:
         return list(dict.fromkeys(name for table in tables for name in self._by_lower.get(table.name.lower(), ())))
 
 
-def find_name(name: exp.Identifier | exp.Table, kind: str, known: Iterable[str], source: SourceText) -> str:
-    """The known name that is meant; raises ProgramError where there is none, or several that differ by case."""
+def find_name(
+    name: exp.Identifier | exp.Table, kind: str, known: Iterable[str], source: SourceText, remedy: str = ""
+) -> str:
+    """The known name that is meant; raises ProgramError where there is none, or several that differ by case.
+
+    `remedy` is what to write in its place, where that is known.
+    """
     candidates = list(known)
     found = spelt(name.name, candidates)
     if len(found) == 1:
@@ -41,7 +46,7 @@ def find_name(name: exp.Identifier | exp.Table, kind: str, known: Iterable[str],
     if found:
         raise ambiguous(name, found, source)
     listed = f"there {'are' if len(candidates) > 1 else 'is'} {', '.join(candidates)}" if candidates else ""
-    hint = did_you_mean(name.name, candidates) or listed or "create it first"
+    hint = remedy or did_you_mean(name.name, candidates) or listed or "create it first"
     raise source.error(name, f"there is no {kind} {name.name}", hint)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from deltic.errors import ProgramError
+from deltic.sql.remedies import of_type
 from deltic.sql.text import SourceText
 from deltic.values.types import Column, Kind, Type
 
@@ -76,8 +77,8 @@ def type_of(data_type: exp.DataType, source: SourceText) -> Type:
         length = "".join(f"({part.name})" for part in parameters)
         raise source.error(data_type, f"{kind.value}{length} is not supported here", "use STRING")
     if kind not in _SIMPLE:
-        hint = _NO_VARIANT if kind is _D.VARIANT else _HINT
         name = source.written(data_type) if kind is _D.USERDEFINED else data_type.sql()
+        hint = _NO_VARIANT if kind is _D.VARIANT else of_type(name) or _HINT
         raise source.error(data_type, f"there is no type {name}", hint)
     return _SIMPLE[kind]
 

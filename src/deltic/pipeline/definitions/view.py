@@ -24,6 +24,10 @@ def view_definition(name: str, given: Circuit | Flow | str, is_hidden: bool) -> 
     if isinstance(given, str):
         from deltic.circuit.reading.parser import parse_circuit
 
+        if given.lstrip(" (\n").partition(" ")[0].upper() in ("SELECT", "WITH", "FROM", "VALUES"):
+            raise CatalogError(
+                f'view {name}: for SQL use pipeline.sql("CREATE VIEW {name} AS SELECT …"); the text here is a circuit'
+            )
         circuit = parse_circuit(given, f"<{name}>")
     else:
         circuit = given if isinstance(given, Circuit) else given.circuit(name)

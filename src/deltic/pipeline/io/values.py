@@ -139,7 +139,10 @@ def _date(value: datetime.date, type_: Type) -> str | None:
 
 
 def _time(value: datetime.datetime, type_: Type) -> str | None:
-    if (value.tzinfo is None) != (type_ is Type.TIMESTAMP_NTZ):
+    if value.tzinfo is None and type_ is Type.TIMESTAMP:
+        remedy = "attach its zone, as value.replace(tzinfo=datetime.UTC) does, or make the column TIMESTAMP_NTZ"
+        return f"expected {phrase(type_)}, found {_typed(value)}; {remedy}"
+    if value.tzinfo is not None and type_ is Type.TIMESTAMP_NTZ:
         return f"expected {phrase(type_)}, found {_typed(value)}"
     if getattr(value, "nanosecond", 0):
         return f"{value} has nanoseconds; timestamps have microseconds"

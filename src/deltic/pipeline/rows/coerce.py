@@ -114,7 +114,9 @@ def _reason(row: Mapping[str, Any], layout: FileLayout) -> str:
 
 def _from_rows(name: str, schema: Schema, rows: Any) -> pa.Table:
     if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
-        raise _error(name, f"expected rows, found {type(rows).__name__}", "a single row is given as [row]")
+        is_text = isinstance(rows, str)
+        hint = "a file is a pathlib.Path or a deltic.File" if is_text else "a single row is given as [row]"
+        raise _error(name, f"expected rows, found {type(rows).__name__}", hint)
     listed = _each(name, rows, partial(_values, schema=schema))
     columns = zip(*listed, strict=True) if listed else ([] for _ in schema)
     arrays = [_column(name, column, values, listed) for column, values in zip(schema, columns, strict=True)]

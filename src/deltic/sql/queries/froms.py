@@ -27,6 +27,7 @@ from deltic.sql.queries.table_functions import rows_called
 from deltic.sql.queries.time_windows import table_function_of, windowed
 from deltic.sql.queries.trees import outermost, replaced
 from deltic.sql.queries.values import BlockValues
+from deltic.sql.remedies import of_relation
 from deltic.sql.scalars import Typed, coerced, common_type
 
 _KINDS = {"": "INNER", "OUTER": "OUTER", "INNER": "INNER", "CROSS": "CROSS", "SEMI": "SEMI", "ANTI": "ANTI"}
@@ -76,7 +77,8 @@ def _own_name(node: exp.Expression) -> str:
 def _named(node: exp.Expression, left: QueryRows, scope: QueryScope) -> QueryRows:
     if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
         if node.db:
-            raise scope.source.error(node, f"{scope.source.written(node)}: names have no database here", NO_DATABASE)
+            told = f"{scope.source.written(node)}: names have no database here"
+            raise scope.source.error(node, told, of_relation(node) or NO_DATABASE)
         return scope.rows_of(node.name, node)
     if isinstance(node, exp.Lateral) and isinstance(node.this, exp.Subquery):
         return bind(BlockValues(left, scope), node.this.this)

@@ -15,6 +15,7 @@ from deltic.errors import ProgramError
 from deltic.sql.names import find_name
 from deltic.sql.queries.nodes import Nodes
 from deltic.sql.queries.rows import Bindings, QueryColumn, QueryRows
+from deltic.sql.remedies import of_relation
 from deltic.sql.text import SourceText
 
 
@@ -94,7 +95,7 @@ class QueryScope:
         found = self.named.get(name.lower())
         if found is None:
             known = [*self.tables.types, *self.named]
-            found = self.tables.read(find_name(node.this, "table or view", known, self.source))
+            found = self.tables.read(find_name(node.this, "table or view", known, self.source, of_relation(node)))
         elif found.bindings is not None:
             self._use_bindings(found, found.bindings)
         return self.own(found.rows.over(self.nodes.bring(found.rows.node, found.home)))

@@ -9,6 +9,7 @@ from functools import lru_cache, partial, reduce
 from sqlglot import exp
 
 from deltic.errors import ProgramError, UnsupportedError
+from deltic.sql.remedies import of_function
 from deltic.sql.scalars import conditions, functions, literals, operators
 from deltic.sql.scalars.coercion import as_signed, can_coerce, coerced, converted
 from deltic.sql.scalars.folding import folded
@@ -159,7 +160,8 @@ class _Translation:
         if isinstance(node, exp.AggFunc):
             return self.source.error(node, f"the aggregate {name} cannot stand here", "compute it in a subquery")
         is_named = isinstance(node, exp.Func) and name.isidentifier()
-        return self.source.error(node, f"{f'the function {name}' if is_named else written} is not supported here")
+        told = f"the function {name}" if is_named else written
+        return self.source.error(node, f"{told} is not supported here", of_function(name))
 
     def mismatch(self, node: exp.Expression, parts: Sequence[Typed], hint: str) -> ProgramError:
         types = ", ".join("NULL" if part.is_null else written(part.type.type) for part in parts)

@@ -7,6 +7,7 @@ from itertools import accumulate
 
 from deltic.errors import did_you_mean
 from deltic.passwords import hidden_in
+from deltic.sql.remedies import STATEMENTS
 from deltic.sql.statements.cursor import Cursor
 from deltic.sql.statements.parameters import Args, filled
 from deltic.sql.statements.parse_alter import parse_alter, parse_comment
@@ -49,7 +50,9 @@ def _statement(tokens: Tokens, source: SourceText) -> Statement:
     if first.text.upper() == "WITH" and _inserts(tokens):
         read = parse_change
     if read is None:
-        hint = did_you_mean(first.text.upper(), _READERS) or f"statements begin with {', '.join(_READERS)}"
+        word = first.text.upper()
+        listed = f"statements begin with {', '.join(_READERS)}"
+        hint = STATEMENTS.get(word) or did_you_mean(word, _READERS) or listed
         hint = "this looks like Datalog, which pipeline.datalog and files *.dl take" if first.text == "." else hint
         raise token_error(source, first, f"no statement begins with `{first.text}`", hint)
     return read(Cursor(tokens, source))

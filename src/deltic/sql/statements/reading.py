@@ -14,6 +14,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from deltic.depth import TooDeep, deep
 from deltic.errors import ProgramError, did_you_mean
 from deltic.sql.dialect import DelticParser
+from deltic.sql.remedies import of_type
 from deltic.sql.statements.chains import level
 from deltic.sql.text import SourceText
 
@@ -106,7 +107,8 @@ def data_type(tokens: Tokens, source: SourceText) -> exp.DataType:
     found = _data_type(tokens, source)
     if found is None:
         start, end = tokens[0].start, tokens[-1].end + 1
-        hint = did_you_mean(tokens[0].text.upper(), _TYPES.split(", ")) or f"the types are {_TYPES}"
+        name = tokens[0].text.upper()
+        hint = of_type(name) or did_you_mean(name, _TYPES.split(", ")) or f"the types are {_TYPES}"
         raise ProgramError([source.at(start, end, f"there is no type {source.text[start:end]}", hint)])
     return found
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from deltic.errors import count_of, did_you_mean
 from deltic.functions import names_in_sql
+from deltic.sql.remedies import of_function
 from deltic.sql.scalars.functions import python
 from deltic.sql.scalars.functions.definitions import DEFINED
 from deltic.sql.scalars.functions.refused import OF_THE_CLOCK, REFUSED
@@ -50,7 +51,9 @@ def called(name: str, arguments: Sequence[Any]) -> Typed:
     if (custom := python.operator_called(found)) is not None:
         given = ", ".join("TABLE(…)" for _ in custom.takes)
         raise Unknown(f"{custom.name} is an operator on relations", f"write it in FROM: {custom.name}({given})")
-    raise Unknown(f"there is no function {found}", did_you_mean(found, [*python.known(), *known()]))
+    raise Unknown(
+        f"there is no function {found}", of_function(found) or did_you_mean(found, [*python.known(), *known()])
+    )
 
 
 def known() -> list[str]:

@@ -1,0 +1,114 @@
+"""What to write here for what other databases have: statements, functions, types and names."""
+
+from __future__ import annotations
+
+import re
+
+from sqlglot import exp
+
+_FRESH = "views are always fresh: there is nothing to do"
+FROM_FILES = "make a table of the file: CREATE TABLE t USING csv LOCATION 'FILE'"
+_UTC = "the time zone of SQL is UTC; to_timestamp, date_format and from_utc_timestamp convert"
+_ROLES = "there are no users: permissions are those of the state's directory"
+_STATE = "leave it out: it is done by itself; deltic compact rewrites a directory of state"
+
+STATEMENTS: dict[str, str] = {
+    "REFRESH": f"{_FRESH}. REFRESH of sources is pipeline.refresh() and deltic refresh",
+    "SUBSCRIBE": 'pipeline.changes("view") follows a view, epoch by epoch',
+    "LISTEN": 'pipeline.changes("view") follows a view, epoch by epoch',
+    "SET": _UTC + "; what else can be set are options of deltic.Pipeline(…)",
+    "RESET": "what can be set are options of deltic.Pipeline(…)",
+    "PRAGMA": "what can be set are options of deltic.Pipeline(…)",
+    "USE": "leave it out: names have one part",
+    "COPY": FROM_FILES + '; change.insert("t", pathlib.Path("FILE")) reads one into a table',
+    "LOAD": FROM_FILES,
+    "UNLOAD": 'pipeline["view"].write("FILE") writes rows',
+    "EXPORT": 'pipeline["view"].write("FILE") writes rows',
+    "ANALYZE": _STATE,
+    "VACUUM": _STATE,
+    "OPTIMIZE": _STATE,
+    "CHECKPOINT": "pipeline.checkpoint() writes the state",
+    "CACHE": _FRESH,
+    "UNCACHE": _FRESH,
+    "GRANT": _ROLES,
+    "REVOKE": _ROLES,
+    "REPLACE": "write INSERT INTO … ON CONFLICT (key) DO UPDATE SET column = excluded.column",
+    "UPSERT": "write INSERT INTO … ON CONFLICT (key) DO UPDATE SET column = excluded.column",
+    "CALL": "functions of Python are called in queries: pipeline.function adds one",
+    "PREPARE": 'statements take parameters: pipeline.sql("SELECT … WHERE id = :id", {"id": 7})',
+    "EXECUTE": 'statements take parameters: pipeline.sql("SELECT … WHERE id = :id", {"id": 7})',
+    "ATTACH": "CREATE TABLE t USING database OPTIONS (url '…', table '…') reads a table of a database",
+    "END": "write COMMIT",
+}
+"""By the first words of statements."""
+
+FUNCTIONS: dict[str, str] = {
+    "strftime": "date_format(time, 'yyyy-MM-dd')",
+    "strptime": "to_timestamp(text, 'yyyy-MM-dd')",
+    "list": "collect_list(x)",
+    "group_uniq_array": "collect_set(x)",
+    "json_agg": "to_json(collect_list(x))",
+    "jsonb_agg": "to_json(collect_list(x))",
+    "getdate": "current_timestamp()",
+    "sysdate": "current_timestamp()",
+    "clock_timestamp": "current_timestamp()",
+    "generate_series": "explode(sequence(a, b)), or range(a, b + 1) in FROM",
+    "string_to_array": "split(text, pattern)",
+    "str_split": "split(text, pattern)",
+    "array_to_string": "array_join(xs, ',')",
+    "list_value": "array(a, b)",
+    "list_contains": "array_contains(xs, x)",
+    "list_transform": "transform(xs, x -> x + 1)",
+    "list_filter": "filter(xs, x -> x > 1)",
+    "len": "length(text), or size(xs)",
+    "regexp_matches": "regexp_like(text, pattern), or regexp_extract_all",
+    "json_extract": "get_json_object(text, '$.a')",
+    "json_extract_path_text": "get_json_object(text, '$.a')",
+    "jsonb_extract_path_text": "get_json_object(text, '$.a')",
+    "to_jsonb": "to_json(x)",
+    "row_to_json": "to_json(x)",
+    "epoch": "unix_timestamp(time)",
+    "date_diff": "datediff(end, start), or timestampdiff(DAY, start, end)",
+    "date_sub_days": "date_sub(day, n)",
+    "age": "end - start, which is an interval",
+    "gen_random_uuid": "a value that was made when the row was inserted",
+    "nextval": "a value that was made when the row was inserted",
+}
+"""By the names that other databases have for functions; those that read files are of FROM."""
+
+TYPES: dict[str, str] = {
+    **dict.fromkeys(("SERIAL", "BIGSERIAL", "SMALLSERIAL"), "BIGINT, and give the numbers when rows are inserted"),
+    **dict.fromkeys(("UUID", "JSON", "JSONB", "CITEXT", "INET", "ENUM"), "STRING"),
+    "MONEY": "DECIMAL(19, 4)",
+    "HUGEINT": "DECIMAL(38, 0)",
+    "TIME": "STRING, or the microseconds as BIGINT",
+    "TIMETZ": "STRING, or the microseconds as BIGINT",
+}
+"""By the names that other databases have for types."""
+
+_FILE = re.compile(r"\.(csv|tsv|parquet|jsonl?|ndjson|gz)$", re.IGNORECASE)
+
+
+def of_relation(node: exp.Expression) -> str:
+    """What to write for a name in FROM that is no table or view; "" where nothing is known."""
+    name, database = node.name.lower(), node.text("db").lower()
+    around = node.find_ancestor(exp.CTE)
+    while around is not None:
+        if around.alias.lower() == name:
+            return "a query that reads itself is WITH RECURSIVE"
+        around = around.find_ancestor(exp.CTE)
+    if _FILE.search(name) or database in ("csv", "parquet", "json", "text", "orc", "avro"):
+        return FROM_FILES
+    if database in ("information_schema", "pg_catalog") or name == "sqlite_master":
+        return "SHOW TABLES and DESCRIBE t tell what there is"
+    return ""
+
+
+def of_function(name: str) -> str:
+    """What to write for a function that is not there; "" where nothing is known."""
+    return f"write {FUNCTIONS[name]}" if name in FUNCTIONS else ""
+
+
+def of_type(name: str) -> str:
+    """What to write for a type that is not there; "" where nothing is known."""
+    return f"use {TYPES[name.upper()]}" if name.upper() in TYPES else ""
