@@ -5,12 +5,21 @@ Catches what a library raises on no rows, on values past what memory or a type h
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from deltic import Pipeline
 from deltic.errors import DelticError
 
 ANSWERED = {
+    "SELECT a / 0 AS x FROM t WHERE a = 99": [],
+    "SELECT * FROM (VALUES (1), (2) JOIN t ON col1 = a)": [],
+    "SELECT element_at(array(i), 1) AS i FROM VALUES (INTERVAL '1' DAY) v (i)": [(timedelta(days=1),)],
+    "SELECT string(i) AS i FROM (SELECT max(i) AS i FROM VALUES (INTERVAL '1' DAY), (NULL) v (i))": [
+        ("INTERVAL '1' DAY",)
+    ],
+    "SELECT bitmap_count(X 'FF01') AS n": [(9,)],
     "SELECT a FROM t ORDER BY a": [],
     "SELECT a FROM t WHERE a > 3 ORDER BY a DESC LIMIT 3": [],
     "SELECT CAST(x AS STRING) AS x FROM VALUES (INTERVAL 1 MONTH), (INTERVAL '1-2' YEAR TO MONTH) v (x)": [

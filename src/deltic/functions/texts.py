@@ -132,6 +132,11 @@ def _split(text: str, pattern: str, limit: int) -> tuple[str, ...]:
     return (*parts, text[begin:])
 
 
+def _replaced(text: str, pattern: str, replacement: str) -> str:
+    """The text with all matches of a pattern replaced, those of nothing behind others, too."""
+    return re.sub(pattern, replacement, text, flags=re.ASCII)
+
+
 def _letters(text: str, limit: int) -> tuple[str, ...]:
     """The letters of a text, of which the last part has the rest where there is a limit; an empty text is one part."""
     return tuple(text) or ("",) if not 0 < limit < len(text) else (*text[: limit - 1], text[limit - 1 :])
@@ -300,6 +305,7 @@ FUNCTIONS |= by_rows(
             TEXTS, "list_transform(regexp_extract_all({0}, {1}, {2}), lambda x: coalesce(x, ''))"
         ),
         "regexp_replace": Function(TEXT, "regexp_replace({0}, {1}, {2}, 'g')"),
+        "replaced": Function(TEXT, python=_replaced),
         "rlike": Function(BOOL, "regexp_matches({0}, {1})"),
         "regexp_count": Function(INT, "CAST(len(regexp_extract_all({0}, {1})) AS INTEGER)"),
         "like": Function(BOOL, "{0} LIKE {1} ESCAPE {2}", (TEXT, TEXT, TEXT)),

@@ -172,6 +172,14 @@ class DelticParser(SparkParser):
             return None
         return super()._parse_types(check_func, *args, **options)
 
+    def _parse_type(self, *args: Any, **options: Any) -> exp.Expr | None:
+        """A type, or a value behind one; `X 'FF'` are bytes as X'FF' is, with blanks before the quote."""
+        words = self._tokens[self._index : self._index + 2]
+        if [word.token_type for word in words] == [TokenType.VAR, TokenType.STRING] and words[0].text.upper() == "X":
+            self._advance(2)
+            return self.expression(exp.HexString(this=self._prev.text))
+        return super()._parse_type(*args, **options)
+
     def _parse_group(self, skip_group_by_token: bool = False) -> exp.Group | None:
         """GROUP BY, in which `window(` is a function and not the clause WINDOW."""
         at = self._index + (not skip_group_by_token)

@@ -197,6 +197,32 @@ def test_statements_in_a_transaction_see_what_those_before_them_have_done(pipeli
         change.sql("SELECT 1")
 
 
+def test_insert_by_name_takes_the_names_of_the_query(pipeline):
+    pipeline.sql("INSERT INTO t BY NAME SELECT 'c' AS N, 3 AS id; INSERT INTO b BY NAME SELECT 7 AS a")
+    assert set(pipeline["t"]) == {(1, "a"), (2, None), (3, "c")}
+    assert (7, None) in set(pipeline["b"])
+    assert "there is no column in t called m" in refused(pipeline, "INSERT INTO t BY NAME SELECT 4 AS id, 1 AS m")
+    assert "leave the list out" in refused(pipeline, "INSERT INTO t (id) BY NAME SELECT 4 AS id")
+
+
+def test_update_and_merge_assign_fields_of_structs(pipeline):
+    pipeline.sql("CREATE TABLE s (id INT, p STRUCT<x: INT, q: STRUCT<y: INT, z: STRING>>)")
+    pipeline.sql("INSERT INTO s VALUES (1, named_struct('x', 1, 'q', named_struct('y', 2, 'z', 'c'))), (2, NULL)")
+    pipeline.sql("UPDATE s SET p.x = id + 10, s.p.q.z = 'd'")
+    pipeline.sql("MERGE INTO s USING t ON s.id = t.id AND t.n IS NULL WHEN MATCHED THEN UPDATE SET p.q.y = t.id")
+    found = [
+        (row.id, row.p["x"], row.p["q"]["y"], row.p["q"]["z"]) for row in pipeline.sql("SELECT * FROM s ORDER BY id")
+    ]
+    assert found == [(1, 11, 2, "d"), (2, 12, 2, "d")]
+    for text, told in {
+        "UPDATE s SET p.x = 1, p.X = 2": "stands here twice",
+        "UPDATE s SET p = NULL, p.x = 2": "as a whole and by its fields",
+        "UPDATE s SET p.w = 1": "there is no field called w",
+        "UPDATE s SET id.w = 1": "there is no field w in INT",
+    }.items():
+        assert told in refused(pipeline, text)
+
+
 def test_fields_of_an_inserted_struct_are_stored_in_their_order():
     """Spark's store assignment: names of fields do not matter, their number and types do; arrays and maps go inside."""
     pipeline = deltic.Pipeline()

@@ -100,7 +100,7 @@ def _named(node: exp.Expression, left: QueryRows, scope: QueryScope) -> QueryRow
 
 def _is_group(node: exp.Expression) -> bool:
     """Whether what stands in parentheses is a relation of FROM, maybe with joins."""
-    return isinstance(node, exp.Table) or (isinstance(node, exp.Subquery) and bool(node.args.get("joins")))
+    return isinstance(node, exp.Table) or (isinstance(node, exp.Subquery | exp.Values) and bool(node.args.get("joins")))
 
 
 def _group(first: exp.Expression, scope: QueryScope) -> QueryRows:

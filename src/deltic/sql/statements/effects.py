@@ -12,7 +12,7 @@ from deltic.catalog import CatalogTable, CatalogView, ViewDefinitions
 from deltic.circuit.graph import Circuit
 from deltic.sql.dialect import Deltic
 from deltic.sql.names import find_name
-from deltic.sql.queries import stored_circuit, view_circuit
+from deltic.sql.queries import answer_circuit, stored_circuit, view_circuit
 from deltic.sql.scalars import NULL, Typed, typed
 from deltic.sql.scalars.coercion import is_assignable, open_type
 from deltic.sql.scalars.functions.texts import within_bound
@@ -22,7 +22,7 @@ from deltic.sql.statements.program import Types
 from deltic.sql.statements.statements import Assignment, Change, Delete, Insert, Merge, MergeClause, OnConflict, Update
 from deltic.sql.text import SourceText
 from deltic.sql.types import written
-from deltic.values.types import Column
+from deltic.values.types import Column, Kind, Type
 
 
 def effect_of(change: Change, tables: Mapping[str, CatalogTable], relations: Types) -> Effect:
@@ -33,7 +33,8 @@ def effect_of(change: Change, tables: Mapping[str, CatalogTable], relations: Typ
             change.table, f"{change.table.name} is a view", "its rows follow from tables: change those"
         )
     table = tables[find_name(change.table, "table", tables, change.source)]
-    writing = _Writing(change.source, table, relations, by_name=not isinstance(change, Insert))
+    by_name = not isinstance(change, Insert) or change.by_name
+    writing = _Writing(change.source, table, relations, by_name)
     if isinstance(change, Insert):
         writing.insert(change)
     elif isinstance(change, Delete):
@@ -43,6 +44,10 @@ def effect_of(change: Change, tables: Mapping[str, CatalogTable], relations: Typ
     else:
         writing.merge(change)
     return writing.effect
+
+
+_FieldValue = tuple[Sequence[exp.Identifier], exp.Expression]
+"""The fields within a value on the way to a part of it, and what that part becomes."""
 
 
 class _Writing:
@@ -60,7 +65,8 @@ class _Writing:
         return Effect(self._table, tuple(self._definitions), self._signs, self._ambiguous)
 
     def insert(self, change: Insert) -> None:
-        columns = self._columns(change.columns)
+        named = change.columns or (self._names_of(change.query) if change.by_name else ())
+        columns = self._columns(named)
         change = replace(change, query=self._with_defaults(change.query, columns or self._names))
         if change.conflict is not None:
             self._insert_or_update(change, change.conflict, columns or self._names)
@@ -68,6 +74,11 @@ class _Writing:
         if change.overwrites:
             self._remove(self._rows(self._target(None)))
         self._add(change.query, columns or self._names)
+
+    def _names_of(self, query: exp.Expression) -> list[exp.Identifier]:
+        """What SQL calls the columns of a query."""
+        _, names = answer_circuit(query, self._relations, "new rows", self._source)
+        return [exp.to_identifier(name, quoted=True) for name in names]
 
     def _insert_or_update(self, change: Insert, conflict: OnConflict, columns: Sequence[str]) -> None:
         """A merge with the new rows, which are called `excluded`."""
@@ -86,7 +97,7 @@ class _Writing:
         values = tuple(Assignment(name, _of(name.name, excluded)) for name in names)
         whens = [MergeClause("not matched", None, "insert", values, None)]
         if conflict.assignments is not None:
-            assigned = tuple(Assignment(a.column, _qualified(a.value, target)) for a in conflict.assignments)
+            assigned = tuple(replace(a, value=_qualified(a.value, target)) for a in conflict.assignments)
             condition = None if conflict.condition is None else _qualified(conflict.condition, target)
             whens.append(MergeClause("matched", condition, "update", assigned, None))
         self.merge(Merge(change.source, change.start, change.end, change.table, None, excluded, same, tuple(whens)))
@@ -149,10 +160,43 @@ class _Writing:
 
     def _updated(self, target: exp.Table, assignments: Sequence[Assignment]) -> exp.Select:
         """The rows of the table with other values in some columns."""
-        names = self._columns([a.column for a in assignments])
-        values = {name: self._given(a.value, name) for name, a in zip(names, assignments, strict=True)}
-        columns = (values[name].copy() if name in values else _of(name, target) for name in self._names)
+        given: dict[str, list[_FieldValue]] = {}
+        for one in assignments:
+            name, fields = self._path(target, one)
+            given.setdefault(name, []).append((fields, self._given(one.value, name)))
+        types = {column.name: column.type for column in self._table.schema}
+        values = {name: self._assembled(_of(name, target), types[name], parts) for name, parts in given.items()}
+        columns = (values[name] if name in values else _of(name, target) for name in self._names)
         return exp.select(*columns).from_(target.copy())
+
+    def _path(self, target: exp.Table, assignment: Assignment) -> tuple[str, Sequence[exp.Identifier]]:
+        """The column that is assigned, and the fields within it."""
+        first, *rest = assignment.parts or (assignment.column,)
+        if rest and first.name.lower() == target.alias_or_name.lower():
+            first, *rest = rest
+        (name,) = self._columns([first])
+        return name, rest
+
+    def _assembled(self, whole: exp.Expression, type_: Type, parts: Sequence[_FieldValue]) -> exp.Expression:
+        """A value of which these fields have others."""
+        (path, value), *others = parts
+        if not path and not others:
+            return value
+        place = next((path[0] for path, _ in parts if path), None)
+        if place is None or not all(path for path, _ in parts):
+            raise self._source.error(place or value, "a column stands here twice, or as a whole and by its fields")
+        if type_.kind is not Kind.STRUCT:
+            raise self._source.error(place, f"there is no field {place.name} in {written(type_)}")
+        names = [field.name for field in type_.fields]
+        given: dict[str, list[_FieldValue]] = {}
+        for (first, *rest), value in parts:
+            given.setdefault(find_name(first, "field called", names, self._source), []).append((rest, value))
+        found: list[exp.Expression] = []
+        for field in type_.fields:
+            own = exp.Dot(this=whole.copy(), expression=exp.to_identifier(field.name, quoted=True))
+            inner = given.get(field.name)
+            found += [exp.Literal.string(field.name), self._assembled(own, field.type, inner) if inner else own]
+        return exp.Anonymous(this="named_struct", expressions=found)
 
     def _with_defaults(self, query: exp.Expression, columns: Sequence[str]) -> exp.Expression:
         """A query with what columns have by default in the place of DEFAULT, which stands in rows of VALUES."""

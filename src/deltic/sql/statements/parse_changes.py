@@ -47,7 +47,7 @@ def _insert(cursor: Cursor, node: exp.Insert) -> Insert:
     target, columns = node.this, tuple[exp.Identifier, ...]()
     if isinstance(target, exp.Schema):
         target, columns = target.this, tuple(target.expressions)
-    _refuse(cursor, node, partition="PARTITION", by_name="BY NAME", where="REPLACE WHERE")
+    _refuse(cursor, node, partition="PARTITION", where="REPLACE WHERE")
     if node.args.get("alternative"):
         hint = "write INSERT INTO … ON CONFLICT (key) DO UPDATE SET column = excluded.column"
         raise token_error(
@@ -66,7 +66,10 @@ def _insert(cursor: Cursor, node: exp.Insert) -> Insert:
     conflict = _conflict(cursor, node.args["conflict"]) if node.args.get("conflict") else None
     if conflict and node.args.get("overwrite"):
         raise cursor.source.error(conflict.place, "INSERT OVERWRITE leaves no rows with which others could conflict")
-    return Insert(*cursor.span, _relation(cursor, target)[0], columns, body, bool(node.args.get("overwrite")), conflict)
+    by_name, overwrites = (bool(node.args.get(name)) for name in ("by_name", "overwrite"))
+    if by_name and columns:
+        raise cursor.source.error(columns[0], "BY NAME takes the names of the query's columns", "leave the list out")
+    return Insert(*cursor.span, _relation(cursor, target)[0], columns, body, overwrites, conflict, by_name)
 
 
 def _conflict(cursor: Cursor, node: exp.Expression) -> OnConflict:
@@ -136,7 +139,17 @@ def _assignments(nodes: Sequence[exp.Expression], source: SourceText) -> Iterato
     for node in nodes:
         if not isinstance(node, exp.EQ):
             raise source.error(node, "expected an assignment, as in SET a = 1")
-        yield Assignment(_assigned(node.this, source), node.expression)
+        parts = _parts(node.this, source)
+        yield Assignment(parts[0], node.expression, parts)
+
+
+def _parts(node: exp.Expression, source: SourceText) -> tuple[exp.Identifier, ...]:
+    """The names between the points of what is assigned."""
+    parts = node.parts if isinstance(node, exp.Column | exp.Dot) else []
+    found = tuple(part for part in parts if isinstance(part, exp.Identifier))
+    if not found or len(found) < len(parts):
+        raise source.error(node, "expected the name of a column")
+    return found
 
 
 def _assigned(node: exp.Expression, source: SourceText) -> exp.Identifier:

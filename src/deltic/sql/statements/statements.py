@@ -217,13 +217,14 @@ Defining = CreateTable | CreateView | DeclareView | CreateFunction | Drop | Drop
 
 @dataclass(frozen=True, eq=False)
 class Insert(Statement):
-    """INSERT INTO, or with `overwrites` INSERT OVERWRITE; no columns stand for all."""
+    """INSERT INTO, or with `overwrites` INSERT OVERWRITE; no columns stand for all, or `by_name` for the query's."""
 
     table: exp.Identifier
     columns: tuple[exp.Identifier, ...]
     query: exp.Expression
     overwrites: bool
     conflict: OnConflict | None = None
+    by_name: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,10 +251,11 @@ class Delete(Statement):
 
 @dataclass(frozen=True, eq=False)
 class Assignment:
-    """A column and its new value."""
+    """A column and its new value; of a name of several `parts` the first may be the table's, others are fields."""
 
     column: exp.Identifier
     value: exp.Expression
+    parts: tuple[exp.Identifier, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

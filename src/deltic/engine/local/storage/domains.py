@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from deltic.circuit.expressions import is_checked
 from deltic.engine.local.storage.interner import Interner, is_interned
 from deltic.engine.local.storage.layout import Domain
 from deltic.program.program import Program
@@ -96,12 +97,12 @@ def _head(name: str, terms: tuple[Term, ...]) -> Atom:
 
 
 def _literals(program: Program) -> Iterator[tuple[str, int, exp.Expression]]:
-    """The literals that stand for a column's value, with the column."""
+    """The constants that stand for a column's value, with the column; but for those that may be an error in a row."""
     for rule in program.rules:
         atoms: Iterable[Atom] = (*rule.body.atoms, *rule.body.absent, _head(rule.head, rule.terms))
         for atom in atoms:
             for index, term in enumerate(atom.terms):
-                if isinstance(term, exp.Expression) and not any(term.find_all(exp.Column)):
+                if isinstance(term, exp.Expression) and not (is_checked(term) or any(term.find_all(exp.Column))):
                     yield atom.relation, index, term
 
 

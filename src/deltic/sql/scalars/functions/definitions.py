@@ -70,9 +70,12 @@ _DEFINITIONS: dict[str, str] = {
     "regexp_count (text STRING, pattern pattern)": "spark_regexp_count(text, pattern)",
     "regexp_substr (text STRING, pattern pattern)": "nullif(spark_regexp_extract(text, pattern, 0), '')",
     "levenshtein (a STRING, b STRING, most INT)": "try_spark_levenshtein_up_to(a, b, most)",
-    "parse_url (url STRING, part STRING)": "CASE WHEN spark_is_url(url) THEN try_spark_url_part(url, part) END",
+    "parse_url (url STRING, part STRING)": (
+        "CASE WHEN part IS NULL THEN NULL WHEN spark_is_url(url) THEN try_spark_url_part(url, part) END"
+    ),
     "parse_url (url STRING, part STRING, key STRING)": (
-        "CASE WHEN spark_is_url(url) THEN try_spark_url_part(url, part, key) END"
+        "CASE WHEN part IS NULL OR key IS NULL THEN NULL"
+        " WHEN spark_is_url(url) THEN try_spark_url_part(url, part, key) END"
     ),
     "try_parse_url (url STRING, part STRING)": "try_spark_url_part(url, part)",
     "try_parse_url (url STRING, part STRING, key STRING)": "try_spark_url_part(url, part, key)",

@@ -94,7 +94,7 @@ def _none_of(text: Typed) -> Typed:
     return conditions.chosen([conditions.is_null(text)], [coerced(NULL, INT)], constant(0, INT))
 
 
-@rule("regexp_replace")
+@rule("regexp_replace", of="regexp_replace replaced")
 def regexp_replace(text: Typed, pattern: Typed, replacement: Typed, position: Typed | None = None) -> Typed:
     """Every match, from a position on, replaced; $1 in the replacement is what the first group holds."""
     if position is not None:
@@ -103,7 +103,9 @@ def regexp_replace(text: Typed, pattern: Typed, replacement: Typed, position: Ty
     if _UNFINISHED.search(_PART_OF_REPLACEMENT.sub("", written)):
         raise Mismatch(r"in the replacement of regexp_replace $ stands before a digit, and \ before a letter or sign")
     own = constant(_PART_OF_REPLACEMENT.sub(_for_duckdb, written), TEXT)
-    return apply("regexp_replace", to(text, TEXT), pattern_of(pattern, "regexp_replace"), own)
+    known = pattern_of(pattern, "regexp_replace")
+    is_of_nothing = re.compile(known.expression.name).match("") is not None  # of which RE2 replaces fewer than Java
+    return apply("replaced" if is_of_nothing else "regexp_replace", to(text, TEXT), known, own)
 
 
 _PART_OF_REPLACEMENT = re.compile(r"\\(?P<sign>.)|\$(?P<group>[0-9])", re.DOTALL)
