@@ -57,6 +57,7 @@ class External:
         if kind not in KINDS:
             hint = did_you_mean(kind, KINDS) or f"the kinds are {', '.join(KINDS)}"
             raise CatalogError(f"there is no kind {kind!r} of rows outside; {hint}")
+        options = _as_spark_says(options) if kind == "csv" else options
         known = KINDS[kind]
         names = list(dict.fromkeys([*known.needed, *(known.source or ()), *(known.target or ())]))
         for name in options:
@@ -112,6 +113,25 @@ class External:
 
     def __str__(self) -> str:
         return f"{self.kind} {' '.join(value for _, value in self.options)}".rstrip()
+
+
+def _as_spark_says(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of delimited text with those of Spark under their own names: `header`, `sep`, `quote`, `inferSchema`.
+
+    Where `header` stands, fields may be in quotes, as in Spark.
+    """
+    found = {**options}
+    spark = {name.lower(): name for name in options if name.lower() in ("header", "sep", "quote", "inferschema")}
+    values = {name: found.pop(own) for name, own in spark.items()}
+    if "header" in values:
+        found = {"headers": values["header"], "rfc4180": True, **found}
+    if "sep" in values:
+        found["delimiter"] = values["sep"]
+    if "quote" in values:
+        if values["quote"] not in ("", '"'):
+            raise CatalogError(f'csv: fields are in quotes `"` or in none, found the quote {values["quote"]!r}')
+        found["rfc4180"] = bool(values["quote"])
+    return found
 
 
 def _text(value: Any) -> str:

@@ -7,6 +7,7 @@ refresh after which either happens, a refresh that reads what did not change, an
 from __future__ import annotations
 
 import contextlib
+import datetime as dt
 import random
 
 import pyarrow as pa
@@ -138,6 +139,35 @@ def test_another_source_is_compared(tmp_path, folder):
         assert sorted(pipeline["orders"]) == [(2,), (3,)]
 
 
+@pytest.mark.parametrize(
+    ("kind", "sep"),
+    [
+        ("csv OPTIONS (header 'true', sep ';', inferSchema 'true')", ";"),
+        ("csv OPTIONS (headers 'true', rfc4180 'true')", ","),
+    ],
+)
+def test_text_tells_its_columns(tmp_path, kind, sep):
+    lines = (
+        ("id", "name", "day", "ok", "x"),
+        ("1", '"a;,b"', "2026-01-02", "true", ""),
+        ("2", "c", "2026-01-03", "false", ""),
+    )
+    (tmp_path / "a.csv").write_text("".join(f"{sep.join(line)}\n" for line in lines))
+    pipeline = deltic.Pipeline()
+    pipeline.sql(f"CREATE TABLE t USING {kind} LOCATION '{tmp_path}'")
+    pipeline.refresh()
+    assert repr(pipeline["t"]) == "t{id: int64?, name: string?, day: date?, ok: boolean?, x: string?}: 2 rows"
+    assert sorted(pipeline["t"])[0] == (1, "a;,b", dt.date(2026, 1, 2), True, None)
+
+
+def test_json_tells_its_columns(tmp_path):
+    (tmp_path / "a.json").write_text('{"id": 1, "xs": [1.5]}\n')
+    pipeline = deltic.Pipeline()
+    pipeline.sql(f"CREATE TABLE t USING json LOCATION '{tmp_path}'")
+    pipeline.refresh()
+    assert list(pipeline["t"]) == [(1, [1.5])]
+
+
 def test_a_program_keeps_the_columns_that_it_found(tmp_path, folder):
     pq.write_table(pa.table({"id": [1]}), folder / "a.parquet")
     program = f"CREATE TABLE orders USING parquet LOCATION '{folder}';\nCREATE VIEW ids AS SELECT id FROM orders"
@@ -171,7 +201,7 @@ def test_all_sources_or_none(tmp_path, folder):
     ("given", "message"),
     [
         (lambda: External("parqet", path="x"), "did you mean `parquet`?"),
-        (lambda: External("csv", path="x", header=True), "did you mean `headers`?"),
+        (lambda: External("csv", path="x", headr=True), "did you mean `headers`?"),
         (lambda: External("delta"), "the option path is missing"),
         (lambda: External("parquet", path="x", by="id"), "by is no option of a source"),
     ],

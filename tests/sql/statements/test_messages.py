@@ -24,7 +24,7 @@ TEXTS = {
     "check": "CREATE TABLE q (a INT, CHECK (a > 1))",
     "foreign-key": "CREATE TABLE q (a INT, FOREIGN KEY (a) REFERENCES t (id))",
     "using": "CREATE TABLE q (a INT) USING parqet LOCATION '/data/q'",
-    "using-option": "CREATE TABLE q (a INT) USING csv OPTIONS (path '/data/q', header 'true')",
+    "using-option": "CREATE TABLE q (a INT) USING csv OPTIONS (path '/data/q', headr 'true')",
     "location-alone": "CREATE TABLE q (a INT) LOCATION '/data/q'",
     "using-nothing": "CREATE TABLE q USING parquet LOCATION '/no/such/folder'",
     "created-as": "CREATE TABLE q AS SELECT nam FROM t",

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from deltic.engine.files.files import Files
     from deltic.engine.shards.posted import Posted
 
+_INFERRED = 16 << 20
+"""How many bytes of a file of text its columns are told from."""
+
 
 class FolderSource:
     """A folder of files with its sub-folders, or one file. Sub-folders such as `day=2026-11-22` give a column.
@@ -44,13 +47,16 @@ class FolderSource:
     def columns(self) -> Schema:
         """Those of the first file, and those that sub-folders give, which are texts."""
         kind = KINDS[self._place.kind]
-        if kind not in (FileKind.PARQUET, FileKind.ARROW):
-            raise CatalogError(f"{self._place}: {self._place.kind} files do not tell their columns; declare them")
+        if kind is FileKind.TEXT and not self._place.is_on("headers"):
+            raise CatalogError(
+                f"{self._place}: csv files without a first line of names do not tell their columns; declare them, or "
+                "write OPTIONS (header 'true')"
+            )
         first = next(iter(self._stamps()), None)
         if first is None:
             raise CatalogError(f"{self._place}: there is no file that would tell the columns; declare them")
         with reading(self._folder, first) as file:
-            own = Schema.of_arrow(_arrow_schema(file.path, kind))
+            own = Schema.of_arrow(_arrow_schema(file.path, kind, self._place))
         given = [Column(name, Type.STRING, True) for name in columns_of(first) if name not in own.names]
         return Schema((*own, *given))
 
@@ -230,16 +236,33 @@ def _copies_of(file: Json) -> list[Json]:
     return found
 
 
-def _arrow_schema(path: Path, kind: FileKind) -> pa.Schema:
+def _arrow_schema(path: Path, kind: FileKind, place: External) -> pa.Schema:
+    """The columns of a file; those of text have the types of the values in its first part, and may be NULL."""
+    import pyarrow.csv
+    import pyarrow.json
     import pyarrow.parquet as pq
 
     try:
+        if kind is FileKind.TEXT:
+            quote = '"' if place.is_on("rfc4180") else False
+            form = pyarrow.csv.ParseOptions(delimiter=place.get("delimiter", ","), quote_char=quote)
+            truths = pyarrow.csv.ConvertOptions(true_values=["true"], false_values=["false"])
+            block = pyarrow.csv.ReadOptions(block_size=_INFERRED)
+            return _declarable(pyarrow.csv.open_csv(path, block, form, truths).schema)
+        if kind is FileKind.JSON:
+            return _declarable(pyarrow.json.open_json(path, pyarrow.json.ReadOptions(block_size=_INFERRED)).schema)
         if kind is FileKind.PARQUET:
             return pq.read_schema(path)
         with pa.memory_map(str(path)) as source:
             return pa.ipc.open_file(source).schema
     except (pa.ArrowException, OSError) as error:
         raise DataError([Diagnostic(f"the columns cannot be read: {error}", str(path))]) from error
+
+
+def _declarable(schema: pa.Schema) -> pa.Schema:
+    """Columns whose types were told by values: texts where there was no value, or one of no type that tables have."""
+    none = pa.types.is_null, pa.types.is_time
+    return pa.schema([f.with_type(pa.string()) if any(is_a(f.type) for is_a in none) else f for f in schema])
 
 
 def _empty(table: CatalogTable) -> pa.Table:
