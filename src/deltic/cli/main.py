@@ -127,6 +127,32 @@ def explain(
 
 
 @app.command()
+@grouped
+def check(
+    program: Program,
+    facts: Annotated[
+        Path | None,
+        typer.Option(exists=True, file_okay=False, help="Where rows of tables are.", show_default="no rows"),
+    ] = None,
+    changes: Annotated[
+        Path | None, typer.Option(exists=True, file_okay=False, help="Changes, epoch by epoch.", show_default="none")
+    ] = None,
+    file: Annotated[
+        Path | None, typer.Option(dir_okay=False, help="The file of costs.", show_default="PROGRAM.costs.json")
+    ] = None,
+    update: Annotated[bool, typer.Option("--update", help="Write the file instead of comparing with it.")] = False,
+    *,
+    written: TextOptions,
+    text: ProgramOptions,
+    language: Language = "",
+) -> None:
+    """Compare what a program costs with a checked-in file; exit status 1 where a cost is higher."""
+    from deltic.cli.check import check_command
+
+    raise typer.Exit(check_command(program, facts, changes, file, update, written, text, language))
+
+
+@app.command()
 def sql(
     files: Annotated[
         list[Path] | None,

@@ -1,0 +1,166 @@
+"""`deltic check`: what a program costs, held against what a file says; for the review of changes and for CI."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from deltic.calculus.incrementalize import fallbacks
+from deltic.cli.options import ProgramOptions, TextOptions
+from deltic.cli.progress import SilentProgress
+from deltic.cli.report import print_error
+from deltic.errors import DataError, DelticError, Diagnostic
+from deltic.pipeline.definitions.front_ends import front_end_of
+from deltic.pipeline.io.arrow_reader import ArrowReader
+from deltic.pipeline.io.arrow_writer import ArrowWriter
+from deltic.pipeline.job.job import JobSettings, load_program, run
+from deltic.pipeline.session import Pipeline
+
+_TOLERANCE = 0.1
+"""A cost passes when it grew by no more than this part of itself."""
+_WIDE = 160
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What a program costs: counts alone, which are the same on every machine."""
+
+    incremental: dict[str, bool]
+    """For each view, whether a change of its tables is all that is computed for it."""
+    visited: dict[str, float] = field(default_factory=dict)
+    """For each epoch, the rows visited for each row of a table that changed."""
+    entries: dict[str, int] = field(default_factory=dict)
+    """For each relation of the plan, the entries that it keeps in all orders."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A cost that is another one than before; None where it was not, or is no more."""
+
+    what: str
+    before: float | None
+    now: float | None
+    fails: bool
+
+
+def check_command(
+    program: Path,
+    facts: Path | None,
+    changes: Path | None,
+    file: Path | None,
+    update: bool,
+    written: TextOptions,
+    text: ProgramOptions,
+    language: str,
+) -> int:
+    """Measure, print what differs from the file, and give the exit status: 1 where a cost is higher than it says.
+
+    With `update` the file says from now on what was measured.
+    """
+    place = file or program.with_suffix(".costs.json")
+    try:
+        costs = _measured(program, facts, changes, written, text, language)
+        if update:
+            place.write_text(json.dumps(asdict(costs), indent=2, sort_keys=True) + "\n", encoding="utf-8")
+            print(f"{place} has the costs of {len(costs.incremental)} views and {len(costs.visited)} epochs")
+            return 0
+        found = list(differences(_read(place), costs))
+    except DelticError as error:
+        print_error(error)
+        return 1
+    if found:
+        console = Console(highlight=False)
+        if not console.is_terminal:
+            console.width = _WIDE
+        console.print(_table(found))
+    failed = sum(each.fails for each in found)
+    print(f"{failed} of {len(found)} differences from {place} are too high" if failed else f"no cost is above {place}")
+    return 1 if failed else 0
+
+
+def differences(before: Costs, now: Costs) -> Iterator[Difference]:
+    """What differs, a failure where a view is not incremental any more, or a cost grew by more than a tenth."""
+    for view, is_incremental in now.incremental.items():
+        was = before.incremental.get(view)
+        if was is not is_incremental:
+            yield Difference(f"view {view}: incremental", was, is_incremental, bool(was) and not is_incremental)
+    yield from (
+        Difference(f"view {view}: incremental", True, None, False)
+        for view in before.incremental.keys() - now.incremental.keys()
+    )
+    yield from _grown("rows visited for each changed row", before.visited, now.visited)
+    yield from _grown("entries kept", before.entries, now.entries)
+
+
+def _grown(what: str, before: Mapping[str, float], now: Mapping[str, float]) -> Iterator[Difference]:
+    for name in sorted(before.keys() | now.keys()):
+        was, is_now = before.get(name), now.get(name)
+        if was != is_now:
+            fails = was is not None and is_now is not None and is_now > was * (1 + _TOLERANCE)
+            yield Difference(f"{name}: {what}", was, is_now, fails)
+
+
+def _measured(
+    program: Path, facts: Path | None, changes: Path | None, written: TextOptions, text: ProgramOptions, language: str
+) -> Costs:
+    """The costs of a program, over facts and changes where there are some."""
+    pipeline = Pipeline(functions=text.functions or (), pragmas=text.pragmas)
+    directories = tuple(text.include_dir or ())
+    if facts is None:
+        load_program(program, front_end_of(program, language), pipeline, text.macros, directories)
+        return Costs(_incremental(pipeline))
+    with TemporaryDirectory() as out:
+        settings = JobSettings(
+            program,
+            facts,
+            changes,
+            Path(out),
+            macros=text.macros,
+            missing_is_empty=True,
+            text=written.form,
+            language=language,
+            directories=directories,
+        )
+        outcome = run(settings, pipeline, ArrowReader(), ArrowWriter(), SilentProgress())
+    if outcome.failure is not None:
+        raise outcome.failure
+    visited = {done.name: round(done.report.rows_visited / max(1, done.report.rows_in), 2) for done in outcome.epochs}
+    entries: dict[str, int] = {}
+    for size in pipeline.sizes():
+        entries[size.relation] = entries.get(size.relation, 0) + size.entries
+    return Costs(_incremental(pipeline), visited, entries)
+
+
+def _incremental(pipeline: Pipeline) -> dict[str, bool]:
+    return {view: not any(fallbacks(pipeline.circuit(view))) for view in sorted(pipeline.views)}
+
+
+def _read(place: Path) -> Costs:
+    try:
+        return Costs(**json.loads(place.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        raise DataError([Diagnostic("there is no such file", str(place), hint="--update writes it")]) from None
+    except (ValueError, TypeError) as error:
+        raise DataError(
+            [Diagnostic(f"the file has no costs: {error}", str(place), hint="--update writes it")]
+        ) from None
+
+
+def _table(found: list[Difference]) -> Table:
+    table = Table("cost", "before", "now", "", box=box.SIMPLE_HEAD, pad_edge=False)
+    for each in found:
+        table.add_row(each.what, _shown(each.before), _shown(each.now), "too high" if each.fails else "")
+    return table
+
+
+def _shown(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return ("no", "yes")[value] if isinstance(value, bool) else f"{value:,}"

@@ -1,0 +1,76 @@
+"""The gate for CI: costs are counted, kept in a file, and a program that costs more than that fails."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from deltic.cli.check import Costs, differences
+from tests.cli.conftest import command
+
+RULES = "reaches(x, y) :- follows(x, y).\nreaches(x, z) :- reaches(x, y), follows(y, z).\n"
+
+
+@pytest.fixture
+def program(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    head = ".decl follows(x: symbol, y: symbol)\n.input follows\n.decl reaches(x: symbol, y: symbol)\n.output reaches\n"
+    (tmp_path / "reach.dl").write_text(head + RULES)
+    for folder in ("facts", "changes"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "facts/follows.facts").write_text("".join(f"a{n}\ta{n + 1}\n" for n in range(30)))
+    (tmp_path / "changes/1.follows.tsv").write_text("-\ta0\ta1\n")
+    return tmp_path / "reach.dl"
+
+
+def check(*more):
+    return command("check", "reach.dl", "--facts", "facts", "--changes", "changes", *more)
+
+
+def test_costs_are_written_and_then_held(program):
+    assert check().err.startswith("error: reach.costs.json: there is no such file")
+    assert check("--update").out == "reach.costs.json has the costs of 1 views and 2 epochs\n"
+    costs = json.loads((program.parent / "reach.costs.json").read_text())
+    assert costs["incremental"] == {"reaches": True}
+    assert costs["visited"].keys() == {"initial", "1.follows.tsv"}
+    assert costs["entries"]["reaches"] > 400
+    result = check()
+    assert (result.status, result.out) == (0, "no cost is above reach.costs.json\n")
+
+
+def test_a_program_that_visits_and_keeps_more_fails(program):
+    check("--update")
+    program.write_text(program.read_text() + "reaches(x, z) :- reaches(x, y), reaches(y, z).\n")
+    result = check()
+    assert result.status == 1
+    assert any(
+        line.split()[:1] == ["1.follows.tsv:"] and line.endswith("too high")
+        for line in map(str.rstrip, result.out.splitlines())
+    )
+    assert "differences from reach.costs.json are too high" in result.out
+
+
+def test_without_facts_the_views_alone_are_compared(program):
+    assert command("check", "reach.dl", "--update", "--file", "a.json").status == 0
+    assert command("check", "reach.dl", "--file", "a.json").status == 0
+    assert json.loads((program.parent / "a.json").read_text()) == {
+        "entries": {},
+        "incremental": {"reaches": True},
+        "visited": {},
+    }
+    (program.parent / "a.json").write_text("[]")
+    assert "the file has no costs" in command("check", "reach.dl", "--file", "a.json").err
+
+
+def test_which_differences_fail():
+    before = Costs({"a": True, "gone": True}, {"1": 100.0, "2": 5.0}, {"r": 50})
+    now = Costs({"a": False, "new": True}, {"1": 110.0, "2": 5.6}, {"r": 40})
+    assert [(each.what.partition(":")[0], each.fails) for each in differences(before, now)] == [
+        ("view a", True),
+        ("view new", False),
+        ("view gone", False),
+        ("1", False),
+        ("2", True),
+        ("r", False),
+    ]
