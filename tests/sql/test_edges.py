@@ -20,6 +20,8 @@ ANSWERED = {
         ("INTERVAL '1' DAY",)
     ],
     "SELECT bitmap_count(X 'FF01') AS n": [(9,)],
+    "SELECT x.col1 AS n FROM (VALUES (1), (2), (3)) TABLESAMPLE (2 ROWS) AS x": [(1,), (2,)],
+    "SELECT count(*) AS n FROM (VALUES (1), (2), (3)) TABLESAMPLE (0 PERCENT)": [(0,)],
     "SELECT a FROM t ORDER BY a": [],
     "SELECT a FROM t WHERE a > 3 ORDER BY a DESC LIMIT 3": [],
     "SELECT CAST(x AS STRING) AS x FROM VALUES (INTERVAL 1 MONTH), (INTERVAL '1-2' YEAR TO MONTH) v (x)": [
@@ -53,6 +55,9 @@ REFUSED = {
     "SELECT CAST(1 AS DECIMAL(a))": "DECIMAL takes the number of digits",
     "SELECT a FROM t WHERE INTERVAL 1 MONTH": "<sql>:1:",
     "SELECT IF(current_date(), FALSE)": "<sql>:1:",
+    "SELECT * FROM t TABLESAMPLE (5 PERCENT)": ":1:15: TABLESAMPLE is not supported",
+    "SELECT CAST('10000-01-01' AS DATE)": "the value is no DATE of the years 1 to 9999",
+    "SELECT from_csv(s, 'a INT', map('mode', 'DROPMALFORMED')) FROM t": ":1:8:",
     "CREATE TABLE x (u DATETIME)": ":1:19: there is no type DATETIME",
 }
 

@@ -82,7 +82,9 @@ def reason(operation: exp.Expression) -> str:
     if isinstance(operation, exp.Div | exp.IntDiv | exp.Mod):
         return "the divisor is zero, or the result does not fit into its type; try_divide and try_mod give NULL there"
     if isinstance(operation, exp.Cast):
-        return f"the value is no {operation.args['to'].sql(dialect='spark')}; try_cast gives NULL there"
+        is_of_days = operation.args["to"].this in exp.DataType.TEMPORAL_TYPES
+        years = " of the years 1 to 9999" if is_of_days else ""
+        return f"the value is no {operation.args['to'].sql(dialect='spark')}{years}; try_cast gives NULL there"
     if isinstance(operation, exp.Anonymous) and operation.name == "SPARK_SCALAR_SUBQUERY":
         return "it may have one row for each row around it; aggregate it without GROUP BY, or add LIMIT 1"
     if isinstance(operation, exp.Anonymous):

@@ -54,8 +54,8 @@ def _first(node: exp.Expression, scope: QueryScope) -> QueryRows:
 
 def _item(node: exp.Expression, left: QueryRows, scope: QueryScope) -> QueryRows:
     """The rows of one relation in FROM; lateral ones see the rows to the left."""
-    if node.args.get("sample"):
-        raise scope.refuse(node, "TABLESAMPLE", "a sample is not determined by the rows: write a condition on a column")
+    if (sample := node.args.get("sample")) is not None:
+        node = _sampled(node, sample, scope)
     alias = node.args.get("alias")
     names = [c.name for c in alias.args.get("columns") or ()] if alias else []
     if isinstance(node, exp.Subquery) and not alias and _is_group(node.this):
@@ -68,6 +68,21 @@ def _item(node: exp.Expression, left: QueryRows, scope: QueryScope) -> QueryRows
         message = f"{alias.name} names {count_of(len(names), 'column')}, and there are {len(rows.visible)}"
         raise scope.source.error(alias, message)
     return rows.called(alias.name if alias and alias.name else _own_name(node), names)
+
+
+def _sampled(node: exp.Expression, sample: exp.Expression, scope: QueryScope) -> exp.Expression:
+    """A relation whose sample the rows determine: so many rows, as LIMIT has them, or 0 or 100 PERCENT."""
+    alone = node.copy()
+    alone.set("sample", None)
+    percent, count = sample.args.get("percent"), sample.args.get("size")
+    if percent is not None and percent.name in ("0", "100"):
+        count = exp.Literal.number(0) if percent.name == "0" else None
+    elif percent is not None or count is None:
+        raise scope.refuse(node, "TABLESAMPLE", "a sample is not determined by the rows: write a condition on a column")
+    if count is None:
+        return alone
+    name = node.alias_or_name and exp.TableAlias(this=exp.to_identifier(node.alias_or_name, quoted=True))
+    return exp.Subquery(this=exp.select("*").from_(alone).limit(count.copy()), alias=name or None)
 
 
 def _own_name(node: exp.Expression) -> str:

@@ -1,6 +1,17 @@
 """Functions of SQL by their names in Spark: plain ones by their row in the table, others by a rule of their own."""
 
-from deltic.sql.scalars.functions import collections, lambdas, numbers, records, refused, texts, times, values, written
+from deltic.sql.scalars.functions import (
+    collections,
+    csv,
+    lambdas,
+    numbers,
+    records,
+    refused,
+    texts,
+    times,
+    values,
+    written,
+)
 from deltic.sql.scalars.functions.lookup import called
 from deltic.sql.scalars.functions.rules import RULES
 
@@ -8,6 +19,7 @@ __all__ = [
     "RULES",
     "called",
     "collections",
+    "csv",
     "lambdas",
     "numbers",
     "records",

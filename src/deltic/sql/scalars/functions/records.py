@@ -39,7 +39,7 @@ def to_json(value: Typed, options: Typed | None = None) -> Typed:
 @rule("from_json")
 def from_json(text: Typed, schema: Typed, options: Typed | None = None) -> Typed:
     """The value of a JSON text, of a type that is written as in a table's declaration."""
-    type_ = _schema(literal_of(schema, "the schema of from_json"))
+    type_ = schema_named(literal_of(schema, "the schema of from_json"))
     if type_.kind not in _ROOTS or _has(type_, _INSIDE) or (type_.kind is Kind.MAP and type_.key is not TEXT):
         raise Mismatch("the schema of from_json is that of a struct, an array, or a map of STRING to something")
     chosen = _chosen(options, READABLE, _OF_READING)
@@ -74,7 +74,7 @@ def _given(chosen: dict[str, Any]) -> list[Typed]:
 def _chosen(options: Typed | None, letters: Collection[str], names: Sequence[str]) -> dict[str, Any]:
     """What a map of options asks for; Mismatch for one that is none of these names, or has no such value."""
     chosen: dict[str, Any] = {}
-    for name, value in _pairs(options):
+    for name, value in pairs_of(options):
         match name.lower():
             case own if own not in names:
                 raise Mismatch(f"there is no option {name} here; the options are {', '.join(names)}")
@@ -97,7 +97,7 @@ def _chosen(options: Typed | None, letters: Collection[str], names: Sequence[str
     return chosen
 
 
-def _pairs(options: Typed | None) -> Sequence[tuple[str, str]]:
+def pairs_of(options: Typed | None) -> Sequence[tuple[str, str]]:
     """The names and values of options, which are a map of texts as they are written."""
     if options is None or options.is_null:
         return ()
@@ -127,7 +127,7 @@ def _has(type_: Type, kinds: tuple[Kind, ...]) -> bool:
     return type_.kind in kinds
 
 
-def _schema(written: str) -> Type:
+def schema_named(written: str) -> Type:
     """The type that a text names: columns with their types, or one type."""
     for text in (f"STRUCT<{written}>", written):
         try:

@@ -4,7 +4,6 @@ _CHANGES = "its value changes from call to call; store the value in a column of 
 _SESSION = "it depends on the session, not on tables; write the value as a literal"
 _VARIANT = "there is no type VARIANT, whose values have no order to be kept by; keep JSON as a STRING and use from_json"
 _CALENDAR = "there is no type of both months and days; use make_ym_interval(years, months) or make_dt_interval(days, …)"
-_CSV = "split(text, ',') gives the fields as texts; the rows of CSV files are those of CREATE TABLE … USING csv"
 _XPATHS = (
     "xpath",
     *(f"xpath_{type_}" for type_ in ("boolean", "double", "float", "int", "long", "number", "short", "string")),
@@ -22,7 +21,6 @@ REFUSED: dict[str, str] = {
     **dict.fromkeys(("parse_json", "try_parse_json", "variant_get", "try_variant_get", "is_variant_null"), _VARIANT),
     **dict.fromkeys(("schema_of_variant", "to_variant_object"), _VARIANT),
     **dict.fromkeys(("make_interval", "try_make_interval"), _CALENDAR),
-    **dict.fromkeys(("from_csv", "to_csv", "schema_of_csv"), _CSV),
     "collations": COLLATION,
     **dict.fromkeys(("java_method", "reflect", "try_reflect"), "compute the value before it is inserted"),
     **dict.fromkeys(("aes_encrypt", "aes_decrypt", "try_aes_decrypt"), "encrypt values before they are inserted"),
