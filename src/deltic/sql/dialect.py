@@ -180,6 +180,13 @@ class DelticParser(SparkParser):
             return self.expression(exp.HexString(this=self._prev.text))
         return super()._parse_type(*args, **options)
 
+    def _parse_subquery(self, *args: Any, **options: Any) -> exp.Subquery | None:
+        """A query in parentheses, whose name may stand behind TABLESAMPLE."""
+        found = super()._parse_subquery(*args, **options)
+        if found is not None and found.args.get("sample") and not found.args.get("alias"):
+            found.set("alias", self._parse_table_alias())
+        return found
+
     def _parse_group(self, skip_group_by_token: bool = False) -> exp.Group | None:
         """GROUP BY, in which `window(` is a function and not the clause WINDOW."""
         at = self._index + (not skip_group_by_token)
