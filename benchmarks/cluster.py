@@ -110,7 +110,7 @@ def galen_by_jobs(note: str) -> None:
         rows: list[list[object]] = []
 
         def epoch(told: str, gone: dict[str, pa.Table], new: dict[str, pa.Table]) -> deltic.Transaction:
-            changes: list[Any] = []
+            changes: list[deltic.Transaction] = []
 
             def run() -> None:
                 with pipeline.transaction() as change:

@@ -26,13 +26,16 @@ from deltic.errors import (
 
 if TYPE_CHECKING:
     from deltic.pipeline.durable.state import Checkpoints
+    from deltic.pipeline.epochs.transaction import Transaction
     from deltic.pipeline.io.files import File
     from deltic.pipeline.outside import External
     from deltic.pipeline.python.aggregates import aggregate
     from deltic.pipeline.python.checking import check_derivative
     from deltic.pipeline.python.functions import function, functor
     from deltic.pipeline.python.operators import ZSet, operator
+    from deltic.pipeline.reading.rows import Rows
     from deltic.pipeline.reading.views import Between as between
+    from deltic.pipeline.reading.views import View
     from deltic.pipeline.session import Pipeline
     from deltic.pipeline.shards import Shards
     from deltic.pipeline.streaming.changes import changes_stream, kafka_rows, register
@@ -55,10 +58,13 @@ __all__ = [
     "Pipeline",
     "ProgramError",
     "ProgramWarning",
+    "Rows",
     "Shards",
     "StateError",
     "StreamError",
+    "Transaction",
     "UnsupportedError",
+    "View",
     "ZSet",
     "__version__",
     "aggregate",
@@ -81,7 +87,10 @@ _LATER = {
     "External": ("deltic.pipeline.outside", "External"),
     "File": ("deltic.pipeline.io.files", "File"),
     "Pipeline": ("deltic.pipeline.session", "Pipeline"),
+    "Rows": ("deltic.pipeline.reading.rows", "Rows"),
     "Shards": ("deltic.pipeline.shards", "Shards"),
+    "Transaction": ("deltic.pipeline.epochs.transaction", "Transaction"),
+    "View": ("deltic.pipeline.reading.views", "View"),
     "ZSet": ("deltic.pipeline.python.operators", "ZSet"),
     "aggregate": ("deltic.pipeline.python.aggregates", "aggregate"),
     "between": ("deltic.pipeline.reading.views", "Between"),

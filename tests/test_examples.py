@@ -1,0 +1,73 @@
+"""The applications in examples/: they print what their files say, or what another way to compute it gives."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+def application(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, EXAMPLES / name / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("name", ["access_rights", "dashboard"])
+def test_an_application_prints_what_its_file_says(name, capsys):
+    application(name).main()
+    assert capsys.readouterr().out == (EXAMPLES / name / "expected.txt").read_text(encoding="utf-8")
+
+
+STATUS = """\
+Package: app
+Depends: lib (>= 2), tool | other,
+ mail-agent
+
+Package: lib
+Pre-Depends: base
+
+Package: tool
+Depends: lib, absent
+
+Package: base
+Depends: lib
+
+Package: exim
+Provides: mail-agent (= 4), nothing
+Depends: base
+
+Package: alone
+Depends: base
+"""
+
+
+def closure(pairs: set[tuple[str, str]]) -> set[tuple[str, str]]:
+    while more := {(a, d) for a, b in pairs for c, d in pairs if b == c} - pairs:
+        pairs = pairs | more
+    return pairs
+
+
+def test_dependencies_of_packages(tmp_path, capsys):
+    packages = application("packages")
+    pairs = packages.dependencies(STATUS)
+    assert pairs == {
+        *(("app", "lib"), ("app", "tool"), ("app", "exim"), ("lib", "base"), ("tool", "lib"), ("base", "lib")),
+        *(("exim", "base"), ("alone", "base")),
+    }
+    (tmp_path / "status").write_text(STATUS)
+    packages.main(tmp_path / "status")
+    everything, without_lib = closure(pairs), closure({(p, q) for p, q in pairs if p != "base"})
+    circles = sum(p == q for p, q in everything)
+    first, second, third = capsys.readouterr().out.splitlines()
+    assert first == f"8 dependencies, {len(everything)} with indirect ones, {circles} packages in circles"
+    assert second.startswith("without app 3 packages could go; ")
+    fewer = len(everything) - len(without_lib)
+    assert third == f"6 packages need base; had it no dependencies, {fewer} indirect ones would go"
