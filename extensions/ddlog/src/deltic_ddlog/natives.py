@@ -52,6 +52,21 @@ def native(name: str, *, typed: bool = False) -> Callable[[FunctionT], FunctionT
     return register
 
 
+def natives(modules: str, functions: Mapping[str, Callable[..., Any]], *, typed: bool = False) -> None:
+    """Register functions by their names in modules, as `native` does; names and modules are separated by blanks."""
+    for names, function in functions.items():
+        for module in modules.split():
+            for name in names.split():
+                native(f"{module}::{name}", typed=typed)(function)
+
+
+def same_natives(module: str, names: str, of: str = "ddlog_std") -> None:
+    """Register functions of a module that are those of another one: by the same name, or by `own=other`."""
+    for name in names.split():
+        own, _, other = name.partition("=")
+        NATIVES[f"{module}::{own}"] = NATIVES[f"{of}::{other or own}"]
+
+
 def has_type(value: Any, type_: DdlogType) -> bool:
     """Whether a value of Python's is one of a type; of types with parts, their kind alone is looked at."""
     match type_:

@@ -4,28 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from deltic_ddlog.library import collections, groups, higher_order
-from deltic_ddlog.natives import native
+from deltic_ddlog.library import ddlog_std, higher_order
+from deltic_ddlog.natives import natives, same_natives
 from deltic_ddlog.values import UNIT, Set
 
-native("hashset::hashset_singleton")(collections.set_singleton)
-native("hashset::hashset_empty")(collections.set_empty)
-native("hashset::to_vec", typed=True)(groups.to_vec)
-native("hashset::to_hashset")(groups.to_set)
-for _name in ("size", "insert", "insert_imm", "is_empty", "nth", "union", "intersection", "difference", "contains"):
-    native(f"hashset::{_name}")(getattr(collections, _name))
+same_natives("hashset", "size insert insert_imm is_empty nth union intersection difference contains to_vec")
+same_natives("hashset", "hashset_singleton=set_singleton hashset_empty=set_empty to_hashset=to_set")
 
 
-@native("hashset::remove")
-def remove(items: Set, element: Any) -> Any:
-    """Take an element out."""
-    return UNIT, remove_imm(items, element)
-
-
-@native("hashset::remove_imm")
-def remove_imm(items: Set, element: Any) -> Set:
-    """The set without an element."""
+def _without(items: Set, element: Any) -> Set:
     return Set(each for each in items if each != element)
 
 
-__all__ = ["higher_order"]
+natives("hashset", {"remove": lambda items, element: (UNIT, _without(items, element)), "remove_imm": _without})
+
+__all__ = ["ddlog_std", "higher_order"]

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from deltic_ddlog.natives import native
+from deltic_ddlog.natives import native, natives
 
-
-@native("intern::string_intern")
-@native("intern::istring_str")
-def same(text: str) -> str:
-    """Interned strings are what they stand for."""
-    return text
+natives("intern", {"string_intern istring_str": lambda text: text})
 
 
 @native("intern::istring_ord")

@@ -1,18 +1,8 @@
-"""The functions of `internment`; those of strings are those of `ddlog_std`."""
-
-from __future__ import annotations
-
-from typing import Any
+"""The functions of `internment`, whose values are what they stand for; those of strings are those of `ddlog_std`."""
 
 from deltic_ddlog.library import strings
-from deltic_ddlog.natives import native
+from deltic_ddlog.natives import natives
 
-
-@native("internment::intern")
-@native("internment::ival")
-def same(value: Any) -> Any:
-    """Interned values are what they stand for."""
-    return value
-
+natives("internment", {"intern ival": lambda value: value})
 
 __all__ = ["strings"]

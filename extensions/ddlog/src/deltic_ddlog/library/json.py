@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from deltic_ddlog import types as t
 from deltic_ddlog.json_values import VALUE, Json, JsonError
-from deltic_ddlog.natives import Instance, native
+from deltic_ddlog.natives import Instance, native, natives
 from deltic_ddlog.values import NONE, Struct, Vec, err, ok, some
 
 _JSON_VALUE = t.Named(VALUE)
@@ -25,38 +26,42 @@ def _tried(function: Callable[[Any], Any]) -> Callable[[Any], Struct]:
     return call
 
 
-def _result(instance: Instance) -> t.DdlogType:
+def _of_type(instance: Instance) -> t.DdlogType:
     """The type of what is read, of a function that gives a `Result` of it."""
     assert isinstance(instance.result, t.Named)
     return instance.result.arguments[0]
 
 
-@native("json::from_json_string", typed=True)
-def from_json_string(instance: Instance) -> Callable[[str], Struct]:
-    """The value that a text says."""
-    reading, type_ = Json(instance.types), _result(instance)
+def _from_string(instance: Instance) -> Callable[[str], Struct]:
+    reading, type_ = Json(instance.types), _of_type(instance)
     return _tried(lambda text: reading.of_text(type_, text))
 
 
-@native("json::to_json_string", typed=True)
-def to_json_string(instance: Instance) -> Callable[[Any], Struct]:
-    """The text of a value."""
+def _to_string(instance: Instance) -> Callable[[Any], Struct]:
     writing, (type_,) = Json(instance.types), instance.parameters
     return _tried(lambda value: writing.text(type_, value))
 
 
-@native("json::from_json_value", typed=True)
-def from_json_value(instance: Instance) -> Callable[[Struct], Struct]:
-    """The value that a `JsonValue` says."""
-    reading, type_ = Json(instance.types), _result(instance)
+def _from_value(instance: Instance) -> Callable[[Struct], Struct]:
+    reading, type_ = Json(instance.types), _of_type(instance)
     return _tried(lambda value: reading.read(type_, reading.write(_JSON_VALUE, value)))
 
 
-@native("json::to_json_value", typed=True)
-def to_json_value(instance: Instance) -> Callable[[Any], Struct]:
-    """A value as a `JsonValue`."""
+def _to_value(instance: Instance) -> Callable[[Any], Struct]:
     writing, (type_,) = Json(instance.types), instance.parameters
     return _tried(lambda value: writing.read(_JSON_VALUE, writing.write(type_, value)))
+
+
+natives(
+    "json",
+    {
+        "from_json_string": _from_string,
+        "to_json_string": _to_string,
+        "from_json_value": _from_value,
+        "to_json_value": _to_value,
+    },
+    typed=True,
+)
 
 
 def _inside(value: Struct, kind: str) -> Struct:
@@ -64,12 +69,8 @@ def _inside(value: Struct, kind: str) -> Struct:
     return some(value.fields[0]) if value.constructor.name == f"json::Json{kind}" else NONE
 
 
-def _as(kind: str) -> Callable[[Struct], Struct]:
-    return lambda value: _inside(value, kind)
-
-
-def _as_or(kind: str) -> Callable[[Struct, Any], Any]:
-    return lambda value, default: _or(_inside(value, kind), default)
+def _inside_or(value: Struct, default: Any, kind: str) -> Any:
+    return _or(_inside(value, kind), default)
 
 
 def _or(found: Struct, default: Any) -> Any:
@@ -77,20 +78,18 @@ def _or(found: Struct, default: Any) -> Any:
 
 
 for _kind in ("Bool", "Number", "String", "Array", "Object"):
-    native(f"json::as_{_kind.lower()}")(_as(_kind))
-    native(f"json::jval_as_{_kind.lower()}")(_as(_kind))
-    native(f"json::jval_as_{_kind.lower()}_or")(_as_or(_kind))
+    _name = _kind.lower()
+    natives("json", {f"as_{_name} jval_as_{_name}": partial(_inside, kind=_kind)})
+    natives("json", {f"jval_as_{_name}_or": partial(_inside_or, kind=_kind)})
 
 
+@native("json::get")
 @native("json::jval_get")
 def get(value: Struct, key: str) -> Struct:
     """The value of a key, where the whole is an object."""
     found = _inside(value, "Object")
     inside = None if found == NONE else found[1].get(key)
     return NONE if inside is None else some(inside)
-
-
-native("json::get")(get)
 
 
 @native("json::jval_get_or")

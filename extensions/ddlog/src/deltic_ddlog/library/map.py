@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 from deltic_ddlog import types as t
 from deltic_ddlog.library.options import holds
-from deltic_ddlog.natives import Instance, native
-from deltic_ddlog.values import NONE, UNIT, Map, Struct, some
+from deltic_ddlog.natives import Instance, natives
+from deltic_ddlog.values import NONE, UNIT, Map, some
 
 Body = Callable[..., Any]
 
@@ -20,70 +20,39 @@ def _takes(instance: Instance, count: int) -> bool:
     return isinstance(body, t.CallableType) and len(body.parameters) == count
 
 
-def _of_pairs(instance: Instance, function: Callable[[Map, Body], Any]) -> Callable[[Map, Body], Any]:
+def _of_pairs(function: Callable[[Map, Body], Any], instance: Instance) -> Callable[[Map, Body], Any]:
     """The function, with one of keys and values where one of values was given."""
     if _takes(instance, 2):
         return function
     return lambda items, body: function(items, lambda _, value: body(value))
 
 
-@native("map::map", typed=True)
-def mapped(instance: Instance) -> Body:
-    """The function of each value."""
-    return _of_pairs(instance, lambda items, body: Map((key, body(key, value)) for key, value in items))
+def _filter_map(items: Map, body: Body) -> Map:
+    pairs = ((key, body(key, value)) for key, value in items)
+    return Map((key, value[1]) for key, value in pairs if holds(value))
 
 
-@native("map::filter", typed=True)
-def filtered(instance: Instance) -> Body:
-    """The pairs for which the function is true."""
-    return _of_pairs(instance, lambda items, body: Map(pair for pair in items if body(*pair)))
-
-
-@native("map::retain", typed=True)
-def retain(instance: Instance) -> Body:
-    """Keep the pairs for which the function is true."""
-    return _of_pairs(instance, lambda items, body: (UNIT, Map(pair for pair in items if body(*pair))))
-
-
-@native("map::filter_map", typed=True)
-def filter_map(instance: Instance) -> Body:
-    """What the function gives for each value, where it gives something."""
-
-    def found(items: Map, body: Body) -> Map:
-        pairs = ((key, body(key, value)) for key, value in items)
-        return Map((key, value[1]) for key, value in pairs if holds(value))
-
-    return _of_pairs(instance, found)
-
-
-@native("map::fold", typed=True)
-def fold(instance: Instance) -> Body:
+def _fold(instance: Instance) -> Body:
     """The function of what was found before and each value, in the order of the keys."""
     if _takes(instance, 3):
         return lambda items, body, initial: reduce(lambda found, pair: body(found, *pair), items, initial)
     return lambda items, body, initial: reduce(lambda found, pair: body(found, pair[1]), items, initial)
 
 
-@native("map::map_in_place")
-@native("map::map_map_in_place")
-def map_in_place(items: Map, body: Body) -> Any:
-    """Change each value by the function."""
-    return UNIT, Map((key, body(key, value)[1]) for key, value in items)
-
-
-@native("map::map_keys")
-def map_keys(items: Map, body: Body) -> Map:
-    """The function of each key; of keys that become one the last value counts."""
-    return Map.of((body(key), value) for key, value in items)
-
-
-@native("map::find")
-def find(items: Map, body: Body) -> Struct:
-    """The first value for which the function is true."""
-    return next((some(value) for _, value in items if body(value)), NONE)
-
-
-@native("map::any")
-def holds_for_any(items: Map, body: Body) -> bool:
-    """Whether the function is true for a value."""
-    return any(body(value) for _, value in items)
+_OF_PAIRS: dict[str, Callable[[Map, Body], Any]] = {
+    "map": lambda items, body: Map((key, body(key, value)) for key, value in items),
+    "filter": lambda items, body: Map(pair for pair in items if body(*pair)),
+    "retain": lambda items, body: (UNIT, Map(pair for pair in items if body(*pair))),
+    "filter_map": _filter_map,
+}
+natives("map", {name: partial(_of_pairs, function) for name, function in _OF_PAIRS.items()}, typed=True)
+natives("map", {"fold": _fold}, typed=True)
+natives(
+    "map",
+    {
+        "map_in_place map_map_in_place": lambda items, body: (UNIT, Map((k, body(k, value)[1]) for k, value in items)),
+        "map_keys": lambda items, body: Map.of((body(key), value) for key, value in items),
+        "find": lambda items, body: next((some(value) for _, value in items if body(value)), NONE),
+        "any": lambda items, body: any(body(value) for _, value in items),
+    },
+)

@@ -7,8 +7,7 @@ from typing import Any
 
 from deltic.values.xxhash import xxh32, xxh64
 from deltic_ddlog import types as t
-from deltic_ddlog.library.collections import shared
-from deltic_ddlog.natives import Instance, native
+from deltic_ddlog.natives import Instance, native, natives
 from deltic_ddlog.order import SEED, Hashes
 from deltic_ddlog.runtime import single
 from deltic_ddlog.values import Vec
@@ -39,30 +38,12 @@ def pow32(instance: Instance) -> Callable[[int, int], int]:
     return lambda base, exponent: base**exponent
 
 
-@shared("range_vec")
-def range_vec(start: Any, stop: Any, step: Any) -> Vec:
-    """From one number on to before another one; nothing for a step of zero."""
-    return Vec(range(start, stop, step) if step else ())
-
-
 @native("ddlog_std::hex", typed=True)
 def hexadecimal(instance: Instance) -> Callable[[int], str]:
     """The digits to base 16, in two's complement."""
     type_ = t.content(instance.parameters[0])
     width = type_.width if isinstance(type_, t.Signed) else None
     return lambda value: f"{value if width is None else value & ((1 << width) - 1):x}"
-
-
-@shared("ntohl", "htonl")
-def swapped_32(value: int) -> int:
-    """The four bytes in the other order."""
-    return int.from_bytes(value.to_bytes(4, "little"), "big")
-
-
-@shared("ntohs", "htons")
-def swapped_16(value: int) -> int:
-    """The two bytes in the other order."""
-    return int.from_bytes(value.to_bytes(2, "little"), "big")
 
 
 def _hash(function: Callable[[bytes], int]) -> Callable[[Instance], Callable[[Any], int]]:
@@ -75,6 +56,20 @@ def _hash(function: Callable[[bytes], int]) -> Callable[[Instance], Callable[[An
     return hashing
 
 
-native("ddlog_std::hash32", typed=True)(_hash(lambda said: xxh32(said, SEED & 0xFFFFFFFF)))
-native("ddlog_std::hash64", typed=True)(_hash(lambda said: xxh64(said, SEED)))
-native("ddlog_std::hash128", typed=True)(_hash(lambda said: xxh64(said, SEED) << 64 | xxh64(said, _SECOND_SEED)))
+natives(
+    "ddlog_std",
+    {
+        "hash32": _hash(lambda said: xxh32(said, SEED & 0xFFFFFFFF)),
+        "hash64": _hash(lambda said: xxh64(said, SEED)),
+        "hash128": _hash(lambda said: xxh64(said, SEED) << 64 | xxh64(said, _SECOND_SEED)),
+    },
+    typed=True,
+)
+natives(
+    "ddlog_std",
+    {
+        "range_vec": lambda start, stop, step: Vec(range(start, stop, step) if step else ()),
+        "ntohl htonl": lambda value: int.from_bytes(value.to_bytes(4, "little"), "big"),
+        "ntohs htons": lambda value: int.from_bytes(value.to_bytes(2, "little"), "big"),
+    },
+)

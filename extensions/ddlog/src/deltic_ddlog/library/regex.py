@@ -3,58 +3,38 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-from deltic_ddlog.natives import native
+from deltic_ddlog.natives import natives
 from deltic_ddlog.values import NONE, Struct, Vec, err, ok, some
 
-native("regex::regex")(re.compile)
+Patterns = tuple[re.Pattern[str], ...]
 
 
-@native("regex::try_regex")
-def try_regex(pattern: str) -> Struct:
-    """The expression, where it is one."""
-    try:
-        return ok(re.compile(pattern))
-    except re.error as error:
-        return err(str(error))
-
-
-@native("regex::regex_match")
-def regex_match(expression: re.Pattern[str], text: str) -> bool:
-    """Whether it matches somewhere."""
-    return expression.search(text) is not None
-
-
-@native("regex::regex_first_match")
-def regex_first_match(expression: re.Pattern[str], text: str) -> Struct:
-    """The first part that matches."""
-    found = expression.search(text)
-    return some(found[0]) if found else NONE
-
-
-@native("regex::regex_all_matches")
-def regex_all_matches(expression: re.Pattern[str], text: str) -> Vec:
-    """All parts that match."""
-    return Vec(found[0] for found in expression.finditer(text))
-
-
-@native("regex::regex_set")
-def regex_set(patterns: Vec) -> Any:
-    """Several expressions."""
+def _set(patterns: Vec) -> Patterns:
     return tuple(map(re.compile, patterns))
 
 
-@native("regex::try_regex_set")
-def try_regex_set(patterns: Vec) -> Struct:
-    """Several expressions, where they are some."""
+def _tried(make: Callable[[Any], Any], given: Any) -> Struct:
+    """The expressions, where they are some."""
     try:
-        return ok(regex_set(patterns))
+        return ok(make(given))
     except re.error as error:
         return err(str(error))
 
 
-@native("regex::regex_set_match")
-def regex_set_match(expressions: Any, text: str) -> bool:
-    """Whether one of them matches somewhere."""
-    return any(regex_match(each, text) for each in expressions)
+natives(
+    "regex",
+    {
+        "regex": re.compile,
+        "regex_set": _set,
+        "try_regex": partial(_tried, re.compile),
+        "try_regex_set": partial(_tried, _set),
+        "regex_match": lambda expression, text: expression.search(text) is not None,
+        "regex_first_match": lambda expression, text: some(found[0]) if (found := expression.search(text)) else NONE,
+        "regex_all_matches": lambda expression, text: Vec(found[0] for found in expression.finditer(text)),
+        "regex_set_match": lambda expressions, text: any(each.search(text) for each in expressions),
+    },
+)

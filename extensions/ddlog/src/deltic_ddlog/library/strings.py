@@ -7,10 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from deltic_ddlog import types as t
-from deltic_ddlog.library.collections import contains, shared, size, vec_reverse
-from deltic_ddlog.natives import Instance, native
+from deltic_ddlog.natives import Instance, native, natives
 from deltic_ddlog.texts import show_float
-from deltic_ddlog.values import NONE, Struct, Vec, err, ok, some
+from deltic_ddlog.values import NONE, UNIT, Struct, Vec, err, ok, some
 
 BLANKS = "\t\n\v\f\r \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000"
 
@@ -33,138 +32,56 @@ for _name in ("ddlog_std::to_string", "ddlog_std::__builtin_2string", "internmen
     native(_name, typed=True)(_to_string)
 
 
-def of_strings(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register the decorated function under names of `ddlog_std` and of `internment`, plain ones and others."""
-
-    def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        for name in names:
-            native(f"ddlog_std::string_{name}")(function)
-            native(f"internment::istring_{name}")(function)
-            native(f"internment::{name}")(function)
-        return function
-
-    return register
-
-
-@shared("contains")
-@of_strings("contains")
-def has(items: Any, value: Any) -> bool:
-    """Whether a string is in another one, or a value in a collection."""
-    return value in items if isinstance(items, str) else contains(items, value)
-
-
-@shared("join")
-@of_strings("join")
-def join(strings: Vec, separator: str) -> str:
-    """Strings with a separator between them."""
-    return separator.join(strings)
-
-
-@shared("len")
-@of_strings("len")
-def length(items: Any) -> int:
-    """How many bytes a string has, or elements a vector."""
-    return len(items.encode()) if isinstance(items, str) else size(items)
-
-
-@shared("replace")
-@of_strings("replace")
-def replace(text: str, old: str, new: str) -> str:
-    """The string with one part in the place of another."""
-    return text.replace(old, new)
-
-
-@shared("split")
-@of_strings("split")
-def split(text: str, separator: str) -> Vec:
-    """What stands between separators; around each character where the separator is empty."""
-    return Vec(text.split(separator) if separator else ["", *text, ""])
-
-
-@shared("starts_with")
-@of_strings("starts_with")
-def starts_with(text: str, prefix: str) -> bool:
-    """Whether it begins with another string."""
-    return text.startswith(prefix)
-
-
-@shared("ends_with")
-@of_strings("ends_with")
-def ends_with(text: str, suffix: str) -> bool:
-    """Whether it ends with another string."""
-    return text.endswith(suffix)
-
-
-@shared("substr")
-@of_strings("substr")
-def substr(text: str, start: int, end: int) -> str:
-    """The bytes from a place to another one, which are characters."""
-    return text.encode()[start : max(start, end)].decode()
-
-
-@shared("to_bytes")
-@of_strings("to_bytes")
-def to_bytes(text: str) -> Vec:
-    """The bytes."""
-    return Vec(text.encode())
-
-
-@shared("trim")
-@of_strings("trim")
-def trim(text: str) -> str:
-    """Without blanks at both ends."""
-    return text.strip(BLANKS)
-
-
-@shared("to_lowercase", "str_to_lower")
-@of_strings("to_lowercase")
-def to_lowercase(text: str) -> str:
-    """In small letters."""
-    return text.lower()
-
-
-@shared("to_uppercase")
-@of_strings("to_uppercase")
-def to_uppercase(text: str) -> str:
-    """In capitals."""
-    return text.upper()
-
-
-@of_strings("reverse")
-def reversed_text(text: str) -> str:
-    """The characters turned round."""
-    return text[::-1]
-
-
-@shared("reverse")
-def reverse(items: Any) -> Any:
-    """A string turned round; a vector is changed."""
-    return reversed_text(items) if isinstance(items, str) else vec_reverse(items)
-
-
-@shared("from_utf8")
-def from_utf8(buffer: Vec) -> Struct:
-    """The string of these bytes."""
+def _from_utf8(buffer: Vec) -> Struct:
     try:
         return ok(bytes(buffer).decode())
     except UnicodeDecodeError as error:
         return err(f"invalid utf-8 sequence of 1 bytes from index {error.start}")
 
 
-@shared("encode_utf16")
-def encode_utf16(text: str) -> Vec:
-    """The string as units of UTF-16."""
+def _encode_utf16(text: str) -> Vec:
     data = text.encode("utf-16-le")
     return Vec(int.from_bytes(data[i : i + 2], "little") for i in range(0, len(data), 2))
 
 
-@shared("from_utf16")
-def from_utf16(buffer: Vec) -> Struct:
-    """The string of these units of UTF-16."""
+def _from_utf16(buffer: Vec) -> Struct:
     try:
         return ok(b"".join(unit.to_bytes(2, "little") for unit in buffer).decode("utf-16-le"))
     except UnicodeDecodeError:
         return err("invalid utf-16: lone surrogate found")
+
+
+_OF_STRINGS: dict[str, Callable[..., Any]] = {
+    "contains": lambda items, value: value in items,
+    "join": lambda strings, separator: separator.join(strings),
+    "len": lambda items: len(items.encode() if isinstance(items, str) else items),
+    "replace": str.replace,
+    # around each character where the separator is empty
+    "split": lambda text, separator: Vec(text.split(separator) if separator else ["", *text, ""]),
+    "starts_with": str.startswith,
+    "ends_with": str.endswith,
+    "substr": lambda text, start, end: text.encode()[start : max(start, end)].decode(),
+    "to_bytes": lambda text: Vec(text.encode()),
+    "trim": lambda text: text.strip(BLANKS),
+    "to_lowercase": str.lower,
+    "to_uppercase": str.upper,
+    "reverse": lambda text: text[::-1],
+}
+for _name, _function in _OF_STRINGS.items():
+    natives("ddlog_std internment", {_name: _function})
+    natives("ddlog_std", {f"string_{_name}": _function})
+    natives("internment", {f"istring_{_name}": _function})
+natives(
+    "ddlog_std",
+    {
+        # a vector is changed
+        "reverse": lambda items: items[::-1] if isinstance(items, str) else (UNIT, Vec(reversed(items))),
+        "str_to_lower": str.lower,
+        "from_utf8": _from_utf8,
+        "encode_utf16": _encode_utf16,
+        "from_utf16": _from_utf16,
+    },
+)
 
 
 def _parsed(text: str, signs: str, low: int, high: int) -> Struct:
@@ -174,16 +91,10 @@ def _parsed(text: str, signs: str, low: int, high: int) -> Struct:
     return some(found) if low <= found <= high else NONE
 
 
-def parse_dec_u64(text: str) -> Struct:
-    """The number that a string says, if it says one."""
-    return _parsed(text, "+", 0, (1 << 64) - 1)
-
-
-def parse_dec_i64(text: str) -> Struct:
-    """The number that a string says, if it says one."""
-    return _parsed(text, "+-", -(1 << 63), (1 << 63) - 1)
-
-
-for _module in ("ddlog_std", "internment"):
-    native(f"{_module}::parse_dec_u64")(parse_dec_u64)
-    native(f"{_module}::parse_dec_i64")(parse_dec_i64)
+natives(
+    "ddlog_std internment",
+    {
+        "parse_dec_u64": lambda text: _parsed(text, "+", 0, (1 << 64) - 1),
+        "parse_dec_i64": lambda text: _parsed(text, "+-", -(1 << 63), (1 << 63) - 1),
+    },
+)

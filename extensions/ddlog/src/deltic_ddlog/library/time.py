@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import date, timedelta
+from functools import partial
 from typing import Any
 
 from deltic_ddlog.library.chrono import (
@@ -16,7 +17,7 @@ from deltic_ddlog.library.chrono import (
     seconds_of,
     written,
 )
-from deltic_ddlog.natives import native
+from deltic_ddlog.natives import natives
 from deltic_ddlog.values import Struct, err, ok
 
 _RFC2822, _RFC3339 = "%a, %d %b %Y %H:%M:%S %z", "%Y-%m-%dT%H:%M:%S%.f%:z"
@@ -83,207 +84,99 @@ def _complete(value: Any) -> Any:
     return value
 
 
-# Times of day
+def _from_hms(unit: int, most: int, hours: int, minutes: int, seconds: int, parts: int = 0) -> Struct:
+    if hours > 23 or minutes > 59 or seconds > 59 or parts >= most:
+        return err("illegal time value")
+    return ok(_time(((hours * 60 + minutes) * 60 + seconds) * SECOND + parts * unit))
 
 
-@native("time::midnight")
-def midnight() -> str:
-    """The beginning of a day."""
-    return _time(0)
+def _part(unit: int, most: int, text: str) -> int:
+    return _of_time(text) // unit % most
 
 
-def _from_hms(unit: int, most: int) -> Callable[..., Struct]:
-    def make(hours: int, minutes: int, seconds: int, parts: int = 0) -> Struct:
-        if hours > 23 or minutes > 59 or seconds > 59 or parts >= most:
-            return err("illegal time value")
-        return ok(_time(((hours * 60 + minutes) * 60 + seconds) * SECOND + parts * unit))
-
-    return make
-
-
-for _name, _most in (("", 1), ("_milli", 10**3), ("_micro", 10**6), ("_nano", 10**9)):
-    native(f"time::try_from_hms{_name}")(_from_hms(SECOND // _most, _most))
-
-
-def _part(unit: int, most: int) -> Callable[[str], int]:
-    return lambda text: _of_time(text) // unit % most
-
-
-for _name, _unit, _most in (
-    ("hour", 3600 * SECOND, 24),
-    ("minute", 60 * SECOND, 60),
-    ("second", SECOND, 60),
-    ("millisecond", 10**6, 10**3),
-    ("microsecond", 10**3, 10**6),
-    ("nanosecond", 1, SECOND),
-):
-    native(f"time::{_name}")(_part(_unit, _most))
-
-
-@native("time::time2string")
-@native("time::date2string")
-def same(text: str) -> str:
-    """The text that it stands for."""
-    return text
-
-
-@native("time::time_parse")
-def time_parse(text: str, format_: str) -> Struct:
-    """The time that a text says."""
+def _read_time(text: str, format_: str = _TIME) -> Struct:
     return _result(lambda: _time(_complete(read(text, format_).nanoseconds)))
 
 
-@native("time::string2time")
-def string2time(text: str) -> Struct:
-    """The time that a text says in the usual format."""
-    return time_parse(text, _TIME)
-
-
-@native("time::time_format")
-def time_format(text: str, format_: str) -> Struct:
-    """A time in a format."""
-    return _formatted(ParsedMoment(nanoseconds=_of_time(text)), format_)
-
+_PARTS = {"hour": (3600 * SECOND, 24), "minute": (60 * SECOND, 60), "second": (SECOND, 60)}
+_PARTS |= {"millisecond": (10**6, 10**3), "microsecond": (10**3, 10**6), "nanosecond": (1, SECOND)}
+natives("time", {name: partial(_part, *part) for name, part in _PARTS.items()})
+natives(
+    "time",
+    {
+        "midnight": lambda: _time(0),
+        "try_from_hms": partial(_from_hms, SECOND, 1),
+        "try_from_hms_milli": partial(_from_hms, 10**6, 10**3),
+        "try_from_hms_micro": partial(_from_hms, 10**3, 10**6),
+        "try_from_hms_nano": partial(_from_hms, 1, SECOND),
+        "time2string date2string": lambda text: text,
+        "time_parse string2time": _read_time,
+        "time_format": lambda text, format_: _formatted(ParsedMoment(nanoseconds=_of_time(text)), format_),
+    },
+)
 
 # Dates
 
 
-def _day(make: Callable[[], date]) -> Struct:
+def _day(make: Callable[..., date], *parts: int) -> Struct:
     try:
-        return ok(make().isoformat())
+        return ok(make(*parts).isoformat())
     except (ValueError, OverflowError):
         return err("Invalid date")
 
 
-@native("time::try_from_ymd")
-def try_from_ymd(year: int, month: int, day: int) -> Struct:
-    """The day of a month."""
-    return _day(lambda: date(year, month, day))
+def _of_ordinal(year: int, ordinal: int) -> date:
+    """The day of a year, from 1 on. Raises ValueError."""
+    found = date(year, 1, 1) + timedelta(days=ordinal - 1)
+    if found.year != year:
+        raise ValueError
+    return found
 
 
-@native("time::try_from_yo")
-def try_from_yo(year: int, ordinal: int) -> Struct:
-    """The day of a year, from 1 on."""
-    found = _day(lambda: date(year, 1, 1) + timedelta(days=ordinal - 1))
-    is_inside = found.constructor.place == 1 or _of_date(found.fields[0]).year == year
-    return found if is_inside else err("Invalid date")
-
-
-@native("time::try_from_iso_ywd")
-def try_from_iso_ywd(year: int, week: int, weekday: Struct) -> Struct:
-    """The day of a week of ISO 8601."""
-    return _day(lambda: date.fromisocalendar(year, week, weekday.constructor.place + 1))
-
-
-for _name, _of in (
-    ("year", lambda day: day.year),
-    ("month", lambda day: day.month),
-    ("day", lambda day: day.day),
-    ("ordinal", lambda day: day.timetuple().tm_yday),
-    ("week", lambda day: day.isocalendar()[1]),
-    ("weekday_number", date.weekday),
-    ("julian_day", lambda day: day.toordinal() + 1721425),
-    ("next_day", lambda day: (day + timedelta(days=1)).isoformat()),
-    ("previous_day", lambda day: (day - timedelta(days=1)).isoformat()),
-):
-    native(f"time::{_name}")(lambda text, of=_of: of(_of_date(text)))
-
-
-@native("time::from_julian_day")
-def from_julian_day(day: int) -> str:
-    """The day of a number, which counts from 4713 BC on. Raises ValueError."""
-    return date.fromordinal(day - 1721425).isoformat()
-
-
-@native("time::date_parse")
-def date_parse(text: str, format_: str) -> Struct:
-    """The date that a text says."""
+def _read_date(text: str, format_: str = _DATE) -> Struct:
     return _result(lambda: _complete(read(text, format_).day).isoformat())
 
 
-@native("time::string2date")
-def string2date(text: str) -> Struct:
-    """The date that a text says in the usual format."""
-    return date_parse(text, _DATE)
+_OF_DATES: dict[str, Callable[[date], Any]] = {
+    "year": lambda day: day.year,
+    "month": lambda day: day.month,
+    "day": lambda day: day.day,
+    "ordinal": lambda day: day.timetuple().tm_yday,
+    "week": lambda day: day.isocalendar()[1],
+    "weekday_number": date.weekday,
+    "julian_day": lambda day: day.toordinal() + 1721425,
+    "next_day": lambda day: (day + timedelta(days=1)).isoformat(),
+    "previous_day": lambda day: (day - timedelta(days=1)).isoformat(),
+}
 
 
-@native("time::date_format")
-def date_format(text: str, format_: str) -> Struct:
-    """A date in a format."""
-    return _formatted(ParsedMoment(_of_date(text)), format_)
+def _on_date(function: Callable[[date], Any]) -> Callable[[str], Any]:
+    return lambda text: function(_of_date(text))
 
+
+natives("time", {name: _on_date(function) for name, function in _OF_DATES.items()})
+natives(
+    "time",
+    {
+        "try_from_ymd": partial(_day, date),
+        "try_from_yo": partial(_day, _of_ordinal),
+        "try_from_iso_ywd": lambda year, week, day: _day(date.fromisocalendar, year, week, day.constructor.place + 1),
+        "from_julian_day": lambda day: date.fromordinal(day - 1721425).isoformat(),
+        "date_parse string2date": _read_date,
+        "date_format": lambda text, format_: _formatted(ParsedMoment(_of_date(text)), format_),
+    },
+)
 
 # Dates with times, and moments
 
 
-@native("time::datetime_parts")
-def datetime_parts(text: str, format_: str) -> Struct:
-    """The date and the time that a text says."""
-
-    def parts() -> tuple[str, str]:
-        found = read(text, format_)
-        return _parts(ParsedMoment(_complete(found.day), _complete(found.nanoseconds)))
-
-    return _result(parts)
+def _read_parts(text: str, format_: str) -> tuple[str, str]:
+    """The date and the time that a text says. Raises FormatError."""
+    found = read(text, format_)
+    return _parts(ParsedMoment(_complete(found.day), _complete(found.nanoseconds)))
 
 
-@native("time::parts_format")
-def parts_format(day: str, time: str, format_: str) -> Struct:
-    """A date and a time in a format."""
-    return _formatted(ParsedMoment(_of_date(day), _of_time(time)), format_)
-
-
-@native("time::parts_of_timestamp")
-def parts_of_timestamp(seconds: int) -> tuple[str, str]:
-    """The date and the time of so many seconds since the beginning of 1970, in UTC."""
-    return _parts(moment_of(seconds, 0, None))
-
-
-@native("time::moment")
-def moment(day: str, time: str, east: int) -> str:
-    """The moment that a date and a time in UTC are, by the clock elsewhere."""
-    return written(_shifted(ParsedMoment(_of_date(day), _of_time(time), 0), east), _KEPT)
-
-
-@native("time::change_offset")
-def change_offset(text: str, east: int) -> str:
-    """The same moment by the clock elsewhere."""
-    return written(_shifted(_moment(text), east), _KEPT)
-
-
-@native("time::utc_parts")
-def utc_parts(text: str) -> tuple[str, str]:
-    """The date and the time in UTC."""
-    return _parts(_shifted(_moment(text), 0))
-
-
-@native("time::time")
-def time_of(text: str) -> str:
-    """The time by the clock where it is."""
-    return _parts(_moment(text))[1]
-
-
-@native("time::tz_datetime_format")
-def tz_datetime_format(text: str, format_: str) -> Struct:
-    """A moment in a format."""
-    return _formatted(_moment(text), format_)
-
-
-@native("time::tzDateTime2string")
-@native("time::to_rfc3339")
-def to_rfc3339(text: str) -> str:
-    """As the net has it: `2003-07-01T10:52:37+02:00`."""
-    return written(_moment(text), _RFC3339)
-
-
-@native("time::to_rfc2822")
-def to_rfc2822(text: str) -> str:
-    """As mails have it: `Tue, 01 Jul 2003 10:52:37 +0200`."""
-    return written(_moment(text), _RFC2822)
-
-
-@native("time::tz_datetime_parse")
-def tz_datetime_parse(text: str, format_: str) -> Struct:
+def _read_moment(text: str, format_: str) -> Struct:
     """The moment that a text says."""
 
     def made() -> str:
@@ -295,14 +188,7 @@ def tz_datetime_parse(text: str, format_: str) -> Struct:
     return _result(made)
 
 
-@native("time::tz_datetime_parse_from_rfc3339")
-def from_rfc3339(text: str) -> Struct:
-    """The moment of a text such as `1996-12-19T16:39:57-08:00`."""
-    return tz_datetime_parse(text.replace("t", "T").replace(" ", "T", 1), _RFC3339)
-
-
-@native("time::tz_datetime_parse_from_rfc2822")
-def from_rfc2822(text: str) -> Struct:
+def _read_mail(text: str) -> Struct:
     """The moment of a text such as `Tue, 1 Jul 2003 10:52:37 +0200`.
 
     The day of the week and the seconds may be left out, zones have names, and years before 1000 two or three digits.
@@ -317,4 +203,28 @@ def from_rfc2822(text: str) -> Struct:
             return err(_NOT_ENOUGH)
         zone = f"{_ZONES[zone.lower()]:+03}00"
     told = f"{day} {month} {years:04} {hour}:{minute}:{second or '00'} {zone}"
-    return tz_datetime_parse(f"{weekday}, {told}" if weekday else told, _RFC2822 if weekday else _RFC2822[4:])
+    return _read_moment(f"{weekday}, {told}" if weekday else told, _RFC2822 if weekday else _RFC2822[4:])
+
+
+natives(
+    "time",
+    {
+        "datetime_parts": lambda text, format_: _result(lambda: _read_parts(text, format_)),
+        "parts_format": lambda day, time, format_: _formatted(ParsedMoment(_of_date(day), _of_time(time)), format_),
+        "parts_of_timestamp": lambda seconds: _parts(moment_of(seconds, 0, None)),
+        "moment": lambda day, time, east: written(
+            _shifted(ParsedMoment(_of_date(day), _of_time(time), 0), east), _KEPT
+        ),
+        "change_offset": lambda text, east: written(_shifted(_moment(text), east), _KEPT),
+        "utc_parts": lambda text: _parts(_shifted(_moment(text), 0)),
+        "time": lambda text: _parts(_moment(text))[1],
+        "tz_datetime_format": lambda text, format_: _formatted(_moment(text), format_),
+        "tzDateTime2string to_rfc3339": lambda text: written(_moment(text), _RFC3339),
+        "to_rfc2822": lambda text: written(_moment(text), _RFC2822),
+        "tz_datetime_parse": _read_moment,
+        "tz_datetime_parse_from_rfc3339": lambda text: _read_moment(
+            text.replace("t", "T").replace(" ", "T", 1), _RFC3339
+        ),
+        "tz_datetime_parse_from_rfc2822": _read_mail,
+    },
+)

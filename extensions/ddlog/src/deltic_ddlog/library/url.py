@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit, urlunsplit
+from urllib.parse import quote, unquote, urljoin, urlsplit, urlunsplit
 
-from deltic_ddlog.natives import native
+from deltic_ddlog.natives import natives
 from deltic_ddlog.values import NONE, Struct, err, ok, some
 
 _PORTS = {"ftp": 21, "http": 80, "ws": 80, "https": 443, "wss": 443}
@@ -24,8 +24,7 @@ def _after(text: str, sign: str) -> Struct:
     return some(behind) if found else NONE
 
 
-@native("url::url_parse")
-def url_parse(text: str) -> Struct:
+def _parsed(text: str) -> Struct:
     """The address that a text says, as browsers write it: with `%` in the place of signs that it must not have.
 
     Its port is left out where it is the scheme's own, and its path is `/` where it has none.
@@ -86,100 +85,48 @@ def _straight(path: str) -> str:
     return "/".join(["", *found, *([""] if is_folder else [])]) or "/"
 
 
-@native("url::join")
-def join(url: str, other: str) -> Struct:
-    """The address that another one is, seen from this one."""
-    if cannot_be_a_base(url) and not _SCHEME.match(other):
-        return err("relative URL with a cannot-be-a-base base")
-    return url_parse(urljoin(url, other))
-
-
-@native("url::url_to_string")
-def text(url: str) -> str:
-    """Its text."""
-    return url
-
-
-@native("url::scheme")
-def scheme(url: str) -> str:
-    """What stands before the first colon."""
-    return urlsplit(url).scheme
-
-
-@native("url::has_authority")
-def has_authority(url: str) -> bool:
-    """Whether it tells a place in the net."""
-    return urlsplit(url).netloc != ""
-
-
-@native("url::cannot_be_a_base")
-def cannot_be_a_base(url: str) -> bool:
+def _cannot_be_a_base(url: str) -> bool:
     """Whether no path begins behind the colon, as in `mailto:`."""
     return not url.partition(":")[2].startswith("/")
 
 
-@native("url::username")
-def username(url: str) -> str:
-    """The user, "" where there is none."""
-    return urlsplit(url).username or ""
+def _joined(url: str, other: str) -> Struct:
+    """The address that another one is, seen from this one."""
+    if _cannot_be_a_base(url) and not _SCHEME.match(other):
+        return err("relative URL with a cannot-be-a-base base")
+    return _parsed(urljoin(url, other))
 
 
-@native("url::password")
-def password(url: str) -> Struct:
-    """The password."""
-    return _option(urlsplit(url).password)
-
-
-@native("url::has_host")
-def has_host(url: str) -> bool:
-    """Whether it tells a host."""
-    return bool(urlsplit(url).hostname)
-
-
-@native("url::host_str")
-def host_str(url: str) -> Struct:
+def _host(url: str) -> str | None:
     """The host, an address of version 6 in brackets."""
-    return _option(_host(urlsplit(url)))
-
-
-def _host(parts: SplitResult) -> str | None:
-    found = parts.hostname
+    found = urlsplit(url).hostname
     return f"[{found}]" if found and ":" in found else found
 
 
-@native("url::domain")
-def domain(url: str) -> Struct:
+def _domain(url: str) -> Struct:
     """The host where it is a name, and no address."""
-    found = _host(urlsplit(url))
+    found = _host(url)
     return NONE if found is None or re.fullmatch(r"\[.*\]|[0-9.]+", found) else some(found)
 
 
-@native("url::port")
-def port(url: str) -> Struct:
-    """The port that it tells."""
-    return _option(urlsplit(url).port)
-
-
-@native("url::port_or_known_default")
-def port_or_known_default(url: str) -> Struct:
-    """The port that it tells, or that of its scheme."""
-    parts = urlsplit(url)
-    return _option(parts.port or _PORTS.get(parts.scheme))
-
-
-@native("url::path")
-def path(url: str) -> str:
-    """The path."""
-    return urlsplit(url).path
-
-
-@native("url::query")
-def query(url: str) -> Struct:
-    """What stands between `?` and `#`."""
-    return _after(url.partition("#")[0], "?")
-
-
-@native("url::fragment")
-def fragment(url: str) -> Struct:
-    """What stands behind `#`."""
-    return _after(url, "#")
+natives(
+    "url",
+    {
+        "url_parse": _parsed,
+        "join": _joined,
+        "url_to_string": str,
+        "scheme": lambda url: urlsplit(url).scheme,
+        "has_authority": lambda url: urlsplit(url).netloc != "",
+        "cannot_be_a_base": _cannot_be_a_base,
+        "username": lambda url: urlsplit(url).username or "",
+        "password": lambda url: _option(urlsplit(url).password),
+        "has_host": lambda url: bool(urlsplit(url).hostname),
+        "host_str": lambda url: _option(_host(url)),
+        "domain": _domain,
+        "port": lambda url: _option(urlsplit(url).port),
+        "port_or_known_default": lambda url: _option(urlsplit(url).port or _PORTS.get(urlsplit(url).scheme)),
+        "path": lambda url: urlsplit(url).path,
+        "query": lambda url: _after(url.partition("#")[0], "?"),
+        "fragment": lambda url: _after(url, "#"),
+    },
+)

@@ -3,29 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from uuid import NAMESPACE_DNS, NAMESPACE_OID, NAMESPACE_URL, NAMESPACE_X500, UUID
 
-from deltic_ddlog.natives import native
+from deltic_ddlog.natives import native, natives
 from deltic_ddlog.values import Struct, Vec, err, ok
-
-
-@native("uuid::from_u128")
-def same(number: int) -> int:
-    """The identifier that a number is, and the number that an identifier is."""
-    return number
-
-
-native("uuid::as_u128")(same)
-
-
-@native("uuid::from_u128_le")
-def turned(number: int) -> int:
-    """The same with its bytes in the other order."""
-    return int.from_bytes(number.to_bytes(16, "little"), "big")
-
-
-native("uuid::to_u128_le")(turned)
 
 
 @native("uuid::new_v5")
@@ -52,37 +33,27 @@ def parse_str(text: str) -> Struct:
         return err(str(error))
 
 
-@native("uuid::is_nil")
-def is_nil(uuid: int) -> bool:
-    """Whether all of its bits are 0."""
-    return uuid == 0
+def _turned(number: int) -> int:
+    """The same with its bytes in the other order."""
+    return int.from_bytes(number.to_bytes(16, "little"), "big")
 
 
-_CONSTANTS = {
-    "nil": 0,
-    "nAMESPACE_DNS": NAMESPACE_DNS.int,
-    "nAMESPACE_OID": NAMESPACE_OID.int,
-    "nAMESPACE_URL": NAMESPACE_URL.int,
-    "nAMESPACE_X500": NAMESPACE_X500.int,
-}
-_TEXTS: dict[str, Callable[[UUID], str]] = {
-    "to_hyphenated": str,
-    "to_simple": lambda uuid: uuid.hex,
-    "to_urn": str,
-}
-
-
-def _constant(value: int) -> Callable[[], int]:
-    return lambda: value
-
-
-def _text(form: Callable[[UUID], str], prefix: str, is_upper: bool) -> Callable[[int], str]:
-    return lambda uuid: prefix + (form(UUID(int=uuid)).upper() if is_upper else form(UUID(int=uuid)))
-
-
-for _name, _value in _CONSTANTS.items():
-    native(f"uuid::{_name}")(_constant(_value))
-for _name, _form in _TEXTS.items():
-    for _case in ("lower", "upper"):
-        _prefix = "urn:uuid:" if _name == "to_urn" else ""
-        native(f"uuid::{_name}_{_case}")(_text(_form, _prefix, _case == "upper"))
+natives(
+    "uuid",
+    {
+        "from_u128 as_u128": lambda number: number,
+        "from_u128_le to_u128_le": _turned,
+        "is_nil": lambda uuid: uuid == 0,
+        "nil": lambda: 0,
+        "nAMESPACE_DNS": lambda: NAMESPACE_DNS.int,
+        "nAMESPACE_OID": lambda: NAMESPACE_OID.int,
+        "nAMESPACE_URL": lambda: NAMESPACE_URL.int,
+        "nAMESPACE_X500": lambda: NAMESPACE_X500.int,
+        "to_hyphenated_lower": lambda uuid: str(UUID(int=uuid)),
+        "to_hyphenated_upper": lambda uuid: str(UUID(int=uuid)).upper(),
+        "to_simple_lower": lambda uuid: f"{uuid:032x}",
+        "to_simple_upper": lambda uuid: f"{uuid:032X}",
+        "to_urn_lower": lambda uuid: UUID(int=uuid).urn,
+        "to_urn_upper": lambda uuid: "urn:uuid:" + str(UUID(int=uuid)).upper(),
+    },
+)

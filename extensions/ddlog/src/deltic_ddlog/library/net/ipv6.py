@@ -3,119 +3,59 @@
 from __future__ import annotations
 
 import struct
-from ipaddress import AddressValueError, IPv6Address
+from collections.abc import Iterable
+from ipaddress import AddressValueError, IPv4Address, IPv6Address
 
-from deltic_ddlog.natives import native
+from deltic_ddlog.natives import natives
 from deltic_ddlog.values import NONE, Struct, Vec, err, ok, some
 
 _SEGMENTS = struct.Struct(">8H")
 
 
-@native("net::ipv6::ipv6_new")
-def new(*segments: int) -> int:
-    """The address of eight numbers of 16 bits."""
-    return int.from_bytes(_SEGMENTS.pack(*segments), "big")
-
-
-@native("net::ipv6::ipv6_from_segment_vec")
-def from_segment_vec(segments: Vec) -> Struct:
-    """The address of a vector of eight numbers; `None` of another one."""
-    return some(new(*segments)) if len(segments) == 8 else NONE
-
-
-@native("net::ipv6::ipv6_from_octet_vec")
-def from_octet_vec(octets: Vec) -> Struct:
-    """The address of a vector of 16 bytes; `None` of another one."""
-    return some(int.from_bytes(bytes(octets), "big")) if len(octets) == 16 else NONE
-
-
-@native("net::ipv6::ipv6_from_octets")
-def from_octets(*octets: int) -> int:
-    """The address of 16 bytes, the highest one first."""
+def _of_bytes(octets: Iterable[int]) -> int:
     return int.from_bytes(bytes(octets), "big")
 
 
-@native("net::ipv6::ipv6_octets")
-def octets(address: int) -> tuple[int, ...]:
-    """Its 16 bytes, the highest one first."""
-    return tuple(address.to_bytes(16, "big"))
+def _of_segments(segments: Iterable[int]) -> int:
+    return _of_bytes(_SEGMENTS.pack(*segments))
 
 
-@native("net::ipv6::ipv6_from_u128")
-def from_number(number: int) -> int:
-    """The address that a number is."""
-    return number
+def _bytes(address: int) -> bytes:
+    return address.to_bytes(16, "big")
 
 
-native("net::ipv6::ipv6_to_u128")(from_number)
-
-
-@native("net::ipv6::ipv6_from_str")
-def from_text(text: str) -> Struct:
-    """The address that a text says."""
+def _from_text(text: str) -> Struct:
     try:
         return ok(int(IPv6Address(text)))
     except AddressValueError:
         return err("invalid IPv6 address syntax")
 
 
-@native("net::ipv6::ipv6Addr2string")
-def to_text(address: int) -> str:
+def _to_text(address: int) -> str:
     """Its shortest text; one that stands for an address of version 4 ends with that one."""
-    if address >> 32 == 0xFFFF:
-        return f"::ffff:{'.'.join(map(str, address.to_bytes(16, 'big')[12:]))}"
-    return str(IPv6Address(address))
+    is_mapped = address >> 32 == 0xFFFF
+    return f"::ffff:{IPv4Address(address & 0xFFFFFFFF)}" if is_mapped else str(IPv6Address(address))
 
 
-@native("net::ipv6::ipv6_segments")
-def segments(address: int) -> tuple[int, ...]:
-    """Its eight numbers."""
-    return _SEGMENTS.unpack(address.to_bytes(16, "big"))
-
-
-@native("net::ipv6::ipv6_segment_vec")
-def segment_vec(address: int) -> Vec:
-    """Its eight numbers as a vector."""
-    return Vec(segments(address))
-
-
-@native("net::ipv6::ipv6_octet_vec")
-def octet_vec(address: int) -> Vec:
-    """Its 16 bytes as a vector."""
-    return Vec(address.to_bytes(16, "big"))
-
-
-@native("net::ipv6::iPV6_LOCALHOST")
-def localhost() -> int:
-    """`::1`."""
-    return 1
-
-
-@native("net::ipv6::iPV6_UNSPECIFIED")
-def unspecified() -> int:
-    """`::`."""
-    return 0
-
-
-@native("net::ipv6::ipv6_is_unspecified")
-def is_unspecified(address: int) -> bool:
-    """Whether it is `::`."""
-    return address == 0
-
-
-@native("net::ipv6::ipv6_is_loopback")
-def is_loopback(address: int) -> bool:
-    """Whether it is `::1`."""
-    return address == 1
-
-
-@native("net::ipv6::ipv6_is_multicast")
-def is_multicast(address: int) -> bool:
-    """Whether it begins with `ff`."""
-    return address >> 120 == 0xFF
-
-
-@native("net::ipv6::ipv6_to_ipv4")
-def to_ipv4(address: int) -> Struct:
-    """The address of version 4 that it stands for, `::a.b.c.d` or `::ffff:a.b.c.d`."""
-    return some(address & 0xFFFFFFFF) if address >> 32 in (0, 0xFFFF) else NONE
+natives(
+    "net::ipv6",
+    {
+        "ipv6_new": lambda *segments: _of_segments(segments),
+        "ipv6_from_segment_vec": lambda segments: some(_of_segments(segments)) if len(segments) == 8 else NONE,
+        "ipv6_from_octet_vec": lambda octets: some(_of_bytes(octets)) if len(octets) == 16 else NONE,
+        "ipv6_from_octets": lambda *octets: _of_bytes(octets),
+        "ipv6_octets": lambda address: tuple(_bytes(address)),
+        "ipv6_octet_vec": lambda address: Vec(_bytes(address)),
+        "ipv6_from_u128 ipv6_to_u128": lambda number: number,
+        "ipv6_from_str": _from_text,
+        "ipv6Addr2string": _to_text,
+        "ipv6_segments": lambda address: _SEGMENTS.unpack(_bytes(address)),
+        "ipv6_segment_vec": lambda address: Vec(_SEGMENTS.unpack(_bytes(address))),
+        "iPV6_LOCALHOST": lambda: 1,
+        "iPV6_UNSPECIFIED": lambda: 0,
+        "ipv6_is_unspecified": lambda address: address == 0,
+        "ipv6_is_loopback": lambda address: address == 1,
+        "ipv6_is_multicast": lambda address: address >> 120 == 0xFF,
+        "ipv6_to_ipv4": lambda address: some(address & 0xFFFFFFFF) if address >> 32 in (0, 0xFFFF) else NONE,
+    },
+)
