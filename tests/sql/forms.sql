@@ -66,3 +66,16 @@ SELECT a, b, grouping__id AS g, count(*) AS n FROM t GROUP BY a, b WITH ROLLUP
 SELECT a FROM t GROUP BY ROLLUP (a) HAVING grouping__id = 1
 SELECT a, explode(collection => array(a, b)) AS x FROM t
 SELECT c FROM t WHERE c COLLATE UTF8_BINARY LIKE 'a%'
+SELECT median(make_ym_interval(a)) IS NULL AS m, extract(DAY FROM percentile(make_dt_interval(b), 0.5)) AS d FROM t
+SELECT k, id, x FROM u, range(0, 4, 1, 2) AS r(id) WHERE id = x
+SELECT id, dense_rank(v) OVER (ORDER BY v, id) AS r FROM s
+SELECT window.start AS w, count(*) AS n FROM (SELECT '2024-01-01 00:05:00' AS ts FROM s) GROUP BY window(ts, '10 minutes')
+SELECT id, trunc(DATE '2024-05-17', s.w) AS d, date_trunc(s.w, TIMESTAMP '2024-05-17 01:02:03') AS t FROM r
+SELECT b, max_by(a, struct(c, a), 2) AS m, min_by(c, struct(a, c), 1) AS n FROM t GROUP BY b
+SELECT string(max(i)) AS m, string(min(i)) AS n FROM (SELECT make_dt_interval(a) AS i FROM t)
+SELECT string(i) AS i FROM (SELECT CASE WHEN a > 1 THEN INTERVAL '1' DAY ELSE INTERVAL '30' HOUR END AS i FROM t)
+SELECT regr_r2(a, b) AS r, regr_slope(a, b) AS s, corr(a, b) AS c FROM t
+SELECT from_csv(concat(a, ',', c), 'x INT, y STRING') AS r, to_csv(struct(a, c, b)) AS l FROM t
+SELECT a FROM (VALUES (1), (2) JOIN t ON col1 = a)
+SELECT a / (a - 9) AS q FROM t WHERE a = 9
+SELECT format_string('%5d|%s|%b', a, c, b = 1) AS f, instr(c, 'a', -1) AS i FROM t

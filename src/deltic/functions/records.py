@@ -60,6 +60,7 @@ class JsonOptions:
     numbers_as_text: bool = True
     all_as_text: bool = False
     prefers_decimal: bool = False
+    sorts_keys: bool = False
 
     def pattern(self, kind: Kind) -> str | None:
         """The pattern of dates or times, where one is asked for."""
@@ -75,6 +76,7 @@ OPTIONS = {
 """Options whose value is a text, by their names in lower case, with what they are called here."""
 SWITCHES = {
     "pretty": "is_pretty",
+    "sortkeys": "sorts_keys",
     "allowsinglequotes": "single_quotes",
     "allowunquotedfieldnames": "bare_names",
     "allownumericleadingzeros": "leading_zeros",
@@ -114,9 +116,11 @@ def _pretty(value: Any, type_: Type, how: JsonOptions, indent: str = "") -> str:
 def _entries(value: Any, type_: Type, how: JsonOptions) -> list[tuple[str, Any, Type]]:
     """The names, values and types of the fields of a struct, without those that are NULL, or of a map."""
     if type_.kind is Kind.MAP:
-        return [(_key(k, type_.key), v, type_.value.type) for k, v in value]
-    fields = zip(type_.fields, value, strict=True)
-    return [(c.name, v, c.type) for c, v in fields if v is not None or how.keeps_null]
+        found = [(_key(k, type_.key), v, type_.value.type) for k, v in value]
+    else:
+        fields = zip(type_.fields, value, strict=True)
+        found = [(c.name, v, c.type) for c, v in fields if v is not None or how.keeps_null]
+    return sorted(found, key=lambda entry: entry[0]) if how.sorts_keys else found
 
 
 def _written(value: Any, type_: Type, how: JsonOptions) -> str:

@@ -16,9 +16,10 @@ from deltic.circuit import operators as ops
 from deltic.circuit.accumulators import ACCUMULATORS, Parameter
 from deltic.circuit.expressions.meaning import evaluate
 from deltic.errors import did_you_mean
-from deltic.sql.scalars import NULL, Typed, coerced, comparable, operators
+from deltic.sql.scalars import NULL, Typed, coerced, comparable, constant, operators
 from deltic.sql.scalars.coercion import as_signed, converted
 from deltic.sql.scalars.conditions import is_null
+from deltic.sql.scalars.functions.collections import field, struct
 from deltic.sql.scalars.functions.python import aggregate_called
 from deltic.sql.scalars.functions.rules import RULES, apply, attempt, to
 from deltic.sql.scalars.operators import INTERVALS, Mismatch, case
@@ -348,8 +349,30 @@ def _collect(asked: _Asked) -> LoweredAggregates:
 
 
 def _extreme_by(asked: _Asked) -> LoweredAggregates:
-    asked.take(2, 2)
-    return _one(asked.name, *map(asked.ordered, asked.arguments))
+    asked.take(2, 3)
+    value, key = map(asked.ordered, asked.arguments[:2])
+    if not asked.arguments[2:]:
+        return _one(asked.name, value, key)
+    count = asked.constant(asked.arguments[2], Type.INT32, "the number of values")
+    if not isinstance(count, int) or not 0 < count <= _MOST_BY:
+        raise asked.error(f"the number of values of {asked.name} is from 1 to {_MOST_BY:,}")
+    return _several_by(asked.name == "max_by", value, key, count)
+
+
+_MOST_BY = 100_000
+
+
+def _several_by(falls: bool, value: Typed, key: Typed, count: int) -> LoweredAggregates:
+    """The array of so many values with the least or the greatest keys, the nearest to the extreme first."""
+    pair = struct(["key", "value"], [key, value])
+    found = _one("collect_list", case([(operators.logic(exp.Not, [is_null(key)]), pair)], None))
+
+    def result(results: Sequence[Typed]) -> Typed:
+        pairs = attempt("array_reverse", results[0]) if falls else results[0]
+        bounds = (constant(number, Type.INT32) for number in (1, count))
+        return field(attempt("slice", pairs, *bounds), "value")
+
+    return replace(found, result=result)
 
 
 def _string_agg(asked: _Asked) -> LoweredAggregates:

@@ -6,7 +6,7 @@ import math
 from abc import abstractmethod
 
 from deltic.circuit.accumulators.accumulator import accumulator
-from deltic.circuit.accumulators.moments import Moments, Sums, central, root, scaled
+from deltic.circuit.accumulators.moments import Moments, Sums, central, correlation_beyond, root, scaled
 
 
 class _Covariance(Moments):
@@ -65,4 +65,6 @@ class Corr(Moments):
             return None
         if x is None or y is None or xy is None or first is None or second is None:
             return math.nan
-        return root(central(count, x, y, xy), first * second)
+        both = central(count, x, y, xy)
+        beyond = correlation_beyond(count, both, first, second)
+        return root(both, first * second) if beyond is None else beyond

@@ -63,6 +63,15 @@ def central(count: int, x: int, y: int, xy: int) -> int:
     return count * xy - x * y
 
 
+def correlation_beyond(count: int, xy: int, xx: int, yy: int) -> float | None:
+    """The correlation of these n²-fold covariances where floats cannot hold what it is divided by, as in Spark.
+
+    NaN, or 0 where only the divisor is infinite; None where it is finite.
+    """
+    divisor = scaled(xx, count, 2) * scaled(yy, count, 2)
+    return scaled(xy, count, 2) / divisor if math.isinf(divisor) else None
+
+
 def root(a: int, b: int) -> float:
     """√(a² / b), with the sign of a."""
     found = math.sqrt(quotient(a * a, b))

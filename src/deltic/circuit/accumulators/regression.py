@@ -7,7 +7,7 @@ from abc import abstractmethod
 
 from deltic.circuit.accumulators.accumulator import accumulator
 from deltic.circuit.accumulators.exact import quotient
-from deltic.circuit.accumulators.moments import Moments, Sums, central, scaled
+from deltic.circuit.accumulators.moments import Moments, Sums, central, correlation_beyond, scaled
 
 
 class _Regression(Moments):
@@ -33,8 +33,11 @@ class Slope(_Regression):
 
     def result_of(self, count: int, *sums: int) -> float | None:
         y, x, xx, xy = sums
-        varies = central(count, x, x, xx)
-        return quotient(central(count, x, y, xy), varies) if varies else None
+        varies, both = central(count, x, x, xx), central(count, x, y, xy)
+        if not varies:
+            return None
+        divisor = scaled(varies, count, 2)
+        return quotient(both, varies) if math.isfinite(divisor) else scaled(both, count, 2) / divisor
 
 
 @accumulator
@@ -62,7 +65,11 @@ class Fit(_Regression):
         first, second = central(count, x, x, xx), central(count, y, y, yy)
         if not first:
             return None
-        return quotient(central(count, x, y, xy) ** 2, first * second) if second else 1.0
+        if not second:
+            return 1.0
+        both = central(count, x, y, xy)
+        beyond = correlation_beyond(count, both, first, second)
+        return quotient(both**2, first * second) if beyond is None else beyond**2
 
 
 class _Mean(_Regression):

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from fractions import Fraction
 
 from deltic.circuit.accumulators.accumulator import accumulator
-from deltic.circuit.accumulators.moments import Moments, Sums, central, root
+from deltic.circuit.accumulators.moments import Moments, Sums, central, root, scaled
 
 
 class _Shape(Moments):
@@ -18,6 +18,8 @@ class _Shape(Moments):
         if len(known) < len(sums):
             return math.nan
         second = central(count, known[0], known[0], known[1])
+        if second and math.isinf(scaled(second, count, 2)):
+            return math.nan  # as in Spark, whose sums are floats
         return self.ratio(count, known, second) if second else None
 
     @abstractmethod

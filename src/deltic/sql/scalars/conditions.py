@@ -22,6 +22,8 @@ def chosen(conditions: Sequence[Typed], values: Sequence[Typed], default: Typed 
     same = unified([*values, default or NULL])
     if same is None:
         raise Mismatch("the values have no type in common; cast them to one")
+    if any(not condition.is_null and condition.type.type is not Type.BOOLEAN for condition in conditions):
+        raise Mismatch("conditions are BOOLEAN; compare, or cast to BOOLEAN")
     holds = [coerced(condition, Type.BOOLEAN) for condition in conditions]
     return case([*zip(holds, same, strict=False)], same[-1] if default else None)
 

@@ -58,7 +58,7 @@ def arithmetic(kind: type[exp.Expression], left: Typed, right: Typed, apply: App
     if Type.BOOLEAN in (t := [v.type.type for v in (left, right) if not v.is_null]) or any(x.is_composite for x in t):
         raise Mismatch
     if all(x is Type.STRING for x in t):
-        left, right = coerced(left, Type.FLOAT64), coerced(right, Type.FLOAT64)
+        raise Mismatch("a text beside a text is no number; cast one of them")
     return _of_numbers(kind, left, right, apply)
 
 

@@ -61,8 +61,8 @@ def schema_of_json(text: Typed, options: Typed | None = None) -> Typed:
 
 
 _TIMES = ("dateformat", "timestampformat", "timestampntzformat")
-_OF_WRITING = ("ignorenullfields", "pretty", "timezone", "locale", *_TIMES)
-_OF_READING = ("mode", "timezone", "locale", *OPTIONS, *(name for name in SWITCHES if name != "pretty"))
+_OF_WRITING = ("ignorenullfields", "pretty", "sortkeys", "timezone", "locale", *_TIMES)
+_OF_READING = ("mode", "timezone", "locale", *OPTIONS, *(name for name in SWITCHES if name not in _OF_WRITING))
 """Options that change what is written and read; others have no meaning for single texts, or are not there."""
 
 

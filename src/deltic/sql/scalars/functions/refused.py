@@ -37,5 +37,6 @@ OF_THE_CLOCK: dict[str, str] = {
     **dict.fromkeys(("now", "current_timestamp"), ""),
     **dict.fromkeys(("current_date", "curdate"), "DATE"),
     "localtimestamp": "TIMESTAMP_NTZ",
+    "unix_timestamp": "BIGINT",
 }
 """Functions that tell the time, with what its instant is cast to; a query has them in its clauses alone."""
