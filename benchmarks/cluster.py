@@ -105,7 +105,9 @@ def galen_by_jobs(note: str) -> None:
         tables = {n: table.rename_columns(list(galen.COLUMNS[n])) for n, table in tables.items()}
         ten = pa.table([[int(row.split(",")[i]) for row in removed] for i in range(2)], names=["x", "z"])
         shards = deltic.Shards(2, folder, "job", rounds="never")
-        pipeline = deltic.Pipeline(spark, engine="spark", shards=shards, conflicts="normalize")
+        pipeline = deltic.Pipeline(
+            spark, engine="spark", shards=shards, transactions=deltic.Transactions(conflicts="normalize")
+        )
         pipeline.datalog(galen.PROGRAM)
         rows: list[list[object]] = []
 

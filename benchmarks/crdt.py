@@ -21,14 +21,15 @@ from isolated import GIB, Outcome, isolated
 from problems import ASKED, CRDT, PUBLISHED, Problem, iterations, new_engine, sample, signed
 
 import deltic
+from deltic.pipeline.options import StrategyName
 
 UPDATES = (10, 40, 70, 100)
 
 
-def measure(problem: Problem, folder: Path, strategy: str, seeds: int) -> Iterator[dict[str, Any]]:
+def measure(problem: Problem, folder: Path, strategy: StrategyName, seeds: int) -> Iterator[dict[str, Any]]:
     """From files to results, then random updates; one dictionary for each epoch."""
     started, processor = time.perf_counter(), time.process_time()
-    pipeline = deltic.Pipeline(strategy=strategy)  # type: ignore[arg-type]
+    pipeline = deltic.Pipeline(recursion=deltic.Recursion(strategy=strategy))
     pipeline.datalog(problem.program)
     planned = time.perf_counter()
     tables = problem.read(folder)

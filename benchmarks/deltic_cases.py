@@ -12,18 +12,17 @@ import pyarrow as pa
 from cases import BY_NAME, Case, Tables
 
 import deltic
-from deltic.calculus.planning import ALL, Rewrites
 
 CHANGES = 5
 CHANGED = 100
 
 
-def measure(name: str, rewrites: Rewrites = ALL) -> Iterator[dict[str, Any]]:
+def measure(name: str, maintenance: deltic.Maintenance = deltic.Maintenance()) -> Iterator[dict[str, Any]]:
     """The bootstrap, the view's size and checksum, then changes: a few random rows are deleted, and come back."""
     case = BY_NAME[name]
     tables = case.generate()
-    compute(case, {name: rows.slice(0, 10) for name, rows in tables.items()}, rewrites)  # load the compiled kernels
-    pipeline, result = compute(case, tables, rewrites)
+    compute(case, {name: rows.slice(0, 10) for name, rows in tables.items()}, maintenance)  # load the compiled kernels
+    pipeline, result = compute(case, tables, maintenance)
     yield result | {"loaded": sum(map(len, tables.values()))}
     yield {"rows": len(pipeline[case.view]), "checksum": checksum(pipeline[case.view].to_arrow())}
     for rows in changes(case, tables):
@@ -31,9 +30,11 @@ def measure(name: str, rewrites: Rewrites = ALL) -> Iterator[dict[str, Any]]:
             yield timed(pipeline, action, {case.changing: rows})
 
 
-def compute(case: Case, tables: Tables, rewrites: Rewrites = ALL) -> tuple[deltic.Pipeline, dict[str, Any]]:
+def compute(
+    case: Case, tables: Tables, maintenance: deltic.Maintenance = deltic.Maintenance()
+) -> tuple[deltic.Pipeline, dict[str, Any]]:
     """A pipeline with these rows, and what they took."""
-    pipeline = deltic.Pipeline(engine="local", rewrites=rewrites)
+    pipeline = deltic.Pipeline(engine="local", maintenance=maintenance)
     pipeline.datalog(case.text)
     return pipeline, timed(pipeline, "insert", tables)
 

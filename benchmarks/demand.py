@@ -54,7 +54,7 @@ def table(**columns: list[int]) -> pa.Table:
 
 def measure(program: str, hint: str, edges: Pairs, asked: list[int]) -> list[object]:
     """The rows visited: to begin with, for an edge that goes and comes, and for a row of what is asked that does."""
-    pipeline = deltic.Pipeline(refresh="incremental")
+    pipeline = deltic.Pipeline(maintenance=deltic.Maintenance(refresh="incremental"))
     pipeline.datalog(program.format(hint=hint))
     xs, ys = map(list, zip(*edges, strict=True))
     tables = {"e": table(x=xs, y=ys), "ask": table(x=asked)}

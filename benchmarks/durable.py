@@ -23,7 +23,6 @@ from isolated import isolated as run_isolated
 from memory import Limit
 
 import deltic
-from deltic.pipeline.durable.state import Checkpoints
 
 SQL = """
 CREATE TABLE sale (id BIGINT NOT NULL, shop INT NOT NULL, price INT NOT NULL);
@@ -169,7 +168,7 @@ def restore(folder: str, sizes: list[int]) -> None:
 
 def soaked(place: str, count: int, parts: int) -> Iterator[list[Any]]:
     """Transactions that insert a row, and delete one after a while; of each part the latencies, memory and disk."""
-    pipeline = deltic.Pipeline(state=place, checkpoint=Checkpoints(epochs=1000))
+    pipeline = deltic.Pipeline(state=place, durability=deltic.Durability(epochs=1000))
     pipeline.sql(SQL)
     kept, seconds = 10_000, list[float]()
     insert(pipeline, sales(kept))

@@ -117,7 +117,7 @@ def bootstrap(tables: dict[str, pa.Table]) -> deltic.Pipeline:
     """A pipeline that holds these tables."""
     import deltic
 
-    pipeline = deltic.Pipeline(conflicts="normalize")
+    pipeline = deltic.Pipeline(transactions=deltic.Transactions(conflicts="normalize"))
     pipeline.datalog(PROGRAM)
     with pipeline.transaction() as change:
         for name, table in tables.items():

@@ -126,7 +126,7 @@ def closure(edges: set[tuple[int, int]]) -> set[tuple[int, int]]:
 
 def child(interrupts: int, threads: int) -> None:
     """Be interrupted so many times beside other threads; print what was done."""
-    pipeline = deltic.Pipeline(retain=3)
+    pipeline = deltic.Pipeline(transactions=deltic.Transactions(retain=3))
     pipeline.table("e", {"x": "int64", "y": "int64", "name": "string"}, key=("x", "y"))
     pipeline.datalog(PROGRAM)
     workers, stop, errors = [Worker(pipeline, number) for number in range(threads + 1)], threading.Event(), []

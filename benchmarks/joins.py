@@ -207,7 +207,7 @@ def definitions(schema: str) -> str:
 
 def measure(schema: str, query: str, rows: int) -> tuple[int, int, int]:
     """The rows that a view visits: for the load, for changes of the large table, and for those of all others."""
-    pipeline = deltic.Pipeline(engine="local", threads=1)
+    pipeline = deltic.Pipeline(engine="local", resources=deltic.Resources(threads=1))
     tables = tables_of(schema, rows)
     pipeline.sql(definitions(schema))
     pipeline.sql(f"CREATE MATERIALIZED VIEW answer AS {query}")

@@ -27,7 +27,7 @@ from isolated import GIB, isolated
 from problems import new_engine, signed
 from pyarrow import feather
 
-from deltic.engine.resources import Resources
+from deltic.engine.resources import ResourceLimits
 
 UPDATES = 50
 CONTROL = Path("/sys/fs/cgroup")
@@ -63,7 +63,7 @@ def measure(path: Path, limit: Limit, gib: float, directory: str, batch: int) ->
     if gib:
         limit.enter(gib)
     graph: pa.Table = feather.read_table(path, memory_map=True)
-    resources = Resources.of(spill=directory or None, memory=int(gib * GIB / 4) if directory and gib else None)
+    resources = ResourceLimits.of(spill=directory or None, memory=int(gib * GIB / 4) if directory and gib else None)
     engine = new_engine(REACHABILITY, policy="incremental", resources=resources)
     warm_up()
     started = time.perf_counter()

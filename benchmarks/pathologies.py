@@ -16,7 +16,7 @@ from deltic_cases import CHANGED, measure
 from harness import report
 from isolated import GIB, isolated
 
-from deltic.calculus.planning import Rewrites
+from deltic import Maintenance
 
 HEADER = ["case", "rows", "view", "visited", "as written", "s", "processor s", "peak GiB"]
 HEADER += ["change ms", "processor ms", "visited ", "as written "]
@@ -25,7 +25,7 @@ The five figures after the view are of the bootstrap, the last four medians over
 table are deleted, or come back. visited: rows and index entries; as written: the same without the rewrites of plans.
 s: from Arrow tables to the view; processor s: of all threads. peak: of a process of its own, data and imports
 included. Kernels were loaded before."""
-PLAIN = Rewrites(eliminate=False, share=False, demand=False)
+PLAIN = Maintenance(eliminate=False, share=False, demand=False)
 
 
 def cells(case: Case, memory: int, seconds: float) -> list[object]:

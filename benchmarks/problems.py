@@ -19,7 +19,7 @@ from deltic.datalog import check, lower, parse
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.recursion.refresh import Policy, Refresh
 from deltic.engine.local.recursion.strategy import Strategy
-from deltic.engine.resources import Resources
+from deltic.engine.resources import ResourceLimits
 
 Tables = Mapping[str, pa.Table]
 
@@ -89,7 +89,7 @@ GALEN = Problem(
 
 
 def new_engine(
-    program: str, strategy: str = "nested", policy: str = "auto", resources: Resources | None = None
+    program: str, strategy: str = "nested", policy: str = "auto", resources: ResourceLimits | None = None
 ) -> LocalEngine:
     """A local engine for a program, without rows."""
     circuit = lower(check([parse(program)]))

@@ -15,7 +15,7 @@ from problems import Problem, new_engine, sample, signed
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.recursion import refresh
 from deltic.engine.local.recursion.costs import CostForecast
-from deltic.engine.resources import Resources
+from deltic.engine.resources import ResourceLimits
 
 LARGE_SEED = 1_000
 
@@ -60,7 +60,7 @@ def replay(
     strategy: str,
     policy: str,
     steps: Sequence[Step],
-    resources: Resources | None = None,
+    resources: ResourceLimits | None = None,
 ) -> Iterator[Epoch]:
     """The bootstrap, then the steps; the views have the expected sizes at first, and again when all was put back.
 

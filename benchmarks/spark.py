@@ -98,7 +98,7 @@ def _of_view(spark: Any, view: str, options: argparse.Namespace, scratch: Path) 
     rows, ends = [], []
     for kind, given in (kinds[name] for name in options.executors):
         next(epochs(spark, deltic.Pipeline(spark, **given), view, _WARM))
-        pipeline = deltic.Pipeline(spark, **(given or {"engine": "local", "threads": 1}))
+        pipeline = deltic.Pipeline(spark, **(given or {"engine": "local", "resources": deltic.Resources(threads=1)}))
         for part, found in epochs(spark, pipeline, view, options.rows):
             rows.append([view, kind, f"{part:.2%}" if part else "bootstrap", *_told(found, whole)])
         order = [(name, "ascending") for name in pipeline[view].to_arrow().column_names]

@@ -17,7 +17,7 @@ from isolated import GIB, isolated
 from problems import GALEN
 from replay import Epoch, Step, replay
 
-from deltic.engine.resources import Resources
+from deltic.engine.resources import ResourceLimits
 
 NOTES = """\
 processor: time of all threads, so processor : s is how many were at work on average; that of the bootstrap includes
@@ -28,7 +28,7 @@ peak: resident, of the process."""
 def measure(folder: Path, threads: int, steps: list[Step]) -> Iterator[tuple[Epoch, float]]:
     """The epochs, each with the processor time since the one before."""
     before = time.process_time()
-    for epoch in replay(GALEN, folder, "nested", "incremental", steps, Resources(threads=threads)):
+    for epoch in replay(GALEN, folder, "nested", "incremental", steps, ResourceLimits(threads=threads)):
         yield epoch, time.process_time() - before
         before = time.process_time()
 

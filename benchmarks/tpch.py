@@ -77,7 +77,7 @@ def main(options: argparse.Namespace) -> None:
 def measure(name: str, data: Path) -> Iterator[Any]:
     """The bootstrap with the state after it; epochs for each part of the orders; DuckDB's seconds; the comparisons."""
     query = (QUERIES / f"{name}.sql").read_text()
-    pipeline = deltic.Pipeline(engine="local", threads=1)
+    pipeline = deltic.Pipeline(engine="local", resources=deltic.Resources(threads=1))
     pipeline.sql((QUERIES / "tables.sql").read_text())
     pipeline.sql(f"CREATE MATERIALIZED VIEW {name} AS {query}")
     read = {op.name for op in pipeline.circuit(name).operators if isinstance(op, Source)}

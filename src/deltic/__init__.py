@@ -25,9 +25,9 @@ from deltic.errors import (
 )
 
 if TYPE_CHECKING:
-    from deltic.pipeline.durable.state import Checkpoints
     from deltic.pipeline.epochs.transaction import Transaction
     from deltic.pipeline.io.files import File
+    from deltic.pipeline.options import Durability, Maintenance, Recursion, Resources, Transactions
     from deltic.pipeline.outside import External
     from deltic.pipeline.python.aggregates import aggregate
     from deltic.pipeline.python.checking import check_derivative
@@ -45,24 +45,28 @@ __all__ = [
     "BusyError",
     "CatalogError",
     "ChangeError",
-    "Checkpoints",
     "CircuitError",
     "CountOverflowError",
     "DataError",
     "DelticError",
+    "Durability",
     "EvaluationError",
     "External",
     "File",
     "IterationLimitError",
     "LateError",
+    "Maintenance",
     "Pipeline",
     "ProgramError",
     "ProgramWarning",
+    "Recursion",
+    "Resources",
     "Rows",
     "Shards",
     "StateError",
     "StreamError",
     "Transaction",
+    "Transactions",
     "UnsupportedError",
     "View",
     "ZSet",
@@ -83,13 +87,17 @@ __version__ = "0.1.0"
 
 # Where what needs pyarrow and more is found, and what it is called there.
 _LATER = {
-    "Checkpoints": ("deltic.pipeline.durable.state", "Checkpoints"),
+    "Durability": ("deltic.pipeline.options", "Durability"),
     "External": ("deltic.pipeline.outside", "External"),
     "File": ("deltic.pipeline.io.files", "File"),
+    "Maintenance": ("deltic.pipeline.options", "Maintenance"),
     "Pipeline": ("deltic.pipeline.session", "Pipeline"),
+    "Recursion": ("deltic.pipeline.options", "Recursion"),
+    "Resources": ("deltic.pipeline.options", "Resources"),
     "Rows": ("deltic.pipeline.reading.rows", "Rows"),
     "Shards": ("deltic.pipeline.shards", "Shards"),
     "Transaction": ("deltic.pipeline.epochs.transaction", "Transaction"),
+    "Transactions": ("deltic.pipeline.options", "Transactions"),
     "View": ("deltic.pipeline.reading.views", "View"),
     "ZSet": ("deltic.pipeline.python.operators", "ZSet"),
     "aggregate": ("deltic.pipeline.python.aggregates", "aggregate"),

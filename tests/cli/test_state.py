@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from deltic.cli.main import app
+from deltic.pipeline.options import Durability
 from deltic.pipeline.session import Pipeline
 
 PROGRAM = """.decl e(x: symbol, y: symbol)
@@ -45,7 +46,7 @@ def run(job, *more):
 def test_a_run_goes_on_where_the_last_one_ended(job):
     first = run(job, "--json")
     assert first.exit_code == 0, first.output
-    with Pipeline(state=job / "s", readonly=True) as pipeline:
+    with Pipeline(state=job / "s", durability=Durability(readonly=True)) as pipeline:
         assert len(pipeline["p"]) == 3
     following = json.loads(run(job, "--changes", job / "changes", "--json").stdout)
     assert [epoch["name"] for epoch in following["epochs"]] == ["1", "2"]
@@ -94,7 +95,7 @@ def test_status_verify_and_compact(job):
     compacted = deltic("compact", job / "s")
     assert compacted.exit_code == 0, compacted.output
     assert "before," in compacted.stdout
-    with Pipeline(state=job / "s", readonly=True) as pipeline:
+    with Pipeline(state=job / "s", durability=Durability(readonly=True)) as pipeline:
         assert len(pipeline["p"]) == 3
 
 

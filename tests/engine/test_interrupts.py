@@ -39,7 +39,7 @@ CHAIN = [(i, i + 1) for i in range(30)]
 CHILD = """
 import os, random, signal, sys, threading, deltic
 
-pipeline = deltic.Pipeline(refresh="incremental")
+pipeline = deltic.Pipeline(maintenance=deltic.Maintenance(refresh="incremental"))
 pipeline.datalog(sys.argv[1])
 chain, cut, seen = [(i, i + 1) for i in range(160)], [(80, 81)], 0
 def epoch(action):

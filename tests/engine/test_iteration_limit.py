@@ -15,6 +15,7 @@ from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.reference import ReferenceEngine
 from deltic.errors import DelticError, IterationLimitError
+from deltic.pipeline.options import Recursion
 from deltic.pipeline.session import Pipeline
 from deltic.values.types import Schema, Type
 from tests.conformance.engines import Driver
@@ -135,10 +136,10 @@ def test_what_depends_on_the_past_does_not_see_a_rejected_epoch():
 
 
 def test_a_pipeline_takes_a_limit():
-    pipeline = Pipeline(iteration_limit=20)
+    pipeline = Pipeline(recursion=Recursion(iteration_limit=20))
     pipeline.datalog(".decl n(x: number)\n.decl s(x: number)\nn(x) :- s(x).\nn(x + 1) :- n(x).")
     with pytest.raises(IterationLimitError, match="after 20 iterations"), pipeline.transaction() as change:
         change.insert("s", [(1,)])
     assert pipeline["n"].to_arrow().num_rows == 0
     with pytest.raises(DelticError, match="iteration_limit is 0"):
-        Pipeline(iteration_limit=0)
+        Pipeline(recursion=Recursion(iteration_limit=0))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import pytest
 
 from deltic import Pipeline, Shards
+from deltic.pipeline.options import Resources
 
 FACTS, KEYS = 2_000, 200
 TABLES = """
@@ -24,7 +25,7 @@ STAR = "SELECT loan, shelf, town FROM loan, book, member WHERE loan.book = book.
 
 def loaded(query, **options):
     """A pipeline with the view, and the rows that its load has visited."""
-    pipeline = Pipeline(**options or {"engine": "local", "threads": 1})
+    pipeline = Pipeline(**options or {"engine": "local", "resources": Resources(threads=1)})
     pipeline.sql(f"{TABLES}; CREATE VIEW answer AS {query}")
     with pipeline.transaction() as change:
         change.insert("loan", [(n, 7 * n % KEYS, 11 * n % KEYS) for n in range(FACTS)])

@@ -110,7 +110,10 @@ score(x, s) :- given(x, _), s = mean w : { given(x, w) ; edge(x, y), score(y, w)
 
 def test_means_of_floats() -> None:
     """Exact sums of floats are totals, too; compiled code does not know them."""
-    pipeline, rng = deltic.Pipeline(engine="local", refresh="incremental"), random.Random(1)
+    pipeline, rng = (
+        deltic.Pipeline(engine="local", maintenance=deltic.Maintenance(refresh="incremental")),
+        random.Random(1),
+    )
     pipeline.datalog(MEANS)
     assert " = mean: from its total before an iteration" in pipeline.explain("score", full=True)
     edges: set[Row] = set()

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from deltic import Pipeline
+from deltic import Durability, Pipeline
 from deltic.errors import DelticError, ProgramError
 
 ENGINES: dict[str, dict[str, Any]] = {"local": {}, "shards": {"engine": "spark", "shards": 3}}
@@ -119,7 +119,7 @@ def from_nothing(model: Model) -> dict[str, Counter[Any]]:
 def run(seed: int, options: dict[str, Any], state: Path, steps: int) -> None:
     rng, model = random.Random(seed), Model()
     model.columns = {"id": ("INT", False), **model.columns}
-    options = {**options, "checkpoint": rng.choice([1, 3, 100])}
+    options = {**options, "durability": Durability(epochs=rng.choice([1, 3, 100]))}
     pipeline = Pipeline(**options, state=state)
     pipeline.sql(f"CREATE TABLE s (k INT, x INT);{model.text()}{VIEWS}")
     pipeline.sql("INSERT INTO s SELECT id, id * id FROM range(4)")
@@ -136,7 +136,7 @@ def run(seed: int, options: dict[str, Any], state: Path, steps: int) -> None:
             if text:
                 pipeline.sql(f"ALTER TABLE t {text}")
         if rng.random() < 0.3:
-            if options["checkpoint"] < 100:
+            if options["durability"].epochs < 100:
                 pipeline.close()
             else:  # what a crash leaves: a log, from which all is done once more
                 state = Path(shutil.copytree(state, f"{state}+"))
@@ -269,7 +269,7 @@ def test_a_program_goes_on_with_its_alterations(is_used: bool, tmp_path: Path) -
 def test_a_follower_sees_it(tmp_path: Path) -> None:
     with Pipeline(state=tmp_path) as pipeline:
         pipeline.sql(START)
-        follower = Pipeline(state=tmp_path, readonly=True)
+        follower = Pipeline(state=tmp_path, durability=Durability(readonly=True))
         pipeline.sql("ALTER TABLE t ADD COLUMN d INT DEFAULT 5; INSERT INTO t VALUES (3, 'y', 1, 1)")
         follower.follow()
         assert shown(follower) == shown(pipeline)

@@ -212,7 +212,10 @@ def test_nulls_bags_and_narrow_numbers_in_rules(pipeline):
 
 
 def test_a_strategy_of_a_hidden_recursion():
-    pipeline = deltic.Pipeline(strategy={"reaches": "elastic"}, refresh="incremental")
+    pipeline = deltic.Pipeline(
+        recursion=deltic.Recursion(strategy={"reaches": "elastic"}),
+        maintenance=deltic.Maintenance(refresh="incremental"),
+    )
     pipeline.datalog(
         FOLLOWS + REACHES + '.pragma "hidden" "reaches" .decl ends(x: symbol) ends(x) :- reaches("ada", x).'
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 import deltic
-from deltic.calculus.planning import Rewrites
 from deltic.errors import DelticError
 
 PROGRAM = """
@@ -77,7 +76,7 @@ def test_hints(hint, demanded):
 
 
 def test_it_can_be_turned_off():
-    pipeline = deltic.Pipeline(rewrites=Rewrites(demand=False))
+    pipeline = deltic.Pipeline(maintenance=deltic.Maintenance(demand=False))
     pipeline.datalog(PROGRAM.format(hint="magic"))
     with pipeline.transaction() as change:
         change.insert("e", EDGES)

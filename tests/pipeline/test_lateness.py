@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import deltic
-from deltic import Pipeline
+from deltic import Pipeline, Transactions
 from deltic.cli.main import app
 from deltic.errors import ChangeError, LateError
 
@@ -84,9 +84,12 @@ def test_late_rows_may_be_an_error(engine):
     assert len(pipeline["t"]) == 1
     assert pipeline.epoch == 1
     with pytest.raises(LateError):
-        insert(strict := pipeline_of(engine, late="error"), ("a", at(5))), insert(strict, ("b", at(1)))
+        (
+            insert(strict := pipeline_of(engine, transactions=Transactions(late="error")), ("a", at(5))),
+            insert(strict, ("b", at(1))),
+        )
     with pytest.raises(deltic.DelticError, match="policy for late rows"):
-        Pipeline(late="maybe")
+        Pipeline(transactions=Transactions(late="maybe"))
 
 
 def change_with_conflict(change) -> None:

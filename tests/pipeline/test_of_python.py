@@ -108,7 +108,9 @@ VIEWS = ("by_shop", "in_all", "running", "many", "pairs", "twice", "meets", "alo
 
 
 def pipeline_of(engine, **options):
-    pipeline = deltic.Pipeline(engine=engine, functions=of_python(), conflicts="normalize", **options)
+    pipeline = deltic.Pipeline(
+        engine=engine, functions=of_python(), transactions=deltic.Transactions(conflicts="normalize"), **options
+    )
     pipeline.datalog(DATALOG)
     for statement in SQL.split(";"):
         pipeline.sql(statement)
@@ -154,7 +156,10 @@ def test_every_engine_computes_what_the_reference_does(tmp_path):
         if epoch == 1:
             engines["local"].close()
             engines["local"] = deltic.Pipeline(
-                engine="local", state=tmp_path / "s", functions=of_python(), conflicts="normalize"
+                engine="local",
+                state=tmp_path / "s",
+                functions=of_python(),
+                transactions=deltic.Transactions(conflicts="normalize"),
             )
 
 
@@ -311,7 +316,7 @@ def refused(define, text):
 
 
 def test_strict_refuses_an_operator_without_a_derivative():
-    pipeline = deltic.Pipeline(functions=of_python(), refresh="incremental strict")
+    pipeline = deltic.Pipeline(functions=of_python(), maintenance=deltic.Maintenance(refresh="incremental strict"))
     pipeline.datalog(DATALOG.split("meets(p, q) :-")[0])
     pipeline.datalog("alone(p) :- person(p, _), !@nearer[person, place](p, _).")
     with pytest.raises(UnsupportedError, match="near"):

@@ -132,7 +132,9 @@ VIEWS = ("reaches", "won", "label", "both", "other", "high", "cost", "mixed", "w
 
 
 def pipeline_of(engine, **options):
-    pipeline = deltic.Pipeline(engine=engine, functions=of_python(), conflicts="normalize", **options)
+    pipeline = deltic.Pipeline(
+        engine=engine, functions=of_python(), transactions=deltic.Transactions(conflicts="normalize"), **options
+    )
     pipeline.datalog(DATALOG)
     pipeline.sql(SQL)
     start, edges = pipeline.flow("up"), pipeline.flow("e")
@@ -150,7 +152,11 @@ def change(pipeline, insert, delete):
 
 def test_every_engine_computes_what_the_reference_does():
     rng = random.Random(1)
-    engines = [pipeline_of("local", refresh="incremental"), pipeline_of("spark", shards=2), pipeline_of("reference")]
+    engines = [
+        pipeline_of("local", maintenance=deltic.Maintenance(refresh="incremental")),
+        pipeline_of("spark", shards=2),
+        pipeline_of("reference"),
+    ]
     for _ in range(4):
         there = sorted(engines[-1]["e"])
         insert = [(rng.randrange(5), rng.randrange(5)) for _ in range(rng.randrange(5))]
@@ -162,7 +168,7 @@ def test_every_engine_computes_what_the_reference_does():
 
 
 def test_what_goes_round_in_circles_is_an_error_and_strict_refuses_what_has_no_derivative():
-    pipeline = deltic.Pipeline(functions=of_python(), refresh="incremental strict")
+    pipeline = deltic.Pipeline(functions=of_python(), maintenance=deltic.Maintenance(refresh="incremental strict"))
     pipeline.datalog(".decl e(x: number, y: number)\n.decl p(x: number)\np(x) :- e(x, _), @@total y : { e(x, y) } > 0.")
     with pytest.raises(UnsupportedError, match="operator stuck has no derivative"):
         pipeline.datalog("p(x) :- e(x, _), @stuck[e, p](x).")

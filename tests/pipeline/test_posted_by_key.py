@@ -20,7 +20,7 @@ from deltic.engine.shards import posted
 from deltic.engine.shards.posted import MessageBatch, Posted
 from deltic.engine.shards.setting import ShardDefinition
 from deltic.errors import DelticError
-from deltic.pipeline.durable.state import Checkpoints
+from deltic.pipeline.options import Durability
 from deltic.pipeline.session import Pipeline
 from deltic.pipeline.spark.posting import PostedRows
 from tests.engine.shards.jobs import run_here
@@ -47,7 +47,7 @@ def open_(place, executor="job", shards=3):
         engine="spark",
         state=place,
         shards=Shards(shards, directory=f"{place} shards", executor=executor),
-        checkpoint=Checkpoints(epochs=1000),
+        durability=Durability(epochs=1000),
     )
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import fields
+from inspect import signature
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,6 +12,7 @@ import pytest
 
 import deltic
 from deltic import ChangeError, DataError, DelticError, ProgramError
+from deltic.pipeline.options import GROUPS, grouped
 
 FOLLOWS = ".decl follows(who: symbol, whom: symbol)\n"
 REACHES = """
@@ -194,11 +197,17 @@ def test_forms_of_rows(pipeline):
         (lambda p: p.function(len), "has no name for SQL and Datalog: write function(name, body, …)"),
         (lambda p: p.duckdb("SELECT * FROM folows"), "there is no table or view folows; did you mean `follows`?"),
         (
-            lambda p: deltic.Pipeline(retain="all"),
+            lambda p: deltic.Pipeline(transactions=deltic.Transactions(retain="all")),
             "retain is 'all'; it is a number of epochs",
         ),
-        (lambda p: deltic.Pipeline(switch="x"), "switch is 'x'; it is a part of a bootstrap's work: 0 or more"),
-        (lambda p: deltic.Pipeline(timeout=-1), "timeout is -1; it is a number of seconds: 0 or more"),
+        (
+            lambda p: deltic.Pipeline(maintenance=deltic.Maintenance(switch="x")),
+            "switch is 'x'; it is a part of a bootstrap's work: 0 or more",
+        ),
+        (
+            lambda p: deltic.Pipeline(transactions=deltic.Transactions(timeout=-1)),
+            "timeout is -1; it is a number of seconds: 0 or more",
+        ),
         (lambda p: p.transaction("ignore"), "there is no policy for conflicts 'ignore'"),
         (lambda p: p.transaction().insert("follows", []), "the transaction has not begun: use it as `with"),
         (lambda p: insert(p).insert("follows", []), "the transaction has been committed: open another one"),
@@ -233,7 +242,7 @@ def test_engines_and_policies_are_checked():
     with pytest.raises(DelticError, match="there is no engine 'flink'; what there is: auto, local, spark, reference"):
         deltic.Pipeline(engine="flink")
     with pytest.raises(DelticError, match="did you mean `normalize`"):
-        deltic.Pipeline(conflicts="normalise")
+        deltic.Pipeline(transactions=deltic.Transactions(conflicts="normalise"))
 
 
 TWO = (
@@ -256,7 +265,9 @@ def test_a_session_is_a_session():
 
 def test_a_strategy_for_one_recursion():
     """Chosen for `even`, it is that of `odd`, too; the views are right under each."""
-    pipeline = deltic.Pipeline(strategy={"even": "elastic"}, refresh="incremental")
+    pipeline = deltic.Pipeline(
+        recursion=deltic.Recursion(strategy={"even": "elastic"}), maintenance=deltic.Maintenance(refresh="incremental")
+    )
     pipeline.datalog(TWO)
     insert(pipeline, *((f"a{i}", f"a{i + 1}") for i in range(9)), ("a0", "a2"))
     with pipeline.transaction() as change:
@@ -282,7 +293,7 @@ def test_a_strategy_for_one_recursion():
 )
 def test_a_strategy_that_no_recursion_can_have(strategy, words):
     """It is found before the first transaction, when all programs are there."""
-    pipeline = deltic.Pipeline(strategy=strategy)
+    pipeline = deltic.Pipeline(recursion=deltic.Recursion(strategy=strategy))
     pipeline.datalog(TWO)
     with pytest.raises(DelticError, match=re.escape(words)):
         insert(pipeline, ("a", "b"))
@@ -291,7 +302,7 @@ def test_a_strategy_that_no_recursion_can_have(strategy, words):
 
 
 def test_a_program_that_joins_recursions_of_two_strategies_leaves_the_pipeline_as_it_was():
-    pipeline = deltic.Pipeline(strategy={"reaches": "full", "odd": "elastic"})
+    pipeline = deltic.Pipeline(recursion=deltic.Recursion(strategy={"reaches": "full", "odd": "elastic"}))
     pipeline.datalog(TWO)
     insert(pipeline, ("a", "b"))
     with pytest.raises(DelticError, match="choose one strategy for both"):
@@ -346,3 +357,31 @@ def test_a_row_that_does_not_fit_discards_the_transaction(pipeline):
     with pytest.raises(DataError, match="table follows, row 2, column whom: expected a string, found 5"):
         insert(pipeline, ("ada", "bob"), ("ada", 5))
     assert len(pipeline["follows"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        ("iteration_limit", "pass recursion=Recursion(iteration_limit=…)"),
+        ("conflicts", "pass transactions=Transactions(conflicts=…)"),
+        ("refresh", "pass maintenance=Maintenance(refresh=…)"),
+        ("readonly", "pass durability=Durability(readonly=…)"),
+        ("memory", "pass resources=Resources(memory=…)"),
+        ("executor", "pass shards=Shards(executor=…)"),
+    ],
+)
+def test_an_option_of_a_group_names_its_group(name, remedy):
+    with pytest.raises(DelticError, match=re.escape(remedy)):
+        deltic.Pipeline(**{name: 1})
+
+
+def test_no_option_is_in_two_groups():
+    """What a file or a command line lists by name has one place."""
+    named = [field.name for group in GROUPS.values() for field in fields(group)]
+    assert len(named) == len(set(named))
+    assert grouped({"engine": "spark", "shards": 3, "rounds": "never", "threads": 2}) == {
+        "engine": "spark",
+        "shards": deltic.Shards(3, rounds="never"),
+        "resources": deltic.Resources(threads=2),
+    }
+    assert list(signature(deltic.Pipeline).parameters)[:5] == ["spark", "engine", "state", "program", "functions"]

@@ -19,7 +19,7 @@ from deltic.engine.shards import posted
 from deltic.engine.shards.posted import MessageBatch, Posted
 from deltic.engine.shards.settlement import Settlement
 from deltic.errors import DelticError
-from deltic.pipeline.durable.state import Checkpoints
+from deltic.pipeline.options import Durability
 from deltic.pipeline.session import Pipeline
 from deltic.pipeline.spark.posting import PostedRows
 from tests.engine.shards.jobs import run_here
@@ -70,7 +70,7 @@ def tasks(monkeypatch):
 
 def open_(place, table, executor="job"):
     shards = Shards(3, directory=f"{place} shards", executor=executor)
-    options = {"state": place, "shards": shards, "checkpoint": Checkpoints(epochs=1000)}
+    options = {"state": place, "shards": shards, "durability": Durability(epochs=1000)}
     return begun(Pipeline(Session(), engine="spark", **options), table)
 
 

@@ -82,7 +82,12 @@ def test_a_pipeline_on_shards_keeps_its_state(tmp_path):
     assert 0 < found.used_bytes <= found.run_bytes < found.file_bytes
 
 
-OTHERS = [{}, {"engine": "spark", "shards": 2}, {"engine": "spark", "shards": 5}, {"strategy": "nested"}]
+OTHERS = [
+    {},
+    {"engine": "spark", "shards": 2},
+    {"engine": "spark", "shards": 5},
+    {"recursion": deltic.Recursion("nested")},
+]
 
 
 @pytest.mark.parametrize("other", OTHERS, ids=str)
@@ -182,7 +187,7 @@ def session(monkeypatch):
 
 def test_auto_runs_locally_until_the_memory_is_full(session, tmp_path):
     rows = [(str(n), str(-n)) for n in range(1, 401)]
-    with deltic.Pipeline(session, memory=30_000, shards=2, state=tmp_path) as pipeline:
+    with deltic.Pipeline(session, resources=deltic.Resources(memory=30_000), shards=2, state=tmp_path) as pipeline:
         pipeline.datalog(FOLLOWS)
         places = []
         for start in range(0, 400, 200):
@@ -197,7 +202,7 @@ def test_auto_runs_locally_until_the_memory_is_full(session, tmp_path):
         assert report.placement.place == "process"
         assert "ran on shards in the driver's process" in str(report)
         assert set(report.placement.expected) == {"local", "process", "job"}
-    with deltic.Pipeline(state=tmp_path, readonly=True) as reader:
+    with deltic.Pipeline(state=tmp_path, durability=deltic.Durability(readonly=True)) as reader:
         assert reader["reaches"].to_arrow().num_rows == 401
     with deltic.Pipeline(session, shards=2, state=tmp_path) as again:
         assert again._epochs.engine.home == "shards"
@@ -206,7 +211,7 @@ def test_auto_runs_locally_until_the_memory_is_full(session, tmp_path):
 def test_auto_without_a_session_is_the_local_engine_and_nothing_more():
     assert type(deltic.Pipeline()._epochs.engine).__name__ == "LocalEngine"
     with pytest.raises(deltic.DelticError, match="name a directory with spill"):
-        deltic.Pipeline(memory="1 GiB")
+        deltic.Pipeline(resources=deltic.Resources(memory="1 GiB"))
 
 
 def test_a_cluster_without_a_directory_leaves_auto_local(session, monkeypatch):

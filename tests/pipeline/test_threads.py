@@ -53,7 +53,7 @@ def closure(edges):
 
 
 def test_readers_see_whole_epochs_while_writers_work():
-    pipeline = deltic.Pipeline(retain=4)
+    pipeline = deltic.Pipeline(transactions=deltic.Transactions(retain=4))
     pipeline.datalog(CLOSURE)
     stop = threading.Event()
 
@@ -229,7 +229,7 @@ def test_a_pipeline_is_not_sent_to_another_process():
 
 def test_readers_beside_values_that_outgrow_their_places():
     """Numbers, texts, long decimals and arrays that are new in every epoch: all is packed anew under the readers."""
-    pipeline = deltic.Pipeline(retain=1000)
+    pipeline = deltic.Pipeline(transactions=deltic.Transactions(retain=1000))
     pipeline.table("w", {"n": "int64?", "s": "string", "d": "decimal(38, 2)", "a": "array(string)"}, key="s")
     pipeline.sql("CREATE VIEW m AS SELECT s, n FROM w WHERE n IS NOT NULL")
     stop, expected = threading.Event(), {0: frozenset[tuple[object, ...]]()}

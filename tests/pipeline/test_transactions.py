@@ -240,7 +240,7 @@ def test_ten_rows_are_told_and_a_count():
 
 
 def test_epochs_are_numbered_and_the_last_ones_stay():
-    pipeline = keyed(retain=3)
+    pipeline = keyed(transactions=deltic.Transactions(retain=3))
     assert pipeline.epoch == 0
     epochs = [load(pipeline, (i, "a", i)).report.epoch for i in range(6)]
     assert (epochs, pipeline.epoch) == ([1, 2, 3, 4, 5, 6], 6)
@@ -254,11 +254,11 @@ def test_epochs_are_numbered_and_the_last_ones_stay():
         with pytest.raises(DelticError, match=rf"epoch {epoch} cannot be read: epochs 4 to 6 are retained"):
             pipeline.at(epoch)
     with pytest.raises(DelticError, match="retain is 0"):
-        deltic.Pipeline(retain=0)
+        deltic.Pipeline(transactions=deltic.Transactions(retain=0))
 
 
 def test_an_epoch_is_read_with_its_definitions():
-    pipeline = keyed(retain=5)
+    pipeline = keyed(transactions=deltic.Transactions(retain=5))
     load(pipeline, (1, "a", 1))
     pipeline.sql("DROP VIEW v; CREATE VIEW w AS SELECT id FROM t")
     assert [list(pipeline.at(epoch)) for epoch in (1, 2)] == [["t", "v"], ["t", "w"]]

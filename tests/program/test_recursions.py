@@ -25,7 +25,7 @@ from deltic.program.factoring import conjunction
 from deltic.program.histories import BY_ITERATION, Examined
 from deltic.program.operators.aggregate import Grouped
 from deltic.program.queries import variable_name, variable_of, variables_of
-from deltic.program.recursions import Recursion
+from deltic.program.recursions import StratumFormulas
 from deltic.values.types import Type
 from deltic_theory.boolean import Change
 from deltic_theory.formulas import syntax as t
@@ -175,7 +175,7 @@ def random_case(seed):
     text = random_extended(rng)
     program = program_of(lower(check([parse(re.sub(r"<z\d+>", "", text))])))
     tree = parse(re.sub(r"<(z\d+)>", r"exists \1: ", text))
-    recursions = [Recursion(program, stratum) for stratum in program.strata if stratum.recursive]
+    recursions = [StratumFormulas(program, stratum) for stratum in program.strata if stratum.recursive]
     given = {head.removesuffix(BY_ITERATION) for recursion in recursions for head in recursion.heads}
     wide = {**TABLES, **{name: width for name, width in VALUES.items() if name in given}}
     states = [{name: random_rows(rng, width) for name, width in wide.items()} for _ in range(2)]
@@ -301,7 +301,7 @@ def check_body(seed):
     rng = random.Random(seed)
     program = program_of(random_body(rng))
     states = [{name: random_rows(rng, 2) for name in "efpq"} for _ in range(2)]
-    recursions = [Recursion(program, stratum) for stratum in program.strata if stratum.recursive]
+    recursions = [StratumFormulas(program, stratum) for stratum in program.strata if stratum.recursive]
     lines = "\n".join(line for recursion in recursions for line in recursion.lines())
     return check_changes((f"seed {seed}\n{lines}\n{states}", program, None, states, recursions))
 
@@ -314,7 +314,7 @@ def test_a_negation_in_a_negation_of_the_same_columns():
     program = program_of(body.circuit(p=body.distinct(body.without(node, absent))))
     rng = random.Random(0)
     states = [{name: random_rows(rng, 2) for name in "efp"} for _ in range(2)]
-    recursions = [Recursion(program, stratum) for stratum in program.strata if stratum.recursive]
+    recursions = [StratumFormulas(program, stratum) for stratum in program.strata if stratum.recursive]
     lines = [line.strip() for line in recursions[0].lines()]
     assert lines[1] == "p(x, y) ← e(x, y) ∧ ¬(f(x, y) ∧ ¬p(x, y))"
     assert check_changes(("", program, None, states, recursions))

@@ -78,7 +78,7 @@ def random_row(rng, now):
 @pytest.mark.parametrize("seed", range(2))
 def test_views_follow_the_time(seed):
     rng, now, rows, reference = random.Random(seed), START, Counter(), Reference()
-    pipeline = deltic.Pipeline(now=START)
+    pipeline = deltic.Pipeline(transactions=deltic.Transactions(now=START))
     pipeline.sql("CREATE TABLE t (k INT, ts TIMESTAMP, d DATE)")
     for number, query in enumerate(QUERIES):
         pipeline.sql(f"CREATE VIEW v{number} AS {query}")
@@ -99,7 +99,7 @@ def test_views_follow_the_time(seed):
 
 
 def test_an_advance_costs_the_rows_that_cross():
-    pipeline = deltic.Pipeline(now=START)
+    pipeline = deltic.Pipeline(transactions=deltic.Transactions(now=START))
     pipeline.sql(
         "CREATE TABLE t (k INT, ts TIMESTAMP); CREATE VIEW v AS SELECT k FROM t WHERE ts < now() - INTERVAL 1 DAY"
     )
@@ -129,7 +129,7 @@ def test_time_is_that_of_the_machine_and_never_goes_back():
 
 
 def test_the_clock_is_hidden_and_comes_with_the_first_view_that_asks():
-    pipeline = deltic.Pipeline(now=START)
+    pipeline = deltic.Pipeline(transactions=deltic.Transactions(now=START))
     pipeline.sql("CREATE TABLE t (ts TIMESTAMP); INSERT INTO t VALUES (TIMESTAMP '2024-01-01')")
     evolution = pipeline.sql("CREATE VIEW v AS SELECT ts < now() AS c FROM t UNION ALL SELECT TRUE")
     assert str(evolution) == "added v; kept t"

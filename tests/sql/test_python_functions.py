@@ -241,7 +241,7 @@ def test_functions_beside_a_state(tmp_path):
         assert list(pipeline["v"]) == [(6,)]
         assert pipeline.function(times(2)).replaced == ("v",)
         pipeline.sql("INSERT INTO t VALUES (5)")
-        reader = deltic.Pipeline(state=place, functions=[times(2)], readonly=True)
+        reader = deltic.Pipeline(state=place, functions=[times(2)], durability=deltic.Durability(readonly=True))
         assert sorted(reader["v"]) == sorted(pipeline["v"]) == [(4,), (10,)]
 
 

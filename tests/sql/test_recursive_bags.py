@@ -374,7 +374,7 @@ ENDLESS = {
 
 def endless(engine: str, step: str, **options: float) -> deltic.Pipeline:
     shards = {"engine": "spark", "shards": deltic.Shards(2, rounds="always")} if engine == "rounds" else {}
-    pipeline = deltic.Pipeline(**shards, **options)
+    pipeline = deltic.Pipeline(**shards, recursion=deltic.Recursion(**options))
     pipeline.sql(f"CREATE TABLE t (x BIGINT); CREATE VIEW v AS WITH RECURSIVE r(n) AS ({step}) SELECT n FROM r")
     return pipeline
 

@@ -119,7 +119,7 @@ def history() -> History:
 def _follow(names: list[str], history: History, **options: Any) -> None:
     """Maintain views through all epochs; each must equal DuckDB's answer, and the view before it with its change."""
     queries = {name: (QUERIES / f"{name}.sql").read_text() for name in names}
-    pipeline = deltic.Pipeline(threads=1, **options)
+    pipeline = deltic.Pipeline(resources=deltic.Resources(threads=1), **options)
     pipeline.sql(TABLES + "".join(f"CREATE MATERIALIZED VIEW {n} AS {q};" for n, q in queries.items()))
     before, most = {name: Rows(_rows(pipeline[name].to_arrow())) for name in names}, Counter[str]()
     for epoch in range(1, len(history.states)):

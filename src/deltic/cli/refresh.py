@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from deltic.cli.report import error_json, print_error
 from deltic.errors import DelticError, ProgramError
+from deltic.pipeline.options import Durability, grouped
 from deltic.pipeline.outside.document import Document, read_document
 from deltic.pipeline.session import Pipeline
-from deltic.pipeline.shards import Shards
 
 if TYPE_CHECKING:
     from deltic.pipeline.outside.refreshing import RefreshReport
@@ -57,7 +57,7 @@ def _planned(document: Document) -> dict[str, Any]:
     """What would be read and published; nothing of a state is changed."""
     positions: dict[str, Any] = {}
     if document.state is not None and ("://" in document.state or Path(document.state).exists()):
-        with Pipeline(state=document.state, readonly=True, functions=document.options.get("functions", ())) as before:
+        with _reader(document) as before:
             positions = dict(before.positions)
     with _pipeline(document, None) as pipeline:
         for view, place in document.outputs:
@@ -65,18 +65,25 @@ def _planned(document: Document) -> dict[str, Any]:
         return {"reads": pipeline.pending(positions), "publishes": [str(made) for made in pipeline.publications]}
 
 
+def _reader(document: Document) -> Pipeline:
+    """A pipeline that reads the state of a file."""
+    functions = document.options.get("functions", ())
+    return Pipeline(state=document.state, functions=functions, durability=Durability(readonly=True))
+
+
 @contextmanager
 def _pipeline(document: Document, state: str | None) -> Iterator[Pipeline]:
     """A pipeline with the program and the sources of a file."""
-    options = {name: value for name, value in document.options.items() if state is not None or name != "checkpoint"}
+    options = grouped(document.options)
+    if state is None:
+        options.pop("durability", None)
     with ExitStack() as stack:
         spark = None
         if document.spark is not None:
             from deltic.pipeline.spark.session import spark_session
 
             spark = stack.enter_context(spark_session(**document.spark))
-        shards = Shards.named(**document.shards)
-        pipeline = stack.enter_context(Pipeline(spark, state=state, program=document.program, shards=shards, **options))
+        pipeline = stack.enter_context(Pipeline(spark, state=state, program=document.program, **options))
         for table, place in document.sources.items():
             pipeline.attach(table, place)
         yield pipeline

@@ -5,14 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 import typer
 
-from deltic.calculus.planning import ALL
 from deltic.cli.choices import LogFormat, MissingFacts, OnError
 from deltic.cli.commands import run_by_commands
 from deltic.cli.options import ON_STDOUT, ReportOptions, RunOptions, ShardOptions, SparkOptions
@@ -21,12 +19,12 @@ from deltic.cli.report import print_error, print_json, print_notes, print_outcom
 from deltic.errors import DelticError
 from deltic.pipeline.commanding import CommandedFrontEnd
 from deltic.pipeline.definitions.front_ends import front_end_of
-from deltic.pipeline.engines import StrategyName
 from deltic.pipeline.io.loader import RowReader
 from deltic.pipeline.io.target import Writer
 from deltic.pipeline.job.job import JobSettings, run
 from deltic.pipeline.job.outcome import JobOutcome
 from deltic.pipeline.observing import logged
+from deltic.pipeline.options import Maintenance, Recursion, Resources, StrategyName, Transactions, grouped
 from deltic.pipeline.session import Pipeline
 from deltic.pipeline.shards import Shards
 
@@ -80,33 +78,21 @@ def _pipeline(options: RunOptions, session: SparkSession | None) -> Pipeline:
     return Pipeline(
         session,
         engine=views.engine.value,
-        shards=_shards(options.shards),
-        late=views.late.value,
-        strategy=_strategy(views.strategy or ()),
-        refresh=views.refresh.value,
-        switch=views.switch,
-        iteration_limit=views.iteration_limit,
-        recursion_timeout=views.recursion_timeout or None,
-        now=views.now,
-        threads=kept.threads,
-        spill=kept.spill,
-        memory=kept.memory,
-        rewrites=replace(ALL, **dict.fromkeys(views.without or (), False)),
         state=kept.state,
         functions=text.functions or (),
         pragmas=text.pragmas,
+        transactions=Transactions(late=views.late.value, now=views.now),
+        maintenance=Maintenance(views.refresh.value, views.switch, **dict.fromkeys(views.without or (), False)),
+        recursion=Recursion(_strategy(views.strategy or ()), views.iteration_limit, views.recursion_timeout or None),
+        resources=Resources(kept.threads, kept.spill, kept.memory),
+        shards=_shards(options.shards),
     )
 
 
 def _shards(options: ShardOptions) -> Shards | None:
-    return Shards.named(
-        options.shards,
-        options.directory,
-        None if options.executor is None else options.executor.value,
-        None if options.rounds is None else options.rounds.value,
-        options.task_memory,
-        None if options.copies is None else options.copies.value,
-    )
+    given = {name: getattr(value, "value", value) for name, value in vars(options).items() if value is not None}
+    found: Shards | None = grouped(given).get("shards")
+    return found
 
 
 def _strategy(given: Sequence[str]) -> StrategyName | dict[str, StrategyName]:

@@ -10,6 +10,7 @@ from deltic.demo.facts import SourceFile
 from deltic.demo.replay import Replay
 from deltic.demo.spark_facts import fact_batch
 from deltic.demo.tree import Edit, Tree
+from deltic.pipeline.options import Transactions
 from deltic.pipeline.session import Pipeline
 
 _WIDE_ROWS = """
@@ -48,7 +49,7 @@ def warm_up() -> None:
                 change.delete("edge", edges[removed : removed + 1])
     with pipeline.transaction() as change:
         change.insert("edge", edges[3:4] + edges[5:6])
-    pipeline = Pipeline(conflicts="trust")
+    pipeline = Pipeline(transactions=Transactions(conflicts="trust"))
     pipeline.datalog(".decl number(n: number)\n.input number\n.decl other(n: number)\nother(n) :- number(n).")
     for first in (0, _MANY):
         with pipeline.transaction() as change:

@@ -15,7 +15,7 @@ _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "
 
 
 @dataclass(frozen=True)
-class Resources:
+class ResourceLimits:
     """Threads for large changes; a directory and the bytes of memory from which on large arrays are files in it."""
 
     threads: int = field(default_factory=lambda: os.cpu_count() or 1)
@@ -30,7 +30,7 @@ class Resources:
         memory: int | str | None = None,
         state: str | Path | None = None,
         moves: bool = False,
-    ) -> Resources:
+    ) -> ResourceLimits:
         """The resources as a user names them; raises DelticError for what cannot be.
 
         `memory` is a number of bytes or a text such as "2 GiB" or "500 MB"; without it, half of what is free beside

@@ -10,14 +10,15 @@ from deltic.engine.lateness import LatePolicy
 from deltic.pipeline.epochs.clock import Time
 from deltic.pipeline.epochs.transaction import Terms, Transaction
 from deltic.pipeline.names import check_choice
+from deltic.pipeline.options import Transactions
 from deltic.pipeline.parts import PipelineParts
 
 
 class Changing(PipelineParts):
     """Opens transactions, each of which is one epoch."""
 
-    conflicts: Conflicts
-    late: LatePolicy
+    _terms: Transactions
+    """What transactions do unless they say otherwise."""
 
     def transaction(
         self,
@@ -72,10 +73,10 @@ class Changing(PipelineParts):
         self._keeping.refuse_change()
         self._opened.refuse("transactions do not nest")
         if not self._epochs.have_begun:
-            self._engines.maintenance.check(self.catalog)
-        chosen = conflicts or self.conflicts
+            self._engines.recursion.check(self.catalog)
+        chosen = conflicts or self._terms.conflicts
         check_choice(chosen, "policy for conflicts", get_args(Conflicts))
-        chosen_late = late or self.late
+        chosen_late = late or self._terms.late
         check_choice(chosen_late, "policy for late rows", get_args(LatePolicy))
         terms = Terms(chosen, timeout, token, positions or {}, is_kept, chosen_late)
         made = Transaction(self._epochs, terms, self._engine_of, self.spark)

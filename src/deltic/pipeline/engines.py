@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
-from deltic.calculus.planning import Rewrites
 from deltic.calculus.planning.magic import DemandHints, Pushed, push_demand
 from deltic.catalog import Catalog
 from deltic.circuit.graph import Circuit
@@ -15,9 +14,8 @@ from deltic.depth import deep
 from deltic.engine.image import Saved
 from deltic.engine.placed import Place
 from deltic.engine.protocol import Engine
-from deltic.engine.resources import Resources
-from deltic.errors import DelticError
-from deltic.pipeline.names import check_choice, check_least, find
+from deltic.engine.resources import ResourceLimits
+from deltic.pipeline.options import Maintenance, Recursion
 from deltic.pipeline.shards import Shards, task_memory
 
 if TYPE_CHECKING:
@@ -28,57 +26,6 @@ if TYPE_CHECKING:
     from deltic.program.compiling import Compiler
 
 EngineName = Literal["auto", "local", "spark", "reference"]
-StrategyName = Literal["nested", "elastic", "full"]
-RefreshName = Literal["auto", "incremental", "incremental strict", "full"]
-
-
-@dataclass(frozen=True)
-class Maintenance:
-    """How recursive views are kept fresh; `Pipeline` documents each choice."""
-
-    strategy: StrategyName | Mapping[str, StrategyName]
-    refresh: RefreshName
-    switch: float
-    iteration_limit: int
-    recursion_timeout: float | None
-
-    def __post_init__(self) -> None:
-        for strategy in (self.default, *self.chosen.values()):
-            check_choice(strategy, "strategy", get_args(StrategyName))
-        check_choice(self.refresh, "refresh policy", get_args(RefreshName))
-        check_least(self.switch, "switch", 0, "a part of a bootstrap's work", whole=False)
-        check_least(self.iteration_limit, "iteration_limit", 1, "a number of iterations")
-        if self.recursion_timeout is not None:
-            check_least(self.recursion_timeout, "recursion_timeout", 0, "a number of seconds", whole=False)
-
-    @property
-    def default(self) -> StrategyName:
-        """The strategy of the recursive views for which none was chosen."""
-        return "nested" if isinstance(self.strategy, Mapping) else self.strategy
-
-    @property
-    def chosen(self) -> Mapping[str, StrategyName]:
-        """The strategies of single views."""
-        return self.strategy if isinstance(self.strategy, Mapping) else {}
-
-    @property
-    def of_any(self) -> Maintenance:
-        """The same without what was chosen for single views."""
-        return replace(self, strategy=self.default)
-
-    def check(self, catalog: Catalog) -> None:
-        """Raises DelticError for a strategy of what is no recursive view, or two of views of one recursion."""
-        recursive = {name: recursion for recursion in catalog.recursions for name in recursion}
-        others = dict.fromkeys(
-            catalog.relations, "it does not depend on itself, so that there is no choice of strategy"
-        )
-        for name, strategy in self.chosen.items():
-            for other in find(name, "recursive view", recursive, others):
-                if self.chosen.get(other, strategy) != strategy:
-                    raise DelticError(
-                        f"{name} is to have the strategy {strategy!r} and {other} {self.chosen[other]!r}, "
-                        "but each depends on the other: choose one strategy for both"
-                    )
 
 
 @dataclass(frozen=True)
@@ -87,8 +34,8 @@ class Engines:
 
     name: EngineName
     maintenance: Maintenance
-    resources: Resources
-    rewrites: Rewrites
+    recursion: Recursion
+    resources: ResourceLimits
     shards: Shards | None = None
     spark: SparkSession | None = None
     slots: int = 1
@@ -100,7 +47,7 @@ class Engines:
     def options(self) -> dict[str, Any]:
         """What a state that an engine has written depends on, and, for who reads it alone, the engine."""
         split = {"engine": "spark", "shards": self.shards.count} if self.shards and self.name == "spark" else {}
-        return {"strategy": dict(self.maintenance.chosen) or self.maintenance.default, **split}
+        return {"strategy": dict(self.recursion.chosen) or self.recursion.default, **split}
 
     @property
     def bound(self) -> str:
@@ -115,7 +62,7 @@ class Engines:
     @deep
     def asked(self, catalog: Catalog) -> tuple[Circuit, tuple[Pushed, ...]]:
         """The circuit of a catalog with recursions that derive what is asked of them, and which do."""
-        if not self.rewrites.demand:
+        if not self.maintenance.rewrites.demand:
             return catalog.composed, ()
         always, never = ({v.name for v in catalog.views.values() if v.demand is wanted} for wanted in (True, False))
         return push_demand(catalog.composed, DemandHints(always, never))
@@ -130,11 +77,11 @@ class Engines:
     def for_answer(self, circuit: Circuit) -> Engine:
         """An engine for one answer, which nothing was chosen for; it is in one process."""
         name: EngineName = "reference" if self.name == "reference" else "local"
-        return replace(self, name=name, maintenance=self.maintenance.of_any, shards=None).new(circuit)
+        return replace(self, name=name, recursion=self.recursion.of_any, shards=None).new(circuit)
 
     def new(self, circuit: Circuit) -> Engine:
         """An engine for the circuit, without rows; raises UnsupportedError when it cannot run it."""
-        kept = self.maintenance
+        kept = self.recursion
         if self.name == "reference":
             from deltic.engine.reference import ReferenceEngine
 
@@ -142,10 +89,10 @@ class Engines:
         from deltic.engine.local.recursion.refresh import Policy, Refresh
         from deltic.engine.local.recursion.strategy import Strategy
 
-        policy, _, strict = kept.refresh.partition(" ")
+        policy, _, strict = self.maintenance.refresh.partition(" ")
         options: dict[str, Any] = {
             "strategy": Strategy(kept.default),
-            "refresh": Refresh(Policy(policy), kept.switch, bool(strict)),
+            "refresh": Refresh(Policy(policy), self.maintenance.switch, bool(strict)),
             "iteration_limit": kept.iteration_limit,
             "recursion_timeout": kept.recursion_timeout,
             "strategies": {name: Strategy(strategy) for name, strategy in kept.chosen.items()},
@@ -171,7 +118,7 @@ class Engines:
         from deltic.engine.local.engine import LocalEngine
         from deltic.engine.local.plans import Plans
 
-        return LocalEngine(circuit, **options, resources=self.resources, plans=Plans(self.rewrites))
+        return LocalEngine(circuit, **options, resources=self.resources, plans=Plans(self.maintenance.rewrites))
 
     def _placed(self, circuit: Circuit, shards: Shards, spark: SparkSession, options: Mapping[str, Any]) -> Engine:
         """An engine that chooses, for each epoch, between the places that there are."""

@@ -7,7 +7,7 @@ from deltic.engine.protocol import Engine
 from deltic.engine.version import Version
 from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.definitions.evolving import DefinitionChanger
-from deltic.pipeline.durable.keeping import Durability
+from deltic.pipeline.durable.keeping import StateKeeper
 from deltic.pipeline.engines import Engines
 from deltic.pipeline.epochs.clock import Clock
 from deltic.pipeline.epochs.epochs import Epochs
@@ -21,7 +21,7 @@ class PipelineParts(Reading):
     _epochs: Epochs
     _evolving: DefinitionChanger
     _engines: Engines
-    _keeping: Durability
+    _keeping: StateKeeper
     _opened: ActiveTransactions
     _clock: Clock
 
@@ -36,7 +36,7 @@ class PipelineParts(Reading):
     def _version(self) -> Version:
         """The rows as they are now; what facts alone give is derived before the first transaction."""
         if not self._epochs.have_begun:
-            self._engines.maintenance.check(self.catalog)
+            self._engines.recursion.check(self.catalog)
             with self._epochs.writing():
                 self._epochs.begin()
         return self._epochs.last.version

@@ -11,25 +11,29 @@ from threading import Lock
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, get_args
 
-from deltic.calculus.planning import ALL, Rewrites
-from deltic.circuit.iterations import ITERATION_LIMIT, RECURSION_TIMEOUT
 from deltic.engine.conflicts import Conflicts
-from deltic.engine.lateness import LatePolicy
-from deltic.engine.resources import Resources, available
+from deltic.engine.resources import available
 from deltic.errors import DelticError
 from deltic.pipeline.defining import Defining
 from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.definitions.evolution import Evolution
 from deltic.pipeline.definitions.evolving import DefinitionChanger
-from deltic.pipeline.durable.keeping import Durability
+from deltic.pipeline.durable.keeping import StateKeeper
 from deltic.pipeline.durable.restoring import follow, go_on
-from deltic.pipeline.durable.state import Checkpoints
-from deltic.pipeline.engines import EngineName, Engines, Maintenance, RefreshName, StrategyName
-from deltic.pipeline.epochs.clock import Clock, Time
+from deltic.pipeline.engines import EngineName, Engines
+from deltic.pipeline.epochs.clock import Clock
 from deltic.pipeline.epochs.epochs import Epochs
 from deltic.pipeline.epochs.opened import ActiveTransactions
 from deltic.pipeline.epochs.transaction import Transaction
 from deltic.pipeline.names import check_choice, require_text
+from deltic.pipeline.options import (
+    Durability,
+    Maintenance,
+    Recursion,
+    Resources,
+    Transactions,
+    explains_groups,
+)
 from deltic.pipeline.reading.rows import Rows
 from deltic.pipeline.shards import Shards, slots
 from deltic.pipeline.spark.spark import adopt_session
@@ -47,111 +51,67 @@ if TYPE_CHECKING:
 class Pipeline(Defining):
     """Tables, and views over them that stay fresh at the cost of the change.
 
-    Without a Spark session everything runs in this process; with one, DataFrames come and go through it.
-    `engine` is "local", "reference" (slow; for tests), or "spark": rows are split into `shards`, a number of them or
-    Shards, and a transaction is computed in this process or as one Spark job. "auto" is the local one without a
-    session; with one, each transaction is computed where that is expected to be the quickest, and the state moves to
-    shards where it would take more than `memory` of this process. docs/shards.md says more.
+    - `spark`: the session through which DataFrames come and go; without one everything runs in this process.
+    - `engine`: "local" (this process), "spark" (shards, in this process or as Spark jobs), "auto" (per transaction what
+      seems quickest; without a session, local), or "reference" (slow; for tests).
+    - `state`: a directory in which tables, views and definitions outlive the process; docs/durability.md says more.
+    - `program`: a file or text of Datalog or SQL that states all definitions; `evolution` lists what this changed.
+    - `functions`: Python functions, aggregates and operators for SQL and Datalog, or the path of a module with them.
 
-    `conflicts` says what to do with an insertion of a present row or a deletion of an absent one: "error" rejects the
-    transaction, "normalize" makes it a no-op, "trust" adds it up, and shows the rows that are there on balance. `late`
-    says what to do with rows that come later than their table's lateness allows: "drop" leaves them out, and the report
-    of the epoch counts them; "error" rejects the transaction.
+    The other parameters are groups of options, each documented by its class: Transactions, Maintenance, Recursion,
+    Durability, Resources, and Shards (or their number). `pragmas` are added to each Datalog program, as in
+    {"word-size": "32"}.
 
     Tables and views are one namespace, the `catalog`. `sql`, `datalog`, `table` and `view` add to it, `replace` and
-    `drop` change it; each may be called while tables hold rows, and returns an Evolution, which says what changed. A
-    name gives the relation to read, `pipeline["reaches"]`; `in`, `list` and `len` are about these names.
+    `drop` change it; each may be called while tables hold rows, and returns an Evolution, which says what changed.
+    `pipeline["reaches"]` reads a relation; `in`, `list` and `len` are about these names. Use a pipeline as a context,
+    or `close` it.
 
-    The other parameters are about recursive views. `strategy` says what is kept beside their rows: "nested" counts
-    derivations at every iteration, which makes updates quick; "elastic" counts those of a row's first iteration alone,
-    which takes less memory, and searches again for what deletions take away; "full" counts nothing and computes the
-    views anew in every epoch. {"VIEW": "elastic"} chooses for single views, each with those that it is mutually
-    recursive with; the others are "nested". `refresh` is "auto": an update is abandoned, and the recursion computed
-    anew, when what is left of it seems to cost more processor time than that; `switch` is the part of that
-    which an update may cost before this is asked; "incremental": never recomputed; "incremental strict": moreover a
-    program with an operator that has no derivative is refused; or "full": always recomputed. A
-    transaction with a recursion that computes values, as `n(x + 1) :- n(x).` does, and takes more than
-    `iteration_limit` iterations, or past 100 of them more than `recursion_timeout` seconds, is rejected with an
-    IterationLimitError.
-
-    Large changes are computed by `threads` threads, by default one for each processor. With a directory `spill`, or
-    with a `state` in a directory, state may exceed memory: once large arrays take `memory` ("2 GiB", or a number of
-    bytes; half of what is free by default), further ones are files in that directory, which go with the process.
-
-    Once tables are large, hidden relations are kept where they save more work than they make; `rewrites` says which
-    kinds of them: Rewrites(eliminate=False) keeps no projections and no tests of what nothing else needs, and
-    Rewrites(share=False) nothing that several views compute.
-
-    With a directory `state` all of this outlives the process: tables, views, definitions. A transaction that has ended
-    without an exception is there after a crash at any moment, whole and once. `checkpoint` says how much the log of
-    transactions may hold before the state is written beside it, while transactions go on: a number of epochs, bytes as
-    in "64 MiB", or Checkpoints. One process at a time writes to a directory; `readonly` ones read what it has when
-    they begin. With `program`, a file or a text of Datalog or SQL, the pipeline has just the definitions of that from
-    then on; `evolution` lists what this changed. Use it as a context, or `close` it: docs/durability.md says more.
-
-    `functions` are those of Python that SQL and Datalog may call, with aggregates and operators: these, or all that a
-    file has. `pragmas` are said at the end of each program of Datalog, as {"word-size": "32"}. Views of SQL may ask for
-    the time, which is one in each epoch: that of the machine, or `now`, which stands until `advance` moves it.
-
-    Any number of threads use a pipeline: one at a time changes it, others that want to wait, for as long as `timeout`
-    in seconds if there is one; readers never wait, and read the last committed epoch. Epochs are
-    numbered, and the last `retain` of them can be read by `at`. Ctrl-C ends a transaction between two steps of its
-    work, and leaves the state before it. A process that is forked cannot use the pipeline of its parent.
+    A transaction is committed whole and once, or leaves no trace; with a `state` it outlives a crash at any moment.
+    Any number of threads use a pipeline: one at a time changes it; readers never wait, and read the last committed
+    epoch. Ctrl-C ends a transaction, and leaves the state before it. A forked process cannot use its parent's pipeline.
     """
 
+    @explains_groups
     def __init__(
         self,
         spark: SparkSession | None = None,
         engine: EngineName = "auto",
-        conflicts: Conflicts = "error",
-        late: LatePolicy = "drop",
-        strategy: StrategyName | Mapping[str, StrategyName] = "nested",
-        refresh: RefreshName = "auto",
-        switch: float = 0.2,
-        iteration_limit: int = ITERATION_LIMIT,
-        recursion_timeout: float | None = RECURSION_TIMEOUT,
-        threads: int | None = None,
-        spill: str | Path | None = None,
-        memory: int | str | None = None,
-        rewrites: Rewrites = ALL,
         state: str | Path | None = None,
-        checkpoint: Checkpoints | int | str | None = None,
-        readonly: bool = False,
         program: str | Path | None = None,
         functions: Iterable[OfPython] | str | Path = (),
+        *,
         pragmas: Mapping[str, str] = MappingProxyType({}),
-        retain: int = 1,
-        timeout: float | None = None,
-        now: Time | None = None,
+        transactions: Transactions = Transactions(),
+        maintenance: Maintenance = Maintenance(),
+        recursion: Recursion = Recursion(),
+        durability: Durability | None = None,
+        resources: Resources = Resources(),
         shards: Shards | int | None = None,
     ) -> None:
         check_choice(engine, "engine", get_args(EngineName))
-        check_choice(conflicts, "policy for conflicts", get_args(Conflicts))
         adopt_session(spark)
         self.spark = spark
-        check_choice(late, "policy for late rows", get_args(LatePolicy))
-        self.conflicts: Conflicts = conflicts
-        self.late: LatePolicy = late
-        maintenance = Maintenance(strategy, refresh, switch, iteration_limit, recursion_timeout)
+        self._terms = transactions
         split = Shards.of(shards, engine, spark)
-        resources = Resources.of(threads, spill, memory, state, moves=split is not None)
-        budget = None if split is None or spill is not None else resources.memory or available() // 2
+        limits = resources.limits(state, moves=split is not None)
+        budget = None if split is None or resources.spill is not None else limits.memory or available() // 2
         at_once = 1 if split is None or spark is None else slots(spark)
-        self._engines = Engines(engine, maintenance, resources, rewrites, split, spark, at_once, budget)
-        self._clock, self._opened, self._keeping = Clock(now), ActiveTransactions(), Durability(self._engines.options)
+        self._engines = Engines(engine, maintenance, recursion, limits, split, spark, at_once, budget)
+        self._clock, self._opened = Clock(transactions.now), ActiveTransactions()
+        self._keeping = StateKeeper(self._engines.options)
         definitions = replace(_with_functions(functions) if functions else Definitions(), pragmas=dict(pragmas))
         made = self._engines.new(definitions.catalog.circuit)
         steps = self._keeping.before_epoch, self._keeping.log_epoch
-        self._epochs = Epochs(made, definitions, retain, timeout, *steps, self._clock)
+        self._epochs = Epochs(made, definitions, transactions.retain, transactions.timeout, *steps, self._clock)
         self._evolving = DefinitionChanger(self._epochs, self._engines, self._keeping, self._opened, spark)
         self._streams = Lock()
         self.evolution: Evolution | None = None
         """What `program` changed."""
-        if state is None and (readonly or checkpoint is not None):
-            raise DelticError("readonly and checkpoint are about a state that is kept: name its directory with state=")
+        if state is None and durability is not None:
+            raise DelticError("durability is about a state that is kept: name its directory with state=")
         if state is not None:
-            kept = Checkpoints.of(checkpoint), readonly, self._keeping, self._evolving
-            self.evolution = go_on(state, *kept, program)
+            self.evolution = go_on(state, durability or Durability(), self._keeping, self._evolving, program)
         elif program is not None:
             self.evolution = self.redefine(program)
 

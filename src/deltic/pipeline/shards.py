@@ -9,7 +9,7 @@ import shutil
 import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from deltic.engine.placed import CopiesChoice, RoundsChoice
 from deltic.engine.resources import available, bytes_of
@@ -59,22 +59,6 @@ class Shards:
         check_choice(self.copies, "choice of copies", get_args(CopiesChoice))
         if self.task_memory is not None and not bytes_of(self.task_memory, "task_memory"):
             raise DelticError("task_memory is 0; it is what one task is to hold of a recursion: 1 byte or more")
-
-    @classmethod
-    def named(
-        cls,
-        shards: int | None = None,
-        directory: str | None = None,
-        executor: ExecutorName | None = None,
-        rounds: RoundsChoice | None = None,
-        task_memory: int | str | None = None,
-        copies: CopiesChoice | None = None,
-    ) -> Shards | None:
-        """Those that options of a command or a file name; None where none is given."""
-        given = {"count": shards, "directory": directory, "executor": executor}
-        given |= {"rounds": rounds, "task_memory": task_memory, "copies": copies}
-        found: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-        return cls(**found) if found else None
 
     @classmethod
     def of(cls, given: Shards | int | None, engine: str, spark: SparkSession | None) -> Shards | None:

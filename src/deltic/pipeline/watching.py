@@ -73,7 +73,7 @@ class Watching(Changing):
         `full`: also its circuit before and after, why that is right, and the plan of each delta query.
         """
         self._check_view(name)
-        pushed = self._evolving.pushed if self._engines.rewrites.demand else None
+        pushed = self._evolving.pushed if self._engines.maintenance.demand else None
         return explained(name, full, self._epochs.engine, self._definitions, pushed, self._engines.bound)
 
     def circuit(self, name: str | None = None) -> Circuit:

@@ -75,7 +75,7 @@ class Part:
     changes: tuple[Change, ...]
 
 
-class Recursion:
+class StratumFormulas:
     """A stratum of a program as its formulas."""
 
     def __init__(self, program: Program, stratum: Stratum, order: Order = in_order) -> None:

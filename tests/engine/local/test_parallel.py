@@ -19,7 +19,7 @@ from deltic.engine.local.recursion.refresh import Policy, Refresh
 from deltic.engine.local.storage import run
 from deltic.engine.local.storage import state as relation
 from deltic.engine.reference import from_arrow
-from deltic.engine.resources import Resources
+from deltic.engine.resources import ResourceLimits
 from tests.conformance.engines import Driver
 from tests.differential.test_datalog import check_seeds
 from tests.engine.local.storage.test_run import entries_of, make_run, random_entries
@@ -114,7 +114,7 @@ def test_results_and_visits_do_not_depend_on_threads() -> None:
     seen = []
     for count in (1, 2, 4):
         circuit = lower(check([parse(PROGRAM)]))
-        used = Resources(threads=count)
+        used = ResourceLimits(threads=count)
         engine = LocalEngine(circuit, refresh=Refresh(Policy.INCREMENTAL), thresholds=SMALL, resources=used)
         driver = Driver(engine, circuit)
         first = driver.insert(e=edges)
@@ -127,7 +127,7 @@ def test_results_and_visits_do_not_depend_on_threads() -> None:
 @pytest.mark.usefixtures("small_pieces")
 @pytest.mark.parametrize("batch", [*range(1), *(pytest.param(n, marks=pytest.mark.slow) for n in range(1, 3))])
 def test_random_programs(batch: int) -> None:
-    make = partial(LocalEngine, thresholds=SMALL, resources=Resources(threads=2))
+    make = partial(LocalEngine, thresholds=SMALL, resources=ResourceLimits(threads=2))
     check_seeds(range(8_000 + batch * 20, 8_020 + batch * 20), make)
 
 

@@ -65,7 +65,7 @@ def check_posting(spark: SparkSession, folder: Path) -> None:
     told = pipeline.refresh().sources["files"]
     assert (told.how, told.deleted) == ("0 files read by tasks, 1 taken back", MANY)
     assert len(pipeline._keeping.files.names("rows")) >= 3
-    follower = deltic.Pipeline(state=folder / "posted", readonly=True)
+    follower = deltic.Pipeline(state=folder / "posted", durability=deltic.Durability(readonly=True))
     assert list(pipeline["both"]) == list(follower["both"]) == [(MANY,)]
     pipeline.close()
 

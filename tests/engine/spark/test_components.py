@@ -32,7 +32,7 @@ BIG, SMALL = {"sale", "shop", "takings"}, {"visit", "visits"}
 @pytest.fixture
 def pipeline(monkeypatch, request):
     monkeypatch.setattr("deltic.engine.spark.job.run_job", lambda spark, *asked: run_here(*asked))
-    with deltic.Pipeline(Session(), engine="spark", shards=2, memory="50 KB") as pipeline:
+    with deltic.Pipeline(Session(), engine="spark", shards=2, resources=deltic.Resources(memory="50 KB")) as pipeline:
         pipeline.sql(SQL.replace("TEXTS", "STRING"))
         load(pipeline, 0, ROWS)
         yield pipeline

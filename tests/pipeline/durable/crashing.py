@@ -25,8 +25,8 @@ from pathlib import Path
 
 from deltic.engine.files import files
 from deltic.errors import DelticError
-from deltic.pipeline.durable.state import Checkpoints
 from deltic.pipeline.epochs.transaction import Transaction
+from deltic.pipeline.options import Durability, Resources
 from deltic.pipeline.session import Pipeline
 
 PROGRAM = """
@@ -36,7 +36,7 @@ PROGRAM = """
 p(x, y) :- e(x, y).
 p(x, z) :- p(x, y), e(y, z).
 """
-CHECKPOINTS = Checkpoints(epochs=4, keep=2)
+CHECKPOINTS = Durability(epochs=4, keep=2)
 NODES = [f"node {n}" for n in range(9)]
 
 
@@ -217,7 +217,7 @@ def disk(system):
 def work(place, steps, told, system):
     """Go on with the steps, and tell each that is done; checks what is found first."""
     with disk(system):
-        pipeline = Pipeline(state=place, checkpoint=CHECKPOINTS, threads=1)
+        pipeline = Pipeline(state=place, durability=CHECKPOINTS, resources=Resources(threads=1))
         done = check(pipeline, steps[0])
         os.write(told, struct.pack("<q", -1 - done))
         for step in range(done + 1, steps[1] + 1):
@@ -287,7 +287,7 @@ def main():
 def warm_up():
     """Load what a pipeline loads, so that processes that are forked need not; no thread is left."""
     with tempfile.TemporaryDirectory() as folder:
-        pipeline = Pipeline(state=f"{folder}/state", threads=1)
+        pipeline = Pipeline(state=f"{folder}/state", resources=Resources(threads=1))
         with contextlib.suppress(DelticError):
             for step in range(1, 12):
                 act(pipeline, step)

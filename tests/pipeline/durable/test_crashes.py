@@ -14,6 +14,7 @@ import sys
 import pytest
 
 from deltic.errors import StateError
+from deltic.pipeline.options import Resources
 from deltic.pipeline.session import Pipeline
 from tests.pipeline.durable.crashing import CHECKPOINTS, Faulty, Killed, act, after, check, disk
 
@@ -23,7 +24,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExc
 
 
 def open_(place):
-    return Pipeline(state=place, checkpoint=CHECKPOINTS, threads=1)
+    return Pipeline(state=place, durability=CHECKPOINTS, resources=Resources(threads=1))
 
 
 def run_until_killed(place, system):

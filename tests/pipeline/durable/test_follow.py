@@ -18,10 +18,10 @@ def _insert(pipeline, *rows):
 @pytest.fixture
 def both(tmp_path):
     """A writer, and a reader that was opened after its first epoch."""
-    with deltic.Pipeline(state=tmp_path, checkpoint=deltic.Checkpoints(epochs=10**6, keep=1)) as writer:
+    with deltic.Pipeline(state=tmp_path, durability=deltic.Durability(epochs=10**6, keep=1)) as writer:
         writer.datalog(PROGRAM)
         _insert(writer, (1, 2))
-        with deltic.Pipeline(state=tmp_path, readonly=True) as reader:
+        with deltic.Pipeline(state=tmp_path, durability=deltic.Durability(readonly=True)) as reader:
             yield writer, reader
 
 
@@ -66,9 +66,9 @@ def test_where_the_log_is_gone_a_reader_begins_with_the_checkpoint(both):
 
 def test_many_readers_follow_at_random(tmp_path):
     """While the writer writes checkpoints, too."""
-    with deltic.Pipeline(state=tmp_path, checkpoint=deltic.Checkpoints(epochs=3, keep=1)) as writer:
+    with deltic.Pipeline(state=tmp_path, durability=deltic.Durability(epochs=3, keep=1)) as writer:
         writer.datalog(PROGRAM)
-        readers = [deltic.Pipeline(state=tmp_path, readonly=True) for _ in range(3)]
+        readers = [deltic.Pipeline(state=tmp_path, durability=deltic.Durability(readonly=True)) for _ in range(3)]
         for n in range(24):
             _insert(writer, (n, n + 1))
             reader = readers[n % 5 % 3]
@@ -80,9 +80,9 @@ def test_many_readers_follow_at_random(tmp_path):
 
 def test_only_readers_follow(both, tmp_path):
     writer, _ = both
-    with pytest.raises(DelticError, match="readonly=True follows"):
+    with pytest.raises(DelticError, match="not a reader; open the state with durability=Durability\\(readonly=True"):
         writer.follow()
-    with pytest.raises(DelticError, match="readonly=True follows"):
+    with pytest.raises(DelticError, match="not a reader; open the state with durability=Durability\\(readonly=True"):
         deltic.Pipeline().follow()
 
 

@@ -13,6 +13,7 @@ from itertools import pairwise
 import pytest
 
 from deltic.errors import StateError
+from deltic.pipeline.options import Resources
 from deltic.pipeline.session import Pipeline
 from deltic.pipeline.shards import Shards
 from tests.engine.shards.jobs import run_here
@@ -35,7 +36,7 @@ def by_lot(monkeypatch):
 
 def open_(place):
     shards = Shards(2, directory=f"{place} shards")
-    return Pipeline(Session(), state=place, shards=shards, checkpoint=CHECKPOINTS, threads=1)
+    return Pipeline(Session(), state=place, shards=shards, durability=CHECKPOINTS, resources=Resources(threads=1))
 
 
 def run(place, system, homes=None):

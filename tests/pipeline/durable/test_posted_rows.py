@@ -18,6 +18,7 @@ from deltic.engine.shards.posted import MessageBatch, Posted
 from deltic.errors import StateError
 from deltic.pipeline.durable.log import ROWS, LogReader, segments
 from deltic.pipeline.durable.verifying import repair, verify
+from deltic.pipeline.options import Durability
 from deltic.pipeline.session import Pipeline
 from deltic.pipeline.shards import Shards
 from deltic.pipeline.spark.posting import PostedRows
@@ -37,9 +38,9 @@ def tasks(monkeypatch):
     monkeypatch.setattr(posted, "_FEW", 0)
 
 
-def open_(place, executor="job", checkpoint=CHECKPOINTS):
+def open_(place, executor="job", durability=CHECKPOINTS):
     shards = Shards(2, directory=f"{place} shards", executor=executor)
-    return Pipeline(Session(), engine="spark", state=place, shards=shards, checkpoint=checkpoint)
+    return Pipeline(Session(), engine="spark", state=place, shards=shards, durability=durability)
 
 
 def post(change, table, rows):
@@ -94,7 +95,7 @@ def test_a_process_that_ends_at_a_call_to_the_disk(tmp_path, how):
 def cut(place, at, how):
     """Log an epoch of which tasks have written rows, on a disk that fails at one of the calls of that, or behind it."""
     with disk(Faulty(0, how)) as system:
-        pipeline = open_(place, checkpoint=100)
+        pipeline = open_(place, durability=Durability(epochs=100))
         state = pipeline._keeping.state
 
         def write(record):
@@ -133,7 +134,7 @@ def test_every_cut_between_the_rows_and_their_record(tmp_path, how, at):
 
 def test_the_log_names_files_and_no_rows(tmp_path):
     place = tmp_path / "state"
-    pipeline = open_(place, checkpoint=100)
+    pipeline = open_(place, durability=Durability(epochs=100))
     for step in range(1, 5):
         act(pipeline, step, post)
     files, names = pipeline._keeping.files, set()
@@ -165,7 +166,7 @@ def found_step(pipeline):
 @pytest.mark.parametrize("executor", ["process", pytest.param("job", marks=pytest.mark.slow)])
 def test_replay_by_another_split(tmp_path, executor):
     place = tmp_path / "state"
-    pipeline = open_(place, checkpoint=100)
+    pipeline = open_(place, durability=Durability(epochs=100))
     for step in range(1, 5):
         act(pipeline, step, post)
     end(pipeline)
@@ -177,7 +178,7 @@ def test_replay_by_another_split(tmp_path, executor):
 @pytest.mark.parametrize("executor", ["process", "job"])
 def test_rows_are_read_once_by_those_who_apply_them(tmp_path, executor, monkeypatch):
     place, read = tmp_path / "state", list[str]()
-    pipeline = open_(place, checkpoint=100)
+    pipeline = open_(place, durability=Durability(epochs=100))
     for step in range(1, 3):
         act(pipeline, step, post)
     names = [
@@ -210,10 +211,10 @@ def flipped(place, pipeline):
 
 def test_who_follows_is_told_of_damaged_rows_each_time(tmp_path):
     place = tmp_path / "state"
-    pipeline = open_(place, checkpoint=100)
+    pipeline = open_(place, durability=Durability(epochs=100))
     for step in range(1, 4):
         act(pipeline, step, post)
-    with Pipeline(state=place, readonly=True) as follower:
+    with Pipeline(state=place, durability=Durability(readonly=True)) as follower:
         act(pipeline, 4, post)
         name = flipped(place, pipeline)
         for _ in range(2):
@@ -226,7 +227,7 @@ def test_who_follows_is_told_of_damaged_rows_each_time(tmp_path):
 @pytest.mark.parametrize("damage", ["flipped", pytest.param("gone", marks=pytest.mark.slow)])
 def test_damaged_rows_are_told_and_the_log_is_cut_there(tmp_path, damage):
     place = tmp_path / "state"
-    pipeline = open_(place, checkpoint=100)
+    pipeline = open_(place, durability=Durability(epochs=100))
     for step in range(1, 5):
         act(pipeline, step, post)
     name = place / flipped(place, pipeline)

@@ -7,6 +7,7 @@ import pytest
 from deltic.engine.files.remote import RemoteFiles
 from deltic.errors import StateError
 from deltic.pipeline.durable import state
+from deltic.pipeline.options import Durability
 from deltic.pipeline.session import Pipeline
 from tests.objects import Objects
 from tests.pipeline.durable.test_state import SQL, everything, sell
@@ -29,7 +30,7 @@ def test_a_state_in_an_object_store(objects):
         before, crashed = everything(pipeline), dict(objects)
         with pytest.raises(StateError, match="If that process is no more, remove bucket/state/lock"):
             Pipeline(state="memory://")
-        assert everything(Pipeline(state="memory://", readonly=True)) == before
+        assert everything(Pipeline(state="memory://", durability=Durability(readonly=True))) == before
     objects.clear()
     objects |= crashed
     del objects["bucket/state/lock"]

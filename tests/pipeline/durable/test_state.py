@@ -20,8 +20,9 @@ from deltic.engine.files.files import LocalFiles
 from deltic.errors import BrokenError, CatalogError, ChangeError, DelticError, StateError
 from deltic.pipeline.durable import manifest
 from deltic.pipeline.durable.log import segments
-from deltic.pipeline.durable.state import Checkpoints, StateDirectory
+from deltic.pipeline.durable.state import StateDirectory
 from deltic.pipeline.durable.verifying import repair, verify
+from deltic.pipeline.options import Durability, Recursion
 from deltic.pipeline.session import Pipeline
 
 SQL = """
@@ -173,7 +174,7 @@ def test_all_kinds_of_definitions_come_back(place):
 @pytest.mark.law("DBSP §12.1")
 def test_random_transactions_checkpoints_and_ends(place):
     rng = random.Random(7)
-    plain, open_ = Pipeline(), Pipeline(state=place, checkpoint=Checkpoints(epochs=3))
+    plain, open_ = Pipeline(), Pipeline(state=place, durability=Durability(epochs=3))
     for pipeline in (plain, open_):
         pipeline.datalog(DATALOG)
     for step in range(60):
@@ -187,10 +188,10 @@ def test_random_transactions_checkpoints_and_ends(place):
         match rng.randrange(6):
             case 0:
                 open_.close()
-                open_ = Pipeline(state=place, checkpoint=Checkpoints(epochs=3))
+                open_ = Pipeline(state=place, durability=Durability(epochs=3))
             case 1:
                 abandon(open_)
-                open_ = Pipeline(state=place, checkpoint=Checkpoints(epochs=3))
+                open_ = Pipeline(state=place, durability=Durability(epochs=3))
             case 2:
                 open_.checkpoint()
         assert everything(open_) == everything(plain), step
@@ -214,7 +215,7 @@ def test_only_what_is_new_is_written(place, shop):
 
 
 def test_old_manifests_files_and_logs_go(place):
-    with Pipeline(state=place, checkpoint=Checkpoints(epochs=5, keep=2)) as pipeline:
+    with Pipeline(state=place, durability=Durability(epochs=5, keep=2)) as pipeline:
         pipeline.sql(SQL)
         for n in range(40):
             sell(pipeline, (f"shop {n}", n))
@@ -245,7 +246,7 @@ def test_a_torn_tail_of_the_log_is_cut(place, shop):
     longer = (place / "log" / "000000000001").read_bytes()
     for size in (len(whole) + 1, len(whole) + 23, len(whole) + 24, len(longer) - 1):
         (place / "log" / "000000000001").write_bytes(longer[:size])
-        with Pipeline(state=place, readonly=True) as again:
+        with Pipeline(state=place, durability=Durability(readonly=True)) as again:
             assert everything(again) == before
     border = (len(longer) - 1) // 512 * 512
     assert border > len(whole)
@@ -288,7 +289,7 @@ def test_acknowledged_records_that_the_log_has_no_more_are_named(place, shop, lo
     lost(place)
     for readonly in (False, True):
         with pytest.raises(StateError, match=r"log/ ends with record \d, and record 5 was acknowledged"):
-            Pipeline(state=place, readonly=readonly)
+            Pipeline(state=place, durability=Durability(readonly=readonly))
     assert any("record 5 was acknowledged" in told for told in verify(place).wrong)
 
 
@@ -316,7 +317,7 @@ def test_a_removed_lock_lets_no_second_writer_in(place, shop, removed):
     assert refusal in ended.stderr
     if removed == "lock":
         sell(shop, ("c", 8))
-        assert ("c", 8) in rows(Pipeline(state=place, readonly=True), "sale")
+        assert ("c", 8) in rows(Pipeline(state=place, durability=Durability(readonly=True)), "sale")
 
 
 @pytest.mark.parametrize("way", ["removed", "moved", "replaced", "its log removed"])
@@ -409,7 +410,7 @@ def test_any_bit_of_a_run_file_that_is_flipped_is_named_and_never_served(place, 
     named = 0
     for at in random.Random(2).sample(range(64, len(good)), 25):
         flip(path, at)
-        with Pipeline(state=place, readonly=True) as again:
+        with Pipeline(state=place, durability=Durability(readonly=True)) as again:
             for name in before:
                 told = served_or_told(again, name, before[name])
                 assert not told or (f"runs/{path.name}" in told and "--repair" in told)
@@ -477,7 +478,7 @@ def test_another_version_of_the_format_is_refused(place, shop):
 def test_a_second_writer_is_refused_and_readers_are_not(place, shop):
     with pytest.raises(StateError, match=rf"process {os.getpid()} on .* has it open for writing since 20"):
         Pipeline(state=place)
-    with Pipeline(state=place, readonly=True) as reader:
+    with Pipeline(state=place, durability=Durability(readonly=True)) as reader:
         assert everything(reader) == everything(shop)
         with pytest.raises(DelticError, match="readonly"), reader.transaction():
             pass
@@ -498,7 +499,7 @@ def test_a_reader_tries_again_when_the_writer_removes_what_it_was_to_read(place,
         return saved(state)
 
     monkeypatch.setattr(StateDirectory, "saved", overtake)
-    with Pipeline(state=place, readonly=True) as reader:
+    with Pipeline(state=place, durability=Durability(readonly=True)) as reader:
         assert everything(reader) == everything(shop)
     assert overtaken == [1]
 
@@ -525,18 +526,18 @@ def test_directories_of_something_else_are_left_alone(tmp_path):
     with pytest.raises(StateError, match="it is a file, and a state is a directory"):
         Pipeline(state=tmp_path / "letter.txt")
     with pytest.raises(StateError, match="there is no state yet"):
-        Pipeline(state=tmp_path / "nothing", readonly=True)
+        Pipeline(state=tmp_path / "nothing", durability=Durability(readonly=True))
     assert [p.name for p in tmp_path.iterdir()] == ["letter.txt"]
 
 
 def test_options_are_those_of_the_state(place, shop):
     shop.close()
     with pytest.raises(StateError, match="written with strategy='nested', and is opened with strategy='elastic'"):
-        Pipeline(state=place, strategy="elastic")
+        Pipeline(state=place, recursion=Recursion(strategy="elastic"))
     with pytest.raises(DelticError, match="the reference engine keeps none"):
         Pipeline(state=place, engine="reference")
     with pytest.raises(DelticError, match="name its directory with state="):
-        Pipeline(readonly=True)
+        Pipeline(durability=Durability(readonly=True))
 
 
 def test_a_closed_pipeline_is_closed(shop):

@@ -61,7 +61,7 @@ def killed_at(folder, place, at, how, rng):
     system, pipeline = Faulty(at, how), None
     with disk(system):
         with contextlib.suppress(Killed):
-            pipeline = deltic.Pipeline(state=place, checkpoint=3)
+            pipeline = deltic.Pipeline(state=place, durability=deltic.Durability(epochs=3))
             defined(pipeline, folder).refresh()
             change(folder, rng, ".parquet")
             pipeline.refresh()
@@ -226,7 +226,7 @@ def test_rows_of_a_source_are_changed_there_alone(folder):
 
 @pytest.mark.parametrize("conflicts", ["error", "normalize"])
 def test_a_set_takes_no_row_twice(folder, conflicts):
-    pipeline = deltic.Pipeline(conflicts=conflicts)
+    pipeline = deltic.Pipeline(transactions=deltic.Transactions(conflicts=conflicts))
     pipeline.datalog(".decl orders(id: number)\n.input orders\n.decl ids(id: number)\nids(x) :- orders(x).")
     pq.write_table(pa.table({"id": [1, 2]}), folder / "a.parquet")
     pipeline.attach("orders", folder)
@@ -245,7 +245,7 @@ def test_a_state_that_is_read_stays_as_it_is(tmp_path, folder):
     with deltic.Pipeline(state=tmp_path / "state") as pipeline:
         pipeline.table("orders", source=folder)
     before = sorted(tmp_path.rglob("*"))
-    with deltic.Pipeline(state=tmp_path / "state", readonly=True) as pipeline:
+    with deltic.Pipeline(state=tmp_path / "state", durability=deltic.Durability(readonly=True)) as pipeline:
         assert pipeline.pending() == {"orders": f"1 files, {(folder / 'a.parquet').stat().st_size:,} bytes"}
         with pytest.raises(DelticError, match="readonly=True"):
             pipeline.refresh()

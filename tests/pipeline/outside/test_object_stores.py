@@ -143,7 +143,7 @@ def test_delta_tables_in_and_out(bucket):
 
 def test_a_state(bucket):
     place = f"s3://{bucket[1]}/state"
-    with deltic.Pipeline(state=place, checkpoint=3) as pipeline:
+    with deltic.Pipeline(state=place, durability=deltic.Durability(epochs=3)) as pipeline:
         pipeline.sql("CREATE TABLE sale (shop STRING, price BIGINT)")
         pipeline.sql(SALES)
         for n in range(8):

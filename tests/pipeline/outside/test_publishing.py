@@ -138,7 +138,7 @@ def killed_at(folder, at, how, kind):
     system, pipeline, rng = Faulty(at, how), None, random.Random(at)
     with disk(system):
         with contextlib.suppress(Killed):
-            pipeline = deltic.Pipeline(state=folder / "state", program=PROGRAM, checkpoint=4)
+            pipeline = deltic.Pipeline(state=folder / "state", program=PROGRAM, durability=deltic.Durability(epochs=4))
             pipeline.publish("takings", targets(folder, "sqlite"))
             pipeline.publish("takings", targets(folder, kind))
             for _ in range(3):

@@ -27,7 +27,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from deltic import Pipeline
+from deltic import Durability, Pipeline
 from tests.pipeline.streaming.files import Folder
 
 SCHEMA = "x bigint, y bigint, op string"
@@ -46,7 +46,7 @@ def drive(root: Path, seed: int, stops: bool) -> None:
     """Apply the stream until this process is killed, stopping and beginning anew at random instants if it `stops`."""
     chance, stream = random.Random(seed), None
     while True:
-        pipeline = Pipeline(state=root / "state", checkpoint=20)
+        pipeline = Pipeline(state=root / "state", durability=Durability(epochs=20))
         if "edge" not in pipeline:
             pipeline.sql(PROGRAM)
         stream = stream or session(root).readStream.schema(SCHEMA).option("maxFilesPerTrigger", 3)
@@ -193,7 +193,7 @@ class World:
         expected.sql(PROGRAM)
         with expected.transaction() as change:
             change.insert("edge", sorted(self.edges))
-        with Pipeline(state=self.folder.root / "state", readonly=True) as found:
+        with Pipeline(state=self.folder.root / "state", durability=Durability(readonly=True)) as found:
             for name in ("edge", "reach", "degree"):
                 assert sorted(found[name]) == sorted(expected[name]), name
             assert len(found["edge"]) == len(self.edges)

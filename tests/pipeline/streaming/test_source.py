@@ -14,10 +14,9 @@ import pytest
 from pyspark.errors import PySparkException, StreamingQueryException
 
 import deltic
-from deltic import DelticError, Pipeline, StreamError
+from deltic import DelticError, Durability, Pipeline, StreamError
 from deltic.errors import StateError, UnsupportedError
 from deltic.pipeline.durable.following import Followed, definitions_of
-from deltic.pipeline.durable.state import Checkpoints
 
 PROGRAM = """
     CREATE TABLE sale (shop STRING, price INT);
@@ -33,7 +32,7 @@ def sell(pipeline, *rows):
 
 @pytest.fixture
 def shop(tmp_path):
-    with Pipeline(state=tmp_path / "state", checkpoint=Checkpoints(keep=1)) as pipeline:
+    with Pipeline(state=tmp_path / "state", durability=Durability(keep=1)) as pipeline:
         pipeline.sql(PROGRAM)
         sell(pipeline, ("a", 1), ("b", 2))
         sell(pipeline, ("a", 5), ("a", 5))

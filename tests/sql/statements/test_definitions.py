@@ -260,7 +260,7 @@ REACHED = "WITH RECURSIVE r AS (SELECT who FROM follows UNION SELECT whom FROM f
 def test_each_recursive_view_has_its_refresh_policy(policy):
     """The view's policy counts, whatever the pipeline's is, before and after other definitions."""
     others = "full" if policy.startswith("INCREMENTAL") else "incremental"
-    pipeline = deltic.Pipeline(refresh=others)
+    pipeline = deltic.Pipeline(maintenance=deltic.Maintenance(refresh=others))
     pipeline.sql("CREATE TABLE follows (who STRING, whom STRING)")
     pipeline.sql(f"CREATE VIEW v REFRESH POLICY {policy} AS {REACHED} SELECT who FROM r")
     pipeline.sql(f"CREATE VIEW w AS {REACHED} SELECT count(*) AS n FROM r")

@@ -34,7 +34,7 @@ from deltic.engine.local.version import LocalVersion
 from deltic.engine.phases import Phases
 from deltic.engine.prepared import Prepared, prepared_by, refuse_second
 from deltic.engine.protocol import NOTHING, Engine
-from deltic.engine.resources import Resources
+from deltic.engine.resources import ResourceLimits
 from deltic.engine.result import EpochResult, Extension
 from deltic.engine.size import Size
 from deltic.program.compiling import Compiler
@@ -61,7 +61,7 @@ class LocalEngine(Engine):
         recursion_timeout: float | None = RECURSION_TIMEOUT,
         strategies: Mapping[str, Strategy] | None = None,
         thresholds: Thresholds = DEFAULTS,
-        resources: Resources | None = None,
+        resources: ResourceLimits | None = None,
         plans: Plans | None = None,
         compiler: Compiler | None = None,
     ) -> None:
@@ -70,7 +70,7 @@ class LocalEngine(Engine):
         self.extension: Extension | None = None
         self.section = CriticalSection()
         """What lets one thread at a time work on the state, and interrupts wait."""
-        used = resources or Resources()
+        used = resources or ResourceLimits()
         self._threads = used.threads
         options = LocalOptions(
             strategy,

@@ -18,7 +18,7 @@ from deltic.engine.local.storage.kinds import RelationKind
 from deltic.engine.local.storage.state import State
 from deltic.program.histories import Examined
 from deltic.program.program import Program
-from deltic.program.recursions import Recursion
+from deltic.program.recursions import StratumFormulas
 
 _KEEPS_RECURSIVE = {
     Strategy.NESTED: "by the number of derivations of each row at each iteration",
@@ -99,7 +99,7 @@ def _formulas(name: str, program: Program, evaluations: Sequence[Evaluation], si
     needed = program.below(name)
     for stratum in program.strata:
         if stratum.recursive and stratum.signed >= signed and not needed.isdisjoint(stratum.relations):
-            yield from Recursion(program, stratum, lambda query: plans[query.rule, query.delta].met()).lines()
+            yield from StratumFormulas(program, stratum, lambda query: plans[query.rule, query.delta].met()).lines()
 
 
 def _text(sections: Mapping[str, Sequence[str]]) -> str:

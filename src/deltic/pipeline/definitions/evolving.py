@@ -19,7 +19,7 @@ from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.definitions.evolution import Evolution
 from deltic.pipeline.definitions.front_end import NO_OPTIONS, SourceOptions
 from deltic.pipeline.definitions.programs import program_of
-from deltic.pipeline.durable.keeping import Durability
+from deltic.pipeline.durable.keeping import StateKeeper
 from deltic.pipeline.engines import Engines
 from deltic.pipeline.epochs.clock import both
 from deltic.pipeline.epochs.epochs import Epochs, Logged
@@ -37,7 +37,7 @@ class DefinitionChanger:
         self,
         epochs: Epochs,
         engines: Engines,
-        keeping: Durability,
+        keeping: StateKeeper,
         opened: ActiveTransactions,
         spark: SparkSession | None,
     ) -> None:
@@ -95,7 +95,7 @@ class DefinitionChanger:
         circuit, pushed = self.engines.asked(definitions.catalog)
         log = partial(self._keeping.log_edits, definitions.since(before))
         if self.epochs.have_begun:
-            self.engines.maintenance.check(definitions.catalog)
+            self.engines.recursion.check(definitions.catalog)
             altered = formers(before.catalog, definitions.catalog)
             self._refuse_lost_rows(definitions.catalog, difference, altered)
             rows = carried(self.epochs.last.version, definitions.catalog, altered)

@@ -23,7 +23,8 @@ from deltic.pipeline.durable import manifest
 from deltic.pipeline.durable.log import LogReader, Record, segments
 from deltic.pipeline.durable.manifest import Manifest
 from deltic.pipeline.durable.restoring import TRIES, begin_with_checkpoint, replay
-from deltic.pipeline.durable.state import Checkpoints, StateDirectory
+from deltic.pipeline.durable.state import StateDirectory
+from deltic.pipeline.options import Durability, grouped
 
 if TYPE_CHECKING:
     from deltic.circuit.custom import OfPython
@@ -80,7 +81,7 @@ class Followed:
     def _open(self, place: str | Path, epoch: int | None) -> None:
         """Open the state, again where its writer has removed a file meanwhile."""
         for left in reversed(range(TRIES)):
-            self._state = StateDirectory.open(place, Checkpoints(), readonly=True, is_whole=False)
+            self._state = StateDirectory.open(place, Durability(readonly=True), is_whole=False)
             try:
                 self._restore(epoch)
                 return
@@ -111,7 +112,7 @@ class Followed:
         if starts and starts[0][0] > self._reader.last + 1:
             raise StateError(
                 f"state {self._state.files.place}: what came after epoch {self.epoch} is no longer retained; read it "
-                "as it is now, and follow it from there. More is retained with Pipeline(checkpoint=Checkpoints(keep=N))"
+                "as it is now, and follow it from there. More is retained with Pipeline(durability=Durability(keep=N))"
             )
         yield from self._reader.records()
 
@@ -119,14 +120,14 @@ class Followed:
 def _options(made: Manifest) -> dict[str, Any]:
     """The options of a pipeline that reads a checkpoint by the engine that wrote it."""
     shards = len((made.engine or {}).get("shards", ()))
-    return {**made.options, **({"engine": "spark", "shards": shards} if shards else {})}
+    return grouped({**made.options, **({"engine": "spark", "shards": shards} if shards else {})})
 
 
 def definitions_of(place: str | Path, functions: Iterable[OfPython] | str | Path = ()) -> Definitions:
     """What a state defines now; no row is read. Raises StateError."""
     from deltic.pipeline.session import Pipeline
 
-    state = StateDirectory.open(place, Checkpoints(), readonly=True)
+    state = StateDirectory.open(place, Durability(readonly=True))
     found = Pipeline(functions=functions)._definitions
     if state.manifest is not None:
         found = replayed(found, state.manifest.definitions)
@@ -150,6 +151,6 @@ def manifest_for(files: Files, epoch: int | None) -> Manifest | None:
     if oldest is not None and (not starts or starts[0][0] > 1):
         raise StateError(
             f"state {files.place}: epoch {epoch} is no longer retained; those from epoch {oldest.epoch} on are. More "
-            "are retained with Pipeline(checkpoint=Checkpoints(keep=N))"
+            "are retained with Pipeline(durability=Durability(keep=N))"
         )
     return None

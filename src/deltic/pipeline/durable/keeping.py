@@ -15,7 +15,7 @@ from deltic.pipeline.durable.state import StateDirectory
 from deltic.pipeline.epochs.epochs import Epochs, Logged
 
 
-class Durability:
+class StateKeeper:
     """Keeps the epochs of a pipeline in its `state`; without one nothing is kept, and nothing is to be done.
 
     `options` are those of the pipeline that a state depends on.
@@ -107,5 +107,5 @@ class Durability:
         if self.state is None:
             raise DelticError(f"{what}: the pipeline keeps no state; open it with state=DIRECTORY")
         if self.state.readonly:
-            raise DelticError(f"{what}: the state was opened with readonly=True; open it for writing")
+            raise DelticError(f"{what}: the state was opened with Durability(readonly=True); open it for writing")
         return self.state

@@ -11,10 +11,11 @@ from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.definitions.evolution import Evolution
 from deltic.pipeline.definitions.evolving import DefinitionChanger
 from deltic.pipeline.definitions.replaying import replayed
-from deltic.pipeline.durable.keeping import Durability
+from deltic.pipeline.durable.keeping import StateKeeper
 from deltic.pipeline.durable.log import Record
-from deltic.pipeline.durable.state import Checkpoints, StateDirectory, check_options
+from deltic.pipeline.durable.state import StateDirectory, check_options
 from deltic.pipeline.epochs.epochs import Epochs
+from deltic.pipeline.options import Durability
 
 TRIES = 5
 """How often following restarts, when the writer has removed what was being read."""
@@ -22,9 +23,8 @@ TRIES = 5
 
 def go_on(
     place: str | Path,
-    checkpoints: Checkpoints,
-    readonly: bool,
-    keeping: Durability,
+    durability: Durability,
+    keeping: StateKeeper,
     evolving: DefinitionChanger,
     program: str | Path | None,
 ) -> Evolution | None:
@@ -35,7 +35,7 @@ def go_on(
     """
     if evolving.engines.name == "reference":
         raise UnsupportedError(f"state {place}: the reference engine keeps none; leave out engine, or state")
-    state = StateDirectory.open(place, checkpoints, readonly)
+    state = StateDirectory.open(place, durability)
     try:
         check_options(state, keeping.options)
         restore(state, evolving)
@@ -45,8 +45,8 @@ def go_on(
     except BaseException as error:
         keeping.state = None
         state.close()
-        if readonly and isinstance(error, StateError) and state.is_outdated:
-            return go_on(place, checkpoints, readonly, keeping, evolving, program)
+        if durability.readonly and isinstance(error, StateError) and state.is_outdated:
+            return go_on(place, durability, keeping, evolving, program)
         raise
 
 
@@ -73,7 +73,9 @@ def follow(state: StateDirectory | None, evolving: DefinitionChanger) -> None:
     Raises StateError, and DelticError for a state that is not only read.
     """
     if state is None or not state.readonly:
-        raise DelticError("follow: only a pipeline that was opened with state= and readonly=True follows its writer")
+        raise DelticError(
+            "follow: this pipeline is not a reader; open the state with durability=Durability(readonly=True)"
+        )
     for left in reversed(range(TRIES)):
         try:
             _follow(state, evolving)

@@ -7,19 +7,18 @@ import re
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from deltic.engine.files.address import files_at
 from deltic.engine.files.files import Files, LocalFiles, make_private
 from deltic.engine.files.pieces import REPAIR
 from deltic.engine.image import Json, Saved
-from deltic.engine.resources import bytes_of
-from deltic.errors import DelticError, StateError
+from deltic.errors import StateError
 from deltic.pipeline.durable import manifest
 from deltic.pipeline.durable.checkpoint import CheckpointContents, collect_garbage, leftovers, write_checkpoint
 from deltic.pipeline.durable.log import FOLDER, LogReader, LogWriter, Record, rows_of, segments
 from deltic.pipeline.durable.manifest import Manifest
+from deltic.pipeline.options import Durability
 
 MARK = "deltic-state"
 _MARK = b"deltic state 1\n"
@@ -29,35 +28,6 @@ _NOTED = re.compile(rb"the log has record (\d+)\n")
 _LOG = logging.getLogger("deltic.state")
 
 
-@dataclass(frozen=True)
-class Checkpoints:
-    """When a checkpoint is made, and how many stay.
-
-    One is begun once there were so many `epochs`, or so many bytes of `log` ("64 MiB"), since the last one; the next
-    start reads as much. `keep` is how many stay: with the files of an older one a damaged newer one is made good.
-    """
-
-    epochs: int = 1000
-    log: int | str = "64 MiB"
-    keep: int = 2
-
-    @classmethod
-    def of(cls, given: Checkpoints | int | str | None) -> Checkpoints:
-        """What a user says: so many epochs, so many bytes ("64 MiB"), or both; raises DelticError."""
-        if given is None:
-            return cls()
-        if not isinstance(given, Checkpoints):
-            given = cls(epochs=given) if isinstance(given, int) else cls(log=given)
-        if given.epochs < 1 or given.keep < 1:
-            raise DelticError(f"checkpoint={given!r}: epochs, and the manifests to keep, are counted from 1")
-        bytes_of(given.log, "checkpoint")
-        return given
-
-    def are_due(self, epochs: int, log: int) -> bool:
-        """Whether so much came since the last one that the next is to be made."""
-        return epochs >= self.epochs or log >= bytes_of(self.log)
-
-
 class StateDirectory:
     """The state of one pipeline in a directory.
 
@@ -65,8 +35,8 @@ class StateDirectory:
     that is opened `readonly` is left as it is.
     """
 
-    def __init__(self, files: Files, checkpoints: Checkpoints, readonly: bool) -> None:
-        self.files, self.checkpoints, self.readonly = files, checkpoints, readonly
+    def __init__(self, files: Files, durability: Durability) -> None:
+        self.files, self.durability, self.readonly = files, durability, durability.readonly
         self.manifest: Manifest | None = None
         self.positions: dict[str, Json] = {}
         self.sequence = 0
@@ -80,15 +50,15 @@ class StateDirectory:
         self._number = self._newest = 0
 
     @classmethod
-    def open(cls, place: str | Path, checkpoints: Checkpoints, readonly: bool, is_whole: bool = True) -> StateDirectory:
+    def open(cls, place: str | Path, durability: Durability, is_whole: bool = True) -> StateDirectory:
         """The state in a directory, which is made if it is not there; raises StateError.
 
         One that is not known to be whole has no manifest yet: who opens it chooses one by `go_on_from`.
         """
         files = files_at(place)
-        state = cls(files, checkpoints, readonly)
+        state = cls(files, durability)
         try:
-            state.noted, state._is_whole = _claim(files, readonly), is_whole
+            state.noted, state._is_whole = _claim(files, durability.readonly), is_whole
             state._number = max(manifest.numbers(files), default=0)
             if is_whole:
                 state._find()
@@ -208,10 +178,10 @@ class StateDirectory:
     @property
     def is_due(self) -> bool:
         """Whether a checkpoint is to be begun; waits for one under way when much came since."""
-        if self._log is None or not self.checkpoints.are_due(*self._since):
+        if self._log is None or not self.durability.are_due(*self._since):
             return False
         if self._thread is not None and self._thread.is_alive():
-            if not self.checkpoints.are_due(self._since[0] // 4, self._since[1] // 4):
+            if not self.durability.are_due(self._since[0] // 4, self._since[1] // 4):
                 return False
             self._thread.join()
         return True
@@ -250,7 +220,7 @@ class StateDirectory:
         self.files.check_held()
         self._number += 1
         self.manifest = write_checkpoint(self.files, self._number, moment, self.manifest, compact)
-        collect_garbage(self.files, 1 if compact else self.checkpoints.keep)
+        collect_garbage(self.files, 1 if compact else self.durability.keep)
 
     def _wait(self) -> None:
         if self._thread is not None:

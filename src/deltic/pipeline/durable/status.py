@@ -11,7 +11,8 @@ from deltic.engine.image import Json
 from deltic.pipeline.durable import log, manifest
 from deltic.pipeline.durable.checkpoint import FOLDER
 from deltic.pipeline.durable.manifest import Manifest
-from deltic.pipeline.durable.state import Checkpoints, StateDirectory
+from deltic.pipeline.durable.state import StateDirectory
+from deltic.pipeline.options import Durability
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class Status:
 
 def status_of(place: str | Path) -> Status:
     """The status of a directory; raises StateError. Nothing is changed, and a writer does not matter."""
-    state = StateDirectory.open(place, Checkpoints(), readonly=True)
+    state = StateDirectory.open(place, Durability(readonly=True))
     files, found = state.files, state.manifest
     epoch, token, records = (found.epoch, found.token, 0) if found else (0, "", 0)
     for record in state.records():

@@ -22,8 +22,9 @@ from deltic.pipeline.durable.checkpoint import CheckpointContents
 from deltic.pipeline.durable.log import LogReader, rows_of, segments
 from deltic.pipeline.durable.manifest import Manifest
 from deltic.pipeline.durable.restoring import restore
-from deltic.pipeline.durable.state import Checkpoints, StateDirectory
+from deltic.pipeline.durable.state import StateDirectory
 from deltic.pipeline.durable.status import status_of
+from deltic.pipeline.options import Durability, grouped
 from deltic.pipeline.session import Pipeline
 
 
@@ -45,7 +46,7 @@ class Verified:
 def verify(place: str | Path, full: bool = False, sample: int = 0) -> Verified:
     """Compare all checksums, and all views (`full`) or some with what the tables make of them; raises StateError."""
     found = Verified()
-    state = StateDirectory.open(place, Checkpoints(), readonly=True, is_whole=False)
+    state = StateDirectory.open(place, Durability(readonly=True), is_whole=False)
     last = max((_check_manifest(state.files, number, found) for number in manifest.numbers(state.files)), default=0)
     last = max(last, _check_log(state.files, found))
     if last < state.noted:
@@ -96,7 +97,7 @@ def _check_log(files: Files, found: Verified) -> int:
 
 def _compare(place: str | Path, sample: int | None, found: Verified) -> None:
     """Compare views as they are kept with what the tables of the checkpoint, and the log, make of them."""
-    state = StateDirectory.open(place, Checkpoints(), readonly=True)
+    state = StateDirectory.open(place, Durability(readonly=True))
     kept, computed = (_pipeline(state, alone) for alone in (False, True))
     engine = kept._epochs.engine
     found.forgotten = {view: tables for view in kept.views if (tables := engine.forgotten(view))}
@@ -125,7 +126,7 @@ def _same(one: object, other: object) -> bool:
 def _pipeline(state: StateDirectory, tables_alone: bool) -> Pipeline:
     """A pipeline in memory with the state."""
     options = state.manifest.options if state.manifest is not None else {}
-    pipeline = Pipeline(**options)
+    pipeline = Pipeline(**grouped(options))
     state.go_on_from(state.manifest)
     restore(state, pipeline._evolving, tables_alone)
     return pipeline
@@ -142,7 +143,7 @@ def repair(place: str | Path, full: bool = False, sample: int = 0) -> Verified:
     are_views_wrong = bool(found.views) and bool(found.wrong)
     if not found.wrong:
         return found
-    state = StateDirectory.open(place, Checkpoints(), readonly=False, is_whole=False)
+    state = StateDirectory.open(place, Durability(), is_whole=False)
     try:
         _set_aside_log(state.files, found)
         numbers: Sequence[int | None] = [*manifest.numbers(state.files), None]
@@ -215,7 +216,7 @@ def _write(state: StateDirectory, pipeline: Pipeline, number: int | None, tables
 def compact(place: str | Path) -> tuple[int, int]:
     """Rewrite a state, in as few files as can be; the bytes of all files before and after. Raises StateError."""
     before = status_of(place).file_bytes
-    state = StateDirectory.open(place, Checkpoints(), readonly=False)
+    state = StateDirectory.open(place, Durability())
     try:
         pipeline = _pipeline(state, tables_alone=False)
         state.begin()

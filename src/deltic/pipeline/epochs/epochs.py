@@ -118,7 +118,7 @@ class Epochs:
         """Which epochs are retained."""
         first = max(last - self._retain + 1, self._first)
         what = f"epochs {first} to {last} are" if first < last else f"epoch {last} alone is"
-        return f"{what} retained; Pipeline(retain=N) keeps the last N"
+        return f"{what} retained; Pipeline(transactions=Transactions(retain=N)) keeps the last N"
 
     def check_process(self) -> None:
         """Raises DelticError in a process that was forked: threads that are at work here are not there.

@@ -34,7 +34,6 @@ _OPTIONS: Mapping[str, type] = {
     "task_memory": str,
     "copies": str,
 }
-_SHARDS = ("shards", "directory", "executor", "rounds", "task_memory", "copies")
 _SPARK: Mapping[str, type] = {"master": str, "driver_memory": str, "conf": Mapping}
 _KEYS = ("program", "state", "sources", "outputs", "options", "spark")
 # What a file cannot name, or what would be gone once the refresh has ended.
@@ -50,9 +49,7 @@ class Document:
     sources: dict[str, External] = field(default_factory=dict)
     outputs: list[tuple[str, External]] = field(default_factory=list)
     options: dict[str, Any] = field(default_factory=dict)
-    """Arguments of Pipeline."""
-    shards: dict[str, Any] = field(default_factory=dict)
-    """Those options that say how shards are, as `Shards.named` takes them."""
+    """Options of a pipeline by name, as `grouped` takes them."""
     spark: dict[str, Any] | None = None
     """Arguments of a session of Spark, where one is wanted."""
 
@@ -105,7 +102,8 @@ class _Reader:
             places = (self._external(each, "target") for each in nodes)
             made.outputs += [(name, place) for place in places if place is not None]
         made.options = self._values(found, "options", _OPTIONS)
-        made.shards = {name: made.options.pop(name) for name in _SHARDS if name in made.options}
+        if (due := made.options.pop("checkpoint", None)) is not None:
+            made.options["epochs" if isinstance(due, int) else "log"] = due
         made.spark = self._values(found, "spark", _SPARK) if "spark" in found else None
         return made
 

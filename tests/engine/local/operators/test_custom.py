@@ -110,8 +110,9 @@ def row(rng):
 @pytest.mark.parametrize("bag", [False, True])
 def test_every_kind_is_what_the_reference_computes(bag, tmp_path):
     rng = random.Random(5 + bag)
-    mine, slow = pipeline_of("local", bag, state=tmp_path / "s", conflicts="normalize"), pipeline_of("reference", bag)
-    slow.conflicts = "normalize"
+    lenient = deltic.Transactions(conflicts="normalize")
+    mine = pipeline_of("local", bag, state=tmp_path / "s", transactions=lenient)
+    slow = pipeline_of("reference", bag, transactions=lenient)
     for epoch in range(12):
         insert = {t: [row(rng) for _ in range(rng.randrange(4))] for t in ("p", "q")}
         delete = {
@@ -133,7 +134,7 @@ def test_every_kind_is_what_the_reference_computes(bag, tmp_path):
         assert {v: sorted(mine[v], key=repr) for v in kinds()} == {v: sorted(slow[v], key=repr) for v in kinds()}
         if epoch == 7:
             mine.close()
-            mine = deltic.Pipeline(engine="local", state=tmp_path / "s", conflicts="normalize")
+            mine = deltic.Pipeline(engine="local", state=tmp_path / "s", transactions=lenient)
 
 
 def test_a_change_of_the_derivative_is_another_operator():
@@ -191,7 +192,7 @@ def test_the_report_tells_what_was_computed_anew():
 
 
 def test_strict_refuses_what_has_no_derivative():
-    pipeline = deltic.Pipeline(refresh="incremental strict")
+    pipeline = deltic.Pipeline(maintenance=deltic.Maintenance(refresh="incremental strict"))
     pipeline.table("p", POINT)
     pipeline.table("q", POINT)
     tables = [ops.Source(t, pipeline.catalog.tables[t].schema) for t in ("p", "q")]

@@ -21,7 +21,7 @@ from deltic.engine.local.plan.plan import LetStep, Plan
 from deltic.engine.local.plan.planner import plan
 from deltic.engine.local.recursion.refresh import Policy, Refresh
 from deltic.engine.local.recursion.strategy import Strategy
-from deltic.engine.resources import Resources
+from deltic.engine.resources import ResourceLimits
 from deltic.errors import IterationLimitError
 from deltic.program.queries import Atom, Body, Query, Rule, When
 from deltic.values.types import Type, ValueType
@@ -135,7 +135,7 @@ def test_one_growth_for_all_values_of_a_change(monkeypatch: pytest.MonkeyPatch) 
 def test_growth_in_pieces_of_a_change(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     program = TABLES + ".decl v(x: number, y: number)\nv(x, x * x * x) :- a(x), b(x, _)."
     view = Counted(
-        program, monkeypatch, thresholds=Thresholds(grouped=0, piece=3), resources=Resources(threads=threads)
+        program, monkeypatch, thresholds=Thresholds(grouped=0, piece=3), resources=ResourceLimits(threads=threads)
     )
     view.driver.insert(a=[(x,) for x in range(-40, 40)], b=[(x, 1) for x in range(-50, 50, 2)])
     assert view.driver.rows("v") == {(x, x**3) for x in range(-40, 40, 2)}

@@ -17,7 +17,7 @@ from deltic.engine.local.recursion.refresh import Policy, Refresh
 from deltic.engine.local.storage import arrangement, spilling
 from deltic.engine.local.storage import run as run_module
 from deltic.engine.local.storage.spilling import Space
-from deltic.engine.resources import Resources, _group_limits, available, bytes_of
+from deltic.engine.resources import ResourceLimits, _group_limits, available, bytes_of
 from deltic.errors import DelticError
 from tests.conformance.programs import CLOSURE
 from tests.differential.compare import batches_of, changes_between
@@ -71,7 +71,7 @@ def test_the_state_is_the_same(tmp_path: Path, memory: int) -> None:
     circuit = lower(check([parse(CLOSURE)]))
     edges = frozenset((i, i + 1) for i in range(80))
     states = []
-    for resources in (Resources(spill=tmp_path, memory=memory), Resources()):
+    for resources in (ResourceLimits(spill=tmp_path, memory=memory), ResourceLimits()):
         engine = LocalEngine(circuit, refresh=Refresh(Policy.INCREMENTAL), resources=resources)
         for old, new in ((set(), edges), (edges, edges - {(40, 41)}), (edges - {(40, 41)}, edges)):
             engine.apply(batches_of(circuit, changes_between({"e": frozenset(old)}, {"e": frozenset(new)})))
@@ -83,7 +83,7 @@ def test_the_state_is_the_same(tmp_path: Path, memory: int) -> None:
 
 @pytest.mark.usefixtures("small")
 def test_random_programs(tmp_path: Path) -> None:
-    check_seeds(range(5_000, 5_030), partial(LocalEngine, resources=Resources(spill=tmp_path)))
+    check_seeds(range(5_000, 5_030), partial(LocalEngine, resources=ResourceLimits(spill=tmp_path)))
 
 
 def test_relations_that_are_read_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,7 +94,7 @@ def test_relations_that_are_read_in_parts(monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.usefixtures("small")
 def test_a_full_disk_leaves_no_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     circuit = lower(check([parse(CLOSURE)]))
-    engine = LocalEngine(circuit, resources=Resources(spill=tmp_path))
+    engine = LocalEngine(circuit, resources=ResourceLimits(spill=tmp_path))
     edges = frozenset((i, i + 1) for i in range(50))
     engine.apply(batches_of(circuit, changes_between({}, {"e": edges})))
     before = state_of(engine)
@@ -136,10 +136,10 @@ def test_what_is_freed_goes_back_when_memory_is_short(tmp_path: Path, monkeypatc
 
 def test_the_directory_of_a_state_is_one_for_what_does_not_fit(tmp_path: Path) -> None:
     for state in (tmp_path, tmp_path / "new", str(tmp_path)):
-        assert Resources.of(state=state, memory="1 GiB") == Resources(spill=Path(state), memory=1 << 30)
-    assert Resources.of(state=tmp_path, spill=tmp_path).spill == tmp_path
-    assert Resources.of(state="s3://bucket/shop").spill is None
-    assert 0 < Resources.of(state=tmp_path).memory <= available()
+        assert ResourceLimits.of(state=state, memory="1 GiB") == ResourceLimits(spill=Path(state), memory=1 << 30)
+    assert ResourceLimits.of(state=tmp_path, spill=tmp_path).spill == tmp_path
+    assert ResourceLimits.of(state="s3://bucket/shop").spill is None
+    assert 0 < ResourceLimits.of(state=tmp_path).memory <= available()
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_the_memory_of_a_control_group(tmp_path: Path, said: str, files: dict[st
 
 def test_a_directory_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(DelticError, match="there is no such directory; make it, or name another"):
-        Resources.of(spill=tmp_path / "absent")
+        ResourceLimits.of(spill=tmp_path / "absent")
 
 
 def test_a_directory_that_takes_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,7 +170,7 @@ def test_a_directory_that_takes_no_file(tmp_path: Path, monkeypatch: pytest.Monk
 
     monkeypatch.setattr("tempfile.TemporaryFile", refuse)
     with pytest.raises(DelticError, match=r"no file can be made in it \(Permission denied\)"):
-        Resources.of(spill=tmp_path)
+        ResourceLimits.of(spill=tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -189,6 +189,6 @@ def test_what_is_no_size(size: int | str) -> None:
 
 def test_what_does_not_go_together() -> None:
     with pytest.raises(DelticError, match="name a directory with spill"):
-        Resources.of(memory="2 GiB")
+        ResourceLimits.of(memory="2 GiB")
     with pytest.raises(DelticError, match="threads is 0; it is a number of threads: 1 or more"):
-        Resources.of(threads=0)
+        ResourceLimits.of(threads=0)

@@ -1,0 +1,213 @@
+"""The options of a pipeline, grouped by what they are about; each group has the defaults of `Pipeline`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from functools import wraps
+from pathlib import Path
+from typing import Any, Literal, ParamSpec, get_args
+
+from deltic.calculus.planning import Rewrites
+from deltic.catalog import Catalog
+from deltic.circuit.iterations import ITERATION_LIMIT, RECURSION_TIMEOUT
+from deltic.engine.conflicts import Conflicts
+from deltic.engine.lateness import LatePolicy
+from deltic.engine.resources import ResourceLimits, bytes_of
+from deltic.errors import DelticError
+from deltic.pipeline.epochs.clock import Time
+from deltic.pipeline.names import check_choice, check_least, find
+from deltic.pipeline.shards import Shards
+
+StrategyName = Literal["nested", "elastic", "full"]
+RefreshName = Literal["auto", "incremental", "incremental strict", "full"]
+
+P = ParamSpec("P")
+
+
+@dataclass(frozen=True)
+class Transactions:
+    """How transactions check their changes, wait for each other, and tell the time.
+
+    `conflicts` is about an insertion of a present row or a deletion of an absent one: "error" rejects the transaction,
+    "normalize" ignores the change, "trust" checks nothing: weights add up, and rows of positive weight are shown.
+    `late` is about rows beyond their table's lateness: "drop" leaves them out, and the report of the epoch counts them;
+    "error" rejects the transaction. A transaction waits up to `timeout` seconds for another thread's; None: any time.
+    The last `retain` epochs can be read by `at`. `now` is the time that views read; it stands until `advance` moves
+    it; None is the machine's time.
+    """
+
+    conflicts: Conflicts = "error"
+    late: LatePolicy = "drop"
+    timeout: float | None = None
+    retain: int = 1
+    now: Time | None = None
+
+    def __post_init__(self) -> None:
+        check_choice(self.conflicts, "policy for conflicts", get_args(Conflicts))
+        check_choice(self.late, "policy for late rows", get_args(LatePolicy))
+
+
+@dataclass(frozen=True)
+class Maintenance:
+    """How views are kept fresh: by updates or recomputed, and with which hidden relations.
+
+    `refresh` is "auto": an update of a recursion is abandoned for a recomputation when what is left of it seems to
+    cost more processor time; an update may cost the part `switch` of a recomputation before this is asked.
+    "incremental" never recomputes; "incremental strict" also refuses a program with an operator that has no
+    derivative; "full" always recomputes.
+
+    Hidden relations are kept where they save more work than they make: with `eliminate` projections and tests of what
+    nothing else needs, with `share` what several views compute. With `demand` recursions derive only demanded rows.
+    """
+
+    refresh: RefreshName = "auto"
+    switch: float = 0.2
+    eliminate: bool = True
+    share: bool = True
+    demand: bool = True
+
+    def __post_init__(self) -> None:
+        check_choice(self.refresh, "refresh policy", get_args(RefreshName))
+        check_least(self.switch, "switch", 0, "a part of a bootstrap's work", whole=False)
+
+    @property
+    def rewrites(self) -> Rewrites:
+        """The rewrites that a plan may use."""
+        return Rewrites(self.eliminate, self.share, self.demand)
+
+
+@dataclass(frozen=True)
+class Recursion:
+    """What recursive views keep beside their rows, and how long a recursion may take.
+
+    `strategy` "nested" counts derivations at every iteration: updates are quick. "elastic" counts those of a row's
+    first iteration: less memory, and deletions search for other derivations. "full" counts nothing, and every epoch
+    recomputes the views. {"VIEW": "elastic"} chooses for single views and those that are mutually recursive with them;
+    the others are "nested".
+
+    A recursion that computes values, as `n(x + 1) :- n(x).` does, is rejected with an IterationLimitError after
+    `iteration_limit` iterations, or past 100 of them after `recursion_timeout` seconds; None is any time.
+    """
+
+    strategy: StrategyName | Mapping[str, StrategyName] = "nested"
+    iteration_limit: int = ITERATION_LIMIT
+    recursion_timeout: float | None = RECURSION_TIMEOUT
+
+    def __post_init__(self) -> None:
+        for strategy in (self.default, *self.chosen.values()):
+            check_choice(strategy, "strategy", get_args(StrategyName))
+        check_least(self.iteration_limit, "iteration_limit", 1, "a number of iterations")
+        if self.recursion_timeout is not None:
+            check_least(self.recursion_timeout, "recursion_timeout", 0, "a number of seconds", whole=False)
+
+    @property
+    def default(self) -> StrategyName:
+        """The strategy of the recursive views for which none was chosen."""
+        return "nested" if isinstance(self.strategy, Mapping) else self.strategy
+
+    @property
+    def chosen(self) -> Mapping[str, StrategyName]:
+        """The strategies of single views."""
+        return self.strategy if isinstance(self.strategy, Mapping) else {}
+
+    @property
+    def of_any(self) -> Recursion:
+        """The same without what was chosen for single views."""
+        return replace(self, strategy=self.default)
+
+    def check(self, catalog: Catalog) -> None:
+        """Raises DelticError for a strategy of a view without recursion, or two for views of one recursion."""
+        recursive = {name: recursion for recursion in catalog.recursions for name in recursion}
+        others = dict.fromkeys(
+            catalog.relations, "it does not depend on itself, so that there is no choice of strategy"
+        )
+        for name, strategy in self.chosen.items():
+            for other in find(name, "recursive view", recursive, others):
+                if self.chosen.get(other, strategy) != strategy:
+                    raise DelticError(
+                        f"{name} is to have the strategy {strategy!r} and {other} {self.chosen[other]!r}, "
+                        "but each depends on the other: choose one strategy for both"
+                    )
+
+
+@dataclass(frozen=True)
+class Durability:
+    """How a `state` is kept: when a checkpoint is made, how many stay, and whether this process writes.
+
+    A checkpoint is begun after so many `epochs`, or so many bytes of `log` ("64 MiB"), since the last one; the next
+    start reads as much. `keep` checkpoints stay: the files of an older one repair a damaged newer one. One process at
+    a time writes to a state; a `readonly` pipeline reads what it has at the start, and `follow` goes on from there.
+    """
+
+    epochs: int = 1000
+    log: int | str = "64 MiB"
+    keep: int = 2
+    readonly: bool = False
+
+    def __post_init__(self) -> None:
+        check_least(self.epochs, "epochs", 1, "a number of epochs between checkpoints")
+        check_least(self.keep, "keep", 1, "a number of checkpoints")
+        bytes_of(self.log, "log")
+
+    def are_due(self, epochs: int, log: int) -> bool:
+        """Whether so many epochs and bytes since the last checkpoint make the next one due."""
+        return epochs >= self.epochs or log >= bytes_of(self.log)
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What a pipeline may use of the machine.
+
+    `threads` compute large changes; None: one for each processor. With a directory `spill`, or a `state` on the local
+    disk, state may exceed memory: once large arrays take `memory` ("2 GiB", or a number of bytes; None: half of what
+    is free), further ones are files in that directory, which end with the process. With engine="auto" and a Spark
+    session, `memory` is the state that this process holds before it moves to shards.
+    """
+
+    threads: int | None = None
+    spill: str | Path | None = None
+    memory: int | str | None = None
+
+    def limits(self, state: str | Path | None, moves: bool) -> ResourceLimits:
+        """What this comes to on this machine; raises DelticError for what cannot be."""
+        return ResourceLimits.of(self.threads, self.spill, self.memory, state, moves)
+
+
+GROUPS: Mapping[str, type] = {
+    "transactions": Transactions,
+    "maintenance": Maintenance,
+    "recursion": Recursion,
+    "durability": Durability,
+    "resources": Resources,
+    "shards": Shards,
+}
+"""The parameters of `Pipeline` that are groups of options."""
+
+_GROUP_OF = {field.name: group for group, made in GROUPS.items() for field in fields(made)}
+"""The group of each option; no two groups have an option of one name."""
+
+
+def grouped(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments of `Pipeline` from options by name, as a command line or a file lists them; `shards` is a number."""
+    options = {"count" if name == "shards" else name: value for name, value in options.items()}
+    found: dict[str, Any] = {name: value for name, value in options.items() if name not in _GROUP_OF}
+    for group, made in GROUPS.items():
+        if given := {name: value for name, value in options.items() if _GROUP_OF.get(name) == group}:
+            found[group] = made(**given)
+    return found
+
+
+def explains_groups(init: Callable[P, None]) -> Callable[P, None]:
+    """Raises DelticError for an option that is given to `Pipeline` itself, and names the group that has it."""
+
+    @wraps(init)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> None:
+        for name in kwargs:
+            if (group := _GROUP_OF.get(name)) is not None:
+                raise DelticError(
+                    f"{name} is an option of {group}: pass {group}={GROUPS[group].__name__}({name}=…) to Pipeline"
+                )
+        init(*args, **kwargs)
+
+    return checked
