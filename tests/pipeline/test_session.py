@@ -375,6 +375,13 @@ def test_an_option_of_a_group_names_its_group(name, remedy):
         deltic.Pipeline(**{name: 1})
 
 
+def test_a_group_is_of_its_class():
+    with pytest.raises(
+        DelticError, match=re.escape("durability is 100; it is a group of options: durability=Durability(…)")
+    ):
+        deltic.Pipeline(state="never made", durability=100)
+
+
 def test_no_option_is_in_two_groups():
     """What a file or a command line lists by name has one place."""
     named = [field.name for group in GROUPS.values() for field in fields(group)]

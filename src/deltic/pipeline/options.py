@@ -188,6 +188,10 @@ _GROUP_OF = {field.name: group for group, made in GROUPS.items() for field in fi
 """The group of each option; no two groups have an option of one name."""
 
 
+_OTHER_FORMS = {"durability": Durability | None, "shards": Shards | int | None}
+"""The groups that may be given as something else."""
+
+
 def grouped(options: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments of `Pipeline` from options by name, as a command line or a file lists them; `shards` is a number."""
     options = {"count" if name == "shards" else name: value for name, value in options.items()}
@@ -199,11 +203,13 @@ def grouped(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def explains_groups(init: Callable[P, None]) -> Callable[P, None]:
-    """Raises DelticError for an option that is given to `Pipeline` itself, and names the group that has it."""
+    """Raises DelticError for an option that is not in its group, and for a group of another class."""
 
     @wraps(init)
     def checked(*args: P.args, **kwargs: P.kwargs) -> None:
-        for name in kwargs:
+        for name, value in kwargs.items():
+            if name in GROUPS and not isinstance(value, _OTHER_FORMS.get(name, GROUPS[name])):
+                raise DelticError(f"{name} is {value!r}; it is a group of options: {name}={GROUPS[name].__name__}(…)")
             if (group := _GROUP_OF.get(name)) is not None:
                 raise DelticError(
                     f"{name} is an option of {group}: pass {group}={GROUPS[group].__name__}({name}=…) to Pipeline"

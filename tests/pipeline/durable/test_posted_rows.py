@@ -147,7 +147,7 @@ def test_the_log_names_files_and_no_rows(tmp_path):
     assert sorted(names) == files.names(ROWS)
     (place / ROWS / f"{99:012}-left").write_bytes(b"of an epoch that never was")
     end(pipeline)
-    with open_(place, "process", 100) as again:
+    with open_(place, "process", Durability(epochs=100)) as again:
         assert check(again, 4) == 4
         assert sorted(names) == files.names(ROWS), "what no record names goes, and the rest stays"
         again.checkpoint()
