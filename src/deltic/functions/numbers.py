@@ -164,18 +164,26 @@ def _integer(literal: exp.Expression) -> int:
 
 def _rounded_type(node: exp.Expression, types: Sequence[Type]) -> Type:
     """The type of a decimal rounded to places, of which those before the point are negative."""
-    decimal, places = types[0], _integer(node.expressions[1])
-    whole = decimal.precision - decimal.scale + 1
-    if places < 0:
-        return Type.decimal(min(max(whole, 1 - places), 38))
-    scale = min(places, decimal.scale)
-    return Type.decimal(min(whole + scale, 38), scale)
+    return Type.decimal(*_digits_rounded(types[0].precision, types[0].scale, _integer(node.expressions[1])))
 
 
-def _decimal_rounded(value: Decimal, places: int, how: str) -> Decimal:
-    """A decimal of so many places; of those before the point the digits behind are zero."""
-    rounded = value.quantize(Decimal(1).scaleb(-places), how, _WIDE)
-    return _WIDE.plus(rounded.quantize(Decimal(1), context=_WIDE) if places < 0 else rounded)  # -0 as 0
+def _digits_rounded(precision: int, scale: int, places: int) -> tuple[int, int]:
+    whole, left = precision - scale + 1, max(min(places, scale), 0)
+    return min(max(whole, 1 - places) if places < 0 else whole + left, 38), left
+
+
+def _decimals_rounded(columns: Sequence[Any], count: int) -> Any:
+    """Decimals of so many places, by a mode of Arrow's; of those before the point the digits behind are zero."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    decimals, (places, *_), (mode, *_) = columns if count else (columns[0], [pa.scalar(0)], [pa.scalar("up")])
+    precision, scale = _digits_rounded(decimals.type.precision, decimals.type.scale, places.as_py())
+    is_narrow = precision - scale + decimals.type.scale <= 38
+    wide = (pa.decimal128 if is_narrow else pa.decimal256)(38 if is_narrow else 76, decimals.type.scale)
+    found = pc.round(decimals.cast(wide), places.as_py(), mode.as_py())
+    most = _WIDE.subtract(Decimal(10) ** (precision - scale), Decimal(1).scaleb(-scale))
+    return pc.if_else(pc.less_equal(pc.abs(found), pa.scalar(most, found.type)), found, None)
 
 
 def _format_number(value: Decimal | float | int, places: int) -> str | None:
@@ -264,7 +272,7 @@ FUNCTIONS |= by_rows(
         "is_narrow": Function(
             Type.BOOLEAN, python=_is_narrow, partial=True, failure=lambda _: "the number has more than 64 bits"
         ),
-        "round_decimal": Function(_rounded_type, python=_decimal_rounded, partial=True),
+        "round_decimal": Function(_rounded_type, columns=_decimals_rounded, partial=True),
         # Many floats, rounded after each step: Datalog's long sums and products.
         **{
             f"{name}_in_order": Function(DOUBLE, vector=partial(_folded, step))

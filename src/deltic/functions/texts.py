@@ -73,23 +73,23 @@ def _part(value: Any, place: int, length: int) -> Any:
     return value[max(start, 0) : max(start + length, 0)]
 
 
-def _left_padded(value: bytes, length: int, filler: bytes) -> bytes | None:
-    """So many bytes, cut off or filled up before them with those of another."""
-    found = _filling(len(value), length, filler)
+def _left_padded(value: Any, length: int, filler: Any) -> Any:
+    """So many letters or bytes, cut off or filled up before them with those of another."""
+    found = _filling(value, length, filler)
     return None if found is None else (found + value)[: max(length, 0)]
 
 
-def _right_padded(value: bytes, length: int, filler: bytes) -> bytes | None:
-    """So many bytes, cut off or filled up with those of another."""
-    found = _filling(len(value), length, filler)
+def _right_padded(value: Any, length: int, filler: Any) -> Any:
+    """So many letters or bytes, cut off or filled up with those of another."""
+    found = _filling(value, length, filler)
     return None if found is None else (value + found)[: max(length, 0)]
 
 
-def _filling(width: int, length: int, filler: bytes) -> bytes | None:
-    """What fills up so many bytes; None where there would be too many."""
-    if not filler or length <= width:
-        return b""
-    missing = length - width
+def _filling(value: Any, length: int, filler: Any) -> Any:
+    """What fills up so many letters or bytes; None where there would be too many."""
+    missing = length - len(value) if filler else 0
+    if missing <= 0:
+        return value[:0]
     return (filler * (missing // len(filler) + 1))[:missing] if length <= MOST_LETTERS else None
 
 
@@ -229,25 +229,8 @@ def _of_base64(text: str) -> bytes | None:
     return _unbase64(text) if is_whole and _BASE64.fullmatch(text) else None
 
 
-def _natural(sql: str) -> str:
-    """A number, or 0 for one below."""
-    return f"CASE WHEN {sql} < 0 THEN 0 ELSE {sql} END"
-
-
-def _repeated(text: str, count: str) -> Function:
-    """A text so many times. The bound is on the argument: DuckDB computes what stands behind a condition, too."""
-    bounded = f"CASE WHEN CAST(length({text}) AS BIGINT) * {count} <= {MOST_LETTERS} THEN {_natural(count)} END"
-    takes = (TEXT, INT) if text == "{0}" else (INT,)
-    return Function(TEXT, f"repeat({text}, {bounded})", takes, partial=True, failure=too_long)
-
-
-def _padded(name: str) -> Function:
-    """A text of so many letters, cut off or filled up with those of another."""
-    cut = f"substring({{0}}, 1, {_natural('{1}')})"
-    filled = f"{name}({{0}}, CASE WHEN {{1}} <= {MOST_LETTERS} THEN {{1}} END, {{2}})"
-    found = f"CASE WHEN {{1}} <= length({{0}}) OR {{2}} = '' THEN {cut} ELSE {filled} END"
-    sql = f"CASE WHEN {{2}} IS NOT NULL THEN {found} END"
-    return Function(TEXT, sql, (TEXT, INT, TEXT), (" ",), partial=True, failure=too_long)
+def _repeated(text: str, count: int) -> str | None:
+    return text * count if len(text) * count <= MOST_LETTERS else None
 
 
 FUNCTIONS |= by_rows(
@@ -266,8 +249,8 @@ FUNCTIONS |= by_rows(
         "substring": Function(
             TEXT, takes=(TEXT, INT, INT), defaults=(_WIDEST,), python=_part, names=("substring", "substr")
         ),
-        "left": Function(TEXT, f"substring({{0}}, 1, {_natural('{1}')})", (TEXT, INT)),
-        "right": Function(TEXT, "CASE WHEN {1} <= 0 THEN left({0}, 0) ELSE right({0}, {1}) END", (TEXT, INT)),
+        "left": Function(TEXT, takes=(TEXT, INT), python=lambda text, count: text[: max(count, 0)]),
+        "right": Function(TEXT, takes=(TEXT, INT), python=lambda text, count: text[-count:] if count > 0 else ""),
         "btrim": Function(TEXT, "trim({0}, {1})", (TEXT, TEXT), (" ",)),
         "ltrim": Function(TEXT, "ltrim({0}, {1})", (TEXT, TEXT)),
         "rtrim": Function(TEXT, "rtrim({0}, {1})", (TEXT, TEXT)),
@@ -288,18 +271,22 @@ FUNCTIONS |= by_rows(
             INT, python=_found, partial=True, failure=lambda _: "the number of the occurrence is above zero"
         ),
         "locate": Function(INT, "", (TEXT, TEXT, INT), (1,), python=_locate),
-        "lpad": _padded("lpad"),
-        "rpad": _padded("rpad"),
+        "lpad": Function(
+            TEXT, takes=(TEXT, INT, TEXT), defaults=(" ",), python=_left_padded, partial=True, failure=too_long
+        ),
+        "rpad": Function(
+            TEXT, takes=(TEXT, INT, TEXT), defaults=(" ",), python=_right_padded, partial=True, failure=too_long
+        ),
         "lpad_bytes": Function(BYTES, python=_left_padded, partial=True, failure=too_long),
         "rpad_bytes": Function(BYTES, python=_right_padded, partial=True, failure=too_long),
-        "repeat": _repeated("{0}", "{1}"),
+        "repeat": Function(TEXT, takes=(TEXT, INT), python=_repeated, partial=True, failure=too_long),
         "reverse": Function(TEXT, takes=(TEXT,), columns=kernel("utf8_reverse")),
         "initcap": Function(TEXT, takes=(TEXT,), python=_initcap),
         "ascii": Function(INT, "CASE WHEN {0} = '' THEN 0 ELSE ascii({0}) END", (TEXT,)),
         "chr": Function(
             TEXT, "CASE WHEN {0} < 0 THEN '' ELSE chr(CAST({0} & 255 AS INTEGER)) END", (LONG,), names=("chr", "char")
         ),
-        "space": _repeated("' '", "{0}"),
+        "space": Function(TEXT, takes=(INT,), python=partial(_repeated, " "), partial=True, failure=too_long),
         "regexp_extract": Function(TEXT, "regexp_extract({0}, {1}, {2})"),
         "regexp_extract_all": Function(
             TEXTS, "list_transform(regexp_extract_all({0}, {1}, {2}), lambda x: coalesce(x, ''))"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP
 from functools import partial
 
 from sqlglot import exp
@@ -49,27 +48,11 @@ rule("floor", of="floor round_decimal")(partial(_toward, "floor"))
 
 
 def _decimal_toward(name: str, value: Typed, places: int) -> Typed:
-    """A decimal of fewer places; that is the nearest one, moved by half of the last place that is left."""
+    """A decimal of fewer places."""
     if value.type.type.is_float:
         raise Mismatch(f"{name} to places takes a decimal; cast to DECIMAL")
-    if places < 0:
-        return _nearest(name, value, places)
     decimal = coerced(value, as_decimal(as_signed(value.type.type)))
-    type_ = decimal.type.type
-    if places >= type_.scale:
-        return decimal
-    target = bounded_decimal(type_.precision - type_.scale + 1 + places, places)
-    nearest = coerced(decimal, bounded_decimal(type_.precision + 1, places))
-    kind, order = (exp.Add, exp.LT) if name == "ceil" else (exp.Sub, exp.GT)
-    one = coerced(constant(1, INT), Type.decimal(1))
-    for _ in range(places):
-        one = operators.arithmetic(exp.Mul, one, _tenth())
-    moved = coerced(operators.arithmetic(kind, nearest, one), target)
-    return case([(operators.comparison(order, nearest, decimal), moved)], coerced(nearest, target))
-
-
-def _tenth() -> Typed:
-    return coerced(constant("0.1", Type.STRING), Type.decimal(1, 1))
+    return decimal if decimal.type.type.scale <= places else _nearest(name, decimal, places)
 
 
 def _rounded(name: str, value: Typed, given: Typed | None = None) -> Typed:
@@ -82,7 +65,7 @@ def _rounded(name: str, value: Typed, given: Typed | None = None) -> Typed:
     if type_.is_integer and places >= 0:
         return number
     if type_.is_integer:
-        return _to_tens(number, -places) if name == "round" else coerced(_nearest(name, number, places), type_)
+        return coerced(_nearest(name, number, places), type_)
     if name == "bround" or places < 0:
         return _nearest(name, number, places)
     scale = min(places, type_.scale)
@@ -99,7 +82,7 @@ def _nearest(name: str, number: Typed, places: int) -> Typed:
     return apply("round_decimal", decimal, constant(places, INT), constant(_WAYS[name], Type.STRING))
 
 
-_WAYS = {"round": ROUND_HALF_UP, "bround": ROUND_HALF_EVEN, "ceil": ROUND_CEILING, "floor": ROUND_FLOOR}
+_WAYS = {"round": "half_towards_infinity", "bround": "half_to_even", "ceil": "up", "floor": "down"}
 
 
 @rule("getbit", "bit_get", of="getbit")
@@ -147,18 +130,6 @@ def _format(form: Typed, function: str = "") -> Typed:
     if number_format(text) is None:
         raise Mismatch(f"{text!r} is no format: S or MI, $, digits as 0 and 9 with commas, a point, digits, PR")
     return constant(text, Type.STRING)
-
-
-def _to_tens(number: Typed, places: int) -> Typed:
-    """The nearest multiple of a power of ten."""
-    type_ = number.type.type
-    if places >= len(str(type_.range[1])):
-        return coerced(constant(0, INT), type_)
-    size = constant(10**places, Type.INT64)
-    wide = coerced(coerced(number, Type.INT64), Type.decimal(20))
-    tens = operators.arithmetic(exp.Div, wide, coerced(size, Type.decimal(places + 1)))
-    nearest = coerced(coerced(tens, Type.decimal(20)), Type.INT64)
-    return coerced(operators.arithmetic(exp.Mul, nearest, size), type_)
 
 
 @rule("pmod")
