@@ -49,6 +49,7 @@ class LocalProgram:
         self.circuit, self.plans, self.program, self.store, self.options = circuit, plans, program, store, options
         bags = [table for table, is_set in _are_sets(circuit).items() if not is_set]
         store.define(program, self._value_of, bags)
+        store.keep_keys(_keys(circuit, program))
         self.states = store.states
         self.environment = Environment(
             self.states,
@@ -192,6 +193,12 @@ class LocalProgram:
     def has_rows(self) -> bool:
         """Whether any relation has rows."""
         return any(len(state.contents) for state in self.states.values())
+
+
+def _keys(circuit: Circuit, program: Program) -> dict[str, tuple[int, ...]]:
+    """The columns of the keys of tables, by the names of the relations that they are."""
+    sources = [op for op in circuit.operators if isinstance(op, ops.Source) and op.key]
+    return {program.tables[op.name]: tuple(map(op.schema.index, op.key)) for op in sources if op.name in program.tables}
 
 
 def _are_sets(circuit: Circuit) -> dict[str, bool]:

@@ -21,6 +21,7 @@ from deltic.errors import ChangeError, DataError, Diagnostic
 from deltic.pipeline.io.parsed import arrow_schema
 from deltic.pipeline.reading.rows import Rows
 from deltic.pipeline.sql.answers import arranged
+from deltic.pipeline.sql.needed import rows_needed
 from deltic.pipeline.sql.planning import ANSWER, PlannedQuery
 from deltic.sql.statements.effect import Effect
 from deltic.sql.statements.program import FRONT
@@ -68,7 +69,7 @@ def _evaluated(
     circuit = circuit_of(definitions)
     engine = engine_of(circuit)
     sources = [operator.name for operator in circuit.operators if isinstance(operator, Source)]
-    read = {name: TableBatch(version.read(name, counted=True)) for name in sources if name != CLOCK.name}
+    read = {name: TableBatch(rows_needed(circuit, name, version)) for name in sources if name != CLOCK.name}
     engine.apply(read, "trust")
     return engine
 

@@ -71,6 +71,13 @@ class Store:
                 self.states[name] = State(relation, kind_of(program, name), self.domains.columns[name], is_set)
         self._changed, self.repacked = True, None
 
+    def keep_keys(self, keys: Mapping[str, tuple[int, ...]]) -> None:
+        """Keep each of these relations in an order that begins with the columns of its key, to look rows up by it."""
+        for name, key in keys.items():
+            state = self.states[name]
+            if sorted(state.canonical[: len(key)]) != sorted(key):
+                state.arrangement((*key, *(column for column in state.canonical if column not in key)))
+
     def evolved(self, kept: Iterable[tuple[Relation, str]]) -> Store:
         """Another store, apart from this one but for the runs, texts and domains that they share.
 
