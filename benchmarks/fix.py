@@ -118,7 +118,7 @@ def naively(circuit: Circuit, tables: Tables, meter: Meter) -> Tables:
     components = {
         n: ops.Source(f"result {number} {node.operator.name}", circuit.type_of(n).schema)
         for n, node in enumerate(circuit.nodes)
-        if isinstance(node.operator, ops.Component) and node.inputs == (number,)
+        if isinstance(node.operator, ops.BundleRelation) and node.inputs == (number,)
     }
     rest = CircuitBuilder()
     _copied(circuit, rest, set(range(len(circuit.nodes))) - {number}, components)

@@ -66,7 +66,7 @@ def test_calls_are_composed_first():
     called = CASES[ops.Antijoin][0]
     builder = CircuitBuilder()
     inputs = [builder.add(op) for op in called.operators if isinstance(op, ops.Source)]
-    found = builder.add(ops.Component("v"), builder.add(ops.Call(called), *inputs))
+    found = builder.add(ops.BundleRelation("v"), builder.add(ops.Call(called), *inputs))
     builder.add(ops.Sink("v"), builder.add(ops.Distinct(), found))
     composed = builder.build()
     assert not any(isinstance(op, ops.Call) for op in incrementalize(composed).operators)

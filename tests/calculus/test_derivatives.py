@@ -80,7 +80,7 @@ def closure() -> Circuit:
     """The transitive closure of s."""
     builder = CircuitBuilder()
     bundle = builder.add(ops.Fixpoint(paths()), builder.add(SOURCES["s"]))
-    builder.add(ops.Sink("v"), builder.add(ops.Component("p"), bundle))
+    builder.add(ops.Sink("v"), builder.add(ops.BundleRelation("p"), bundle))
     return builder.build()
 
 
@@ -156,7 +156,7 @@ CASES: dict[type[ops.Operator], list[Circuit]] = {
         circuit(over("c", "", ops.WindowCall("count", (), "n", (), ops.Frame(ops.Unit.ROWS, None, None))), "y"),
     ],
     ops.Fixpoint: [closure()],
-    ops.Component: [closure()],
+    ops.BundleRelation: [closure()],
     ops.Import: [closure()],
     ops.Feedback: [closure()],
     ops.Bracket: [semi_naive(naive(closure()))],

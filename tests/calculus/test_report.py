@@ -64,8 +64,8 @@ def test_the_chain_of_a_recursive_view_is_of_bounded_length():
 def test_of_several_fixpoints_the_last_is_shown_and_the_others_are_named():
     builder = CircuitBuilder()
     edges = builder.add(ops.Source("s", AB))
-    first = builder.add(ops.Component("p"), builder.add(ops.Fixpoint(paths()), edges))
-    second = builder.add(ops.Component("p"), builder.add(ops.Fixpoint(paths()), first))
+    first = builder.add(ops.BundleRelation("p"), builder.add(ops.Fixpoint(paths()), edges))
+    second = builder.add(ops.BundleRelation("p"), builder.add(ops.Fixpoint(paths()), first))
     builder.add(ops.Sink("v"), second)
     lines = list(recursion_lines(builder.build()))
     assert lines[0] == "naive, every iteration from all rows (%3: p):"

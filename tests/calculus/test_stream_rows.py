@@ -41,7 +41,7 @@ def call(called: Circuit) -> Circuit:
     """The circuit as an operator."""
     builder = CircuitBuilder()
     inputs = [builder.add(op) for op in called.operators if isinstance(op, ops.Source)]
-    builder.add(ops.Sink("v"), builder.add(ops.Component("v"), builder.add(ops.Call(called), *inputs)))
+    builder.add(ops.Sink("v"), builder.add(ops.BundleRelation("v"), builder.add(ops.Call(called), *inputs)))
     return builder.build()
 
 

@@ -52,7 +52,7 @@ def within(operator: ops.Operator, **sources: Schema) -> Circuit:
     type_ = builder.node(bundle).type
     assert isinstance(type_, BundleType)
     for name, _ in type_.entries:
-        builder.add(ops.Sink(name), builder.add(ops.Component(name), bundle))
+        builder.add(ops.Sink(name), builder.add(ops.BundleRelation(name), bundle))
     return builder.build()
 
 
@@ -60,7 +60,7 @@ def unreachable() -> Circuit:
     """path as above; unreachable(x, y) :- node(x), node(y), !path(x, y), x != y."""
     builder = CircuitBuilder()
     edge, node = builder.add(ops.Source("edge", XY)), builder.add(ops.Source("node", X))
-    path = builder.add(ops.Component("path"), builder.add(ops.Fixpoint(closure_body()), edge))
+    path = builder.add(ops.BundleRelation("path"), builder.add(ops.Fixpoint(closure_body()), edge))
     pairs = builder.add(ops.Join(), node, rename(builder, node, y="x"))
     different = builder.add(ops.Filter(exp.NEQ(this=column("x"), expression=column("y"))), pairs)
     builder.add(ops.Sink("path"), path)
@@ -83,7 +83,7 @@ def reached() -> Circuit:
     builder = CircuitBuilder()
     start, edge = builder.add(ops.Source("start", X)), builder.add(ops.Source("edge", XY))
     fixpoint = builder.add(ops.Fixpoint(reached_body()), start, edge)
-    builder.add(ops.Sink("reached"), builder.add(ops.Component("reached"), fixpoint))
+    builder.add(ops.Sink("reached"), builder.add(ops.BundleRelation("reached"), fixpoint))
     return builder.build()
 
 

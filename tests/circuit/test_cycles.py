@@ -89,7 +89,7 @@ def test_an_integral_without_end_is_told(run):
 def test_a_circuit_is_an_operator(run):
     builder = CircuitBuilder(1)
     called = builder.add(ops.Call(integral_by_a_cycle()), builder.add(ops.Import(0, STREAM)))
-    difference = builder.add(ops.Differentiate(), builder.add(ops.Component("v"), called))
+    difference = builder.add(ops.Differentiate(), builder.add(ops.BundleRelation("v"), called))
     builder.add(ops.Sink("v"), difference)
     circuit = within(ops.Bracket(builder.build()), s=X)
     assert run(circuit, on(bag(1), bag(2))) == [{"v": bag(1)}, {"v": bag(2)}]
@@ -113,7 +113,7 @@ def test_a_constant_in_a_called_circuit_is_there_at_all_iterations(run):
     both = builder.add(ops.Plus(), builder.add(ops.Source("s", X, False)), builder.add(ops.Constant(X, ((7,),))))
     builder.add(ops.Sink("v"), both)
     body = CircuitBuilder(1)
-    called = body.add(ops.Component("v"), body.add(ops.Call(builder.build()), body.add(ops.Import(0, STREAM))))
+    called = body.add(ops.BundleRelation("v"), body.add(ops.Call(builder.build()), body.add(ops.Import(0, STREAM))))
     body.add(ops.Sink("v"), body.add(ops.Differentiate(), called))
     circuit = within(ops.Bracket(body.build()), s=X)
     assert run(circuit, on(bag(1), bag())) == [{"v": bag(7)}, {"v": bag(7)}]

@@ -43,7 +43,7 @@ def test_back_edges_of_two_calls_stay_apart():
     builder = CircuitBuilder()
     number = builder.add(ops.Source("s", X, is_set=False))
     for _ in range(2):
-        number = builder.add(ops.Component("v"), builder.add(ops.Call(integral_by_a_cycle()), number))
+        number = builder.add(ops.BundleRelation("v"), builder.add(ops.Call(integral_by_a_cycle()), number))
     builder.add(ops.Sink("v"), number)
     assert set(inline(builder.build()).closes) == {"total_1", "total_2"}
 
@@ -51,7 +51,7 @@ def test_back_edges_of_two_calls_stay_apart():
 def test_bodies_become_deeper():
     body = CircuitBuilder(1)
     called = body.add(ops.Call(naive_closure()), body.add(ops.Import(0, ZSetType(XY, is_set=True))))
-    body.add(ops.Sink("path"), body.add(ops.Component("path"), called))
+    body.add(ops.Sink("path"), body.add(ops.BundleRelation("path"), called))
     circuit = within(ops.Bracket(body.build()), edge=XY)
     inlined = inline(circuit)
     assert not calls(inlined)

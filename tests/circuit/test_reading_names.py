@@ -75,7 +75,7 @@ def circuits(draw):
     builder.add(
         ops.Sink(new), builder.add(ops.Map((Column(new, schema.columns[0].type, True),), (column(key),)), number)
     )
-    builder.add(ops.Component(cycle), builder.add(ops.Fixpoint(fixpoint_body(cycle, schema)), source))
+    builder.add(ops.BundleRelation(cycle), builder.add(ops.Fixpoint(fixpoint_body(cycle, schema)), source))
     if schema.columns[0].type is Type.INT64 and new not in schema.names:
         builder.add(ops.FlatMap(new, "range", (column(key), literal(7, Type.INT64))), source)
         clock = builder.add(ops.Map((Column(new, Type.INT64, True),), (column(key),)), source)

@@ -100,7 +100,7 @@ def test_mutual_recursion():
     builder = CircuitBuilder()
     bundle = builder.add(ops.Fixpoint(body.build()), builder.add(ops.Constant(X, ((0,),))))
     for name in ("even", "odd"):
-        builder.add(ops.Sink(name), builder.add(ops.Component(name), bundle))
+        builder.add(ops.Sink(name), builder.add(ops.BundleRelation(name), bundle))
     views = run(builder.build(), {})
     assert views == {"even": ZSet.of([(0,), (2,), (4,)]), "odd": ZSet.of([(1,), (3,), (5,)])}
 
@@ -114,7 +114,7 @@ def test_a_fixpoint_that_never_ends_is_cut_off(monkeypatch):
     body.add(ops.Sink("n"), body.add(ops.Distinct(), body.add(ops.Plus(), start, one_more)))
     builder = CircuitBuilder()
     bundle = builder.add(ops.Fixpoint(body.build()), builder.add(ops.Constant(X, ((0,),))))
-    builder.add(ops.Sink("n"), builder.add(ops.Component("n"), bundle))
+    builder.add(ops.Sink("n"), builder.add(ops.BundleRelation("n"), bundle))
     with pytest.raises(UnsupportedError, match="no end after 20 iterations"):
         run(builder.build(), {})
 

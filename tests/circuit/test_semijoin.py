@@ -46,7 +46,7 @@ def reachable():
     body.add(ops.Sink("p"), body.add(ops.Distinct(), kept))
     builder = CircuitBuilder()
     inputs = builder.add(ops.Distinct(), builder.add(ROWS)), builder.add(KEYS)
-    builder.add(ops.Sink("v"), builder.add(ops.Component("p"), builder.add(ops.Fixpoint(body.build()), *inputs)))
+    builder.add(ops.Sink("v"), builder.add(ops.BundleRelation("p"), builder.add(ops.Fixpoint(body.build()), *inputs)))
     return builder.build()
 
 

@@ -98,7 +98,7 @@ def _add_bracket(pool: _Streams, nesting: int) -> None:
     body = inside.builder.build()
     bundle = pool.put(ops.Bracket(body), *inputs)
     for name in sorted(body.sinks):
-        pool.put(ops.Component(name), bundle, positive=False)
+        pool.put(ops.BundleRelation(name), bundle, positive=False)
 
 
 def _add_call(pool: _Streams, nesting: int) -> None:
@@ -110,4 +110,4 @@ def _add_call(pool: _Streams, nesting: int) -> None:
         return
     bundle = pool.put(call, *sets)
     for name in sorted(call.circuit.sinks):
-        pool.put(ops.Component(name), bundle, positive=False)
+        pool.put(ops.BundleRelation(name), bundle, positive=False)

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from deltic.cli.check import Costs, differences
+from deltic.cli.check import ProgramCosts, differences
 from tests.cli.conftest import command
 
 RULES = "reaches(x, y) :- follows(x, y).\nreaches(x, z) :- reaches(x, y), follows(y, z).\n"
@@ -64,8 +64,8 @@ def test_without_facts_the_views_alone_are_compared(program):
 
 
 def test_which_differences_fail():
-    before = Costs({"a": True, "gone": True}, {"1": 100.0, "2": 5.0}, {"r": 50})
-    now = Costs({"a": False, "new": True}, {"1": 110.0, "2": 5.6}, {"r": 40})
+    before = ProgramCosts({"a": True, "gone": True}, {"1": 100.0, "2": 5.0}, {"r": 50})
+    now = ProgramCosts({"a": False, "new": True}, {"1": 110.0, "2": 5.6}, {"r": 40})
     assert [(each.what.partition(":")[0], each.fails) for each in differences(before, now)] == [
         ("view a", True),
         ("view new", False),

@@ -38,7 +38,7 @@ def evaluate(program, tables, universe, limit=200):
     reads = {}
     for head, body in rules:
         found = {
-            node.relation for part in (head, body) if part for node in e.nodes_in(part) if isinstance(node, f.Atom)
+            node.relation for part in (head, body) if part for node in e.nodes_in(part) if isinstance(node, f.BodyAtom)
         }
         reads.setdefault(head.relation, set()).update(found - {head.relation} | _own(head, body))
     rows = {name: frozenset(found) for name, found in tables.items()}
@@ -55,7 +55,7 @@ def evaluate(program, tables, universe, limit=200):
 
 
 def _own(head, body):
-    mentioned = [n for n in e.nodes_in(body) if isinstance(n, f.Atom)] if body else []
+    mentioned = [n for n in e.nodes_in(body) if isinstance(n, f.BodyAtom)] if body else []
     return {head.relation} if any(atom.relation == head.relation for atom in mentioned) else set()
 
 
@@ -103,7 +103,7 @@ def _free(*parts):
             found.add(part.name)
         elif isinstance(part, f.Quantified):
             found |= _free(part.part) - {v.name for v in part.variables}
-        elif part is not None and not isinstance(part, f.Aggregate):
+        elif part is not None and not isinstance(part, f.AggregateExpression):
             found |= _free(*e.parts_of(part))
     return found
 
@@ -140,12 +140,12 @@ def _holds(formula, env, rows, universe, negated=False, inside=False, counted=Fa
         return found is not is_absent
     if isinstance(formula, f.Truth):
         return formula.value is not negated
-    if isinstance(formula, f.Comparison):
+    if isinstance(formula, f.BodyComparison):
         left, right = (_value(side, env, rows, universe) for side in (formula.left, formula.right))
         if left is None or right is None:
             return negated and inside
         return COMPARE[formula.operator](left, right) is not negated
-    assert isinstance(formula, f.Atom)
+    assert isinstance(formula, f.BodyAtom)
     return _has_row(formula, env, rows, universe) is not negated
 
 
@@ -165,7 +165,7 @@ def _value(expression, env, rows, universe):
     if isinstance(expression, e.FunctorCall):
         left, right = (_value(a, env, rows, universe) for a in expression.arguments)
         return {"+": left + right, "-": left - right}[expression.functor]
-    assert isinstance(expression, f.Aggregate)
+    assert isinstance(expression, f.AggregateExpression)
     target = expression.targets[0] if expression.targets else None
     hidden = _free(target) if target else set()
     outer = {name: value for name, value in env.items() if name not in hidden}

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from deltic.datalog import parse
 from deltic.datalog.souffle.printer import print_expression, print_program
-from deltic.datalog.syntax.formulas import Atom, Implication, Negation, Truth
+from deltic.datalog.syntax.formulas import BodyAtom, Implication, Negation, Truth
 from deltic.datalog.syntax.program import ParsedProgram, Subsumption
 from deltic.errors import ProgramError
 from tests.datalog.trees import NOWHERE, programs
@@ -16,7 +16,7 @@ from tests.datalog.trees import NOWHERE, programs
 FILLERS = ["", ".", ",", "(", ")", '"', "/*", "!", "x", "1", ":-", "{", "}", "$", "min", "count", ".decl", "\n", "["]
 FILLERS += ["#", "\n#if", "\n#define p", "#define p(x", ".include", ".comp C {", ".init c = C<", ".override"]
 
-_NOTHING = Atom("?", (), span=NOWHERE)
+_NOTHING = BodyAtom("?", (), span=NOWHERE)
 _NEITHER = Negation(Negation(Truth(False, span=NOWHERE), span=NOWHERE), span=NOWHERE)
 _BARE_ARROW = Subsumption(
     _NOTHING, _NOTHING, Implication(_NOTHING, _NEITHER, span=NOWHERE), span=NOWHERE

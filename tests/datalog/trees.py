@@ -57,18 +57,18 @@ def _compound(inner: st.SearchStrategy[e.Expression]) -> st.SearchStrategy[e.Exp
 
 def _aggregate(function: str, targets: tuple[e.Expression, ...], relation: str, argument: e.Expression) -> e.Expression:
     """An aggregate over an atom and a comparison of it."""
-    atom = f.Atom(relation, (argument,), span=NOWHERE)
-    comparison = f.Comparison("<", argument, argument, span=NOWHERE)
-    return f.Aggregate(function, targets, f.Conjunction((atom, comparison), span=NOWHERE), span=NOWHERE)
+    atom = f.BodyAtom(relation, (argument,), span=NOWHERE)
+    comparison = f.BodyComparison("<", argument, argument, span=NOWHERE)
+    return f.AggregateExpression(function, targets, f.Conjunction((atom, comparison), span=NOWHERE), span=NOWHERE)
 
 
 expressions = st.recursive(leaves, _compound, max_leaves=8)
 argument_lists = st.lists(expressions, max_size=3).map(tuple)
-atoms = st.builds(lambda name, arguments: f.Atom(name, arguments, span=NOWHERE), names, argument_lists)
+atoms = st.builds(lambda name, arguments: f.BodyAtom(name, arguments, span=NOWHERE), names, argument_lists)
 conditions = st.one_of(
     atoms,
     st.builds(
-        lambda operator, left, right: f.Comparison(operator, left, right, span=NOWHERE),
+        lambda operator, left, right: f.BodyComparison(operator, left, right, span=NOWHERE),
         st.sampled_from(["=", "!=", "<", "<=", ">", ">="]),
         expressions,
         expressions,
@@ -85,8 +85,8 @@ conditions = st.one_of(
 bound_variables = st.lists(variables, min_size=1, max_size=2)
 
 
-def _nested(inner: st.SearchStrategy[f.Formula]) -> st.SearchStrategy[f.Formula]:
-    def parts(kind: type[f.Formula]) -> st.SearchStrategy[tuple[f.Formula, ...]]:
+def _nested(inner: st.SearchStrategy[f.BodyFormula]) -> st.SearchStrategy[f.BodyFormula]:
+    def parts(kind: type[f.BodyFormula]) -> st.SearchStrategy[tuple[f.BodyFormula, ...]]:
         return st.lists(inner.filter(lambda part: not isinstance(part, kind)), min_size=2, max_size=3).map(tuple)
 
     return st.one_of(
@@ -98,7 +98,7 @@ def _nested(inner: st.SearchStrategy[f.Formula]) -> st.SearchStrategy[f.Formula]
     )
 
 
-def _quantified(quantifier: str, bound: list[e.Variable], part: f.Formula) -> f.Formula:
+def _quantified(quantifier: str, bound: list[e.Variable], part: f.BodyFormula) -> f.BodyFormula:
     return f.Quantified(quantifier, tuple(bound), part, span=NOWHERE)
 
 

@@ -338,7 +338,7 @@ def _add_fixpoint(pool: _Pool, fixpoints: int) -> None:
     body = _random_body(pool, imports, fixpoints)
     bundle = pool.put(ops.Fixpoint(body), *imports, positive=True)
     for name in sorted(body.sinks):
-        pool.put(ops.Component(name), bundle, positive=True)
+        pool.put(ops.BundleRelation(name), bundle, positive=True)
 
 
 def _importable(pool: _Pool, number: int) -> int:

@@ -127,7 +127,7 @@ def negation_of_a_set_inside_a_body() -> Circuit:
     builder = CircuitBuilder()
     sources = [builder.add(ops.Source(name, AC)) for name in "st"]
     bundle = builder.add(ops.Fixpoint(body.build()), *sources)
-    builder.add(ops.Sink("v"), builder.add(ops.Component("p"), bundle))
+    builder.add(ops.Sink("v"), builder.add(ops.BundleRelation("p"), bundle))
     return builder.build()
 
 

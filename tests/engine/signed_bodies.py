@@ -77,7 +77,7 @@ class Body:
         sources = [outer.add(ops.Source(name, schema)) for name, schema in self.tables.items()]
         bundle = outer.add(ops.Fixpoint(self.builder.build()), *sources)
         for name in sinks:
-            outer.add(ops.Sink(name), outer.add(ops.Component(name), bundle))
+            outer.add(ops.Sink(name), outer.add(ops.BundleRelation(name), bundle))
         return outer.build()
 
 

@@ -17,7 +17,7 @@ import pytest
 from deltic.datalog import check, lower, parse
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.kernels.thresholds import DEFAULTS, Thresholds
-from deltic.engine.local.operators.search import Derived
+from deltic.engine.local.operators.search import Derivations
 from deltic.engine.local.recursion.compiled_loop import CompiledLoop
 from deltic.engine.local.recursion.lost import LostRows
 from deltic.engine.local.recursion.pending import PendingQueue
@@ -110,7 +110,7 @@ def test_a_batch_that_cancels_wholly_leaves_nothing_to_wait_for():
     """Two derivations of one row at one iteration, added up while they are gathered, with opposite signs."""
     queue = PendingQueue([["r"]], large=1)
     for sign in (1, -1):
-        queue.of("r").derive(Derived(np.array([[7]], np.uint64), NO_TIMES, np.array([sign])), 3)
+        queue.of("r").derive(Derivations(np.array([[7]], np.uint64), NO_TIMES, np.array([sign])), 3)
     heap = queue.to_heap(1)
     assert heap.size[0] == 0
     queue.from_heap(heap, [1])

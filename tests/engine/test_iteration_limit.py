@@ -125,7 +125,7 @@ def test_what_depends_on_the_past_does_not_see_a_rejected_epoch():
     start = body.add(ops.Import(0, ZSetType(x, is_set=True)))
     body.add(ops.Sink("n"), body.add(ops.Distinct(), body.add(ops.Plus(), start, few)))
     bundle = builder.add(ops.Fixpoint(body.build()), source)
-    builder.add(ops.Sink("n"), builder.add(ops.Component("n"), bundle))
+    builder.add(ops.Sink("n"), builder.add(ops.BundleRelation("n"), bundle))
     driver = Driver(ReferenceEngine(builder.build(), 30), builder.build())
     driver.insert(start=[(8,)])
     with pytest.raises(IterationLimitError):

@@ -34,7 +34,7 @@ class Inner(Body):
         """The relation of the fixpoint of this body in another."""
         self.builder.add(ops.Sink("r"), self.distinct(number))
         bundle = around.builder.add(ops.Fixpoint(self.builder.build()), *inputs)
-        return around.builder.add(ops.Component("r"), bundle)
+        return around.builder.add(ops.BundleRelation("r"), bundle)
 
 
 def composed(b: Body, one: int, other: int) -> int:

@@ -104,7 +104,7 @@ def test_a_recursive_circuit_that_the_builder_made(pipeline):
     body.add(ops.Sink("path"), body.add(ops.Distinct(), body.add(ops.Plus(), edge, joined)))
     outside = CircuitBuilder()
     fixpoint = outside.add(ops.Fixpoint(body.build()), outside.add(ops.Source("follows", schema)))
-    outside.add(ops.Sink("anything"), outside.add(ops.Component("path"), fixpoint))
+    outside.add(ops.Sink("anything"), outside.add(ops.BundleRelation("path"), fixpoint))
     pipeline.view("path", outside.build())
     assert set(pipeline["path"]) == set(pipeline["reaches"])
     assert pipeline.catalog.recursions == [("path",), ("reaches",)]

@@ -175,7 +175,7 @@ def doubling(distinct: bool = False) -> CircuitBuilder:
     joined = body.add(ops.Distinct(), joined) if distinct else joined
     body.add(ops.Sink("way"), body.add(ops.Plus(), leg, joined))
     fixpoint = builder.add(ops.Fixpoint(body.build()), builder.add(ops.Source("leg", schema, is_set=False)))
-    builder.add(ops.Sink("way"), builder.add(ops.Component("way"), fixpoint))
+    builder.add(ops.Sink("way"), builder.add(ops.BundleRelation("way"), fixpoint))
     return builder
 
 

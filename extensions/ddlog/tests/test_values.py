@@ -13,7 +13,7 @@ from deltic_ddlog import types as t
 from deltic_ddlog.checked import TypeDefinition
 from deltic_ddlog.order import Hashes, TypeOrder
 from deltic_ddlog.texts import show_float, show_string, unquoted
-from deltic_ddlog.values import NONE, Constructor, Map, Set, Struct, Vec, some
+from deltic_ddlog.values import NONE, Constructor, MapValue, Set, Struct, Vec, some
 
 keys = st.integers(0, 6)
 
@@ -33,14 +33,14 @@ def test_sets_are_pythons_sets_in_order(left: list[int], right: list[int], eleme
 def test_maps_are_dictionaries_in_the_order_of_keys(
     left: list[tuple[int, int]], right: list[tuple[int, int]], key: int, value: int
 ) -> None:
-    one, expected = Map.of(left), dict(left)
+    one, expected = MapValue.of(left), dict(left)
     assert dict(one) == expected
     assert [k for k, _ in one] == sorted(expected)
     assert one.get(key) == expected.get(key)
     assert (key in one) == (key in expected)
     assert dict(one.insert(key, value)) == {**expected, key: value}
     assert dict(one.remove(key)) == {k: v for k, v in expected.items() if k != key}
-    assert dict(one.union(Map.of(right))) == {**expected, **dict(right)}
+    assert dict(one.union(MapValue.of(right))) == {**expected, **dict(right)}
 
 
 def test_structures_order_by_constructor_and_then_by_fields() -> None:
@@ -115,7 +115,7 @@ _ISTRING = t.Named("internment::Intern", (t.STRING,))
         (t.Named("Both"), _TWO(), "0100000000000000"),
         (t.Tuple((t.BOOL, t.Signed(20))), (True, -1), "01ffffffff"),
         (t.Named("ddlog_std::Vec", (t.Bit(9),)), Vec((1, 2)), "020000000000000001000200"),
-        (t.Named("ddlog_std::Map", (t.Bit(8), t.STRING)), Map.of([(1, "a")]), "01000000000000000161ff"),
+        (t.Named("ddlog_std::Map", (t.Bit(8), t.STRING)), MapValue.of([(1, "a")]), "01000000000000000161ff"),
         (t.Bit(128), 5, "05" + "00" * 15),
         (t.Bit(200), 0, "00" * 8),
         (t.Bit(200), 1 << 64, "02" + "00" * 15 + "01" + "00" * 7),

@@ -122,7 +122,7 @@ class Catalog:
             sources = (op.name for op in circuit.operators if isinstance(op, ops.Source))
             call = builder.add(ops.Call(circuit), *(tables[n] if n in own else nodes[n] for n in sources))
             shown = [name for name in circuit.sinks if not self.views[name].is_hidden]
-            nodes |= {name: builder.add(ops.Component(name), call) for name in shown}
+            nodes |= {name: builder.add(ops.BundleRelation(name), call) for name in shown}
             nodes |= {name: builder.add(Keep(name), nodes[name]) for name in shown if name in self._lasting}
         for view in self.views.values():
             if not view.is_hidden:
@@ -153,7 +153,7 @@ class Catalog:
                 is_made = name in nodes and not is_own
                 inputs.append(nodes[name] if is_made else builder.add(ops.Source(name, type_.schema, type_.is_set)))
             call = builder.add(ops.Call(definition.circuit), *inputs)
-            nodes |= {name: builder.add(ops.Component(name), call) for name in definition.names}
+            nodes |= {name: builder.add(ops.BundleRelation(name), call) for name in definition.names}
         for name in nodes:
             if not self.views[name].is_hidden:
                 builder.add(ops.Sink(name), nodes[name])
@@ -172,7 +172,7 @@ class Catalog:
         for number, definition in enumerate(self.definitions):
             for name in definition.names:
                 node = definition.circuit.nodes[definition.circuit.sinks[name]]
-                if isinstance(node.operator, ops.Component):
+                if isinstance(node.operator, ops.BundleRelation):
                     together[number, node.inputs[0]].append(name)
         return [tuple(names) for names in together.values()]
 

@@ -89,7 +89,7 @@ def while_changing(builder: CircuitBuilder, start: int, step: Step, *parameters:
         ops.Sink("x"), body.add(ops.Distinct(), body.add(ops.Plus(), initial, body.add(ops.Join(), following, begun)))
     )
     body.add(ops.Sink("begun"), body.add(ops.Distinct(), always))
-    return builder.add(ops.Component("x"), builder.add(ops.Fixpoint(body.build()), *outer))
+    return builder.add(ops.BundleRelation("x"), builder.add(ops.Fixpoint(body.build()), *outer))
 
 
 def _once(builder: CircuitBuilder) -> int:

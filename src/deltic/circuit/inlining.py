@@ -50,7 +50,7 @@ class _Inlining:
         return sinks
 
     def _add(self, operator: ops.Operator, inputs: list[Numbers], names: Mapping[str, str]) -> Numbers:
-        if isinstance(operator, ops.Component) and isinstance(inputs[0], dict):
+        if isinstance(operator, ops.BundleRelation) and isinstance(inputs[0], dict):
             return inputs[0][operator.name]
         numbers = [place for place in inputs if isinstance(place, int)]
         if isinstance(operator, ops.Call) and not (self._builder.depth and _has_constants(operator.circuit)):

@@ -15,7 +15,7 @@ Name = TypeVar("Name", bound=Hashable)
 Signs = Mapping[Name, frozenset[int]]
 """What a node depends on, each with the ways in which: 1 where it grows with it, -1 where it shrinks, 0 if unknown."""
 
-_RISING = (ops.Map, ops.Filter, ops.Join, Semijoin, ops.Plus, ops.Distinct, ops.FlatMap, ops.Component, Keep)
+_RISING = (ops.Map, ops.Filter, ops.Join, Semijoin, ops.Plus, ops.Distinct, ops.FlatMap, ops.BundleRelation, Keep)
 
 
 def polarities(body: Circuit) -> dict[str, Signs[str]]:

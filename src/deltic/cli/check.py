@@ -29,7 +29,7 @@ _WIDE = 160
 
 
 @dataclass(frozen=True)
-class Costs:
+class ProgramCosts:
     """What a program costs: counts alone, which are the same on every machine."""
 
     incremental: dict[str, bool]
@@ -85,7 +85,7 @@ def check_command(
     return 1 if failed else 0
 
 
-def differences(before: Costs, now: Costs) -> Iterator[Difference]:
+def differences(before: ProgramCosts, now: ProgramCosts) -> Iterator[Difference]:
     """What differs, a failure where a view is not incremental any more, or a cost grew by more than a tenth."""
     for view, is_incremental in now.incremental.items():
         was = before.incremental.get(view)
@@ -109,13 +109,13 @@ def _grown(what: str, before: Mapping[str, float], now: Mapping[str, float]) -> 
 
 def _measured(
     program: Path, facts: Path | None, changes: Path | None, written: TextOptions, text: ProgramOptions, language: str
-) -> Costs:
+) -> ProgramCosts:
     """The costs of a program, over facts and changes where there are some."""
     pipeline = Pipeline(functions=text.functions or (), pragmas=text.pragmas)
     directories = tuple(text.include_dir or ())
     if facts is None:
         load_program(program, front_end_of(program, language), pipeline, text.macros, directories)
-        return Costs(_incremental(pipeline))
+        return ProgramCosts(_incremental(pipeline))
     with TemporaryDirectory() as out:
         settings = JobSettings(
             program,
@@ -135,16 +135,16 @@ def _measured(
     entries: dict[str, int] = {}
     for size in pipeline.sizes():
         entries[size.relation] = entries.get(size.relation, 0) + size.entries
-    return Costs(_incremental(pipeline), visited, entries)
+    return ProgramCosts(_incremental(pipeline), visited, entries)
 
 
 def _incremental(pipeline: Pipeline) -> dict[str, bool]:
     return {view: not any(fallbacks(pipeline.circuit(view))) for view in sorted(pipeline.views)}
 
 
-def _read(place: Path) -> Costs:
+def _read(place: Path) -> ProgramCosts:
     try:
-        return Costs(**json.loads(place.read_text(encoding="utf-8")))
+        return ProgramCosts(**json.loads(place.read_text(encoding="utf-8")))
     except FileNotFoundError:
         raise DataError([Diagnostic("there is no such file", str(place), hint="--update writes it")]) from None
     except (ValueError, TypeError) as error:

@@ -89,7 +89,7 @@ class Compiler:
 
     def _place(self, node: Node, inputs: Sequence[int | dict[str, int]]) -> int | dict[str, int]:
         """What stands for a node over what stands for its inputs: for a sink its input, for a call what it gives."""
-        if isinstance(node.operator, ops.Component) and isinstance(inputs[0], dict):
+        if isinstance(node.operator, ops.BundleRelation) and isinstance(inputs[0], dict):
             return inputs[0][node.operator.name]
         numbers = [place for place in inputs if isinstance(place, int)]
         if isinstance(node.operator, ops.Sink):

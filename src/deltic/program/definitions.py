@@ -63,7 +63,7 @@ class Table(Definition):
 
 
 @dataclass(frozen=True)
-class Constant(Definition):
+class FixedRows(Definition):
     """Fixed rows."""
 
     rows: tuple[tuple[Any, ...], ...]

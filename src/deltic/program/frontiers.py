@@ -19,11 +19,11 @@ from sqlglot import exp
 from deltic.circuit.expressions import column, is_literal, show
 from deltic.circuit.expressions.checks import spoken
 from deltic.circuit.watermarks import watermark_of
-from deltic.program.definitions import Constant, Definition, Derived, Table
+from deltic.program.definitions import Definition, Derived, FixedRows, Table
 from deltic.program.operators.aggregate import Grouped
 from deltic.program.operators.flat_map import Expanded
 from deltic.program.operators.over import Windows
-from deltic.program.operators.top import Ranked
+from deltic.program.operators.top import TopRows
 from deltic.program.program import Program, Relation
 from deltic.program.queries import Query, Term, variable_name, variable_of
 from deltic.program.rising import column_of, rising, shifted_back
@@ -128,7 +128,7 @@ class _Analysis:
                 self._keep(read, f"the recursion of {name} may be recomputed from them")
         elif isinstance(definition, Derived):
             self.flow[name] = self._derived(name)
-        elif isinstance(definition, Constant):
+        elif isinstance(definition, FixedRows):
             self.flow[name] = {c: frozenset() for c in range(len(relation.schema))}
         else:
             self.flow[name] = dict(self._defined(definition))
@@ -144,7 +144,7 @@ class _Analysis:
         elif isinstance(definition, Expanded):
             yield from self.flow[definition.source].items()
             self._limit(definition)
-        elif isinstance(definition, Windows | Ranked):
+        elif isinstance(definition, Windows | TopRows):
             yield from ((k, self.flow[definition.source][k]) for k in self._parts(definition))
 
     def _table(self, table: Table) -> Iterator[tuple[int, Frontier]]:
@@ -166,7 +166,7 @@ class _Analysis:
             last = len(self.program.relations[owner].schema) - 1
             self.limits[owner] = {last: exp.Literal.number(int(stop.this) - 1)}
 
-    def _parts(self, definition: Windows | Ranked) -> list[int]:
+    def _parts(self, definition: Windows | TopRows) -> list[int]:
         """The columns of the source that have a frontier, and by which its rows are divided into parts."""
         names = self.program.relations[definition.source].schema.names
         keys = [names.index(key) for key in definition.operator.keys]
@@ -177,7 +177,7 @@ class _Analysis:
         definition = relation.definition
         if isinstance(definition, Grouped):
             found = [(k, k) for k in range(definition.keys) if k in self.flow[definition.source]]
-        elif isinstance(definition, Windows | Ranked):
+        elif isinstance(definition, Windows | TopRows):
             names = self.program.relations[definition.source].schema.names
             keys = [names.index(key) for key in definition.operator.keys]
             found = [(keys.index(k), k) for k in self._parts(definition)]
@@ -205,7 +205,7 @@ class _Analysis:
     def _query(self, query: Query) -> dict[int, Frontier] | None:
         """The frontiers of what a delta query derives, None where nothing ever; notes what it reads."""
         delta = query.delta
-        if isinstance(self.program.relations[delta.relation].definition, Constant):
+        if isinstance(self.program.relations[delta.relation].definition, FixedRows):
             return None
         bounds = _Bounds(query, self.flow.get(delta.relation, {}), self.limits.get(delta.relation, {}))
         for atom in (*query.body.atoms, *query.body.absent):

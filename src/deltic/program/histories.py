@@ -95,7 +95,7 @@ class Examined(Historical):
 
 
 @dataclass(frozen=True)
-class Whole(Historical, ABC):
+class RelationFunctionDefinition(Historical, ABC):
     """A function of the whole of some relations, at each iteration of what these are there."""
 
     inputs: tuple[str, ...]
@@ -130,7 +130,7 @@ class Whole(Historical, ABC):
 
 
 @dataclass(frozen=True)
-class Nested(Whole):
+class Nested(RelationFunctionDefinition):
     """One relation of a fixpoint that is computed at each iteration, from what its `inputs` are there."""
 
     fixpoint: ops.Fixpoint
@@ -153,7 +153,7 @@ class Nested(Whole):
 
 
 @dataclass(frozen=True)
-class Applied(Whole):
+class Applied(RelationFunctionDefinition):
     """What a user's operator makes, at each iteration, of what its `inputs` are there."""
 
     operator: Apply

@@ -17,7 +17,7 @@ def alone(fixpoint: ops.Fixpoint, schemas: Sequence[Schema]) -> Circuit:
     sources = [builder.add(ops.Source(str(i), schema, i in sets)) for i, schema in enumerate(schemas)]
     bundle = builder.add(replace(fixpoint, body=_at_depth(fixpoint.body, 1)), *sources)
     for name in sorted(fixpoint.body.sinks):
-        builder.add(ops.Sink(name), builder.add(ops.Component(name), bundle))
+        builder.add(ops.Sink(name), builder.add(ops.BundleRelation(name), bundle))
     return builder.build()
 
 

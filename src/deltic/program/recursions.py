@@ -37,7 +37,7 @@ from deltic.program.formulas import (
     substituted,
     text,
 )
-from deltic.program.histories import BY_ITERATION, Examined, Historical, Nested, Whole
+from deltic.program.histories import BY_ITERATION, Examined, Historical, Nested, RelationFunctionDefinition
 from deltic.program.operators.aggregate import Grouped
 from deltic.program.program import Program, Stratum
 from deltic.program.queries import Atom, Query, Term, as_expression, variables_of
@@ -54,7 +54,7 @@ def in_order(query: Query) -> Sequence[int]:
 
 
 @dataclass(frozen=True)
-class Change:
+class FormulaChange:
     """What an atom's change makes of a rule's relation; `sign` −1 where the relation loses what the atom gains."""
 
     sign: int
@@ -66,13 +66,13 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Part:
+class FormulaPart:
     """The rows that a formula gives a relation, or takes from what others give it; and the changes of its atoms."""
 
     terms: tuple[Term, ...]
     sign: int
     formula: Formula
-    changes: tuple[Change, ...]
+    changes: tuple[FormulaChange, ...]
 
 
 class StratumFormulas:
@@ -104,16 +104,16 @@ class StratumFormulas:
         definition = self._definition(name)
         return isinstance(definition, Historical) and definition.delay == 0
 
-    def _parts(self, name: str) -> list[Part]:
+    def _parts(self, name: str) -> list[FormulaPart]:
         found = []
         for together in factored_rules(self.program.rules_of(name)):
             first = together.rules[0]
             for rule in (*together.rules, *together.originals):
                 self.names = {**rule.body.names, **self.names}
-            found.append(Part(first.terms, first.body.sign, together.formula, tuple(self._changes(together))))
+            found.append(FormulaPart(first.terms, first.body.sign, together.formula, tuple(self._changes(together))))
         return found
 
-    def _changes(self, together: Factored) -> Iterator[Change]:
+    def _changes(self, together: Factored) -> Iterator[FormulaChange]:
         """For each atom the sum of the queries that follow its change, of all rules that have it."""
         following: dict[Atom, list[tuple[Query, Query]]] = defaultdict(list)
         for rule, original in zip(together.rules, together.originals, strict=True):
@@ -124,9 +124,9 @@ class StratumFormulas:
             order = self.order(compiled)
             formula = factoring.factored([query.body for query, _ in queries], order)
             if formula is not None:
-                yield Change(first.body.sign, formula)
+                yield FormulaChange(first.body.sign, formula)
             else:
-                yield from (Change(q.body.sign, factoring.conjunction(q.body, in_order(q))) for q, _ in queries)
+                yield from (FormulaChange(q.body.sign, factoring.conjunction(q.body, in_order(q))) for q, _ in queries)
 
     # Formulas
 
@@ -139,11 +139,11 @@ class StratumFormulas:
             if definition.function is not None:
                 return Holds(name, tuple(terms))
             name = definition.source
-        if isinstance(definition, Whole) or any(part.sign < 0 for part in self.parts[name]):
+        if isinstance(definition, RelationFunctionDefinition) or any(part.sign < 0 for part in self.parts[name]):
             return Holds(name, tuple(terms))
         return any_of([self._instance(part, terms, whole) for part in self.parts[name]] or [Not(All(()))])
 
-    def _instance(self, part: Part, terms: Sequence[Term], whole: bool) -> Formula:
+    def _instance(self, part: FormulaPart, terms: Sequence[Term], whole: bool) -> Formula:
         """The formula of a rule for terms in the place of its head's."""
         case = self._case(part, whole)
         known: dict[int, Term] = {}
@@ -156,7 +156,7 @@ class StratumFormulas:
         formula = substituted(all_of([case.part, *equal]), known)
         return some([v for v in case.local if v not in known], formula)
 
-    def _case(self, part: Part, whole: bool) -> Case:
+    def _case(self, part: FormulaPart, whole: bool) -> Case:
         """A rule with variables that nothing else has."""
         own = dict.fromkeys((*mentioned(part.formula), *(v for t in part.terms for v in variables_of(t))))
         fresh: dict[int, Term] = {v: next(self._fresh) for v in own}
@@ -223,7 +223,7 @@ class StratumFormulas:
         if inside:
             return f"another recursion, of {inside[0]}, stands in it"
         definitions = [self._definition(name) for name in self.stratum.relations]
-        made = [d.called for d in definitions if isinstance(d, Whole)]
+        made = [d.called for d in definitions if isinstance(d, RelationFunctionDefinition)]
         made += [str(d.function) for d in definitions if isinstance(d, Examined) and d.function]
         return f"they are made by {made[0]}" if made else "rows count as often as they are derived"
 
@@ -242,12 +242,12 @@ class StratumFormulas:
                 yield from named(list(self._examined(name, definition, definition.function)), self.names)
                 return
             rows = definition.source
-        if isinstance(definition, Whole):
+        if isinstance(definition, RelationFunctionDefinition):
             yield from named(list(self._whole(name, definition)), self.names)
         for part in self.parts[rows]:
             yield from named(list(self._rule(name, part, definition.is_set or rows != name)), self.names)
 
-    def _rule(self, name: str, part: Part, is_set: bool) -> Iterator[str]:
+    def _rule(self, name: str, part: FormulaPart, is_set: bool) -> Iterator[str]:
         """A rule, how the recursive atoms stand in it, and what comes and goes by it."""
         whole = not self._is_helper(name)
         unfolded = self._unfolded(part.formula) if whole else part.formula
@@ -280,13 +280,13 @@ class StratumFormulas:
         groups = "each group" if definition.keys else "all rows, which are one group"
         yield f"  ∇, Δ: the old and the new result of {groups}, where rows of it change by {touched}"
 
-    def _whole(self, name: str, definition: Whole) -> Iterator[str]:
+    def _whole(self, name: str, definition: RelationFunctionDefinition) -> Iterator[str]:
         """What a function makes of whole relations."""
         inputs = ", ".join(definition.inputs)
         yield f"{text(Holds(name, self.variables(name)))} ← {definition.called} of {inputs}"
         yield f"  ∇, Δ: at each iteration at which one of them changes, {definition.cost}"
 
-    def _keys(self, definition: Examined, part: Part) -> tuple[Term, ...]:
+    def _keys(self, definition: Examined, part: FormulaPart) -> tuple[Term, ...]:
         return tuple(part.terms[k] for k in definition.keys)
 
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit, CircuitBuilder, Node
-from deltic.program.definitions import Constant, Definition, Derived
+from deltic.program.definitions import Definition, Derived, FixedRows
 from deltic.program.program import Stratum
 from deltic.program.queries import Atom, Body, Rule, When
 from deltic.program.unsupported import refusal
@@ -86,7 +86,7 @@ class Drafts:
     def beginning(self) -> str:
         """The relation `first`, made where it is not there."""
         if not self.first:
-            self.first = self.declare(Draft("", Schema(()), Constant(((),))))
+            self.first = self.declare(Draft("", Schema(()), FixedRows(((),))))
             self.place(Stratum((self.first,), recursive=False))
         return self.first
 

@@ -24,13 +24,13 @@ from deltic.circuit.operators.keep import Keep
 from deltic.circuit.operators.semijoin import Semijoin
 from deltic.circuit.operators.top import Top
 from deltic.program.conjunctions import conjoin, is_plain
-from deltic.program.definitions import Constant, Definition, Derived
+from deltic.program.definitions import Definition, Derived, FixedRows
 from deltic.program.histories import BY_ITERATION, Applied, Examined, Historical, History, Nested, PriorityOrder
-from deltic.program.operators.aggregate import Call, Grouped
+from deltic.program.operators.aggregate import Grouped, GroupedAggregate
 from deltic.program.operators.antijoin import without
 from deltic.program.operators.flat_map import Expanded
 from deltic.program.operators.over import Windows
-from deltic.program.operators.top import Ranked
+from deltic.program.operators.top import TopRows
 from deltic.program.program import Stratum
 from deltic.program.queries import Body
 from deltic.program.scope import BODIES, Draft, Drafts, Scope
@@ -103,13 +103,13 @@ class _Signed(Scope):
     def _relation(self, number: int) -> str:
         operator = self.circuit.nodes[number].operator
         if isinstance(operator, ops.Constant):
-            return self.defined("", number, Constant(operator.rows))
+            return self.defined("", number, FixedRows(operator.rows))
         if examine := EXAMINED.get(type(operator)):
             definition = examine(self, number, 0)
             return self._member("", number, definition)
         if isinstance(operator, (*_LINEAR, ops.Join, Semijoin, ops.Antijoin, Keep)):
             return self.summed(number)
-        if isinstance(operator, ops.Component):
+        if isinstance(operator, ops.BundleRelation):
             return self._nested(number, operator.name)
         if isinstance(operator, Apply):
             inputs = self.circuit.nodes[number].inputs
@@ -183,7 +183,7 @@ def _distinct(scope: _Signed, number: int, delay: int) -> Examined:
 def _aggregate(scope: _Signed, number: int, delay: int) -> Examined:
     op, (source,) = _node(scope, number, ops.Aggregate)
     columns = tuple(dict.fromkeys((*op.keys, *(name for call in op.calls for name in call.columns))))
-    calls = tuple(Call(c.function, tuple(map(columns.index, c.columns)), c.parameters) for c in op.calls)
+    calls = tuple(GroupedAggregate(c.function, tuple(map(columns.index, c.columns)), c.parameters) for c in op.calls)
     is_free = scope.improves and scope.is_recursive(number)
     admission = _admission(calls, scope.circuit.type_of(source).schema, columns) if is_free else None
     rows = scope.summed(source, columns, "rows", admission)
@@ -191,7 +191,7 @@ def _aggregate(scope: _Signed, number: int, delay: int) -> Examined:
     return Examined(delay, rows, keys, Grouped(rows, len(op.keys), calls))
 
 
-def _admission(calls: Sequence[Call], schema: Schema, columns: Sequence[str]) -> PriorityOrder | None:
+def _admission(calls: Sequence[GroupedAggregate], schema: Schema, columns: Sequence[str]) -> PriorityOrder | None:
     """The order in which an aggregate's rows are let in: that of the first number of which it has an extreme."""
     for call in calls:
         like, read = ACCUMULATORS[call.function].like, schema.columns[schema.index(columns[call.columns[0]])]
@@ -204,7 +204,7 @@ def _admission(calls: Sequence[Call], schema: Schema, columns: Sequence[str]) ->
 def _top(scope: _Signed, number: int, delay: int) -> Examined:
     op, (source,) = _node(scope, number, Top)
     rows = scope.summed(source, role="rows")
-    return Examined(delay, rows, _keys(scope, source, op.keys), Ranked(rows, op))
+    return Examined(delay, rows, _keys(scope, source, op.keys), TopRows(rows, op))
 
 
 def _over(scope: _Signed, number: int, delay: int) -> Examined:

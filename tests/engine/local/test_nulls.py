@@ -110,7 +110,7 @@ def test_a_nullable_recursion():
     both = body.add(ops.Plus(), given, projected(body, steps, x="x", y="y"))
     body.add(ops.Sink("p"), body.add(ops.Distinct(), both))
     bundle = builder.add(ops.Fixpoint(body.build()), edges)
-    builder.add(ops.Sink("v"), builder.add(ops.Component("p"), bundle))
+    builder.add(ops.Sink("v"), builder.add(ops.BundleRelation("p"), bundle))
     for seed in range(6):
         rng = random.Random(seed)
         run = [{"e": frozenset((rng.choice(EXTREMES), rng.choice(EXTREMES)) for _ in range(5))} for _ in range(4)]

@@ -51,7 +51,7 @@ def red_and_blue():
     builder = CircuitBuilder()
     sources = [builder.add(ops.Source(name, XY)) for name in ("B", "R")]
     bundle = builder.add(ops.Fixpoint(body.build()), *sources)
-    both = builder.add(ops.Plus(), *(builder.add(ops.Component(name), bundle) for name in ("P", "Q")))
+    both = builder.add(ops.Plus(), *(builder.add(ops.BundleRelation(name), bundle) for name in ("P", "Q")))
     builder.add(ops.Sink("O"), builder.add(ops.Distinct(), both))
     return builder.build()
 
@@ -59,7 +59,7 @@ def red_and_blue():
 def closure():
     builder = CircuitBuilder()
     bundle = builder.add(ops.Fixpoint(closure_body()), builder.add(ops.Source("edge", XY)))
-    builder.add(ops.Sink("path"), builder.add(ops.Component("path"), bundle))
+    builder.add(ops.Sink("path"), builder.add(ops.BundleRelation("path"), bundle))
     return builder.build()
 
 

@@ -91,7 +91,7 @@ def naive_red_and_blue(head):
         builder.add(ops.Sink(name), builder.add(ops.Differentiate(), paths))
     outer = CircuitBuilder()
     bundle = outer.add(ops.Bracket(builder.build()), *(outer.add(ops.Source(name, XY)) for name in "BR"))
-    both = outer.add(ops.Plus(), *(outer.add(ops.Component(name), bundle) for name in "PQ"))
+    both = outer.add(ops.Plus(), *(outer.add(ops.BundleRelation(name), bundle) for name in "PQ"))
     outer.add(ops.Sink("O"), outer.add(ops.Distinct(), both))
     return outer.build()
 

@@ -55,7 +55,7 @@ def _apart(part: Any, names: Mapping[str, str], numbers: Iterator[int]) -> Any:
         return tuple(_apart(inner, names, numbers) for inner in part)
     if isinstance(part, e.Variable):
         return replace(part, name=names[part.name])
-    if isinstance(part, f.Aggregate):
+    if isinstance(part, f.AggregateExpression):
         number = next(numbers)
         target = _plain_names(part.targets)
         own = {n: f"{n}'{number}" for n in _plain_names(part.body) | target if n in target or n not in names}
@@ -73,14 +73,14 @@ def _plain_names(part: Any) -> set[str]:
         return {part.name}
     if isinstance(part, tuple):
         return set().union(*map(_plain_names, part))
-    if isinstance(part, e.SyntaxNode) and not isinstance(part, f.Aggregate):
+    if isinstance(part, e.SyntaxNode) and not isinstance(part, f.AggregateExpression):
         return set().union(*(_plain_names(getattr(part, x.name)) for x in fields(part) if x.name != "span"))
     return set()
 
 
 def _free(part: Any) -> set[str]:
     """All variables in a part but those of aggregates inside it, whose numbers are greater."""
-    if isinstance(part, f.Aggregate):
+    if isinstance(part, f.AggregateExpression):
         number = int(part.function.partition("'")[2])
         inside = _free(part.body) | _free(part.targets)
         return {n for n in inside if not n.partition("'")[2] or int(n.partition("'")[2]) < number}
@@ -93,7 +93,7 @@ def _free(part: Any) -> set[str]:
     return set()
 
 
-def _aggregate(aggregate: f.Aggregate, binding: Binding, database: Database) -> Any:
+def _aggregate(aggregate: f.AggregateExpression, binding: Binding, database: Database) -> Any:
     """The value over all bindings; each row that an atom matches is one where the body is that atom."""
     given = {name: binding[name] for name in _free(aggregate)}
     found = list(_solve([aggregate.body], given, database))
@@ -113,16 +113,20 @@ def _aggregate(aggregate: f.Aggregate, binding: Binding, database: Database) -> 
     return {"min": min, "max": max}[function](values)
 
 
-def _counts_rows(aggregate: f.Aggregate) -> bool:
+def _counts_rows(aggregate: f.AggregateExpression) -> bool:
     """Whether the body is one atom, with no variable twice, and conditions without aggregates."""
     parts = aggregate.body.parts if isinstance(aggregate.body, f.Conjunction) else (aggregate.body,)
-    atoms = [part for part in parts if isinstance(part, f.Atom)]
+    atoms = [part for part in parts if isinstance(part, f.BodyAtom)]
     names = [v.name for atom in atoms for a in atom.arguments for v in e.variables(a)]
     inside = (part for x in _expressions(aggregate.body) for part in e.subexpressions(x))
-    return len(atoms) == 1 and len(names) == len(set(names)) and not any(isinstance(x, f.Aggregate) for x in inside)
+    return (
+        len(atoms) == 1
+        and len(names) == len(set(names))
+        and not any(isinstance(x, f.AggregateExpression) for x in inside)
+    )
 
 
-def _fire(head: f.Atom, body: f.Formula | None, types: Sequence[str], database: Database) -> bool:
+def _fire(head: f.BodyAtom, body: f.BodyFormula | None, types: Sequence[str], database: Database) -> bool:
     """Add what a rule derives; whether anything was new."""
     rows = set()
     for binding in _solve([body] if body else [], {}, database):
@@ -149,11 +153,11 @@ def _strata(clauses: Sequence[p.Clause], names: Mapping[str, Any]) -> dict[str, 
     return level
 
 
-def _uses(formula: f.Formula | None, negated: bool) -> Iterator[tuple[str, bool]]:
+def _uses(formula: f.BodyFormula | None, negated: bool) -> Iterator[tuple[str, bool]]:
     for expression in f.expressions_of(formula) if formula else ():
-        for aggregate in (part for part in e.subexpressions(expression) if isinstance(part, f.Aggregate)):
+        for aggregate in (part for part in e.subexpressions(expression) if isinstance(part, f.AggregateExpression)):
             yield from ((name, True) for name, _ in _uses(aggregate.body, True))
-    if isinstance(formula, f.Atom):
+    if isinstance(formula, f.BodyAtom):
         yield formula.relation, negated
     elif isinstance(formula, f.Negation):
         yield from _uses(formula.part, True)
@@ -162,7 +166,7 @@ def _uses(formula: f.Formula | None, negated: bool) -> Iterator[tuple[str, bool]
             yield from _uses(part, negated)
 
 
-def _solve(parts: Sequence[f.Formula], binding: Binding, database: Database) -> Iterator[Binding]:
+def _solve(parts: Sequence[f.BodyFormula], binding: Binding, database: Database) -> Iterator[Binding]:
     """The bindings for which all parts hold; parts wait until their variables are bound."""
     for position, part in enumerate(parts):
         rest = [*parts[:position], *parts[position + 1 :]]
@@ -181,11 +185,11 @@ def _solve(parts: Sequence[f.Formula], binding: Binding, database: Database) -> 
     yield binding
 
 
-def _step(part: f.Formula, binding: Binding, database: Database) -> list[Binding] | None:
+def _step(part: f.BodyFormula, binding: Binding, database: Database) -> list[Binding] | None:
     """The extensions of a binding for which a literal holds, None when it has to wait."""
-    if isinstance(part, f.Atom):
+    if isinstance(part, f.BodyAtom):
         return _matches(part, binding, database)
-    if isinstance(part, f.Comparison) and part.operator == "=":
+    if isinstance(part, f.BodyComparison) and part.operator == "=":
         for side, other in ((part.left, part.right), (part.right, part.left)):
             if isinstance(side, e.Variable) and side.name not in binding and _bound(other, binding):
                 value = _value(other, binding, database)
@@ -196,7 +200,7 @@ def _step(part: f.Formula, binding: Binding, database: Database) -> list[Binding
     return [binding] if _truth(part, binding, database) else []
 
 
-def _expressions(formula: f.Formula) -> list[e.Expression]:
+def _expressions(formula: f.BodyFormula) -> list[e.Expression]:
     if isinstance(formula, f.Negation):
         return _expressions(formula.part)
     if isinstance(formula, f.Conjunction | f.Disjunction):
@@ -208,7 +212,7 @@ def _bound(expression: e.Expression, binding: Binding) -> bool:
     return _free(expression) <= binding.keys()
 
 
-def _matches(atom: f.Atom, binding: Binding, database: Database) -> list[Binding] | None:
+def _matches(atom: f.BodyAtom, binding: Binding, database: Database) -> list[Binding] | None:
     direct = {a.name for a in atom.arguments if isinstance(a, e.Variable)}
     computed = [a for a in atom.arguments if not isinstance(a, e.Variable | e.Wildcard)]
     if not all(v.name in direct or v.name in binding for a in computed for v in e.variables(a)):
@@ -225,7 +229,7 @@ def _matches(atom: f.Atom, binding: Binding, database: Database) -> list[Binding
     return found
 
 
-def _truth(formula: f.Formula, binding: Binding, database: Database) -> bool | None:
+def _truth(formula: f.BodyFormula, binding: Binding, database: Database) -> bool | None:
     """True, False, or None when that depends on something undefined; all variables are bound."""
     if isinstance(formula, f.Negation):
         inner = _truth(formula.part, binding, database)
@@ -239,9 +243,9 @@ def _truth(formula: f.Formula, binding: Binding, database: Database) -> bool | N
     values = [_value(x, binding, database) for x in f.expressions_of(formula) if not isinstance(x, e.Wildcard)]
     if None in values:
         return None
-    if isinstance(formula, f.Atom):
+    if isinstance(formula, f.BodyAtom):
         return bool(_matches(formula, binding, database))
-    if isinstance(formula, f.Comparison):
+    if isinstance(formula, f.BodyComparison):
         return _COMPARE[formula.operator](*values)
     assert isinstance(formula, f.Test)
     return values[0] in values[1] if formula.name == "contains" else bool(re.fullmatch(*values))
@@ -252,7 +256,7 @@ def _value(expression: e.Expression, binding: Binding, database: Database) -> An
         return binding[expression.name]
     if isinstance(expression, e.Cast):
         return _value(expression.argument, binding, database)
-    if isinstance(expression, f.Aggregate):
+    if isinstance(expression, f.AggregateExpression):
         return _aggregate(expression, binding, database)
     if isinstance(expression, e.FunctorCall):
         arguments = [_value(argument, binding, database) for argument in expression.arguments]

@@ -135,7 +135,7 @@ class _Circuit:
         longer = _joined(body, body.add(ops.Feedback("path", PAIRS)), steps)
         body.add(ops.Sink("path"), body.add(ops.Distinct(), body.add(ops.Plus(), steps, longer)))
         steps = self._builder.add(ops.Distinct(), node)
-        return self._builder.add(ops.Component("path"), self._builder.add(ops.Fixpoint(body.build()), steps))
+        return self._builder.add(ops.BundleRelation("path"), self._builder.add(ops.Fixpoint(body.build()), steps))
 
 
 def _as_pairs(builder: CircuitBuilder, node: int, *names: str) -> int:

@@ -30,7 +30,7 @@ from deltic_ddlog.modules import Module
 from deltic_ddlog.natives import NATIVES, Instance, has_type
 from deltic_ddlog.order import TypeOrder
 from deltic_ddlog.types import DdlogType
-from deltic_ddlog.values import Constructor, Map, Struct, Vec
+from deltic_ddlog.values import Constructor, MapValue, Struct, Vec
 
 _RUNTIME = {
     name: getattr(runtime, name)
@@ -65,7 +65,7 @@ class FunctionCompiler:
         self._names: dict[core.FunctionInstance, str] = {}
         self._orders: dict[DdlogType, str] = {}
         self._numbers: dict[str, int] = {}
-        self._namespace: dict[str, Any] = {"Struct": Struct, "Vec": Vec, "Map": Map, **_RUNTIME}
+        self._namespace: dict[str, Any] = {"Struct": Struct, "Vec": Vec, "Map": MapValue, **_RUNTIME}
 
     # --- what lowering asks for
 

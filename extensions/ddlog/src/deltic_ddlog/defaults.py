@@ -7,12 +7,12 @@ from typing import Any
 
 from deltic_ddlog import types as t
 from deltic_ddlog.checked import TypeDefinition
-from deltic_ddlog.values import Map, Set, Struct, Vec
+from deltic_ddlog.values import MapValue, Set, Struct, Vec
 
 _EMPTY = {
     "ddlog_std::Vec": Vec(),
     "ddlog_std::Set": Set(),
-    "ddlog_std::Map": Map(),
+    "ddlog_std::Map": MapValue(),
     "hashset::HashSet": Set(),
     "tinyset::Set64": Set(),
 }

@@ -16,7 +16,7 @@ from deltic_ddlog.checked import ResolvedRelation
 from deltic_ddlog.commands import RecordUpdate
 from deltic_ddlog.lowering.program import Lowered
 from deltic_ddlog.records import Made, Record, RecordError, by_field
-from deltic_ddlog.values import Map, Set, Struct
+from deltic_ddlog.values import MapValue, Set, Struct
 
 Row = tuple[Any, ...]
 
@@ -205,10 +205,10 @@ def modified(value: Any, change: Record, type_: t.DdlogType, lowered: Lowered) -
     found = lowered.columns.codecs.of(type_).read(change)
     if isinstance(value, Set):
         return value.difference(found).union(found.difference(value))
-    if isinstance(value, Map):
+    if isinstance(value, MapValue):
         pairs = dict(value)
         again = [key for key, new in found if key in pairs and pairs[key] == new]
-        return Map.of((key, new) for key, new in {**pairs, **dict(found)}.items() if key not in again)
+        return MapValue.of((key, new) for key, new in {**pairs, **dict(found)}.items() if key not in again)
     return found
 
 

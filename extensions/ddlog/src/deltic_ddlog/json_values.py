@@ -16,7 +16,7 @@ from deltic_ddlog import types as t
 from deltic_ddlog.checked import TypeDefinition
 from deltic_ddlog.defaults import default_of
 from deltic_ddlog.serde import FieldForm, JsonForm
-from deltic_ddlog.values import LISTS, NONE, Constructor, Map, Struct, Vec, some
+from deltic_ddlog.values import LISTS, NONE, Constructor, MapValue, Struct, Vec, some
 
 VALUE, NUMBER, WRAPPER = "json::JsonValue", "json::JsonNum", "json::JsonWrapper"
 
@@ -82,7 +82,7 @@ class Json:
             return LISTS[type_.name](self.read(type_.arguments[0], each) for each in _of(list, given, type_))
         if type_.name == "ddlog_std::Map":
             key, value = type_.arguments
-            return Map.of((self.read(key, k), self.read(value, v)) for k, v in _of(dict, given, type_).items())
+            return MapValue.of((self.read(key, k), self.read(value, v)) for k, v in _of(dict, given, type_).items())
         form = self._form(type_)
         if len(form.constructors) == 1 and not form.tag:
             return self._read_fields(type_, 0, given)
@@ -135,11 +135,11 @@ class Json:
                 found.append(self.read(part, fields.get(name)))
         return Struct(constructor, found)
 
-    def _read_keyed(self, type_: t.DdlogType, key: Callable[[Any], Any], given: Any) -> Map:
+    def _read_keyed(self, type_: t.DdlogType, key: Callable[[Any], Any], given: Any) -> MapValue:
         """A map of an array of its values."""
         assert isinstance(type_, t.Named)
         values = [self.read(type_.arguments[1], each) for each in _of(list, given, type_)]
-        return Map.of((key(value), value) for value in values)
+        return MapValue.of((key(value), value) for value in values)
 
     def _form(self, type_: t.Named) -> JsonForm:
         """How a type with constructors stands in JSON. Raises JsonError for an extern one, and for what is in Rust."""
@@ -165,7 +165,7 @@ class Json:
                 return make["String"](given)
             case list():
                 return make["Array"](Vec(map(self._any, given)))
-        return make["Object"](Map.of((key, self._any(value)) for key, value in given.items()))
+        return make["Object"](MapValue.of((key, self._any(value)) for key, value in given.items()))
 
     # Writing
 

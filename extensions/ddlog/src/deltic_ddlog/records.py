@@ -22,7 +22,7 @@ from deltic_ddlog.json_values import Json, JsonError
 from deltic_ddlog.order import TypeOrder
 from deltic_ddlog.runtime import single
 from deltic_ddlog.texts import show_float, show_string, unquoted
-from deltic_ddlog.values import LISTS, NONE, Group, Map, Struct, Vec, some
+from deltic_ddlog.values import LISTS, NONE, Group, MapValue, Struct, Vec, some
 
 REMEMBERED = 1 << 14
 """How many texts of one type are remembered with their values."""
@@ -367,7 +367,7 @@ class Codecs:
         return lambda values: sorted(values, key=key)
 
     def _map(self, type_: t.DdlogType, key: t.DdlogType, value: t.DdlogType) -> Codec:
-        pairs = self._list(type_, t.Tuple((key, value)), Map.of)
+        pairs = self._list(type_, t.Tuple((key, value)), MapValue.of)
         return Codec(type_, pairs.read, pairs.show)
 
     def _group(self, type_: t.DdlogType, key: t.DdlogType, value: t.DdlogType) -> Codec:

@@ -141,13 +141,13 @@ SORTED = LISTS.keys() - {"ddlog_std::Vec"} | {"ddlog_std::Map"}
 """The collections that are in the order of what they hold."""
 
 
-class Map(tuple[Any, ...]):
-    """A map: the tuple of its pairs of key and value in the order of the keys; made by `Map.of`."""
+class MapValue(tuple[Any, ...]):
+    """A map: the tuple of its pairs of key and value in the order of the keys; made by `MapValue.of`."""
 
     __slots__ = ()
 
     @classmethod
-    def of(cls, pairs: Iterable[tuple[Any, Any]]) -> Map:
+    def of(cls, pairs: Iterable[tuple[Any, Any]]) -> MapValue:
         """The map of these pairs; of a key that comes again the last value."""
         return cls(sorted(dict(pairs).items(), key=lambda pair: pair[0]))
 
@@ -164,19 +164,19 @@ class Map(tuple[Any, ...]):
         place, is_there = self._place(key)
         return self[place][1] if is_there else default
 
-    def insert(self, key: Any, value: Any) -> Map:
+    def insert(self, key: Any, value: Any) -> MapValue:
         """The map with this value of a key."""
         place, is_there = self._place(key)
-        return Map((*self[:place], (key, value), *self[place + is_there :]))
+        return MapValue((*self[:place], (key, value), *self[place + is_there :]))
 
-    def remove(self, key: Any) -> Map:
+    def remove(self, key: Any) -> MapValue:
         """The map without a key."""
         place, is_there = self._place(key)
-        return Map((*self[:place], *self[place + is_there :]))
+        return MapValue((*self[:place], *self[place + is_there :]))
 
-    def union(self, other: Map) -> Map:
+    def union(self, other: MapValue) -> MapValue:
         """The pairs of both; of a key in both the value of the other."""
-        return Map.of((*self, *other))
+        return MapValue.of((*self, *other))
 
     def __repr__(self) -> str:
         return f"[{', '.join(map(repr, self))}]"

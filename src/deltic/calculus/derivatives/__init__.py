@@ -1,8 +1,8 @@
 """The derivative table, one module for each operator, and one for those that are their own change."""
 
-from deltic.calculus.derivatives.table import DERIVATIVES, Derivative, Rule, Views, derivative_of
+from deltic.calculus.derivatives.table import DERIVATIVES, Derivative, NodeViews, Rule, derivative_of
 from deltic.discovery import import_files
 
 import_files(__name__, __path__)
 
-__all__ = ["DERIVATIVES", "Derivative", "Rule", "Views", "derivative_of"]
+__all__ = ["DERIVATIVES", "Derivative", "NodeViews", "Rule", "derivative_of"]

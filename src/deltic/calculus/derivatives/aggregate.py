@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deltic.calculus.derivatives.table import Cost, Views, derivative
+from deltic.calculus.derivatives.table import Cost, NodeViews, derivative
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Node
 
@@ -15,7 +15,7 @@ from deltic.circuit.graph import Node
     "of each group what its functions need: a total, or values in order",
     Cost.LOGARITHMIC,
 )
-def aggregate_delta(op: ops.Aggregate, node: Node, views: Views) -> int:
+def aggregate_delta(op: ops.Aggregate, node: Node, views: NodeViews) -> int:
     """Only groups of the change can have another result; grouping, counts and sums are linear, the set of them is not.
 
     [DBSP §8.1.3] calls Agg_f linear where f is, which holds before the results of groups are put into one Z-set: a

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from deltic.calculus.derivatives.join import added, flat, joined
-from deltic.calculus.derivatives.table import Cost, Views, derivative
+from deltic.calculus.derivatives.table import Cost, NodeViews, derivative
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Node
 
@@ -16,7 +16,7 @@ from deltic.circuit.graph import Node
     "both inputs, a sorted by the columns of b",
     Cost.MATCHES,
 )
-def antijoin_delta(op: ops.Antijoin, node: Node, views: Views) -> int:
+def antijoin_delta(op: ops.Antijoin, node: Node, views: NodeViews) -> int:
     """a ▷ b is a − a ⋈ b for a set b over columns of a, so bilinear up to the term in a alone."""
     return views.builder.add(ops.AntijoinDelta(), *flat([(views.old(n), views.delta(n)) for n in node.inputs]))
 
@@ -29,7 +29,7 @@ def antijoin_delta(op: ops.Antijoin, node: Node, views: Views) -> int:
     "each input, those of the first sorted by the columns of b",
     Cost.MATCHES,
 )
-def antijoin_delta_delta(op: ops.AntijoinDelta, node: Node, views: Views) -> int:
+def antijoin_delta_delta(op: ops.AntijoinDelta, node: Node, views: NodeViews) -> int:
     """The change of what the changed rows of a keep, less that of what the changed rows of b take."""
     left, left_delta, right, right_delta = ((views.old(n), views.delta(n)) for n in node.inputs)
     kept = views.builder.add(op, *flat([left_delta, added(views, right, right_delta)]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import chain
 
-from deltic.calculus.derivatives.table import Views, derivative
+from deltic.calculus.derivatives.table import NodeViews, derivative
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Node
 from deltic.circuit.operators.custom import Maintain, MaintainDelta
@@ -20,7 +20,7 @@ _BEGINNING = ops.Constant(Schema(()), ((),))
     "whoever made it says so: deltic.check_derivative tests that f(a + Δa) = f(a) + f'(a, Δa)",
     "its inputs, and what its state remembers",
 )
-def maintain_delta(op: Maintain, node: Node, views: Views) -> int:
+def maintain_delta(op: Maintain, node: Node, views: NodeViews) -> int:
     """What the user's derivative makes of the inputs and their changes; first of all comes what it makes of nothing.
 
     Of no group that is nothing. In a recursion, where no constant stands, engines begin with it by themselves.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deltic.calculus.derivatives.table import Views, derivative
+from deltic.calculus.derivatives.table import NodeViews, derivative
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Node
 
@@ -14,7 +14,7 @@ from deltic.circuit.graph import Node
     "only rows of the change can enter or leave the set",
     "the weight of each row of a",
 )
-def distinct_delta(op: ops.Distinct, node: Node, views: Views) -> int:
+def distinct_delta(op: ops.Distinct, node: Node, views: NodeViews) -> int:
     """Only rows of the change can enter or leave the set."""
     (source,) = node.inputs
     return views.builder.add(ops.DistinctDelta(), views.old(source), views.delta(source))

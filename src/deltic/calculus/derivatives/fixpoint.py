@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deltic.calculus.derivatives.table import Cost, Views, derivative
+from deltic.calculus.derivatives.table import Cost, NodeViews, derivative
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Node
 from deltic.errors import UnsupportedError
@@ -16,7 +16,7 @@ from deltic.errors import UnsupportedError
     "each row's derivations by iteration",
     Cost.MATCHES,
 )
-def fixpoint_delta(op: ops.Fixpoint, node: Node, views: Views) -> int:
+def fixpoint_delta(op: ops.Fixpoint, node: Node, views: NodeViews) -> int:
     """The body's derivative at each iteration: lifting a cycle is lifting what it consists of [DBSP Prop. 5.7]."""
     changed = ops.FixpointDelta(op.body, views.body(op.body, 0), op.refresh)
     return views.builder.add(changed, *map(views.delta, node.inputs))
@@ -30,7 +30,7 @@ def fixpoint_delta(op: ops.Fixpoint, node: Node, views: Views) -> int:
     "what its body keeps, at each iteration",
     Cost.MATCHES,
 )
-def bracket_delta(op: ops.Bracket, node: Node, views: Views) -> int:
+def bracket_delta(op: ops.Bracket, node: Node, views: NodeViews) -> int:
     """δ₀ and ∫ are linear; the body is a lifted one, and the changes are in the time of the circuit around it."""
     changed = ops.Bracket(views.body(op.body, views.outer + 1))
     return views.builder.add(changed, *map(views.delta, node.inputs))
@@ -44,7 +44,7 @@ def bracket_delta(op: ops.Bracket, node: Node, views: Views) -> int:
     "what its circuit keeps",
     Cost.MATCHES,
 )
-def call_delta(op: ops.Call, node: Node, views: Views) -> int:
+def call_delta(op: ops.Call, node: Node, views: NodeViews) -> int:
     """The change of what is called; few calls are left when calls were put in their places."""
     if views.outer:
         raise UnsupportedError("call: a circuit with constants in it cannot be called in the body of a bracket")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from deltic.calculus.derivatives.table import Cost, Views, derivative
+from deltic.calculus.derivatives.table import Cost, NodeViews, derivative
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Node
 
@@ -20,7 +20,7 @@ Pair = tuple[int, int]
     "each input, sorted by what the others share with it",
     Cost.MATCHES,
 )
-def join_delta(op: ops.Join, node: Node, views: Views) -> int:
+def join_delta(op: ops.Join, node: Node, views: NodeViews) -> int:
     """One delta query for each input; nothing is joined in full."""
     return joined(views, [(views.old(n), views.delta(n)) for n in node.inputs])
 
@@ -33,7 +33,7 @@ def join_delta(op: ops.Join, node: Node, views: Views) -> int:
     "each input, sorted by what the others share with it",
     Cost.MATCHES,
 )
-def join_delta_delta(op: ops.JoinDelta, node: Node, views: Views) -> int:
+def join_delta_delta(op: ops.JoinDelta, node: Node, views: NodeViews) -> int:
     """The change of each term of the change: inputs before the changed one are sums of a value and its change."""
     pairs = [(views.old(n), views.delta(n)) for n in node.inputs]
     olds, deltas = pairs[::2], pairs[1::2]
@@ -42,12 +42,12 @@ def join_delta_delta(op: ops.JoinDelta, node: Node, views: Views) -> int:
     return views.builder.add(ops.Plus(), *terms)
 
 
-def joined(views: Views, pairs: Sequence[Pair]) -> int:
+def joined(views: NodeViews, pairs: Sequence[Pair]) -> int:
     """The change of a join."""
     return views.builder.add(ops.JoinDelta(), *flat(pairs))
 
 
-def added(views: Views, one: Pair, other: Pair) -> Pair:
+def added(views: NodeViews, one: Pair, other: Pair) -> Pair:
     """The sum of two values, and of their changes."""
     old, delta = (views.builder.add(ops.Plus(), *parts) for parts in zip(one, other, strict=True))
     return old, delta

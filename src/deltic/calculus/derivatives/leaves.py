@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deltic.calculus.derivatives.table import Views, derivative
+from deltic.calculus.derivatives.table import NodeViews, derivative
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Node
 
@@ -11,7 +11,7 @@ from deltic.circuit.graph import Node
 @derivative(ops.Import, "Δa", "DBSP Prop. 4.2 inversion", "D(I(Δa)) = Δa: changes come in as they are")
 @derivative(ops.Feedback, "Δa", "DBSP Prop. 4.2 cycle, Prop. 5.7", "the change of a fixpoint is a fixpoint of changes")
 @derivative(ops.Constant, "D(c)", "DBSP Def. 3.25", "all of it comes in the first epoch, and nothing later")
-def leaf_delta(op: ops.Operator, node: Node, views: Views) -> int:
+def leaf_delta(op: ops.Operator, node: Node, views: NodeViews) -> int:
     """D of what comes in; where I stands after an input, as `surround` puts it, the two cancel before this row is met.
 
     A constant changes once, from nothing.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deltic.calculus.derivatives.table import Cost, Views, derivative
+from deltic.calculus.derivatives.table import Cost, NodeViews, derivative
 from deltic.circuit.graph import Node
 from deltic.circuit.operators.over import Over, OverDelta
 
@@ -15,7 +15,7 @@ from deltic.circuit.operators.over import Over, OverDelta
     "its input, in order",
     Cost.MATCHES,
 )
-def over_delta(op: Over, node: Node, views: Views) -> int:
+def over_delta(op: Over, node: Node, views: NodeViews) -> int:
     """Only rows of partitions of the change can get another value, and of those only rows that see what changed."""
     (source,) = node.inputs
     return views.builder.add(OverDelta(op.keys, op.order, op.calls), views.old(source), views.delta(source))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from deltic.calculus.derivatives.join import joined
-from deltic.calculus.derivatives.table import Cost, Views, derivative
+from deltic.calculus.derivatives.table import Cost, NodeViews, derivative
 from deltic.circuit.graph import Node
 from deltic.circuit.operators.semijoin import Semijoin
 
@@ -16,6 +16,6 @@ from deltic.circuit.operators.semijoin import Semijoin
     "both inputs, a sorted by the columns of b",
     Cost.MATCHES,
 )
-def semijoin_delta(op: Semijoin, node: Node, views: Views) -> int:
+def semijoin_delta(op: Semijoin, node: Node, views: NodeViews) -> int:
     """The change of a join, so that engines run it as they run joins."""
     return joined(views, [(views.old(n), views.delta(n)) for n in node.inputs])

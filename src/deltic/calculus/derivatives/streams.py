@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from deltic.calculus.derivatives.table import Views, derivative
+from deltic.calculus.derivatives.table import NodeViews, derivative
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Node
 
 
 @derivative(ops.Delay, "z⁻¹(Δa)", "DBSP Thm 4.4", "linear and time-invariant", "one change")
 @derivative(ops.Differentiate, "D(Δa)", "DBSP Thm 4.4", "linear and time-invariant", "one change")
-def linear_delta(op: ops.Delay | ops.Differentiate, node: Node, views: Views) -> int:
+def linear_delta(op: ops.Delay | ops.Differentiate, node: Node, views: NodeViews) -> int:
     """Linear and time-invariant operators on streams are their own change."""
     return views.builder.add(op, *map(views.delta, node.inputs))
 
@@ -23,7 +23,7 @@ def linear_delta(op: ops.Delay | ops.Differentiate, node: Node, views: Views) ->
     "D(I(a)) = a; linear and time-invariant",
     "the sum, in another time",
 )
-def integrate_delta(op: ops.Integrate, node: Node, views: Views) -> int:
+def integrate_delta(op: ops.Integrate, node: Node, views: NodeViews) -> int:
     """D(I(a)) is a; in another time it is as for the other linear operators, and the change of a set is no set."""
     if op.outer == views.outer:
         return views.value(*node.inputs)
@@ -37,7 +37,7 @@ def integrate_delta(op: ops.Integrate, node: Node, views: Views) -> int:
     "the change of a fixpoint is a fixpoint of changes",
     "one change",
 )
-def back_edge_delta(op: ops.BackEdge, node: Node, views: Views) -> int:
+def back_edge_delta(op: ops.BackEdge, node: Node, views: NodeViews) -> int:
     """The change of a fixpoint is the fixpoint of the change: the back-edge carries changes."""
     return views.builder.add(replace(op, is_set=False))
 
@@ -49,7 +49,7 @@ def back_edge_delta(op: ops.BackEdge, node: Node, views: Views) -> int:
     "only rows of d or d' can enter or leave the set",
     "a and d",
 )
-def distinct_delta_delta(op: ops.DistinctDelta, node: Node, views: Views) -> int:
+def distinct_delta_delta(op: ops.DistinctDelta, node: Node, views: NodeViews) -> int:
     """The second change of a set: H after less H before, each on the rows of its own change."""
     after = views.builder.add(op, *map(views.new, node.inputs))
     before = views.builder.add(op, *map(views.old, node.inputs))

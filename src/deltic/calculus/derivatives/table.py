@@ -16,7 +16,7 @@ from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit, CircuitBuilder, Node
 
 
-class Views(Protocol):
+class NodeViews(Protocol):
     """The three views of the nodes of the circuit that is being differentiated, as nodes of the new one."""
 
     builder: CircuitBuilder
@@ -42,7 +42,7 @@ class Views(Protocol):
         """The change of a circuit inside an operator, in the time `outer` as its delays count it."""
 
 
-Rule = Callable[[Any, Node, Views], int]
+Rule = Callable[[Any, Node, NodeViews], int]
 
 
 class Cost(enum.Enum):
@@ -89,7 +89,7 @@ def derivative(
     return enter
 
 
-def _minus(op: ops.Operator, node: Node, views: Views) -> int:
+def _minus(op: ops.Operator, node: Node, views: NodeViews) -> int:
     """D(f(I(Δa), …)): right for every operator whose value depends on nothing but its inputs' values."""
     computed = views.builder.add(op, *map(views.kept, node.inputs))
     return views.builder.add(ops.Differentiate(outer=views.outer), computed)

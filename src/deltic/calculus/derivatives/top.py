@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deltic.calculus.derivatives.table import Cost, Views, derivative
+from deltic.calculus.derivatives.table import Cost, NodeViews, derivative
 from deltic.circuit.graph import Node
 from deltic.circuit.operators.top import Top, TopDelta
 
@@ -15,7 +15,7 @@ from deltic.circuit.operators.top import Top, TopDelta
     "its input, in order, and where the borders are",
     Cost.LOGARITHMIC,
 )
-def top_delta(op: Top, node: Node, views: Views) -> int:
+def top_delta(op: Top, node: Node, views: NodeViews) -> int:
     """Only parts of the change can have other first rows; it is not linear, for a row pushes others out."""
     (source,) = node.inputs
     return views.builder.add(TopDelta(op.keys, op.order, op.limit, op.offset), views.old(source), views.delta(source))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deltic.calculus.derivatives.table import Views, derivative
+from deltic.calculus.derivatives.table import NodeViews, derivative
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Node
 
@@ -14,6 +14,6 @@ from deltic.circuit.graph import Node
     "time never goes back, so what left the window never returns",
     "the window",
 )
-def window_delta(op: ops.Window, node: Node, views: Views) -> int:
+def window_delta(op: ops.Window, node: Node, views: NodeViews) -> int:
     """Only the window is kept, not the relation: time never goes back, so what left the window is never in it again."""
     return views.builder.add(ops.WindowDelta(op), *map(views.delta, node.inputs))

@@ -50,7 +50,7 @@ OPTIMIZATIONS: tuple[Pass, ...] = (
 )
 
 # What no pass rewrites.
-_PLAIN = (ops.Source, ops.Call, ops.Component, ops.Sink, Keep)
+_PLAIN = (ops.Source, ops.Call, ops.BundleRelation, ops.Sink, Keep)
 
 
 @lru_cache(maxsize=4)
@@ -78,7 +78,7 @@ def _with_optimized_calls(circuit: Circuit) -> Circuit:
     """The circuit with calls of optimized circuits, of the components that are read alone."""
     read = defaultdict[int, set[str]](set)
     for node in circuit.nodes:
-        if isinstance(node.operator, ops.Component):
+        if isinstance(node.operator, ops.BundleRelation):
             read[node.inputs[0]].add(node.operator.name)
     if not any(isinstance(circuit.nodes[number].operator, ops.Call) for number in read):
         return circuit
@@ -100,5 +100,5 @@ def _optimized(call: ops.Call, sets: tuple[bool, ...], read: frozenset[str]) -> 
     whole = inner.add(call, *sources)
     for name in call.circuit.sinks:
         if name in read:
-            inner.add(ops.Sink(name), inner.add(ops.Component(name), whole))
+            inner.add(ops.Sink(name), inner.add(ops.BundleRelation(name), whole))
     return ops.Call(optimize.__wrapped__(inline(inner.build())))

@@ -33,7 +33,7 @@ def _trimmed(circuit: Circuit) -> Circuit:
     """
     past, read = remembered(circuit), defaultdict[int, set[str]](set)
     for node in circuit.nodes:
-        if isinstance(node.operator, ops.Component):
+        if isinstance(node.operator, ops.BundleRelation):
             read[node.inputs[0]].add(node.operator.name)
     trimmed: dict[int, Node] = {}
     for number, node in enumerate(circuit.nodes):

@@ -66,7 +66,7 @@ def _merged(body: Circuit, number: int) -> Circuit:
             names = {name: _fresh(name, body) for name in operator.body.sinks}
             sinks = _add(builder, operator.body, inputs, names)
             places.append(at)  # which components alone read
-        elif isinstance(operator, ops.Component) and node.inputs == (number,):
+        elif isinstance(operator, ops.BundleRelation) and node.inputs == (number,):
             places.append(sinks[operator.name])
         else:
             places.append(builder.add(operator, *inputs))

@@ -148,7 +148,7 @@ class Sizes:
         node = self.builder.node(number)
         if isinstance(node.operator, ops.Source):
             return self._named(node.operator.name, number)
-        if isinstance(node.operator, ops.Component | ops.Feedback):
+        if isinstance(node.operator, ops.BundleRelation | ops.Feedback):
             return self._named(recursive(node.operator.name), number)
         if isinstance(node.operator, ops.Import):
             return self.imports(node.operator.index)

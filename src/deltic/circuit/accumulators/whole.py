@@ -14,7 +14,7 @@ DIRECTIONS = ("ASC NULLS FIRST", "ASC NULLS LAST", "DESC NULLS FIRST", "DESC NUL
 """How a column may order the values of `string_agg`."""
 
 
-class Whole(Accumulator):
+class WholeGroup(Accumulator):
     """A function for which all values of a changed group are read."""
 
     keeps = "all values in order; reads those of a changed group, which are all in the result"
@@ -24,7 +24,7 @@ class Whole(Accumulator):
 
 
 @accumulator
-class CollectList(Whole):
+class CollectList(WholeGroup):
     """An array of all values, in ascending order, each as often as it is there; empty for none."""
 
     name = "collect_list"
@@ -39,7 +39,7 @@ class CollectList(Whole):
 
 
 @accumulator
-class CollectSet(Whole):
+class CollectSet(WholeGroup):
     """An array of the different values, in ascending order; empty for none."""
 
     name = "collect_set"
@@ -54,7 +54,7 @@ class CollectSet(Whole):
 
 
 @accumulator
-class Mode(Whole):
+class Mode(WholeGroup):
     """The value that is there most often; of several the least one, or the greatest where its parameter is true."""
 
     name = "mode"
@@ -69,7 +69,7 @@ class Mode(Whole):
 
 
 @accumulator
-class StringAgg(Whole):
+class StringAgg(WholeGroup):
     """The texts of the first column one after the other, in the order of the other columns, then in their own.
 
     Its parameters are what stands between two texts, and for each of the other columns one of `DIRECTIONS`. A row

@@ -4,7 +4,7 @@ from deltic.circuit.operators.aggregate import Aggregate, AggregateCall, Aggrega
 from deltic.circuit.operators.base import Operator
 from deltic.circuit.operators.cycles import BackEdge, Close
 from deltic.circuit.operators.distinct import Distinct
-from deltic.circuit.operators.fixpoint import Component, Feedback, Fixpoint, FixpointDelta, Import
+from deltic.circuit.operators.fixpoint import BundleRelation, Feedback, Fixpoint, FixpointDelta, Import
 from deltic.circuit.operators.flat_map import FlatMap
 from deltic.circuit.operators.frames import Frame, Unit
 from deltic.circuit.operators.join import Antijoin, AntijoinDelta, Join, JoinDelta
@@ -29,9 +29,9 @@ __all__ = [
     "AntijoinDelta",
     "BackEdge",
     "Bracket",
+    "BundleRelation",
     "Call",
     "Close",
-    "Component",
     "Constant",
     "Delay",
     "Differentiate",

@@ -147,7 +147,7 @@ class FixpointDelta(Operator):
 
 
 @dataclass(frozen=True)
-class Component(Operator):
+class BundleRelation(Operator):
     """One relation of a bundle."""
 
     keyword: ClassVar[str] = "component"

@@ -260,7 +260,7 @@ READERS: dict[str, Reader] = {
     "filter": lambda line: ops.Filter(line.expression(line.argument("BRACKETS")[1:-1])),
     "import": _import,
     "feedback": lambda line: ops.Feedback(line.argument("NAME"), line.zset.schema, line.zset.is_set),
-    "component": lambda line: ops.Component(line.argument("NAME")),
+    "component": lambda line: ops.BundleRelation(line.argument("NAME")),
     "fixpoint": lambda line: ops.Fixpoint(line.body("body"), _refresh(line)),
     "fixpoint_delta": lambda line: ops.FixpointDelta(line.body("body"), line.body("derivative"), _refresh(line)),
     "integrate": lambda line: ops.Integrate(line.zset.is_set, outer=line.outer([line.arguments, *line.rest])),

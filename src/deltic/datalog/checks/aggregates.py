@@ -27,12 +27,12 @@ from deltic.datalog.syntax.expressions import (
     variables,
 )
 from deltic.datalog.syntax.formulas import (
-    Aggregate,
+    AggregateExpression,
     Aggregation,
-    Atom,
-    Comparison,
+    BodyAtom,
+    BodyComparison,
+    BodyFormula,
     Existential,
-    Formula,
     Negation,
     mentions_of,
     with_expressions,
@@ -42,7 +42,7 @@ Change = Callable[[Expression], Expression]
 Names = Mapping[str, str]
 
 
-def name_aggregates(head: Atom, body: Literals, findings: Findings) -> tuple[Atom, Literals]:
+def name_aggregates(head: BodyAtom, body: Literals, findings: Findings) -> tuple[BodyAtom, Literals]:
     """The rule with a variable in place of each aggregate, bound by an aggregation among the literals."""
     everything = {node.name for part in (head, *body) for node in nodes_in(part) if isinstance(node, Variable)}
     scope = _Scopes(everything, findings)
@@ -71,11 +71,13 @@ class _Scopes:
         def part(expression: Expression) -> Expression:
             if isinstance(expression, Variable):
                 return replace(expression, name=names[expression.name])
-            return self._take_out(expression, names, found) if isinstance(expression, Aggregate) else expression
+            return (
+                self._take_out(expression, names, found) if isinstance(expression, AggregateExpression) else expression
+            )
 
         return lambda expression: rewrite(expression, part)
 
-    def _take_out(self, aggregate: Aggregate, names: Names, found: list[Aggregation]) -> Variable:
+    def _take_out(self, aggregate: AggregateExpression, names: Names, found: list[Aggregation]) -> Variable:
         result = Variable(self.fresh(""), span=aggregate.span)
         own = {v.name for target in aggregate.targets for v in variables(target)}
         body = self._body_of(aggregate, own | names.keys())
@@ -106,7 +108,7 @@ class _Scopes:
         literals = [self._literal(literal, names, aggregations) for literal in body]
         return self.with_witnesses([*literals, *aggregations], given)
 
-    def _literal(self, literal: Formula, names: Names, found: list[Aggregation]) -> Formula:
+    def _literal(self, literal: BodyFormula, names: Names, found: list[Aggregation]) -> BodyFormula:
         """A literal with names for its variables, and without aggregates; those of an existential are left in it."""
         if isinstance(literal, Negation):
             return replace(literal, part=self._literal(literal.part, names, found))
@@ -120,9 +122,9 @@ class _Scopes:
         local = {*literal.local, *results, *_names(*taken_out)} - given
         return replace(literal, bodies=bodies, local=frozenset(local))
 
-    def _name_any(self, literal: Formula) -> Formula:
+    def _name_any(self, literal: BodyFormula) -> BodyFormula:
         """`_ = x` with a name for `_`: that `x` has a value."""
-        if not (isinstance(literal, Comparison) and literal.operator == "="):
+        if not (isinstance(literal, BodyComparison) and literal.operator == "="):
             return literal
         if isinstance(literal.left, Wildcard) is isinstance(literal.right, Wildcard):
             return literal
@@ -132,7 +134,7 @@ class _Scopes:
 
         return with_expressions(literal, name)
 
-    def _body_of(self, aggregate: Aggregate, shared: Set[str]) -> Literals:
+    def _body_of(self, aggregate: AggregateExpression, shared: Set[str]) -> Literals:
         """The literals of an aggregate's body; of one with alternatives, an existential.
 
         A binding is one of the variables that all alternatives mention, and of those `shared` with others; what only
@@ -152,9 +154,9 @@ class _Scopes:
         renamed = tuple(tuple(transform(literal, _renaming_node(own)) for literal in body) for body in bodies)
         return (Existential(renamed, frozenset(own.values()), span=aggregate.body.span),)
 
-    def _name_wildcards(self, literal: Formula, local: set[str]) -> Formula:
+    def _name_wildcards(self, literal: BodyFormula, local: set[str]) -> BodyFormula:
         """An atom with names for its wildcards, as each value of them is a binding of its own."""
-        if not isinstance(literal, Atom):
+        if not isinstance(literal, BodyAtom):
             return literal
 
         def name(argument: Expression) -> Expression:
@@ -165,7 +167,7 @@ class _Scopes:
 
         return with_expressions(literal, name)
 
-    def with_witnesses(self, body: Sequence[Formula], given: frozenset[str]) -> Literals:
+    def with_witnesses(self, body: Sequence[BodyFormula], given: frozenset[str]) -> Literals:
         """The literals, each `min` and `max` that has witnesses with a copy of its body that binds them.
 
         In the copy the target equals the result. `given` are variables that are bound elsewhere.
@@ -182,7 +184,7 @@ class _Scopes:
                     literals[position : position + 1] = self._witnessed(literal, witnesses, in_target)
         return tuple(literals)
 
-    def _lifted(self, body: Sequence[Formula], given: frozenset[str]) -> list[Formula]:
+    def _lifted(self, body: Sequence[BodyFormula], given: frozenset[str]) -> list[BodyFormula]:
         """The literals, with what stands in an aggregate beside it where it has witnesses that reach the outside.
 
         It must not depend on the variables of that aggregate.
@@ -190,7 +192,7 @@ class _Scopes:
         bound = bound_variables(body, given)
         return [found for literal in body for found in self._parted(literal, bound)]
 
-    def _parted(self, literal: Formula, bound: Set[str]) -> list[Formula]:
+    def _parted(self, literal: BodyFormula, bound: Set[str]) -> list[BodyFormula]:
         """A literal without such aggregates inside of it, behind these."""
         if not isinstance(literal, Aggregation):
             return [literal]
@@ -211,36 +213,37 @@ class _Scopes:
         of_target = {*self._targets[inner.result.name].values()} - around
         return not (inner.free().keys() | of_target) <= bound
 
-    def _witnessed(self, aggregation: Aggregation, witnesses: Iterable[str], in_target: Names) -> list[Formula]:
+    def _witnessed(self, aggregation: Aggregation, witnesses: Iterable[str], in_target: Names) -> list[BodyFormula]:
         """The aggregation with names of its own for the witnesses, and a copy of its body with the names outside."""
         renamed = {name: self.fresh(name) for name in sorted(witnesses)}
         inside = with_expressions(aggregation, _renaming(renamed))
         (target,) = aggregation.targets
         own = {name: self.fresh(name) for name in sorted(aggregation.local - in_target.keys())}
         outside = _renaming({**own, **in_target})
-        reached = Comparison("=", outside(target), aggregation.result, span=aggregation.span)
+        reached = BodyComparison("=", outside(target), aggregation.result, span=aggregation.span)
         copies = [with_expressions(literal, outside) for literal in aggregation.body]
         return [replace(inside, local=inside.local | set(renamed.values())), *copies, reached]
 
 
-def _counts_rows(aggregate: Aggregate, body: Literals) -> bool:
+def _counts_rows(aggregate: AggregateExpression, body: Literals) -> bool:
     """Whether each row of the body's atom is a binding of its own, also where `_` alone tells rows apart.
 
     As in Soufflé, it is where there is one atom, no variable twice in it, and neither an aggregate nor `range` inside.
     Elsewhere `_` says that there is a value.
     """
-    atoms = [literal for literal in body if isinstance(literal, Atom)]
+    atoms = [literal for literal in body if isinstance(literal, BodyAtom)]
     names = _names(*atoms)
     inside = (node for part in (*aggregate.targets, *body) for node in nodes_in(part))
     several = any(
-        isinstance(node, Aggregate) or (isinstance(node, FunctorCall) and node.functor == "range") for node in inside
+        isinstance(node, AggregateExpression) or (isinstance(node, FunctorCall) and node.functor == "range")
+        for node in inside
     )
     return len(atoms) == 1 and len(names) == len(set(names)) and not several
 
 
-def _projected(literal: Formula) -> Formula:
+def _projected(literal: BodyFormula) -> BodyFormula:
     """An atom with wildcards as the condition that there are values for these."""
-    if isinstance(literal, Atom) and any(isinstance(argument, Wildcard) for argument in literal.arguments):
+    if isinstance(literal, BodyAtom) and any(isinstance(argument, Wildcard) for argument in literal.arguments):
         return Existential(((literal,),), frozenset(), span=literal.span)
     return literal
 
@@ -257,7 +260,7 @@ def _renaming_node(names: Names) -> Callable[[SyntaxNode], SyntaxNode]:
     return lambda node: replace(node, name=names.get(node.name, node.name)) if isinstance(node, Variable) else node
 
 
-def _names(*literals: Formula) -> list[str]:
+def _names(*literals: BodyFormula) -> list[str]:
     """The variables of literals outside of aggregates."""
     plain = (literal for literal in literals if not isinstance(literal, Aggregation))
     return [v.name for literal in plain for v in mentions_of(literal)]

@@ -23,12 +23,12 @@ from deltic.datalog.syntax.expressions import (
     nodes_in,
     rewrite,
 )
-from deltic.datalog.syntax.formulas import Atom, Comparison, Formula, with_expressions
+from deltic.datalog.syntax.formulas import BodyAtom, BodyComparison, BodyFormula, with_expressions
 
 _PLAIN = (Variable, Wildcard, NumberLiteral, UnsignedLiteral, FloatLiteral, StringLiteral)
 
 
-def compare_fields(head: Atom, body: Literals) -> Literals:
+def compare_fields(head: BodyAtom, body: Literals) -> Literals:
     """The literals with equations of fields in the place of those of records, wherever that says the same."""
     while True:
         between = next((each for each in body if _is_between_records(each)), None)
@@ -48,26 +48,26 @@ def _is_record(expression: Expression) -> TypeGuard[FunctorCall]:
     return is_record and all(isinstance(field, _PLAIN) for field in fields_of(expression))
 
 
-def _is_equation(literal: Formula) -> TypeGuard[Comparison]:
-    return isinstance(literal, Comparison) and literal.operator == "="
+def _is_equation(literal: BodyFormula) -> TypeGuard[BodyComparison]:
+    return isinstance(literal, BodyComparison) and literal.operator == "="
 
 
-def _is_between_records(literal: Formula) -> TypeGuard[Comparison]:
+def _is_between_records(literal: BodyFormula) -> TypeGuard[BodyComparison]:
     if not (_is_equation(literal) and _is_record(literal.left) and _is_record(literal.right)):
         return False
     return len(literal.left.arguments) == len(literal.right.arguments)
 
 
-def _of_fields(equation: Comparison) -> Iterator[Comparison]:
+def _of_fields(equation: BodyComparison) -> Iterator[BodyComparison]:
     """The equations of the fields; `_` equals everything."""
     assert isinstance(equation.left, FunctorCall)
     assert isinstance(equation.right, FunctorCall)
     for left, right in zip(equation.left.arguments, equation.right.arguments, strict=True):
         if not isinstance(left, Wildcard) and not isinstance(right, Wildcard):
-            yield Comparison("=", left, right, span=equation.span)
+            yield BodyComparison("=", left, right, span=equation.span)
 
 
-def _definitions(head: Atom, body: Literals) -> Iterator[tuple[Variable, FunctorCall, Comparison]]:
+def _definitions(head: BodyAtom, body: Literals) -> Iterator[tuple[Variable, FunctorCall, BodyComparison]]:
     """The variables that equal a record, and of which nothing but equations speaks, with the record."""
     for literal in body:
         if _is_equation(literal):
@@ -78,14 +78,14 @@ def _definitions(head: Atom, body: Literals) -> Iterator[tuple[Variable, Functor
                         yield side, record, literal
 
 
-def _needs(literal: Formula, variable: Variable) -> bool:
+def _needs(literal: BodyFormula, variable: Variable) -> bool:
     """Whether a literal speaks of a variable otherwise than as a side of an equation."""
     if _is_equation(literal):
         return any(variable in nodes_in(side) for side in (literal.left, literal.right) if side != variable)
     return variable in nodes_in(literal)
 
 
-def _with(variable: Variable, record: FunctorCall, literals: Iterable[Formula]) -> Literals:
+def _with(variable: Variable, record: FunctorCall, literals: Iterable[BodyFormula]) -> Literals:
     """The literals with a record in the place of a variable."""
 
     def change(expression: Expression) -> Expression:

@@ -8,28 +8,28 @@ from dataclasses import replace
 from deltic.datalog.checks.declarations import Signatures, unknown_relation
 from deltic.datalog.checks.type_names import Findings
 from deltic.datalog.syntax.expressions import FUNCTOR, Expression, Wildcard, fields_of, is_structure, subexpressions
-from deltic.datalog.syntax.formulas import Atom, Comparison, Formula, Negation, expressions_of, with_inner
+from deltic.datalog.syntax.formulas import BodyAtom, BodyComparison, BodyFormula, Negation, expressions_of, with_inner
 from deltic.datalog.syntax.source import Span
 from deltic.errors import count_of
 
 
-def check_atoms(head: Atom, body: Sequence[Formula], signatures: Signatures, findings: Findings) -> None:
+def check_atoms(head: BodyAtom, body: Sequence[BodyFormula], signatures: Signatures, findings: Findings) -> None:
     """Report unknown relations and wrong numbers of arguments."""
     for literal in (head, *with_inner(body)):
         atom = literal.part if isinstance(literal, Negation) else literal
-        if isinstance(atom, Atom):
+        if isinstance(atom, BodyAtom):
             _check_atom(atom, signatures, findings)
 
 
-def check_wildcards(head: Atom, body: Sequence[Formula], findings: Findings) -> None:
+def check_wildcards(head: BodyAtom, body: Sequence[BodyFormula], findings: Findings) -> None:
     """Report wildcards that stand where a value is needed."""
     for argument in head.arguments:
         _refuse_wildcards(argument, "a head needs a value for each attribute", findings)
     for literal in with_inner(body):
         atom = literal.part if isinstance(literal, Negation) else literal
-        matches = isinstance(literal, Atom) or (isinstance(literal, Comparison) and literal.operator == "=")
+        matches = isinstance(literal, BodyAtom) or (isinstance(literal, BodyComparison) and literal.operator == "=")
         for argument in expressions_of(literal):
-            if isinstance(atom, Atom) and isinstance(argument, Wildcard):
+            if isinstance(atom, BodyAtom) and isinstance(argument, Wildcard):
                 continue
             if isinstance(literal, Negation) and is_structure(argument):
                 _refuse_wildcards(
@@ -42,7 +42,7 @@ def check_wildcards(head: Atom, body: Sequence[Formula], findings: Findings) -> 
                     _refuse_wildcards(part, "give it a name, and use that name in an atom of the body", findings)
 
 
-def _check_atom(atom: Atom, signatures: Signatures, findings: Findings) -> None:
+def _check_atom(atom: BodyAtom, signatures: Signatures, findings: Findings) -> None:
     signature = signatures.get(atom.relation)
     if not signature and atom.relation.startswith(FUNCTOR):
         return  # an operator that has been reported
@@ -60,5 +60,5 @@ def _refuse_wildcards(argument: Expression, remedy: str, findings: Findings) -> 
             findings.append(part.span.error("`_` has no value", remedy))
 
 
-def _name_span(atom: Atom) -> Span:
+def _name_span(atom: BodyAtom) -> Span:
     return replace(atom.span, end_line=atom.span.line, end_column=atom.span.column + len(atom.relation))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from deltic.circuit.edges import ZSetType
 from deltic.datalog.syntax.expressions import Expression, Variable
-from deltic.datalog.syntax.formulas import Atom, Formula
+from deltic.datalog.syntax.formulas import BodyAtom, BodyFormula
 from deltic.datalog.syntax.source import Span
 from deltic.errors import Diagnostic
 from deltic.values.types import Schema, Type
@@ -64,8 +64,8 @@ class CheckedRule:
     statement that says so.
     """
 
-    head: Atom
-    body: tuple[Formula, ...]
+    head: BodyAtom
+    body: tuple[BodyFormula, ...]
     variables: Mapping[str, Type]
     types: Mapping[Span, Type]
     span: Span

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from deltic.datalog.checks.declarations import Signatures, can_be_equivalence
 from deltic.datalog.syntax.expressions import Expression, Variable, Wildcard
-from deltic.datalog.syntax.formulas import Atom, Conjunction, Formula
+from deltic.datalog.syntax.formulas import BodyAtom, BodyFormula, Conjunction
 from deltic.datalog.syntax.program import Clause, Declaration
 from deltic.datalog.syntax.source import Span
 
@@ -25,10 +25,10 @@ def _rules(name: str, span: Span) -> list[Clause]:
     x, y, z = (Variable(letter, span=span) for letter in "xyz")
     any_ = Wildcard(span=span)
 
-    def atom(*arguments: Expression) -> Atom:
-        return Atom(name, arguments, span=span)
+    def atom(*arguments: Expression) -> BodyAtom:
+        return BodyAtom(name, arguments, span=span)
 
-    def rule(head: Atom, body: Formula) -> Clause:
+    def rule(head: BodyAtom, body: BodyFormula) -> Clause:
         return Clause((head,), body, span=span)
 
     return [

@@ -9,10 +9,10 @@ from deltic.datalog.checks.type_names import Findings
 from deltic.datalog.syntax.expressions import Expression, Variable, fields_of, variables
 from deltic.datalog.syntax.formulas import (
     Aggregation,
-    Atom,
-    Comparison,
+    BodyAtom,
+    BodyComparison,
+    BodyFormula,
     Existential,
-    Formula,
     Negation,
     bare,
     expressions_of,
@@ -22,17 +22,17 @@ from deltic.datalog.syntax.formulas import (
 from deltic.errors import did_you_mean
 
 
-def bound_variables(body: Sequence[Formula], given: Iterable[str] = ()) -> set[str]:
+def bound_variables(body: Sequence[BodyFormula], given: Iterable[str] = ()) -> set[str]:
     """The variables with a value: those `given`, arguments of positive atoms and fields of structures there, what
     equals an expression of bound variables, the results of aggregates whose variables from outside are bound, and those
     of an existential all of whose bodies bind them.
     """
-    atoms = [literal for literal in body if isinstance(literal, Atom)]
+    atoms = [literal for literal in body if isinstance(literal, BodyAtom)]
     bound = {name for atom in atoms for argument in atom.arguments for name in taken_apart(argument)}
     bound |= set(given)
     aggregations = [literal for literal in body if isinstance(literal, Aggregation)]
     existentials = [literal for literal in body if isinstance(literal, Existential)]
-    equations = [literal for literal in body if isinstance(literal, Comparison) and literal.operator == "="]
+    equations = [literal for literal in body if isinstance(literal, BodyComparison) and literal.operator == "="]
     size = -1
     while size < len(bound):
         size = len(bound)
@@ -49,14 +49,14 @@ def bound_by_all(existential: Existential, given: Iterable[str]) -> set[str]:
     return set.intersection(*(bound_variables(body, given) for body in existential.bodies))
 
 
-def check_bound(head: Atom, body: Sequence[Formula], alternatives: int, findings: Findings) -> None:
+def check_bound(head: BodyAtom, body: Sequence[BodyFormula], alternatives: int, findings: Findings) -> None:
     """Report each variable of a rule that has no value, at its first mention."""
     _check_scope(head.arguments, body, frozenset(), frozenset(), alternatives, findings)
 
 
 def _check_scope(
     arguments: Sequence[Expression],
-    body: Sequence[Formula],
+    body: Sequence[BodyFormula],
     given: Set[str],
     local: Set[str],
     alternatives: int,
@@ -107,7 +107,7 @@ def taken_apart(expression: Expression) -> set[str]:
     return {part.name for part in fields_of(expression) if isinstance(part, Variable)}
 
 
-def _remedy(mention: Variable, body: Sequence[Formula], known: set[str], alternatives: int) -> str:
+def _remedy(mention: Variable, body: Sequence[BodyFormula], known: set[str], alternatives: int) -> str:
     name = mention.span.text
     if not body:
         return f'a fact has no variables; if you mean the word, write "{name}"'

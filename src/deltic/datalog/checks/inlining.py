@@ -29,12 +29,12 @@ from deltic.datalog.syntax.expressions import (
     variables,
 )
 from deltic.datalog.syntax.formulas import (
-    Aggregate,
-    Atom,
-    Comparison,
+    AggregateExpression,
+    BodyAtom,
+    BodyComparison,
+    BodyFormula,
     Conjunction,
     Disjunction,
-    Formula,
     Negation,
     Quantified,
     Truth,
@@ -69,8 +69,8 @@ def inline_relations(clauses: Sequence[Clause], inlined: Mapping[str, Declaratio
 class _Rule:
     """One head of a clause, with the clause's body; that of a fact is true."""
 
-    head: Atom
-    body: Formula
+    head: BodyAtom
+    body: BodyFormula
 
     def names(self) -> set[str]:
         """All variables, those of aggregates too."""
@@ -82,7 +82,7 @@ class _Rule:
         """The variables that are mentioned outside of aggregates, and are not quantified."""
         return {v.name for e in self.head.arguments for v in variables(e)} | names_in(self.body)
 
-    def aggregates(self) -> list[Aggregate]:
+    def aggregates(self) -> list[AggregateExpression]:
         """The aggregates, also those inside of others."""
         return [a for e in (*self.head.arguments, *_expressions(self.body)) for a in _aggregates(e)]
 
@@ -119,27 +119,27 @@ class _Inlining:
         heads = tuple(with_expressions(head, self._expression) for head in clause.heads)
         return replace(clause, heads=heads, body=clause.body and self._formula(clause.body, _Around.RULE))
 
-    def _formula(self, formula: Formula, around: _Around) -> Formula:
+    def _formula(self, formula: BodyFormula, around: _Around) -> BodyFormula:
         """The formula without atoms of inlined relations."""
         if isinstance(formula, Conjunction | Disjunction):
             return replace(formula, parts=tuple(self._formula(part, around) for part in formula.parts))
         if isinstance(formula, Negation | Quantified):
             return replace(formula, part=self._formula(formula.part, _Around.QUANTIFIER))
         formula = with_expressions(formula, self._expression)
-        if isinstance(formula, Atom) and formula.relation in self._rules:
+        if isinstance(formula, BodyAtom) and formula.relation in self._rules:
             return self._bodies(formula, around)
         return formula
 
     def _expression(self, expression: Expression) -> Expression:
         def inside(part: Expression) -> Expression:
-            if not isinstance(part, Aggregate):
+            if not isinstance(part, AggregateExpression):
                 return part
             targets = tuple(map(self._expression, part.targets))
             return replace(part, targets=targets, body=self._formula(part.body, _Around.AGGREGATE))
 
         return rewrite(expression, inside)
 
-    def _bodies(self, atom: Atom, around: _Around) -> Formula:
+    def _bodies(self, atom: BodyAtom, around: _Around) -> BodyFormula:
         """What stands for an atom of an inlined relation: one of the bodies of its rules."""
         given, unnamed = self._given(atom)
         quantified = unnamed if around is _Around.QUANTIFIER else []
@@ -149,11 +149,11 @@ class _Inlining:
     def _body(
         self,
         rule: _Rule,
-        atom: Atom,
+        atom: BodyAtom,
         arguments: Sequence[Expression],
         quantified: Sequence[Variable],
         around: _Around,
-    ) -> Formula:
+    ) -> BodyFormula:
         """The body of a rule for the arguments of an atom, with new names for its own variables.
 
         With those `quantified` they are quantified where something is around the atom.
@@ -171,11 +171,11 @@ class _Inlining:
         fresh = {name: self._fresh(atom, name) for name in sorted(rule.names() - names.keys())}
         own += [fresh[name] for name in sorted(rule.outside() & fresh.keys())]
         change = _substitution(names, {name: variable.name for name, variable in fresh.items()})
-        conditions = [Comparison("=", given, change(argument), span=atom.span) for given, argument in equations]
+        conditions = [BodyComparison("=", given, change(argument), span=atom.span) for given, argument in equations]
         body = _joined(Conjunction, [*conditions, _changed(rule.body, change)], atom)
         return body if around is _Around.RULE else Quantified("exists", tuple(own), body, span=atom.span)
 
-    def _given(self, atom: Atom) -> tuple[list[Expression], list[Variable]]:
+    def _given(self, atom: BodyAtom) -> tuple[list[Expression], list[Variable]]:
         """The arguments of an atom, and the variables that stand for `_` in them, as they may come to several places.
 
         Numbers and structures have the types of the attributes, wherever they will stand.
@@ -214,7 +214,7 @@ class _Inlining:
         return f"remove `inline` from its declaration at {self._inlined[name].span.place}"
 
 
-def _joined(kind: type[Conjunction | Disjunction], parts: Sequence[Formula], atom: Atom) -> Formula:
+def _joined(kind: type[Conjunction | Disjunction], parts: Sequence[BodyFormula], atom: BodyAtom) -> BodyFormula:
     return parts[0] if len(parts) == 1 else kind(tuple(parts), span=atom.span)
 
 
@@ -225,7 +225,7 @@ def _substitution(names: Mapping[str, Expression], fresh: Mapping[str, str]) -> 
         if isinstance(expression, Variable):
             given = names.get(expression.name)
             return given or replace(expression, name=fresh[expression.name])
-        if isinstance(expression, Aggregate):
+        if isinstance(expression, AggregateExpression):
             targets = tuple(map(change, expression.targets))
             return replace(expression, targets=targets, body=_changed(expression.body, change))
         return expression
@@ -236,7 +236,7 @@ def _substitution(names: Mapping[str, Expression], fresh: Mapping[str, str]) -> 
     return change
 
 
-def _changed(formula: Formula, change: Change) -> Formula:
+def _changed(formula: BodyFormula, change: Change) -> BodyFormula:
     """The formula with `change` applied to each of its outermost expressions."""
     if isinstance(formula, Conjunction | Disjunction):
         return replace(formula, parts=tuple(_changed(part, change) for part in formula.parts))
@@ -248,7 +248,7 @@ def _changed(formula: Formula, change: Change) -> Formula:
     return with_expressions(formula, change)
 
 
-def _literals(formula: Formula) -> Iterator[Formula]:
+def _literals(formula: BodyFormula) -> Iterator[BodyFormula]:
     """The atoms, comparisons and tests of a formula, outside of aggregates."""
     if isinstance(formula, Conjunction | Disjunction):
         for part in formula.parts:
@@ -259,24 +259,24 @@ def _literals(formula: Formula) -> Iterator[Formula]:
         yield formula
 
 
-def _expressions(formula: Formula) -> list[Expression]:
+def _expressions(formula: BodyFormula) -> list[Expression]:
     return [expression for literal in _literals(formula) for expression in expressions_of(literal)]
 
 
-def _aggregates(expression: Expression) -> Iterator[Aggregate]:
+def _aggregates(expression: Expression) -> Iterator[AggregateExpression]:
     """The aggregates of an expression, each before those inside it."""
     for part in subexpressions(expression):
-        if isinstance(part, Aggregate):
+        if isinstance(part, AggregateExpression):
             yield part
             for inner in (*_expressions(part.body), *part.targets):
                 yield from _aggregates(inner)
 
 
-def _outer_atoms(formula: Formula) -> list[Atom]:
-    return [literal for literal in _literals(formula) if isinstance(literal, Atom)]
+def _outer_atoms(formula: BodyFormula) -> list[BodyAtom]:
+    return [literal for literal in _literals(formula) if isinstance(literal, BodyAtom)]
 
 
-def _atoms(rule: _Rule) -> list[Atom]:
+def _atoms(rule: _Rule) -> list[BodyAtom]:
     """The atoms of a rule, in its aggregates too."""
     inside = [atom for aggregate in rule.aggregates() for atom in _outer_atoms(aggregate.body)]
     return [*_outer_atoms(rule.body), *inside]

@@ -16,13 +16,13 @@ from deltic.datalog.syntax.expressions import (
     UnsignedLiteral,
     subexpressions,
 )
-from deltic.datalog.syntax.formulas import Formula, Negation, Test, expressions_of
+from deltic.datalog.syntax.formulas import BodyFormula, Negation, Test, expressions_of
 from deltic.values.numbers import round_float
 from deltic.values.types import Type
 
 
 def check_literals(
-    literal: Formula, type_of: Callable[[Expression], Type], findings: Findings, warnings: Findings
+    literal: BodyFormula, type_of: Callable[[Expression], Type], findings: Findings, warnings: Findings
 ) -> None:
     """Report the constants of a literal that their type does not have, and warn of patterns that match nothing."""
     for outermost in expressions_of(literal):

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from deltic.datalog.syntax.expressions import Expression, NumberLiteral, UnsignedLiteral, Variable, variables
-from deltic.datalog.syntax.formulas import Aggregation, Comparison, Formula, mentions_of
+from deltic.datalog.syntax.formulas import Aggregation, BodyComparison, BodyFormula, mentions_of
 
 _RISING = {"count", "max"}
 _UP, _DOWN = {">", ">="}, {"<", "<="}
 _MIRRORED = {">": "<", ">=": "<=", "<": ">", "<=": ">="}
 
 
-def direction(aggregation: Aggregation, arguments: Sequence[Expression], body: Sequence[Formula]) -> int:
+def direction(aggregation: Aggregation, arguments: Sequence[Expression], body: Sequence[BodyFormula]) -> int:
     """1 when the rule holds as before or more often once the aggregate's body holds more often, -1 for less often.
 
     0 where that is not known. `arguments` are those of the rule's head, `body` is where the aggregate stands.
@@ -29,36 +29,36 @@ def direction(aggregation: Aggregation, arguments: Sequence[Expression], body: S
     return turns.pop() if len(turns) == 1 else 0
 
 
-def _names_of_result(aggregation: Aggregation, body: Sequence[Formula]) -> set[str]:
+def _names_of_result(aggregation: Aggregation, body: Sequence[BodyFormula]) -> set[str]:
     """What the result is called: also by the variables that equal it."""
     names, size = {aggregation.result.name}, 0
     while size < len(names):
         size = len(names)
         for literal in body:
-            if isinstance(literal, Comparison) and literal.operator == "=":
+            if isinstance(literal, BodyComparison) and literal.operator == "=":
                 sides = [side.name for side in (literal.left, literal.right) if isinstance(side, Variable)]
                 if len(sides) == 2 and names.intersection(sides):
                     names.update(sides)
     return names
 
 
-def _mentions(literal: Formula, names: set[str]) -> bool:
+def _mentions(literal: BodyFormula, names: set[str]) -> bool:
     return any(v.name in names for v in mentions_of(literal)) or (
         isinstance(literal, Aggregation) and literal.result.name in names
     )
 
 
-def _is_alias(literal: Formula, names: set[str]) -> bool:
+def _is_alias(literal: BodyFormula, names: set[str]) -> bool:
     return (
-        isinstance(literal, Comparison)
+        isinstance(literal, BodyComparison)
         and literal.operator == "="
         and all(isinstance(side, Variable) and side.name in names for side in (literal.left, literal.right))
     )
 
 
-def _turn(aggregation: Aggregation, literal: Formula, names: set[str]) -> int:
+def _turn(aggregation: Aggregation, literal: BodyFormula, names: set[str]) -> int:
     """Which way one comparison with the result turns; nothing has no least or greatest value."""
-    if not isinstance(literal, Comparison) or literal.operator not in _UP | _DOWN:
+    if not isinstance(literal, BodyComparison) or literal.operator not in _UP | _DOWN:
         return 0
     left, right = (any(v.name in names for v in variables(side)) for side in (literal.left, literal.right))
     if left == right or not isinstance(literal.left if left else literal.right, Variable):

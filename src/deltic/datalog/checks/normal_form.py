@@ -6,13 +6,13 @@ from itertools import product
 
 from deltic.datalog.syntax.expressions import FunctorCall, subexpressions
 from deltic.datalog.syntax.formulas import (
-    Aggregate,
-    Atom,
-    Comparison,
+    AggregateExpression,
+    BodyAtom,
+    BodyComparison,
+    BodyFormula,
     Conjunction,
     Disjunction,
     Existential,
-    Formula,
     Negation,
     Quantified,
     Test,
@@ -25,7 +25,7 @@ MOST_ALTERNATIVES = 1024
 
 _OPPOSITES = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
-Literals = tuple[Formula, ...]
+Literals = tuple[BodyFormula, ...]
 
 
 class TooManyAlternativesError(Exception):
@@ -33,7 +33,7 @@ class TooManyAlternativesError(Exception):
 
 
 def alternatives(
-    formula: Formula, negated: bool = False, counted: bool = False, inside: bool = False
+    formula: BodyFormula, negated: bool = False, counted: bool = False, inside: bool = False
 ) -> list[Literals]:
     """The conjunctions of which one must hold for `formula` to hold (or not to hold, when `negated`).
 
@@ -43,7 +43,7 @@ def alternatives(
     plainly nor behind `!`; `inside` of an existential `!` of it holds, as there is a row that it does not exclude.
     Raises TooManyAlternativesError.
     """
-    if isinstance(formula, Negation) and isinstance(formula.part, Atom) and not negated:
+    if isinstance(formula, Negation) and isinstance(formula.part, BodyAtom) and not negated:
         return [(formula,)]
     if isinstance(formula, Negation):
         return alternatives(formula.part, not negated, counted, inside)
@@ -57,15 +57,15 @@ def alternatives(
     return [(_literal(formula, negated),)]
 
 
-def _may_be_undefined(condition: Formula) -> bool:
+def _may_be_undefined(condition: BodyFormula) -> bool:
     """Whether a condition computes a value that some bindings may lack."""
-    computes = (FunctorCall, Aggregate)
-    return isinstance(condition, Comparison | Test) and any(
+    computes = (FunctorCall, AggregateExpression)
+    return isinstance(condition, BodyComparison | Test) and any(
         isinstance(part, computes) for e in expressions_of(condition) for part in subexpressions(e)
     )
 
 
-def names_in(formula: Formula) -> frozenset[str]:
+def names_in(formula: BodyFormula) -> frozenset[str]:
     """The variables that a formula mentions outside of aggregates, but for those that it quantifies."""
     if isinstance(formula, Conjunction | Disjunction):
         return frozenset().union(*map(names_in, formula.parts))
@@ -89,16 +89,16 @@ def _either(parts: list[list[Literals]]) -> list[Literals]:
     return [conjunction for part in parts for conjunction in part]
 
 
-def _literal(formula: Formula, negated: bool) -> Formula:
+def _literal(formula: BodyFormula, negated: bool) -> BodyFormula:
     if isinstance(formula, Quantified):
         formula = _existential(formula)
     if not negated:
         return formula
-    if isinstance(formula, Comparison):
-        return Comparison(_OPPOSITES[formula.operator], formula.left, formula.right, span=formula.span)
+    if isinstance(formula, BodyComparison):
+        return BodyComparison(_OPPOSITES[formula.operator], formula.left, formula.right, span=formula.span)
     if isinstance(formula, Truth):
         return Truth(not formula.value, span=formula.span)
-    assert isinstance(formula, Atom | Test | Existential)
+    assert isinstance(formula, BodyAtom | Test | Existential)
     return Negation(formula, span=formula.span)
 
 

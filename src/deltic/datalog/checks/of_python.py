@@ -17,7 +17,7 @@ from deltic.datalog.checks.kinds import seen
 from deltic.datalog.checks.stratification import Use
 from deltic.datalog.checks.type_names import Findings
 from deltic.datalog.syntax.expressions import AGGREGATE, FUNCTOR, transform
-from deltic.datalog.syntax.formulas import Aggregate, Atom, OperatorAtom
+from deltic.datalog.syntax.formulas import AggregateExpression, BodyAtom, OperatorAtom
 from deltic.datalog.syntax.program import Clause, Item, Subsumption
 from deltic.errors import did_you_mean
 from deltic.values.types import Schema
@@ -58,7 +58,7 @@ def take_python(items: Iterable[Item], functions: Mapping[str, OfPython], findin
     operators: dict[str, CustomOperator] = {}
 
     def change(node: Any) -> Any:
-        if isinstance(node, Aggregate) and node.function.startswith(AGGREGATE):
+        if isinstance(node, AggregateExpression) and node.function.startswith(AGGREGATE):
             own = _aggregate(node, functions, findings)
             return replace(node, entry=own.accumulator) if own else node
         if not isinstance(node, OperatorAtom):
@@ -67,7 +67,7 @@ def take_python(items: Iterable[Item], functions: Mapping[str, OfPython], findin
             mentions[node.relation] = node
             if custom := _operator(node, functions, findings):
                 operators[node.relation] = custom
-        return Atom(node.relation, node.arguments, span=node.span)
+        return BodyAtom(node.relation, node.arguments, span=node.span)
 
     changed = [transform(item, change) if _may_call(item) else item for item in items]
     return Taken(changed, mentions, operators)
@@ -95,7 +95,9 @@ def _operator(node: OperatorAtom, functions: Mapping[str, OfPython], findings: F
     return custom
 
 
-def _aggregate(node: Aggregate, functions: Mapping[str, OfPython], findings: Findings) -> CustomAggregate | None:
+def _aggregate(
+    node: AggregateExpression, functions: Mapping[str, OfPython], findings: Findings
+) -> CustomAggregate | None:
     name = node.function.removeprefix(AGGREGATE)
     own: CustomAggregate | None = _of(functions.get(name.lower()), "CustomAggregate")
     if own is None:

@@ -30,10 +30,10 @@ from deltic.datalog.syntax.expressions import (
     with_parts,
 )
 from deltic.datalog.syntax.formulas import (
-    Aggregate,
+    AggregateExpression,
+    BodyFormula,
     Conjunction,
     Disjunction,
-    Formula,
     Implication,
     Negation,
     Quantified,
@@ -47,7 +47,7 @@ Names: TypeAlias = frozenset[str]
 def resolve_quantifiers(clause: Clause, findings: Findings) -> Clause:
     """The clause with `exists` as its only quantifier; quantified variables that stand nowhere are reported."""
     values = (part for head in clause.heads for e in head.arguments for part in subexpressions(e))
-    if clause.body is None and not any(isinstance(part, Aggregate) for part in values):
+    if clause.body is None and not any(isinstance(part, AggregateExpression) for part in values):
         return clause
     heads = tuple(transform(head, _plain) for head in clause.heads)
     outside = frozenset(v.name for head in heads for e in head.arguments for v in variables(e))
@@ -71,7 +71,7 @@ def _plain(node: SyntaxNode) -> SyntaxNode:
     return node
 
 
-def _scoped(formula: Formula, outside: Names) -> Formula:
+def _scoped(formula: BodyFormula, outside: Names) -> BodyFormula:
     """The formula with an `exists` for the own variables of each negation; `outside` is mentioned around it."""
     if isinstance(formula, Conjunction):
         names = [frozenset() if _may_own(part) else names_in(part) for part in formula.parts]
@@ -87,14 +87,14 @@ def _scoped(formula: Formula, outside: Names) -> Formula:
     return with_expressions(formula, lambda expression: _in_aggregates(expression, around))
 
 
-def _may_own(formula: Formula) -> bool:
+def _may_own(formula: BodyFormula) -> bool:
     """Whether it is a negation of more than one condition."""
     return isinstance(formula, Negation) and isinstance(formula.part, Conjunction | Disjunction)
 
 
 def _in_aggregates(expression: Expression, around: Names) -> Expression:
     def inside(part: Expression) -> Expression:
-        if not isinstance(part, Aggregate):
+        if not isinstance(part, AggregateExpression):
             return part
         targets = tuple(_in_aggregates(target, around) for target in part.targets)
         own = (v.name for target in targets for v in variables(target))
@@ -103,7 +103,7 @@ def _in_aggregates(expression: Expression, around: Names) -> Expression:
     return rewrite(expression, inside)
 
 
-def _with_own(part: Formula, outside: Names) -> Formula:
+def _with_own(part: BodyFormula, outside: Names) -> BodyFormula:
     """What is negated, with an `exists` for the variables that only it mentions and gives values."""
     mentioned = names_in(part)
     if not isinstance(part, Conjunction | Disjunction) or mentioned <= outside:

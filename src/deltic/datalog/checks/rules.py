@@ -30,7 +30,7 @@ from deltic.datalog.syntax.expressions import (
     nodes_in,
     rewrite,
 )
-from deltic.datalog.syntax.formulas import Aggregation, Atom, Formula, Negation, with_expressions, with_inner
+from deltic.datalog.syntax.formulas import Aggregation, BodyAtom, BodyFormula, Negation, with_expressions, with_inner
 from deltic.datalog.syntax.program import Clause
 from deltic.datalog.syntax.source import Span
 from deltic.values.types import Type
@@ -79,7 +79,7 @@ class RuleChecker:
         findings, warnings = len(self._findings), len(self.warnings)
         rules = tuple(self._rules_of(clause))
         if len(self._findings) == findings:
-            reads = tuple(dict.fromkeys(node.relation for node in nodes_in(clause) if isinstance(node, Atom)))
+            reads = tuple(dict.fromkeys(node.relation for node in nodes_in(clause) if isinstance(node, BodyAtom)))
             self._known.keep(RulesOf(reads, self._given(reads), rules, tuple(self.warnings[warnings:])), clause)
         return rules
 
@@ -107,7 +107,7 @@ class RuleChecker:
             self._findings.append(clause.body.span.error(message, hint))
             return []
 
-    def _rule(self, head: Atom, body: Literals, span: Span) -> CheckedRule:
+    def _rule(self, head: BodyAtom, body: Literals, span: Span) -> CheckedRule:
         before = len(self._findings)
         check_atoms(head, body, self._signatures, self._findings)
         check_wildcards(head, body, self._findings)
@@ -128,9 +128,9 @@ class RuleChecker:
         return {key: sized(type_, self._word_size) for key, type_ in types.items()}
 
 
-def _says_little(literal: Formula) -> int:
+def _says_little(literal: BodyFormula) -> int:
     """How little a literal says of the types of its variables: less than an atom."""
-    return 0 if isinstance(literal, Atom) else 1 if isinstance(literal, Negation | Aggregation) else 2
+    return 0 if isinstance(literal, BodyAtom) else 1 if isinstance(literal, Negation | Aggregation) else 2
 
 
 def _plain(

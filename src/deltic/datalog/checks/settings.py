@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from deltic.circuit.edges import ZSetType
 from deltic.datalog.checks.checked import CheckedRule
 from deltic.datalog.checks.type_names import Findings
-from deltic.datalog.syntax.formulas import Atom, bare, with_inner
+from deltic.datalog.syntax.formulas import BodyAtom, bare, with_inner
 from deltic.datalog.syntax.program import Item, Pragma
 
 
@@ -27,7 +27,7 @@ def check_widths(
     if word_size == 64:
         return
     for rule in rules:
-        for atom in (part for literal in with_inner(rule.body) if isinstance(part := bare(literal), Atom)):
+        for atom in (part for literal in with_inner(rule.body) if isinstance(part := bare(literal), BodyAtom)):
             for column in others[atom.relation].schema if atom.relation in others else ():
                 if (column.type.is_integer or column.type.is_float) and column.type.bits > word_size:
                     message = f"`{atom.relation}` has numbers of {column.type.bits} bits in `{column.name}`"

@@ -17,7 +17,7 @@ from deltic.datalog.checks.declarations import Signatures
 from deltic.datalog.checks.monotonicity import direction
 from deltic.datalog.checks.type_names import Findings
 from deltic.datalog.syntax.expressions import Expression
-from deltic.datalog.syntax.formulas import Aggregation, Atom, Existential, Formula, Negation, bare
+from deltic.datalog.syntax.formulas import Aggregation, BodyAtom, BodyFormula, Existential, Negation, bare
 from deltic.datalog.syntax.source import Span
 from deltic.errors import Diagnostic
 
@@ -97,12 +97,12 @@ def uses_of(rule: CheckedRule) -> Iterator[Use]:
 
 
 def _mentions(
-    arguments: Sequence[Expression], body: Sequence[Formula], sign: int, through: str
+    arguments: Sequence[Expression], body: Sequence[BodyFormula], sign: int, through: str
 ) -> Iterator[tuple[str, int, str, Span]]:
     for literal in body:
         inner = bare(literal)
         turned, way = (-sign, through + "!") if isinstance(literal, Negation) else (sign, through)
-        if isinstance(inner, Atom):
+        if isinstance(inner, BodyAtom):
             yield inner.relation, turned, way, literal.span
         elif isinstance(inner, Existential):
             for inside in inner.bodies:

@@ -14,7 +14,7 @@ from typing import Any
 
 from deltic.datalog.checks.type_names import Findings
 from deltic.datalog.syntax.expressions import Expression, SyntaxNode, Variable, Wildcard
-from deltic.datalog.syntax.formulas import Atom, Comparison, Conjunction, Formula, Negation
+from deltic.datalog.syntax.formulas import BodyAtom, BodyComparison, BodyFormula, Conjunction, Negation
 from deltic.datalog.syntax.program import Clause, Declaration, DirectiveItem, Item, Subsumption
 from deltic.errors import did_you_mean
 
@@ -119,22 +119,24 @@ def _dominated(declaration: Declaration, subsumptions: Sequence[Subsumption], is
     for item in subsumptions:
         lesser, first = _named(item.lesser, "lesser", every)
         greater, second = _named(item.greater, "greater", every)
-        same = [Comparison("=", a, b, span=item.span) for a, b in zip(lesser, greater, strict=True)]
+        same = [BodyComparison("=", a, b, span=item.span) for a, b in zip(lesser, greater, strict=True)]
         differ = Negation(_all(same, item), span=item.span)
-        head = Atom(gone, lesser, span=item.lesser.span)
+        head = BodyAtom(gone, lesser, span=item.lesser.span)
         body = _among_all(item.body, name)
         yield Clause((head,), _all([*first, *second, differ, body], item), span=item.span)
     row = tuple(Variable(f"row.{place}", span=span) for place in range(count))
-    left = Conjunction((Atom(every, row, span=span), Negation(Atom(gone, row, span=span), span=span)), span=span)
-    yield Clause((Atom(name, row, span=span),), left, span=span)
+    left = Conjunction(
+        (BodyAtom(every, row, span=span), Negation(BodyAtom(gone, row, span=span), span=span)), span=span
+    )
+    yield Clause((BodyAtom(name, row, span=span),), left, span=span)
     if is_recursive:
-        yield Clause((Atom(every, row, span=span),), Atom(name, row, span=span), span=span)
+        yield Clause((BodyAtom(every, row, span=span),), BodyAtom(name, row, span=span), span=span)
 
 
-def _among_all(body: Formula, name: str) -> Formula:
+def _among_all(body: BodyFormula, name: str) -> BodyFormula:
     """The condition of a subsumption, which is about all rows of the relation where it mentions that."""
     changed = _renamed(body, name, _every(name))
-    assert isinstance(changed, Formula)
+    assert isinstance(changed, BodyFormula)
     return changed
 
 
@@ -145,23 +147,23 @@ def _renamed(node: Any, name: str, other: str) -> Any:
     if not isinstance(node, SyntaxNode):
         return node
     parts = {f.name: _renamed(getattr(node, f.name), name, other) for f in fields(node) if f.name != "span"}
-    if isinstance(node, Atom) and node.relation == name:
+    if isinstance(node, BodyAtom) and node.relation == name:
         parts["relation"] = other
     return replace(node, **parts)
 
 
-def _named(atom: Atom, prefix: str, relation: str) -> tuple[tuple[Variable, ...], list[Formula]]:
+def _named(atom: BodyAtom, prefix: str, relation: str) -> tuple[tuple[Variable, ...], list[BodyFormula]]:
     """Variables for the attributes of a row, and what says that it is a row of the relation as the atom has it."""
     row = tuple(Variable(f"{prefix}.{place}", span=a.span) for place, a in enumerate(atom.arguments))
-    equations: list[Formula] = [
-        Comparison("=", argument, variable, span=argument.span)
+    equations: list[BodyFormula] = [
+        BodyComparison("=", argument, variable, span=argument.span)
         for argument, variable in zip(atom.arguments, row, strict=True)
         if not isinstance(argument, Wildcard)
     ]
     return row, [replace(atom, relation=relation, arguments=row), *equations]
 
 
-def _all(parts: Sequence[Formula], item: Subsumption) -> Formula:
+def _all(parts: Sequence[BodyFormula], item: Subsumption) -> BodyFormula:
     return parts[0] if len(parts) == 1 else Conjunction(tuple(parts), span=item.span)
 
 
@@ -208,12 +210,12 @@ def _reached(name: str, graph: Mapping[str, set[str]]) -> set[str]:
     return found
 
 
-def _atoms(node: Formula | Expression | None) -> Iterator[Atom]:
+def _atoms(node: BodyFormula | Expression | None) -> Iterator[BodyAtom]:
     """All atoms inside of a formula or expression."""
     pending: list[Any] = [node]
     while pending:
         current = pending.pop()
-        if isinstance(current, Atom):
+        if isinstance(current, BodyAtom):
             yield current
         if isinstance(current, tuple):
             pending.extend(current)

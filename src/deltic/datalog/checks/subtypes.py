@@ -15,7 +15,15 @@ from deltic.datalog.checks.declarations import RelationSignature, Signatures
 from deltic.datalog.checks.nominal import Lattice, Names
 from deltic.datalog.checks.type_names import Findings
 from deltic.datalog.syntax.expressions import Cast, Expression, FunctorCall, Variable, subexpressions
-from deltic.datalog.syntax.formulas import Aggregation, Atom, Comparison, Formula, Test, expressions_of, with_inner
+from deltic.datalog.syntax.formulas import (
+    Aggregation,
+    BodyAtom,
+    BodyComparison,
+    BodyFormula,
+    Test,
+    expressions_of,
+    with_inner,
+)
 from deltic.datalog.syntax.source import Span
 
 Parameters: TypeAlias = Sequence[str]
@@ -43,7 +51,11 @@ class _Source:
 
 
 def check_subtypes(
-    head: Atom, body: Sequence[Formula], fields: Mapping[Span, Parameters], declared: Declared, findings: Findings
+    head: BodyAtom,
+    body: Sequence[BodyFormula],
+    fields: Mapping[Span, Parameters],
+    declared: Declared,
+    findings: Findings,
 ) -> None:
     """Report the variables of a rule that would be of no type, and the arguments of its head of too wide a type.
 
@@ -69,9 +81,9 @@ class _Rule:
         self._types: dict[str, Names] = {}
         self._sources: dict[str, _Source] = {}
 
-    def equate(self, literal: Formula) -> None:
+    def equate(self, literal: BodyFormula) -> None:
         """Take that both sides of a comparison are of one type, and the result of an aggregate is of its target's."""
-        if isinstance(literal, Comparison):
+        if isinstance(literal, BodyComparison):
             self._equate(literal.left, literal.right)
         elif isinstance(literal, Test):
             self._equate(*literal.arguments)
@@ -88,18 +100,18 @@ class _Rule:
             name = self._same[name]
         return name
 
-    def take(self, literal: Formula) -> None:
+    def take(self, literal: BodyFormula) -> None:
         """Take the types that a literal of the body gives; what stands behind `!` gives none."""
         self.take_inside(literal)
-        if isinstance(literal, Atom) and (signature := self._signature(literal)):
+        if isinstance(literal, BodyAtom) and (signature := self._signature(literal)):
             for argument, name, type_ in zip(literal.arguments, signature.attributes, signature.names, strict=True):
                 self._narrow(argument, type_, f"attribute `{name}` of `{literal.relation}`")
-        elif isinstance(literal, Comparison):
+        elif isinstance(literal, BodyComparison):
             for side, other in ((literal.left, literal.right), (literal.right, literal.left)):
                 if isinstance(side, Variable) and (type_ := self._given(other)):
                     self._narrow(side, type_, f"`{other.span.text}`")
 
-    def take_inside(self, literal: Formula) -> None:
+    def take_inside(self, literal: BodyFormula) -> None:
         """Take the types that functors and structures give to what stands in them."""
         for outermost in expressions_of(literal):
             for part in subexpressions(outermost):
@@ -108,7 +120,7 @@ class _Rule:
                     for argument, type_ in zip(part.arguments, given, strict=False):
                         self._narrow(argument, type_, f"an argument of `{part.span.text}`")
 
-    def give(self, head: Atom) -> None:
+    def give(self, head: BodyAtom) -> None:
         """Report the arguments of the head that are of a wider type than their attributes."""
         signature = self._signature(head)
         if not signature:
@@ -161,7 +173,7 @@ class _Rule:
         source = self._sources.get(self._root(argument)) if isinstance(argument, Variable) else None
         return f"`{argument.span.text}` is {source.phrase} at {source.span.place}; " if source else ""
 
-    def _signature(self, atom: Atom) -> RelationSignature | None:
+    def _signature(self, atom: BodyAtom) -> RelationSignature | None:
         """The signature of an atom's relation, if it was declared with as many attributes."""
         signature = self._declared.signatures.get(atom.relation)
         fits = signature and len(signature.names) == len(atom.arguments)

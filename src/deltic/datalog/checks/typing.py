@@ -33,7 +33,15 @@ from deltic.datalog.syntax.expressions import (
     Variable,
     is_structure,
 )
-from deltic.datalog.syntax.formulas import Aggregation, Atom, Comparison, Existential, Formula, Negation, Test
+from deltic.datalog.syntax.formulas import (
+    Aggregation,
+    BodyAtom,
+    BodyComparison,
+    BodyFormula,
+    Existential,
+    Negation,
+    Test,
+)
 from deltic.datalog.syntax.source import Span
 from deltic.errors import count_of, did_you_mean
 from deltic.values.types import Type
@@ -141,13 +149,13 @@ class Typing:
         known = isinstance(type_, Structure) and _branch(apply) in type_.branches and apply.functor != NIL
         return type_.shape(_branch(apply)) if known and isinstance(type_, Structure) else ""
 
-    def literal(self, literal: Formula) -> None:
+    def literal(self, literal: BodyFormula) -> None:
         """Take the types that a literal implies; report what does not fit."""
         if isinstance(literal, Negation):
             literal = literal.part
-        if isinstance(literal, Atom):
+        if isinstance(literal, BodyAtom):
             self._atom(literal)
-        elif isinstance(literal, Comparison):
+        elif isinstance(literal, BodyComparison):
             self._comparison(literal)
         elif isinstance(literal, Test):
             self._arguments(literal.name, TESTS[literal.name], literal.arguments, literal.span)
@@ -157,8 +165,8 @@ class Typing:
             for body in literal.bodies:
                 self._body(body)
 
-    def _body(self, body: Sequence[Formula]) -> None:
-        for literal in sorted(body, key=lambda part: not isinstance(part, Atom)):
+    def _body(self, body: Sequence[BodyFormula]) -> None:
+        for literal in sorted(body, key=lambda part: not isinstance(part, BodyAtom)):
             self.literal(literal)
 
     def _aggregation(self, aggregation: Aggregation) -> None:
@@ -172,7 +180,7 @@ class Typing:
         found = self._arguments(aggregation.function, profile, aggregation.targets, aggregation.span)
         self._slots.merge(self._expression(aggregation.result), found)
 
-    def _atom(self, atom: Atom) -> None:
+    def _atom(self, atom: BodyAtom) -> None:
         signature = self._signatures.get(atom.relation)
         slots = [self._expression(argument) for argument in atom.arguments]
         if not signature or len(slots) != len(signature.types):
@@ -183,7 +191,7 @@ class Typing:
             if type_:
                 self._expect(slot, argument, frozenset({type_}), f"attribute `{name}` of `{atom.relation}`")
 
-    def _comparison(self, comparison: Comparison) -> None:
+    def _comparison(self, comparison: BodyComparison) -> None:
         left, right = self._expression(comparison.left), self._expression(comparison.right)
         if not self._slots.merge(left, right):
             message = f"cannot compare: {self._is(comparison.left, left)} and {self._is(comparison.right, right)}"

@@ -13,11 +13,11 @@ from deltic.datalog.checks.checked import CheckedRule
 from deltic.datalog.lowering.scalars import scalar
 from deltic.datalog.lowering.scopes import LoweringScope
 from deltic.datalog.syntax.expressions import Expression, Unnamed, Variable, Wildcard
-from deltic.datalog.syntax.formulas import Atom
+from deltic.datalog.syntax.formulas import BodyAtom
 from deltic.values.types import Column
 
 
-def lower_atom(atom: Atom, rule: CheckedRule, scope: LoweringScope) -> int:
+def lower_atom(atom: BodyAtom, rule: CheckedRule, scope: LoweringScope) -> int:
     """A node with one column for each variable of the atom; a row's weight is the number of rows that match."""
     node = _selected(scope.builder, scope.relation(atom.relation), atom, rule)
     attributes = scope.builder.type_of(node).schema.columns
@@ -29,7 +29,7 @@ def lower_atom(atom: Atom, rule: CheckedRule, scope: LoweringScope) -> int:
     return project(scope.builder, node, columns, [column(attributes[place].name) for place in variables.values()])
 
 
-def lower_absent_atom(atom: Atom, rule: CheckedRule, scope: LoweringScope) -> int:
+def lower_absent_atom(atom: BodyAtom, rule: CheckedRule, scope: LoweringScope) -> int:
     """A set with one column for each variable of an atom: the bindings for which some row matches.
 
     Where the relation does not depend on the recursion all but the renaming happens in the whole circuit.
@@ -59,7 +59,7 @@ def make_set(builder: CircuitBuilder, node: int) -> int:
     return node if builder.type_of(node).is_set else builder.add(ops.Distinct(), node)
 
 
-def _first_places(atom: Atom) -> dict[str, int]:
+def _first_places(atom: BodyAtom) -> dict[str, int]:
     """Where each variable of the atom stands first."""
     places: dict[str, int] = {}
     for place, argument in enumerate(atom.arguments):
@@ -73,7 +73,7 @@ def _may_be_null(argument: Expression) -> bool:
     return not isinstance(argument, Variable) or isinstance(argument, Unnamed)
 
 
-def _selected(builder: CircuitBuilder, node: int, atom: Atom, rule: CheckedRule) -> int:
+def _selected(builder: CircuitBuilder, node: int, atom: BodyAtom, rule: CheckedRule) -> int:
     """The rows that agree with the atom's constants and repeated variables; NULL agrees with `_` alone."""
     attributes = builder.type_of(node).schema.names
     first = _first_places(atom)

@@ -19,10 +19,10 @@ from deltic.datalog.lowering.simplify import simplify
 from deltic.datalog.syntax.expressions import Expression, Variable
 from deltic.datalog.syntax.formulas import (
     Aggregation,
-    Atom,
-    Comparison,
+    BodyAtom,
+    BodyComparison,
+    BodyFormula,
     Existential,
-    Formula,
     Test,
     bare,
     bodies_in,
@@ -56,17 +56,17 @@ class InnerBody:
         is_before = self._binds_all or names <= bound_variables(self._known)
         self.place = self.scope.outside if is_before and not self._is_recursive() else self.scope
 
-    def derive(self, arguments: Sequence[Expression], body: Sequence[Formula], columns: Sequence[Column]) -> int:
+    def derive(self, arguments: Sequence[Expression], body: Sequence[BodyFormula], columns: Sequence[Column]) -> int:
         """A node with the values of the arguments for each binding of which the body holds."""
         schema = Schema(tuple(columns))
-        head = Atom("", tuple(arguments), span=self.literal.span)
+        head = BodyAtom("", tuple(arguments), span=self.literal.span)
         plain = simplify(replace(self.rule, head=head, body=tuple(body)))
         if plain:
             return self.lower_rule(plain, schema, self.place, isinstance(self.literal, Existential))
         outside = self.scope.outside
         return self.place.bring(outside.builder.add(ops.Constant(schema, ())), outside)
 
-    def guard(self, node: int | None) -> tuple[Formula, ...]:
+    def guard(self, node: int | None) -> tuple[BodyFormula, ...]:
         """The values that the variables from outside have in `node`, where some body does not bind them all itself.
 
         Before a recursion these are the values that are known then.
@@ -83,14 +83,14 @@ class InnerBody:
         number = make_set(builder, project(builder, node, columns, [column(c.name) for c in columns]))
         name = f"%{number}{'' if self.place is self.scope.outside else ' of the recursion'}"
         self.place.relations[name] = number
-        return (Atom(name, free, span=self.literal.span),)
+        return (BodyAtom(name, free, span=self.literal.span),)
 
     def _column(self, variable: Variable) -> Column:
         return Column(variable.name, self.rule.type_of(variable))
 
     def _is_recursive(self) -> bool:
         literals = (part for body in bodies_in(self.literal) for part in with_inner(body))
-        atoms = (atom for literal in literals if isinstance(atom := bare(literal), Atom))
+        atoms = (atom for literal in literals if isinstance(atom := bare(literal), BodyAtom))
         return any(self.scope.is_recursive(atom.relation) for atom in atoms)
 
 
@@ -109,15 +109,15 @@ def lower_existential(
     return scope.bring(make_set(builder, total), inner.place)
 
 
-def _known_before(body: Sequence[Formula], scope: LoweringScope) -> Iterator[Formula]:
+def _known_before(body: Sequence[BodyFormula], scope: LoweringScope) -> Iterator[BodyFormula]:
     """The literals that need nothing of the recursion: atoms of other relations, and conditions on what those bind."""
 
-    def is_known(literal: Formula) -> bool:
+    def is_known(literal: BodyFormula) -> bool:
         atom = bare(literal)
-        return not (isinstance(atom, Atom) and scope.is_recursive(atom.relation))
+        return not (isinstance(atom, BodyAtom) and scope.is_recursive(atom.relation))
 
-    plain = [c for c in body if isinstance(bare(c), Atom | Comparison | Test) and is_known(c)]
+    plain = [c for c in body if isinstance(bare(c), BodyAtom | BodyComparison | Test) and is_known(c)]
     bound = bound_variables(plain)
     for literal in plain:
-        if (isinstance(literal, Atom)) or all(v.name in bound for v in mentions_of(literal)):
+        if (isinstance(literal, BodyAtom)) or all(v.name in bound for v in mentions_of(literal)):
             yield literal

@@ -20,7 +20,7 @@ from deltic.datalog.lowering.scalars import scalar
 from deltic.datalog.lowering.scopes import Inside, LoweringScope, WholeCircuit
 from deltic.datalog.lowering.simplify import simplify
 from deltic.datalog.memory import ClauseMemory, Defined, MadeOnce
-from deltic.datalog.syntax.formulas import Atom, bare, with_inner
+from deltic.datalog.syntax.formulas import BodyAtom, bare, with_inner
 
 FRONT = "Datalog"
 
@@ -138,7 +138,7 @@ class _Lowering:
             inside.builder.add(ops.Sink(name), limited(name, self._node(name, inside), limits, inside))
         fixpoint = scope.builder.add(ops.Fixpoint(inside.builder.build()), *inside.inputs)
         for name in growing:
-            scope.relations[name] = scope.builder.add(ops.Component(name), fixpoint)
+            scope.relations[name] = scope.builder.add(ops.BundleRelation(name), fixpoint)
         for helper in helpers:
             scope.relations[helper] = self._node(helper, scope)
 
@@ -193,6 +193,6 @@ def _mentions(rule: CheckedRule, names: Collection[str]) -> bool:
     return any(atom.relation in names for atom in _atoms(rule))
 
 
-def _atoms(rule: CheckedRule) -> Iterator[Atom]:
+def _atoms(rule: CheckedRule) -> Iterator[BodyAtom]:
     """The atoms of a rule's body, negated ones and those in aggregates too."""
-    return (atom for literal in with_inner(rule.body) if isinstance(atom := bare(literal), Atom))
+    return (atom for literal in with_inner(rule.body) if isinstance(atom := bare(literal), BodyAtom))

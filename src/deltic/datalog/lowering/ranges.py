@@ -16,7 +16,7 @@ from deltic.datalog.checks.kinds import NARROW
 from deltic.datalog.lowering.atoms import project
 from deltic.datalog.lowering.scalars import converted
 from deltic.datalog.syntax.expressions import Expression, FunctorCall, Variable, rewrite
-from deltic.datalog.syntax.formulas import Aggregation, Comparison, Formula, with_expressions
+from deltic.datalog.syntax.formulas import Aggregation, BodyComparison, BodyFormula, with_expressions
 from deltic.values.types import Column, Type
 
 _GENERATORS = {Type.INT64: "range", Type.UINT64: "range_unsigned", Type.FLOAT64: "range_float"}
@@ -32,14 +32,14 @@ def name_ranges(rule: CheckedRule) -> CheckedRule:
     """The rule with a variable in the place of each range, and an equation for it; those in aggregates stay."""
     types = dict(rule.variables)
     names = (name for number in itertools.count(1) if (name := f"_r{number}") not in rule.variables)
-    equations: list[Formula] = []
+    equations: list[BodyFormula] = []
 
     def named(part: Expression) -> Expression:
         if not is_range(part):
             return part
         variable = Variable(next(names), span=part.span)
         types[variable.name] = rule.type_of(part)
-        equations.append(Comparison("=", variable, part, span=part.span))
+        equations.append(BodyComparison("=", variable, part, span=part.span))
         return variable
 
     def change(expression: Expression) -> Expression:

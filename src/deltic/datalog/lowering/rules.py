@@ -24,10 +24,10 @@ from deltic.datalog.lowering.wide import in_groups
 from deltic.datalog.syntax.expressions import Expression, FunctorCall, Variable, variables
 from deltic.datalog.syntax.formulas import (
     Aggregation,
-    Atom,
-    Comparison,
+    BodyAtom,
+    BodyComparison,
+    BodyFormula,
     Existential,
-    Formula,
     Negation,
     bare,
     mentions_of,
@@ -48,26 +48,28 @@ class _RuleLowering:
 
     def __init__(self, rule: CheckedRule, scope: LoweringScope, as_set: bool) -> None:
         self._rule, self._scope, self._builder, self._as_set = rule, scope, scope.builder, as_set
-        self._pending = [part for part in rule.body if not isinstance(bare(part), Atom | Aggregation | Existential)]
+        self._pending = [part for part in rule.body if not isinstance(bare(part), BodyAtom | Aggregation | Existential)]
         self._inner = [literal for literal in rule.body if isinstance(literal, Aggregation | Existential)]
         self._results = {inner.result for inner in self._inner if isinstance(inner, Aggregation)}
         self._shared = self._computed_by_several()
         self._values: dict[str, tuple[exp.Expression, list[str]]] = {}
 
     def lower(self, schema: Schema) -> int:
-        atoms = [self._atom(literal) for literal in self._rule.body if isinstance(literal, Atom)]
+        atoms = [self._atom(literal) for literal in self._rule.body if isinstance(literal, BodyAtom)]
         node = self._add_inner(self._compute(self._join([*atoms, *self._sets()])))
         for literal in self._rule.body:
-            if isinstance(literal, Negation) and isinstance(literal.part, Atom | Existential):
+            if isinstance(literal, Negation) and isinstance(literal.part, BodyAtom | Existential):
                 node = self._builder.add(ops.Antijoin(), node, self._excluded(literal.part, node))
         arguments = zip(self._rule.head.arguments, schema, strict=True)
         values = [converted(argument, self._rule, column.type) for argument, column in arguments]
         return project(self._builder, node, schema.columns, values)
 
-    def _atom(self, atom: Atom) -> int:
+    def _atom(self, atom: BodyAtom) -> int:
         """An atom, with the conditions on it alone and the variables that join it to other atoms."""
         node = lower_atom(atom, self._rule, self._scope)
-        elsewhere = {v.name for a in self._rule.body if isinstance(a, Atom) and a is not atom for v in mentions_of(a)}
+        elsewhere = {
+            v.name for a in self._rule.body if isinstance(a, BodyAtom) and a is not atom for v in mentions_of(a)
+        }
         wanted = elsewhere | self._shared
         for name, needed in reversed(self._given_by(atom).items()):
             wanted |= needed if name in wanted else set()
@@ -94,14 +96,14 @@ class _RuleLowering:
 
     def _computed_by_several(self) -> set[str]:
         """The variables to which several atoms give values, each by itself: they join those atoms."""
-        atoms = [literal for literal in self._rule.body if isinstance(literal, Atom)]
+        atoms = [literal for literal in self._rule.body if isinstance(literal, BodyAtom)]
         counts = Counter(name for atom in atoms for name in self._given_by(atom))
         return {name for name, count in counts.items() if count > 1}
 
-    def _given_by(self, atom: Atom) -> dict[str, set[str]]:
+    def _given_by(self, atom: BodyAtom) -> dict[str, set[str]]:
         """The variables of an atom, and those whose values equations compute from them, each with what it needs."""
         given: dict[str, set[str]] = {variable.name: set() for variable in mentions_of(atom)}
-        pending = [c for c in self._pending if isinstance(c, Comparison) and c.operator == "="]
+        pending = [c for c in self._pending if isinstance(c, BodyComparison) and c.operator == "="]
         while binding := next((b for c in pending if (b := _binding(c, list(given)))), None):
             variable, value, equation = binding
             pending = [c for c in pending if c is not equation]
@@ -128,9 +130,9 @@ class _RuleLowering:
             node = self._compute(node)
         return node
 
-    def _excluded(self, part: Atom | Existential, node: int) -> int:
+    def _excluded(self, part: BodyAtom | Existential, node: int) -> int:
         """The bindings for which what stands behind `!` holds."""
-        if isinstance(part, Atom):
+        if isinstance(part, BodyAtom):
             return lower_absent_atom(part, self._rule, self._scope)
         return lower_existential(part, self._rule, self._scope, node, lower_rule)
 
@@ -158,7 +160,7 @@ class _RuleLowering:
                 return node
             node = self._extend(node, *binding)
 
-    def _may(self, binding: tuple[Variable, Expression, Formula], wanted: set[str] | None) -> bool:
+    def _may(self, binding: tuple[Variable, Expression, BodyFormula], wanted: set[str] | None) -> bool:
         """Whether an equation may give its variable its value; aggregates bind their results themselves."""
         variable, value, _ = binding
         if variable in self._results:
@@ -167,12 +169,12 @@ class _RuleLowering:
             return True
         return variable.name in wanted and not is_range(value) and not self._rule.type_of(variable).is_float
 
-    def _filter(self, node: int, conditions: Sequence[Formula]) -> int:
+    def _filter(self, node: int, conditions: Sequence[BodyFormula]) -> int:
         self._pending = [condition for condition in self._pending if condition not in conditions]
         predicates = [predicate(condition, self._rule) for condition in conditions]
         return self._builder.add(ops.Filter(conjunction(predicates)), node)
 
-    def _extend(self, node: int, variable: Variable, value: Expression, equation: Formula) -> int:
+    def _extend(self, node: int, variable: Variable, value: Expression, equation: BodyFormula) -> int:
         self._pending.remove(equation)
         if is_range(value):
             return self._range(node, variable.name, value)
@@ -183,11 +185,11 @@ class _RuleLowering:
         self._values[variable.name] = computed, [v.name for v in variables(value)]
         return project(self._builder, node, (*columns, new), (*values, computed))
 
-    def _within_ranges(self, node: int, conditions: Sequence[Formula]) -> int:
+    def _within_ranges(self, node: int, conditions: Sequence[BodyFormula]) -> int:
         """The rows in which variables that have a value have one of the ranges that they equal, if they equal any."""
         schema = self._builder.type_of(node).schema
         for condition in conditions:
-            if isinstance(condition, Comparison) and is_range(condition.right):
+            if isinstance(condition, BodyComparison) and is_range(condition.right):
                 self._pending.remove(condition)
                 name = next(new for i in itertools.count() if (new := f"_in{i}") not in schema.names)
                 node = self._range(node, name, condition.right)
@@ -212,9 +214,9 @@ def _given(inner: Aggregation | Existential, names: Sequence[str]) -> set[str]:
     return bound_by_all(inner, names) if isinstance(inner, Existential) else set(names)
 
 
-def _binding(condition: Formula, names: Sequence[str]) -> tuple[Variable, Expression, Formula] | None:
+def _binding(condition: BodyFormula, names: Sequence[str]) -> tuple[Variable, Expression, BodyFormula] | None:
     """The variable to which an equation gives a value computed from columns of these names, and the value."""
-    if not (isinstance(condition, Comparison) and condition.operator == "="):
+    if not (isinstance(condition, BodyComparison) and condition.operator == "="):
         return None
     for side, other in ((condition.left, condition.right), (condition.right, condition.left)):
         computable = all(variable.name in names for variable in variables(other))

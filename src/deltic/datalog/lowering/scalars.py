@@ -27,7 +27,7 @@ from deltic.datalog.syntax.expressions import (
     UserFunctorCall,
     Variable,
 )
-from deltic.datalog.syntax.formulas import Comparison, Formula, Negation, Test
+from deltic.datalog.syntax.formulas import BodyComparison, BodyFormula, Negation, Test
 from deltic.functions import call
 from deltic.functions.names import MATHEMATICS
 from deltic.values.types import Type
@@ -96,11 +96,11 @@ def literal_value(expression: Expression, type_: Type) -> object:
     return float(expression.value) if type_.is_float else expression.value
 
 
-def predicate(condition: Formula, rule: CheckedRule) -> Tree:
+def predicate(condition: BodyFormula, rule: CheckedRule) -> Tree:
     """The truth of a comparison, test or negated test of the rule."""
     if isinstance(condition, Negation):
         return exp.Not(this=predicate(condition.part, rule))
-    if isinstance(condition, Comparison):
+    if isinstance(condition, BodyComparison):
         operator = _COMPARISONS[condition.operator]
         return operator(this=scalar(condition.left, rule), expression=scalar(condition.right, rule))
     assert isinstance(condition, Test)

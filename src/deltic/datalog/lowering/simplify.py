@@ -27,10 +27,10 @@ from deltic.datalog.syntax.expressions import (
 )
 from deltic.datalog.syntax.formulas import (
     Aggregation,
-    Atom,
-    Comparison,
+    BodyAtom,
+    BodyComparison,
+    BodyFormula,
     Existential,
-    Formula,
     Negation,
     Truth,
     expressions_of,
@@ -90,10 +90,10 @@ def _value(apply: FunctorCall, rule: CheckedRule) -> Expression:
     return _LITERALS[rule.type_of(apply)](value, span=apply.span)
 
 
-def _truth(literal: Formula, rule: CheckedRule) -> Formula:
+def _truth(literal: BodyFormula, rule: CheckedRule) -> BodyFormula:
     """A condition on literals alone is true or false; false when it is undefined."""
     inner = literal.part if isinstance(literal, Negation) else literal
-    if isinstance(inner, Aggregation | Atom | Existential | Truth) or any(
+    if isinstance(inner, Aggregation | BodyAtom | Existential | Truth) or any(
         is_range(e) or any(True for _ in variables(e)) for e in expressions_of(literal)
     ):
         return literal
@@ -104,14 +104,14 @@ def _is_literal(expression: Expression) -> TypeGuard[NumberLiteral | UnsignedLit
     return isinstance(expression, NumberLiteral | UnsignedLiteral | FloatLiteral | StringLiteral)
 
 
-def _substitutions(rule: CheckedRule) -> Iterator[tuple[Variable, Expression, Formula]]:
+def _substitutions(rule: CheckedRule) -> Iterator[tuple[Variable, Expression, BodyFormula]]:
     """The equations that make a variable superfluous.
 
     Floats are left: equal ones may differ, as 0.0 and -0.0 do. So are results of aggregates, which bind them.
     """
     results = [literal.result for literal in rule.body if isinstance(literal, Aggregation)]
     for literal in rule.body:
-        if not (isinstance(literal, Comparison) and literal.operator == "="):
+        if not (isinstance(literal, BodyComparison) and literal.operator == "="):
             continue
         for side, other in ((literal.right, literal.left), (literal.left, literal.right)):
             plain = (isinstance(other, Variable) or _is_literal(other)) and not {side, other} & {*results}
@@ -119,7 +119,7 @@ def _substitutions(rule: CheckedRule) -> Iterator[tuple[Variable, Expression, Fo
                 yield side, other, literal
 
 
-def _substitute(rule: CheckedRule, variable: Variable, value: Expression, equation: Formula) -> CheckedRule:
+def _substitute(rule: CheckedRule, variable: Variable, value: Expression, equation: BodyFormula) -> CheckedRule:
     """The rule with the value in place of the variable, and without the equation."""
 
     def change(expression: Expression) -> Expression:
@@ -133,20 +133,20 @@ def _name_computed_arguments(rule: CheckedRule) -> CheckedRule:
     """The rule with a new variable for each computed argument of the body's atoms, and an equation for it."""
     types = dict(rule.variables)
     names = (name for number in itertools.count(1) if (name := f"_{number}") not in rule.variables)
-    equations: list[Formula] = []
+    equations: list[BodyFormula] = []
 
     def named(argument: Expression) -> Expression:
         if not isinstance(argument, FunctorCall):
             return argument
         variable = Variable(next(names), span=argument.span)
         types[variable.name] = rule.type_of(argument)
-        equations.append(Comparison("=", variable, argument, span=argument.span))
+        equations.append(BodyComparison("=", variable, argument, span=argument.span))
         return variable
 
     body = tuple(_in_atoms(literal, named) for literal in rule.body)
     return replace(rule, body=(*body, *equations), variables=types)
 
 
-def _in_atoms(literal: Formula, change: Callable[[Expression], Expression]) -> Formula:
+def _in_atoms(literal: BodyFormula, change: Callable[[Expression], Expression]) -> BodyFormula:
     inner = literal.part if isinstance(literal, Negation) else literal
-    return with_expressions(literal, change) if isinstance(inner, Atom) else literal
+    return with_expressions(literal, change) if isinstance(inner, BodyAtom) else literal

@@ -24,7 +24,7 @@ from deltic.datalog.syntax.expressions import (
     fields_of,
     variables,
 )
-from deltic.datalog.syntax.formulas import Atom, Comparison, Formula, Truth
+from deltic.datalog.syntax.formulas import BodyAtom, BodyComparison, BodyFormula, Truth
 
 
 def unpack_structures(rule: CheckedRule) -> CheckedRule:
@@ -40,19 +40,19 @@ def unify_structures(rule: CheckedRule) -> CheckedRule:
     if not any(map(_is_match, rule.body)):
         return rule
     first: dict[Expression, Pack] = {}
-    unpacking, body = _Unpacking(rule), list[Formula]()
+    unpacking, body = _Unpacking(rule), list[BodyFormula]()
     for literal in (part for given in rule.body for part in unpacking.split(given)):
-        if not (isinstance(literal, Comparison) and _is_plain_match(literal)):
+        if not (isinstance(literal, BodyComparison) and _is_plain_match(literal)):
             body.append(literal)
             continue
         structure, value = _match(literal)
         known = first.setdefault(value, structure)
-        equation = Comparison("=", known, structure, span=literal.span)
+        equation = BodyComparison("=", known, structure, span=literal.span)
         body += [literal] if known is structure else unpacking.split(equation)
     return replace(rule, body=tuple(body))
 
 
-def _is_plain_match(equation: Comparison) -> bool:
+def _is_plain_match(equation: BodyComparison) -> bool:
     if not _is_match(equation):
         return False
     structure, value = _match(equation)
@@ -60,37 +60,37 @@ def _is_plain_match(equation: Comparison) -> bool:
     return isinstance(value, Variable) and not parts and not {*letters_of(structure.shape)} & {*FLOATS}
 
 
-def _is_match(literal: Formula) -> bool:
+def _is_match(literal: BodyFormula) -> bool:
     """Whether a literal is an equation with a structure."""
-    is_equation = isinstance(literal, Comparison) and literal.operator == "="
-    return is_equation and isinstance(literal, Comparison) and any(isinstance(s, Pack) for s in _sides(literal))
+    is_equation = isinstance(literal, BodyComparison) and literal.operator == "="
+    return is_equation and isinstance(literal, BodyComparison) and any(isinstance(s, Pack) for s in _sides(literal))
 
 
-def _sides(equation: Comparison) -> tuple[Expression, Expression]:
+def _sides(equation: BodyComparison) -> tuple[Expression, Expression]:
     return equation.left, equation.right
 
 
-def _hidden(literal: Formula) -> Formula:
+def _hidden(literal: BodyFormula) -> BodyFormula:
     """An equation with a structure as one that gives the structure's variables no values."""
-    if not (isinstance(literal, Comparison) and _is_match(literal)):
+    if not (isinstance(literal, BodyComparison) and _is_match(literal)):
         return literal
     sides = (FunctorCall("", s.arguments, span=s.span) if isinstance(s, Pack) else s for s in _sides(literal))
-    return Comparison("=", *sides, span=literal.span)
+    return BodyComparison("=", *sides, span=literal.span)
 
 
-def _match(equation: Formula) -> tuple[Pack, Expression]:
+def _match(equation: BodyFormula) -> tuple[Pack, Expression]:
     """The structure of an equation, and what it equals."""
-    assert isinstance(equation, Comparison)
+    assert isinstance(equation, BodyComparison)
     left, right = _sides(equation)
     structure, value = (left, right) if isinstance(left, Pack) else (right, left)
     assert isinstance(structure, Pack)
     return structure, value
 
 
-def _field_variables(literal: Formula) -> Iterator[Variable]:
+def _field_variables(literal: BodyFormula) -> Iterator[Variable]:
     """The variable of an equation that gives it the value of a field."""
-    is_equation = isinstance(literal, Comparison) and literal.operator == "="
-    if is_equation and isinstance(literal, Comparison) and isinstance(literal.right, Unpack):
+    is_equation = isinstance(literal, BodyComparison) and literal.operator == "="
+    if is_equation and isinstance(literal, BodyComparison) and isinstance(literal.right, Unpack):
         yield from (side for side in (literal.left,) if isinstance(side, Variable))
 
 
@@ -107,9 +107,9 @@ class _Unpacking:
             body[found : found + 1] = self._fields(*_match(body[found]))
         return replace(self._rule, body=tuple(body), variables=self._variables, types=self._types)
 
-    def split(self, literal: Formula) -> Iterator[Formula]:
+    def split(self, literal: BodyFormula) -> Iterator[BodyFormula]:
         """An equation of two structures as equations of their fields."""
-        if not (isinstance(literal, Comparison) and _is_match(literal)):
+        if not (isinstance(literal, BodyComparison) and _is_match(literal)):
             yield literal
             return
         left, right = _sides(literal)
@@ -120,18 +120,18 @@ class _Unpacking:
         else:
             for one, other in zip(left.arguments, right.arguments, strict=True):
                 if not isinstance(one, Wildcard) and not isinstance(other, Wildcard):
-                    yield from self.split(Comparison("=", one, other, span=literal.span))
+                    yield from self.split(BodyComparison("=", one, other, span=literal.span))
 
-    def _unbinding(self, body: Sequence[Formula]) -> int | None:
+    def _unbinding(self, body: Sequence[BodyFormula]) -> int | None:
         """The place of an equation that is to be taken apart.
 
         It is about a value that an atom has, so that fields join it with other atoms; or without it some variable of
         its structure has no value.
         """
-        stored = {argument for literal in body if isinstance(literal, Atom) for argument in literal.arguments}
+        stored = {argument for literal in body if isinstance(literal, BodyAtom) for argument in literal.arguments}
         stored |= {variable for literal in body for variable in _field_variables(literal)}
         for place, literal in enumerate(body):
-            if isinstance(literal, Comparison) and _is_match(literal):
+            if isinstance(literal, BodyComparison) and _is_match(literal):
                 others = bound_variables([*map(_hidden, body[:place]), *map(_hidden, body[place + 1 :])])
                 structure, value = _match(literal)
                 has_wildcards = any(isinstance(part, Wildcard) for part in fields_of(structure))
@@ -140,7 +140,7 @@ class _Unpacking:
                     return place
         return None
 
-    def _fields(self, structure: Pack, value: Expression) -> Iterator[Formula]:
+    def _fields(self, structure: Pack, value: Expression) -> Iterator[BodyFormula]:
         """The equations for the fields of a value. One at least is computed: else the shape would not be compared."""
         computed = False
         for index, argument in enumerate(structure.arguments):
@@ -154,6 +154,6 @@ class _Unpacking:
             elif isinstance(argument, Wildcard):
                 unused = Variable(next(self._names), span=argument.span)
                 self._variables[unused.name] = type_
-                yield Comparison("=", unused, field, span=argument.span)
+                yield BodyComparison("=", unused, field, span=argument.span)
             else:
-                yield Comparison("=", argument, field, span=argument.span)
+                yield BodyComparison("=", argument, field, span=argument.span)

@@ -18,7 +18,7 @@ from deltic.datalog.checks.checked import CheckedRule
 from deltic.datalog.lowering.atoms import make_set
 from deltic.datalog.lowering.scopes import LoweringScope
 from deltic.datalog.syntax.expressions import Expression, Variable, rewrite
-from deltic.datalog.syntax.formulas import Atom, mentions_of, with_expressions
+from deltic.datalog.syntax.formulas import BodyAtom, mentions_of, with_expressions
 from deltic.values.types import Column, Schema
 
 WIDEST = 16
@@ -32,10 +32,10 @@ LowerRule = Callable[[CheckedRule, Schema, LoweringScope], int]
 
 def in_groups(rule: CheckedRule, scope: LoweringScope, lower_rule: LowerRule) -> CheckedRule:
     """The rule with few atoms, of groups of its own where these were many; the set of its rows is the same."""
-    atoms = [literal for literal in rule.body if isinstance(literal, Atom)]
+    atoms = [literal for literal in rule.body if isinstance(literal, BodyAtom)]
     if len(atoms) <= WIDEST:
         return rule
-    rest = [literal for literal in rule.body if not isinstance(literal, Atom)]
+    rest = [literal for literal in rule.body if not isinstance(literal, BodyAtom)]
     wanted = {v.name for part in (rule.head, *rest) for v in mentions_of(part)}
     before = len(atoms) + 1
     while _SIZE < len(atoms) < before:
@@ -48,8 +48,8 @@ def in_groups(rule: CheckedRule, scope: LoweringScope, lower_rule: LowerRule) ->
 
 
 def _atom_of(
-    rule: CheckedRule, group: Sequence[Atom], shared: set[str], scope: LoweringScope, lower_rule: LowerRule
-) -> Atom:
+    rule: CheckedRule, group: Sequence[BodyAtom], shared: set[str], scope: LoweringScope, lower_rule: LowerRule
+) -> BodyAtom:
     """The atom of a relation that has the values of the shared variables for which a group of atoms holds.
 
     It is computed before a recursion on which the group does not depend.
@@ -64,16 +64,16 @@ def _atom_of(
         node = place.builder.add(Keep(f"{rule.head.relation or 'rule'} in parts"), node)
     name = f"%{node}{'' if place is scope.outside else ' of the recursion'}"
     place.relations[name] = node
-    return Atom(name, tuple(Variable(each, span=group[0].span) for each in kept), span=group[0].span)
+    return BodyAtom(name, tuple(Variable(each, span=group[0].span) for each in kept), span=group[0].span)
 
 
 def _lower_group(
-    rule: CheckedRule, group: Sequence[Atom], kept: Sequence[str], place: LoweringScope, lower_rule: LowerRule
+    rule: CheckedRule, group: Sequence[BodyAtom], kept: Sequence[str], place: LoweringScope, lower_rule: LowerRule
 ) -> int:
     """The set of the values of the variables `kept` for which a group of atoms holds."""
     own = {name: f"own.{number}" for number, name in enumerate(n for n in _names(group) if n not in kept)}
     variables = {own.get(name, name): rule.variables[name] for name in _names(group)}
-    head = Atom("", tuple(Variable(name, span=rule.head.span) for name in kept), span=rule.head.span)
+    head = BodyAtom("", tuple(Variable(name, span=rule.head.span) for name in kept), span=rule.head.span)
 
     def renamed(expression: Expression) -> Expression:
         return rewrite(expression, lambda e: replace(e, name=own.get(e.name, e.name)) if isinstance(e, Variable) else e)
@@ -84,12 +84,12 @@ def _lower_group(
     return make_set(place.builder, lower_rule(part, schema, place))
 
 
-def _names(group: Sequence[Atom]) -> list[str]:
+def _names(group: Sequence[BodyAtom]) -> list[str]:
     """The variables of a group, in the order of their first mention."""
     return list(dict.fromkeys(v.name for atom in group for v in mentions_of(atom)))
 
 
-def _grouped(atoms: Sequence[Atom]) -> list[list[Atom]]:
+def _grouped(atoms: Sequence[BodyAtom]) -> list[list[BodyAtom]]:
     """The atoms in groups, in which each shares variables with others where that can be."""
     names = [_names([atom]) for atom in atoms]
     having: dict[str, list[int]] = defaultdict(list)
@@ -97,7 +97,7 @@ def _grouped(atoms: Sequence[Atom]) -> list[list[Atom]]:
         for name in found:
             having[name].append(place)
     waiting = dict.fromkeys(range(len(atoms)))
-    groups: list[list[Atom]] = []
+    groups: list[list[BodyAtom]] = []
     while waiting:
         shared: Counter[int] = Counter({next(iter(waiting)): 0})
         seen: set[str] = set()

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from deltic.datalog.syntax.expressions import BRANCH, FunctorCall, TypeName, transform
-from deltic.datalog.syntax.formulas import Atom, RelationName
+from deltic.datalog.syntax.formulas import BodyAtom, RelationName
 from deltic.datalog.syntax.program import (
     Branch,
     Clause,
@@ -236,7 +236,7 @@ def _renaming(scope: _Scope) -> Callable[[Any], Any]:
     """What gives relations, types and branches in a statement of a component their names in the whole program."""
 
     def change(node: Any) -> Any:
-        if isinstance(node, Atom):
+        if isinstance(node, BodyAtom):
             return replace(node, relation=scope.relation(node.relation))
         if isinstance(node, DirectiveItem):
             return replace(node, relation=scope.relation(node.relation))

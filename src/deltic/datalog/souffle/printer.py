@@ -78,7 +78,7 @@ def _(item: p.Clause) -> str:
     return f"{heads} :- {_body(item.body)}." if item.body else f"{heads}."
 
 
-def _body(body: f.Formula) -> str:
+def _body(body: f.BodyFormula) -> str:
     """A formula where a statement has it bare: an arrow stands in parentheses alone."""
     return _grouped(body, f.Implication)
 
@@ -93,18 +93,18 @@ def _(item: p.Subsumption) -> str:
 
 
 @singledispatch
-def print_formula(formula: f.Formula) -> str:
+def print_formula(formula: f.BodyFormula) -> str:
     """A formula, as a body has it."""
     raise TypeError(type(formula))
 
 
 @print_formula.register
-def _(formula: f.Atom) -> str:
+def _(formula: f.BodyAtom) -> str:
     return f"{formula.relation}({_list(formula.arguments)})"
 
 
 @print_formula.register
-def _(formula: f.Comparison) -> str:
+def _(formula: f.BodyComparison) -> str:
     return f"{print_expression(formula.left)} {formula.operator} {print_expression(formula.right)}"
 
 
@@ -148,7 +148,7 @@ def _(formula: f.Quantified) -> str:
     return f"{formula.quantifier} {_list(formula.variables)}: ({print_formula(formula.part)})"
 
 
-def _grouped(part: f.Formula, *loose: type[f.Formula]) -> str:
+def _grouped(part: f.BodyFormula, *loose: type[f.BodyFormula]) -> str:
     text = print_formula(part)
     return f"({text})" if isinstance(part, loose) else text
 
@@ -164,7 +164,7 @@ def _print(expression: e.Expression) -> tuple[str, int]:
         return _apply(expression)
     if isinstance(expression, e.Cast):
         return f"as({print_expression(expression.argument)}, {expression.type.name})", _PRIMARY
-    if isinstance(expression, f.Aggregate):
+    if isinstance(expression, f.AggregateExpression):
         return _aggregate(expression), _PRIMARY
     if isinstance(expression, e.NumberLiteral | e.FloatLiteral) and str(expression.value).startswith("-"):
         return _LITERALS[type(expression)](expression), _PREFIX
@@ -186,7 +186,7 @@ def _apply(expression: e.FunctorCall) -> tuple[str, int]:
     return f"{operator}({_list(arguments)})", _PRIMARY
 
 
-def _aggregate(expression: f.Aggregate) -> str:
+def _aggregate(expression: f.AggregateExpression) -> str:
     values = ", ".join(map(print_expression, expression.targets))
     target = f"({values})" if len(expression.targets) > 1 else f" {values}" if values else ""
     return f"{expression.function}{target} : {{ {print_formula(expression.body)} }}"

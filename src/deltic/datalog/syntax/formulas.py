@@ -10,15 +10,15 @@ from deltic.datalog.syntax.expressions import Expression, SyntaxNode, Variable, 
 
 
 @dataclass(frozen=True)
-class Formula(SyntaxNode):
+class BodyFormula(SyntaxNode):
     """Something that holds or does not hold for a binding of its variables."""
 
 
-LiteralT = TypeVar("LiteralT", bound=Formula)
+LiteralT = TypeVar("LiteralT", bound=BodyFormula)
 
 
 @dataclass(frozen=True)
-class Atom(Formula):
+class BodyAtom(BodyFormula):
     """The row of these values is in the relation."""
 
     relation: str
@@ -33,7 +33,7 @@ class RelationName(SyntaxNode):
 
 
 @dataclass(frozen=True)
-class OperatorAtom(Formula):
+class OperatorAtom(BodyFormula):
     """`@operator[inputs](arguments)`: the row of these values is in what an operator of Python makes of relations."""
 
     operator: str
@@ -47,7 +47,7 @@ class OperatorAtom(Formula):
 
 
 @dataclass(frozen=True)
-class Comparison(Formula):
+class BodyComparison(BodyFormula):
     """`=`, `!=`, `<`, `<=`, `>` or `>=` between two values. False when one of them is undefined."""
 
     operator: str
@@ -56,7 +56,7 @@ class Comparison(Formula):
 
 
 @dataclass(frozen=True)
-class Test(Formula):
+class Test(BodyFormula):
     """A named condition on values, such as `contains("a", s)`. False when one of them is undefined."""
 
     __test__ = False
@@ -66,52 +66,52 @@ class Test(Formula):
 
 
 @dataclass(frozen=True)
-class Truth(Formula):
+class Truth(BodyFormula):
     """`true` or `false`."""
 
     value: bool
 
 
 @dataclass(frozen=True)
-class Negation(Formula):
+class Negation(BodyFormula):
     """`!`: the part does not hold."""
 
-    part: Formula
+    part: BodyFormula
 
 
 @dataclass(frozen=True)
-class Conjunction(Formula):
+class Conjunction(BodyFormula):
     """`,`: all parts hold. There are two or more."""
 
-    parts: tuple[Formula, ...]
+    parts: tuple[BodyFormula, ...]
 
 
 @dataclass(frozen=True)
-class Disjunction(Formula):
+class Disjunction(BodyFormula):
     """`;`: one of the parts holds. There are two or more."""
 
-    parts: tuple[Formula, ...]
+    parts: tuple[BodyFormula, ...]
 
 
 @dataclass(frozen=True)
-class Implication(Formula):
+class Implication(BodyFormula):
     """`->`: the conclusion holds, or the premise does not."""
 
-    premise: Formula
-    conclusion: Formula
+    premise: BodyFormula
+    conclusion: BodyFormula
 
 
 @dataclass(frozen=True)
-class Quantified(Formula):
+class Quantified(BodyFormula):
     """`exists x, y: (…)` or `forall x, y: (…)`: the part holds for some, or for all, values of the variables."""
 
     quantifier: str
     variables: tuple[Variable, ...]
-    part: Formula
+    part: BodyFormula
 
 
 @dataclass(frozen=True)
-class Aggregate(Expression):
+class AggregateExpression(Expression):
     """A function of the values of targets for the bindings of which a body holds; `count` has none, others have one.
 
     One of Python is called by its name behind `@@`, and may have several; `entry` is its name in circuits.
@@ -119,12 +119,12 @@ class Aggregate(Expression):
 
     function: str
     targets: tuple[Expression, ...]
-    body: Formula
+    body: BodyFormula
     entry: str = ""
 
 
 @dataclass(frozen=True)
-class Aggregation(Formula):
+class Aggregation(BodyFormula):
     """An aggregate taken out of an expression: `result` stands in its place, and is bound by this literal.
 
     The body is a conjunction. Its variables in `local` are its own, and called like no other variable of the rule;
@@ -134,7 +134,7 @@ class Aggregation(Formula):
     result: Variable
     function: str
     targets: tuple[Expression, ...]
-    body: tuple[Formula, ...]
+    body: tuple[BodyFormula, ...]
     local: frozenset[str]
     entry: str = ""
 
@@ -146,14 +146,14 @@ class Aggregation(Formula):
 
 
 @dataclass(frozen=True)
-class Existential(Formula):
+class Existential(BodyFormula):
     """∃: for some values of the variables in `local`, all literals of one of the bodies hold.
 
     Its local variables are called like no other variable of the rule. It holds or does not, however many values
     there are. Behind `!`, for no values.
     """
 
-    bodies: tuple[tuple[Formula, ...], ...]
+    bodies: tuple[tuple[BodyFormula, ...], ...]
     local: frozenset[str]
 
     def free(self) -> dict[str, Variable]:
@@ -162,12 +162,12 @@ class Existential(Formula):
         return {v.name: v for v in reversed(mentions) if v.name not in self.local}
 
 
-def bare(literal: Formula) -> Formula:
+def bare(literal: BodyFormula) -> BodyFormula:
     """The literal without its `!`."""
     return literal.part if isinstance(literal, Negation) else literal
 
 
-def bodies_in(literal: Formula) -> tuple[tuple[Formula, ...], ...]:
+def bodies_in(literal: BodyFormula) -> tuple[tuple[BodyFormula, ...], ...]:
     """The bodies inside of an aggregation or a (negated) existential; none of other literals."""
     inner = bare(literal)
     if isinstance(inner, Aggregation):
@@ -175,7 +175,7 @@ def bodies_in(literal: Formula) -> tuple[tuple[Formula, ...], ...]:
     return inner.bodies if isinstance(inner, Existential) else ()
 
 
-def with_inner(body: Sequence[Formula]) -> Iterator[Formula]:
+def with_inner(body: Sequence[BodyFormula]) -> Iterator[BodyFormula]:
     """The literals of a body, and after each aggregation or existential those inside it."""
     for literal in body:
         yield literal
@@ -183,7 +183,7 @@ def with_inner(body: Sequence[Formula]) -> Iterator[Formula]:
             yield from with_inner(inside)
 
 
-def mentions_of(literal: Formula) -> list[Variable]:
+def mentions_of(literal: BodyFormula) -> list[Variable]:
     """The variables that a literal shares with others: all of an atom or condition, the free ones of the rest."""
     inner = bare(literal)
     if isinstance(inner, Aggregation | Existential):
@@ -191,17 +191,17 @@ def mentions_of(literal: Formula) -> list[Variable]:
     return [v for e in expressions_of(inner) for v in variables(e)]
 
 
-def expressions_of(literal: Formula) -> tuple[Expression, ...]:
+def expressions_of(literal: BodyFormula) -> tuple[Expression, ...]:
     """The outermost expressions of a literal (an atom, comparison or test, negated or not), from left to right.
 
     Of an aggregation, its targets.
     """
     inner = literal.part if isinstance(literal, Negation) else literal
-    if isinstance(inner, Comparison):
+    if isinstance(inner, BodyComparison):
         return inner.left, inner.right
     if isinstance(inner, Aggregation):
         return inner.targets
-    return inner.arguments if isinstance(inner, Atom | Test) else ()
+    return inner.arguments if isinstance(inner, BodyAtom | Test) else ()
 
 
 def with_expressions(literal: LiteralT, change: Callable[[Expression], Expression]) -> LiteralT:
@@ -216,8 +216,8 @@ def with_expressions(literal: LiteralT, change: Callable[[Expression], Expressio
         assert isinstance(result, Variable)
         body = tuple(with_expressions(inner, change) for inner in literal.body)
         return replace(literal, result=result, targets=tuple(map(change, literal.targets)), body=body)
-    if isinstance(literal, Comparison):
+    if isinstance(literal, BodyComparison):
         return replace(literal, left=change(literal.left), right=change(literal.right))
-    if isinstance(literal, Atom | Test):
+    if isinstance(literal, BodyAtom | Test):
         return replace(literal, arguments=tuple(map(change, literal.arguments)))
     return literal

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from deltic.datalog.syntax.expressions import SyntaxNode, TypeName
-from deltic.datalog.syntax.formulas import Atom, Formula
+from deltic.datalog.syntax.formulas import BodyAtom, BodyFormula
 from deltic.datalog.syntax.source import ProgramText
 
 
@@ -114,17 +114,17 @@ class Pragma(Item):
 class Clause(Item):
     """A fact (no body) or a rule: every head holds for each binding of which the body holds."""
 
-    heads: tuple[Atom, ...]
-    body: Formula | None
+    heads: tuple[BodyAtom, ...]
+    body: BodyFormula | None
 
 
 @dataclass(frozen=True)
 class Subsumption(Item):
     """`lesser <= greater :- body.`: the lesser of two rows of a relation is none of it where the body holds."""
 
-    lesser: Atom
-    greater: Atom
-    body: Formula
+    lesser: BodyAtom
+    greater: BodyAtom
+    body: BodyFormula
 
 
 @dataclass(frozen=True)

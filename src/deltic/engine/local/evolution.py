@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection
 
-from deltic.engine.local.storage.batch import Batch
+from deltic.engine.local.storage.batch import CountChanges
 from deltic.engine.local.storage.kinds import RelationKind, kind_of
 from deltic.engine.local.storage.run import Run
 from deltic.engine.local.storage.state import State
@@ -67,7 +67,7 @@ def difference(old: State | None, new: State) -> Run | None:
 
     Raises DomainOverflow where a row of the old one has no place in the layout of the new one.
     """
-    batch = Batch()
+    batch = CountChanges()
     batch.add(*new.rows())
     if old is not None:
         words, weights = old.rows()

@@ -17,7 +17,7 @@ import numpy as np
 from deltic import values
 from deltic.circuit.expressions.meaning import meaning
 from deltic.engine.local.storage.arrangement import Arrangement
-from deltic.engine.local.storage.batch import Batch
+from deltic.engine.local.storage.batch import CountChanges
 from deltic.engine.local.storage.codec import decode, encode
 from deltic.engine.local.storage.interner import Interner
 from deltic.engine.local.storage.kinds import RelationKind
@@ -196,7 +196,7 @@ class _Rows:
 
     def forget(self, start: int, end: int) -> bool:
         """Let the rows go whose value is from `start` up to, and not with, `end`; whether there are any."""
-        batch, place = Batch(), self._by_time.layout.places[0]
+        batch, place = CountChanges(), self._by_time.layout.places[0]
         for run in self._by_time.runs:
             for first, last in self._by_time.between(run, start, end):
                 words = run.words[:, first:last]

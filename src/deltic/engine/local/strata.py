@@ -9,14 +9,14 @@ from dataclasses import dataclass
 
 from deltic.engine.image import Json
 from deltic.engine.local.operators.beginning import beginning
-from deltic.engine.local.operators.kernel import KERNELS, Kernel
+from deltic.engine.local.operators.kernel import KERNELS, RelationUpdater
 from deltic.engine.local.operators.query import Environment, Evaluation
 from deltic.engine.local.operators.search import Visits
 from deltic.engine.local.recursion.component_of import component_of
 from deltic.engine.local.recursion.refresh import Recursive, Refresh
 from deltic.engine.local.recursion.strategy import Strategies
 from deltic.engine.local.storage.arrangement import Arrangement
-from deltic.engine.local.storage.batch import Batch
+from deltic.engine.local.storage.batch import CountChanges
 from deltic.engine.local.storage.kinds import RelationKind
 from deltic.engine.local.storage.layout import DomainOverflow
 from deltic.engine.local.storage.run import Run, plain
@@ -178,7 +178,7 @@ class _Derived:
 
     def run(self) -> None:
         """The change of the set or bag from the changes below it; a rule whose atoms were all empty begins."""
-        batch = Batch()
+        batch = CountChanges()
         for rule, evaluations in self.by_rule.items():
             if len(rule.body.atoms) > 1 and all(self.states[atom.relation].was_empty() for atom in rule.body.atoms):
                 self._begin(rule, batch)
@@ -189,26 +189,26 @@ class _Derived:
 
     def begin(self) -> None:
         """All rows: each rule once."""
-        batch = Batch()
+        batch = CountChanges()
         for rule in self.by_rule:
             self._begin(rule, batch)
         self._add(batch)
 
-    def _begin(self, rule: Rule, batch: Batch) -> None:
+    def _begin(self, rule: Rule, batch: CountChanges) -> None:
         """Add all derivations of a rule, from all rows of one of its atoms."""
         start = beginning([e for e in self.by_rule[rule] if len(e.query.body.absent) == len(rule.body.absent)])
         whole = self.states[start.query.delta.relation].whole()
         for derived in start.run(whole, version=_present):
             batch.add(derived.words, derived.weights)
 
-    def _follow(self, evaluation: Evaluation, batch: Batch) -> None:
+    def _follow(self, evaluation: Evaluation, batch: CountChanges) -> None:
         """Add the derivations from the change of an atom."""
         delta = self.states[evaluation.query.delta.relation].delta
         if delta is not None:
             for derived in evaluation.run(delta):
                 batch.add(derived.words, derived.weights)
 
-    def _add(self, batch: Batch) -> None:
+    def _add(self, batch: CountChanges) -> None:
         """Add derivations to the counts."""
         state = self.states[self.relations[0]]
         total = batch.total()
@@ -226,7 +226,7 @@ class _Defined:
     """A relation with a kernel; it follows what its definition reads."""
 
     def __init__(
-        self, name: str, definition: Definition, states: Mapping[str, State], kernel: Kernel, visits: Visits
+        self, name: str, definition: Definition, states: Mapping[str, State], kernel: RelationUpdater, visits: Visits
     ) -> None:
         self.relations, self._visits = (name,), visits
         self.follows = frozenset(definition.sources)
@@ -236,7 +236,7 @@ class _Defined:
     @property
     def is_timed(self) -> bool:
         """Whether it may have to run though nothing below it changes."""
-        return type(self.kernel).is_due is not Kernel.is_due
+        return type(self.kernel).is_due is not RelationUpdater.is_due
 
     @property
     def is_due(self) -> bool:

@@ -15,7 +15,7 @@ from deltic.engine.comparing import Beside, compared
 from deltic.engine.files.files import Files
 from deltic.engine.keyed import Keyed, key_of
 from deltic.engine.local.storage.arrow import make_room, packed
-from deltic.engine.local.storage.batch import Batch
+from deltic.engine.local.storage.batch import CountChanges
 from deltic.engine.local.storage.codec import decode_rows
 from deltic.engine.local.storage.run import Run, plain
 from deltic.engine.shards.exchange import Received
@@ -50,7 +50,7 @@ class Comparison(Inquiry):
         for received in self._received(shard):
             make_room(state, received.columns)
         shard.fit()
-        batch = Batch()
+        batch = CountChanges()
         for received in self._received(shard):
             words, weights = packed(state, received.columns, received.weights)
             batch.add_run(Run(words, weights=plain(weights)))

@@ -15,9 +15,9 @@ import math
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from deltic.program.definitions import Constant, Derived
+from deltic.program.definitions import Derived, FixedRows
 from deltic.program.operators.aggregate import Grouped
-from deltic.program.operators.top import Ranked
+from deltic.program.operators.top import TopRows
 from deltic.program.program import Program, Relation
 
 # The bytes that a value of a copy is taken for: its place in the row and in some column orders, and some of a text.
@@ -35,7 +35,7 @@ def small_relations(program: Program) -> frozenset[str]:
         for name in stratum.relations:
             relation, rules = program.relations[name], program.rules_of(name)
             definition = relation.definition
-            few = isinstance(definition, Constant) or (isinstance(definition, Grouped) and not definition.keys)
+            few = isinstance(definition, FixedRows) or (isinstance(definition, Grouped) and not definition.keys)
             made = isinstance(definition, Derived) and name not in program.recursive
             if few or not len(relation.schema) or (made and all(small.issuperset(r.relations) for r in rules)):
                 small.add(name)
@@ -135,11 +135,11 @@ def _bounded(program: Program, rows: Mapping[str, int]) -> dict[str, float]:
 def _bound(program: Program, relation: Relation, sizes: Mapping[str, float]) -> float:
     """How many rows a relation has at the most that is made of others."""
     match relation.definition:
-        case Constant(rows=rows):
+        case FixedRows(rows=rows):
             return len(rows)
         case Grouped(keys=0):
             return 1
-        case Grouped() | Ranked() as kept:
+        case Grouped() | TopRows() as kept:
             return sizes[kept.sources[0]]
         case Derived() if relation.name not in program.recursive:
             return sum(_products(program, relation.name, sizes))

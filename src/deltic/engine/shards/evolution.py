@@ -21,7 +21,7 @@ from deltic.engine.shards.lay_out import lay_out
 from deltic.engine.shards.plan import Define, Key, Move, Present, Recur, Search, Send, ShardPlan, Step, Take
 from deltic.engine.shards.recursion import MaintenanceChoice
 from deltic.engine.shards.restrict import restrict
-from deltic.program.definitions import Constant, Derived, Table
+from deltic.program.definitions import Derived, FixedRows, Table
 from deltic.program.program import Program, Relation, Stratum
 from deltic.program.queries import Atom, Body, Query, Rule, When
 
@@ -115,7 +115,7 @@ class _Evolving:
         taken = {**self._taken(raw), **{alias: was for was, alias in aliases.items()}}
         program = replace(extended, sinks=sinks)
         told = replace(raw, program=replace(raw.program, sinks=sinks))
-        constants = tuple(n for n, r in program.relations.items() if isinstance(r.definition, Constant))
+        constants = tuple(n for n, r in program.relations.items() if isinstance(r.definition, FixedRows))
         new = tuple(name for name in constants if name not in taken)
         begun = self.former.begun
         arriving = (*new, *(program.tables[table] for table in begun))
@@ -245,7 +245,7 @@ def _sizes(program: Program, there: Mapping[str, str], rows: Rows) -> dict[str, 
 
 def _about(program: Program, name: str, sizes: Mapping[str, int]) -> int:
     """How many rows a new relation may have: as many as the smallest atom of each rule, or as what it is made of."""
-    if isinstance(definition := program.relations[name].definition, Constant):
+    if isinstance(definition := program.relations[name].definition, FixedRows):
         return len(definition.rows)
     least = [min(sizes.get(a.relation, 0) for a in r.body.atoms) for r in program.rules_of(name) if r.body.atoms]
     return sum(least) + max((sizes.get(s, 0) for s in definition.sources), default=0)

@@ -25,7 +25,7 @@ from deltic.engine.shards.plan import (
     names_of,
 )
 from deltic.engine.shards.recursion import MaintenanceChoice, Way, in_rounds, reads_of, way_of
-from deltic.program.definitions import Constant, Derived, Table
+from deltic.program.definitions import Derived, FixedRows, Table
 from deltic.program.histories import Examined, delay_of
 from deltic.program.operators.custom import Recomputed
 from deltic.program.operators.flat_map import Expanded
@@ -129,7 +129,7 @@ class _LayOut:
                 for query, pieces in self.chains[rule]:
                     self._chain(query, pieces, self.epoch)
             self.epoch.add(Take(name, self.epoch.known.get(name, 0)))
-        elif isinstance(definition, Table | Constant):
+        elif isinstance(definition, Table | FixedRows):
             self._place(relation, name, self.homes[name])
             self.epoch.add(Take(name, 0))
         else:

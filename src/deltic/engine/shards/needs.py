@@ -14,7 +14,7 @@ from deltic.program.operators.custom import Recomputed
 from deltic.program.operators.delay import Delayed
 from deltic.program.operators.flat_map import Expanded
 from deltic.program.operators.over import Windows
-from deltic.program.operators.top import Ranked
+from deltic.program.operators.top import TopRows
 from deltic.program.operators.window import Windowed
 from deltic.program.program import Program, Relation
 
@@ -28,7 +28,7 @@ def needs(relation: Relation) -> tuple[Key, tuple[Key, ...]]:
     match relation.definition:
         case Grouped(keys=keys):
             return tuple(range(keys)), (tuple(range(keys)),)
-        case Ranked(operator=operator):
+        case TopRows(operator=operator):
             key = tuple(relation.schema.index(name) for name in operator.keys)
             return key, (key,)
         case Windows(operator=operator):

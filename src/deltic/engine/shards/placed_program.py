@@ -23,7 +23,7 @@ from deltic.engine.shards.room import shrunk
 from deltic.engine.shards.setting import ShardDefinition
 from deltic.engine.shards.shard import Shard
 from deltic.engine.shards.version import ShardsVersion
-from deltic.program.definitions import Constant
+from deltic.program.definitions import FixedRows
 from deltic.program.program import Program, Relation
 
 NOWHERE: Mapping[str, tuple[Key, ...]] = MappingProxyType({})
@@ -74,7 +74,7 @@ class PlacedProgram:
     def constants(self, names: Iterable[str]) -> Iterator[Message]:
         """The rows of those relations that are constants, where they belong."""
         for name in names:
-            if isinstance((relation := self.program.relations[name]).definition, Constant):
+            if isinstance((relation := self.program.relations[name]).definition, FixedRows):
                 yield from self._spread(name, _rows_of(relation))
 
     def beginning(self, found: ShardEvolution) -> Iterator[Message]:
@@ -114,7 +114,7 @@ class PlacedProgram:
 
 def _rows_of(relation: Relation) -> pa.Table:
     """The rows of a constant as a batch."""
-    assert isinstance(relation.definition, Constant)
+    assert isinstance(relation.definition, FixedRows)
     rows = relation.definition.rows
     columns = [pa.array([row[i] for row in rows], c.type.arrow) for i, c in enumerate(relation.schema)]
     return pa.table([*columns, pa.array([1] * len(rows), pa.int64())], [*relation.schema.names, WEIGHT])

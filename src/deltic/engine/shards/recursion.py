@@ -16,7 +16,7 @@ from deltic.engine.local.recursion.refresh import AUTO, Policy, Refresh
 from deltic.engine.local.recursion.strategy import Strategies, Strategy
 from deltic.engine.placed import RoundsChoice
 from deltic.engine.shards.needs import Lane, alike
-from deltic.program.histories import Whole
+from deltic.program.histories import RelationFunctionDefinition
 from deltic.program.memory import remembered
 from deltic.program.program import Program, Stratum
 from deltic.program.queries import Atom, Query, Rule, When
@@ -80,7 +80,9 @@ def _refused(program: Program, stratum: Stratum, maintained: MaintenanceChoice) 
     """Why a recursion cannot take rounds, which keep what comes and goes at all iterations; None where it can."""
     strategy = maintained.strategies.of(stratum.relations)
     definitions = [program.relations[name].definition for name in stratum.relations]
-    if (whole := next((each for each in definitions if isinstance(each, Whole)), None)) is not None:
+    if (
+        whole := next((each for each in definitions if isinstance(each, RelationFunctionDefinition)), None)
+    ) is not None:
         return f"all of {', '.join(whole.inputs)} is one function's: {whole.called}"
     if strategy is Strategy.FULL:
         return "its strategy is full"
@@ -110,7 +112,7 @@ def in_rounds(query: Query, relations: Collection[str]) -> Query:
 
 def preserved_key(program: Program, relations: Sequence[str]) -> Mapping[str, int] | None:
     """A column of each relation that its rules preserve; None where there is none."""
-    if any(isinstance(program.relations[name].definition, Whole) for name in relations):
+    if any(isinstance(program.relations[name].definition, RelationFunctionDefinition) for name in relations):
         return None
     rules = [rule for name in relations for rule in program.rules_of(name)]
     for choice in islice(product(*_hashed(program, relations)), _TRIED):

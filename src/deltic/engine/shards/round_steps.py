@@ -12,7 +12,7 @@ from typing import TypeVar
 import numpy as np
 
 from deltic.engine.local.growth import Growth
-from deltic.engine.local.operators.search import Derived
+from deltic.engine.local.operators.search import Derivations
 from deltic.engine.local.recursion.pending import RoundId
 from deltic.engine.local.recursion.signed.priority import admission_of, admitted
 from deltic.engine.local.storage.arrangement import time_array
@@ -241,7 +241,7 @@ class RoundSteps(Steps):
 
 def _admitted(state: State, admission: PriorityOrder, total: Run) -> Run:
     """Derivations of a history, none earlier than it admits their rows."""
-    found = admitted(state, admission, Derived(total.words, total.times, total.all_weights()), 0)
+    found = admitted(state, admission, Derivations(total.words, total.times, total.all_weights()), 0)
     admitted_then = derived_by_time([found], 0)
     assert admitted_then is not None
     return admitted_then

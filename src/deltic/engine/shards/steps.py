@@ -13,13 +13,13 @@ from deltic.engine.conflicts import Conflicts
 from deltic.engine.image import Json
 from deltic.engine.keyed import ORDER, Keyed, are_by_key, in_order, shared_keys, weighted
 from deltic.engine.local.operators.binding import value_of
-from deltic.engine.local.operators.kernel import KERNELS, Kernel
+from deltic.engine.local.operators.kernel import KERNELS, RelationUpdater
 from deltic.engine.local.operators.query import Environment, Evaluation
 from deltic.engine.local.plan.planner import plan
 from deltic.engine.local.recursion.component_of import component_of
 from deltic.engine.local.recursion.refresh import Recursive
 from deltic.engine.local.storage.arrow import make_room, packed, table_change
-from deltic.engine.local.storage.batch import Batch
+from deltic.engine.local.storage.batch import CountChanges
 from deltic.engine.local.storage.codec import decode_rows
 from deltic.engine.local.storage.kinds import RelationKind
 from deltic.engine.local.storage.layout import Layout
@@ -85,7 +85,7 @@ class Steps:
         component = component_of(step.stratum, self.states, evaluations, strategy, self.environment)
         return Recursive(component, self.states, self.options.refresh.of(step.stratum))
 
-    def _kernel(self, step: Define) -> Kernel:
+    def _kernel(self, step: Define) -> RelationUpdater:
         definition = self.plan.program.relations[step.name].definition
         return KERNELS[type(definition)](definition, self.states, self.states[step.name], self.environment)
 
@@ -227,7 +227,7 @@ class Steps:
                 if state.delta is not None:
                     state.append(state.delta)
             return
-        batch = Batch()
+        batch = CountChanges()
         for layout, run in self._staying.pop(name, ()):
             batch.add_run(run if layout is state.layout else state.contents.repacked(run, layout, state.layout))
         for columns, weights in sent:
@@ -258,7 +258,7 @@ class Steps:
         delta = self.states[query.delta.relation].delta
         if delta is None or not step.needs.isdisjoint(self._empty):
             return
-        batch = Batch()
+        batch = CountChanges()
         for derived in self._searches[step].run(delta):
             batch.add(derived.words, derived.weights)
         total = batch.total()

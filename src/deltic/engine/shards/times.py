@@ -7,9 +7,9 @@ from functools import reduce
 
 import numpy as np
 
-from deltic.engine.local.operators.search import Derived
+from deltic.engine.local.operators.search import Derivations
 from deltic.engine.local.storage.arrangement import time_array
-from deltic.engine.local.storage.batch import Batch
+from deltic.engine.local.storage.batch import CountChanges
 from deltic.engine.local.storage.run import Run, Times, Weights, Words, add_runs, merge_runs
 
 
@@ -31,9 +31,9 @@ def _apart(words: Words, weights: Weights, times: Times) -> Iterator[tuple[int, 
 
 def of_times(parts: Iterable[tuple[int, Words, Weights]]) -> Run | None:
     """The sum of rows, each part of one iteration, as a run; None where nothing is left."""
-    batches: dict[int, Batch] = {}
+    batches: dict[int, CountChanges] = {}
     for time, words, weights in parts:
-        batches.setdefault(time, Batch()).add(words, weights)
+        batches.setdefault(time, CountChanges()).add(words, weights)
     runs: tuple[Run, ...] = ()
     for time, batch in sorted(batches.items()):
         if (run := batch.run()) is not None:
@@ -41,7 +41,7 @@ def of_times(parts: Iterable[tuple[int, Words, Weights]]) -> Run | None:
     return reduce(merge_runs, reversed(runs)) if runs else None
 
 
-def derived_by_time(found: Iterable[Derived], now: int) -> Run | None:
+def derived_by_time(found: Iterable[Derivations], now: int) -> Run | None:
     """The sum of derivations; those without times of their own are of iteration `now`."""
 
     def parts() -> Iterator[tuple[int, Words, Weights]]:

@@ -15,7 +15,7 @@ from deltic.program.scope import Scope, relation_of
 
 
 @dataclass(frozen=True)
-class Call:
+class GroupedAggregate:
     """One aggregate of `Grouped`: the function, the columns of the source that it reads, and its constants."""
 
     function: str
@@ -33,10 +33,12 @@ class Call:
         return f"{self.function}({', '.join(map(str, self.columns)) or '*'}{constants})"
 
 
-def _received(function: str, columns: tuple[int, ...], parameters: tuple[Parameter, ...], code: Own | None) -> Call:
+def _received(
+    function: str, columns: tuple[int, ...], parameters: tuple[Parameter, ...], code: Own | None
+) -> GroupedAggregate:
     if code is not None:
         ACCUMULATORS.setdefault(function, code)
-    return Call(function, columns, parameters)
+    return GroupedAggregate(function, columns, parameters)
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ class Grouped(Definition):
     reads: ClassVar[tuple[str, ...]] = ("source",)
     source: str
     keys: int
-    calls: tuple[Call, ...]
+    calls: tuple[GroupedAggregate, ...]
 
     @property
     def is_set(self) -> bool:
@@ -72,6 +74,6 @@ def aggregate_delta(scope: Scope, op: ops.AggregateDelta, node: Node, number: in
     """The aggregates of what the second input changes, of which only the columns that they read are passed on."""
     (_, change) = node.inputs
     columns = tuple(dict.fromkeys((*op.keys, *(name for call in op.calls for name in call.columns))))
-    calls = tuple(Call(c.function, tuple(map(columns.index, c.columns)), c.parameters) for c in op.calls)
+    calls = tuple(GroupedAggregate(c.function, tuple(map(columns.index, c.columns)), c.parameters) for c in op.calls)
     rows = scope.passed("rows", change, columns)
     return scope.defined(wanted, number, Grouped(rows, len(op.keys), calls))

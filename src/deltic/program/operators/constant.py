@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from deltic.circuit import operators as ops
-from deltic.program.definitions import Constant
+from deltic.program.definitions import FixedRows
 from deltic.program.scope import Scope
 
 
 def constant(scope: Scope, op: ops.Constant, number: int, wanted: str) -> str:
     """The relation of the constant's rows; `number` is its D."""
-    return scope.defined(wanted, number, Constant(op.rows))
+    return scope.defined(wanted, number, FixedRows(op.rows))

@@ -29,8 +29,8 @@ def feedback(scope: Scope, op: ops.Feedback, node: Node) -> list[Body]:
     return [scope.atom(scope.feedback[op.name], scope.circuit.nodes.index(node))]
 
 
-@relation_of(ops.Component)
-def component(scope: Scope, op: ops.Component, node: Node, number: int, wanted: str) -> str:
+@relation_of(ops.BundleRelation)
+def component(scope: Scope, op: ops.BundleRelation, node: Node, number: int, wanted: str) -> str:
     """One relation of the fixpoint, which is lowered when the first of them is."""
     (bundle,) = node.inputs
     if bundle not in scope.bundles:

@@ -13,7 +13,7 @@ from deltic.program.scope import Scope, relation_of
 
 
 @dataclass(frozen=True)
-class Ranked(Definition):
+class TopRows(Definition):
     """The rows of relation `source` that the operator takes of each of its parts."""
 
     reads: ClassVar[tuple[str, ...]] = ("source",)
@@ -38,4 +38,4 @@ def top_delta(scope: Scope, op: TopDelta, node: Node, number: int, wanted: str) 
     """The first rows of the parts that the second input changes."""
     (_, change) = node.inputs
     taken = Top(op.keys, op.order, op.limit, op.offset)
-    return scope.defined(wanted, number, Ranked(scope.passed("rows", change), taken))
+    return scope.defined(wanted, number, TopRows(scope.passed("rows", change), taken))

@@ -41,7 +41,7 @@ def stopped(nodes: Nodes, node: int, most: int) -> tuple[int, str] | None:
     while isinstance((found := nodes.builder.node(node)).operator, ops.Map):
         above.append(found.operator)
         (node,) = found.inputs
-    fixpoint = nodes.builder.node(found.inputs[0]) if isinstance(found.operator, ops.Component) else None
+    fixpoint = nodes.builder.node(found.inputs[0]) if isinstance(found.operator, ops.BundleRelation) else None
     if fixpoint is None or not isinstance(fixpoint.operator, ops.Fixpoint) or len(fixpoint.operator.body.sinks) > 1:
         return None
     level, stop = nodes.fresh("level"), nodes.fresh("stop")

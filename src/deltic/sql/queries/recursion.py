@@ -45,7 +45,7 @@ def lower_recursive(definition: exp.CTE, names: Sequence[str], scope: QueryScope
     if limit is not None or not (is_set or (grows_with(body) and is_linear(body))):
         body = _by_level(definition, body, scope, limit)
     bundle = scope.nodes.builder.add(ops.Fixpoint(body, scope.refresh), *found.imports)
-    rows = scope.nodes.builder.add(ops.Component(name), bundle)
+    rows = scope.nodes.builder.add(ops.BundleRelation(name), bundle)
     return found.base.over(scope.nodes.keep(rows, [a.column.name for a in found.base.attributes]))
 
 

@@ -105,7 +105,7 @@ class _Body:
     def whole(self, refresh: RefreshPolicy) -> Circuit:
         """The circuit around the body, with a sink for each view."""
         fixpoint = self._outside.add(ops.Fixpoint(self.circuit, refresh), *self._imported)
-        there = {name: self._outside.add(ops.Component(name), fixpoint) for name in self._members}
+        there = {name: self._outside.add(ops.BundleRelation(name), fixpoint) for name in self._members}
         for name in self._helpers:
             there[name] = self._add(name, self._outside, there)
         for name in self.views:

@@ -11,7 +11,7 @@ from collections import Counter
 
 import numpy as np
 
-from deltic.engine.local.operators.search import Derived
+from deltic.engine.local.operators.search import Derivations
 from deltic.engine.local.recursion.pending import PendingQueue, RoundId
 from deltic.engine.local.storage.run import NO_TIMES, Run
 
@@ -29,9 +29,9 @@ def add(queue: PendingQueue, expected: Expected, rng: random.Random, after: int)
     words, way = np.array([rows], np.uint64), rng.randrange(3)
     if way == 0:
         times = times[:1] * len(rows)
-        queue.of(name).derive(Derived(words, NO_TIMES, np.array(weights)), times[0])
+        queue.of(name).derive(Derivations(words, NO_TIMES, np.array(weights)), times[0])
     elif way == 1:
-        queue.of(name).derive(Derived(words, np.array(times, np.int32), np.array(weights)), 0)
+        queue.of(name).derive(Derivations(words, np.array(times, np.int32), np.array(weights)), 0)
     else:
         weights = [0] * len(rows)
         queue.of(name).reconsider(words, np.array(times, np.int32))
@@ -74,7 +74,7 @@ def test_rounds_come_in_order_each_with_the_sums_of_its_rows() -> None:
 
 def test_rows_that_are_packed_in_another_way_keep_their_rounds() -> None:
     queue = PendingQueue([("a",)])
-    queue.of("a").derive(Derived(np.array([[1, 2]], np.uint64), np.array([3, 5], np.int32), np.array([1, -1])), 0)
+    queue.of("a").derive(Derivations(np.array([[1, 2]], np.uint64), np.array([3, 5], np.int32), np.array([1, -1])), 0)
     queue.of("a").reconsider(np.array([[4]], np.uint64), np.array([3], np.int32))
     queue.repack("a", lambda run: Run(run.words + np.uint64(10), run.times, run.weights))
     assert queue.waiting == 3

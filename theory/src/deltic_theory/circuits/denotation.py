@@ -99,7 +99,7 @@ def _node(circuit: Circuit, node: Node, inputs: list[Value], scope: Scope) -> Va
     if isinstance(op, ops.Call):
         meaning = _denote(op.circuit, Scope(scope.depth, scope.clock, op.named(inputs)))
         return _bundle(meaning.sinks, meaning.observed)
-    if isinstance(op, ops.Component):
+    if isinstance(op, ops.BundleRelation):
         return inputs[0][op.name]
     if isinstance(op, ops.Delay | ops.Integrate | ops.Differentiate):
         return scope.raised(STREAM_OPERATORS[type(op)], scope.clock - op.outer)(*inputs)

@@ -7,7 +7,7 @@ from itertools import chain
 
 from deltic_ddlog.library.options import holds
 from deltic_ddlog.natives import native
-from deltic_ddlog.values import NONE, Map, Set, Vec, some
+from deltic_ddlog.values import NONE, MapValue, Set, Vec, some
 
 
 def free(taken: Container[int], greatest: int, low: int, high: int) -> Iterator[int]:
@@ -45,7 +45,7 @@ def allocate_with_hint(allocated: Set, items: Vec, low: int, high: int) -> Vec:
 
 
 @native("allocate::adjust_allocation")
-def adjust_allocation(allocated: Map, items: Vec, low: int, high: int) -> Vec:
+def adjust_allocation(allocated: MapValue, items: Vec, low: int, high: int) -> Vec:
     """For each item the number that it has, or a free one."""
     taken = {number for _, number in allocated}
     numbers = free(taken, max(taken, default=high), low, high)

@@ -8,7 +8,7 @@ from typing import Any
 from deltic_ddlog.natives import Instance, natives
 from deltic_ddlog.order import TypeOrder
 from deltic_ddlog.types import Named, content
-from deltic_ddlog.values import NONE, UNIT, Group, Map, Set, Struct, Vec, some
+from deltic_ddlog.values import NONE, UNIT, Group, MapValue, Set, Struct, Vec, some
 
 
 def order_of(instance: Instance) -> Callable[[Any], Any]:
@@ -28,15 +28,15 @@ def _nth(items: Any, place: int) -> Struct:
     return some(items[place]) if place < len(items) else NONE
 
 
-def _get(items: Map, key: Any) -> Struct:
+def _get(items: MapValue, key: Any) -> Struct:
     return some(items.get(key)) if key in items else NONE
 
 
-def _keys(items: Map) -> Vec:
+def _keys(items: MapValue) -> Vec:
     return Vec(key for key, _ in items)
 
 
-def _values(items: Map) -> Vec:
+def _values(items: MapValue) -> Vec:
     return Vec(value for _, value in items)
 
 
@@ -91,8 +91,8 @@ natives(
             (True, vector.with_nth(place, value)) if place < len(vector) else (False, vector)
         ),
         # maps
-        "map_empty": Map,
-        "map_singleton": lambda key, value: Map(((key, value),)),
+        "map_empty": MapValue,
+        "map_singleton": lambda key, value: MapValue(((key, value),)),
         "remove map_remove": lambda items, key: (_get(items, key), items.remove(key)),
         "get map_get": _get,
         "contains_key map_contains_key": lambda items, key: key in items,

@@ -10,7 +10,7 @@ from deltic_ddlog.library.collections import members, order_of
 from deltic_ddlog.library.numbers import wrapped
 from deltic_ddlog.natives import Instance, natives
 from deltic_ddlog.order import TypeOrder
-from deltic_ddlog.values import Group, Map, Set, Struct, Vec
+from deltic_ddlog.values import Group, MapValue, Set, Struct, Vec
 
 
 def _extreme(pick: Callable[..., Any]) -> Callable[[Instance], Callable[..., Any]]:
@@ -38,12 +38,12 @@ def _to_vec(instance: Instance) -> Callable[[Any], Vec]:
     return lambda given: Vec(sorted(given, key=order) if isinstance(given, Set) else _elements(given))
 
 
-def _to_setmap(group: Group) -> Map:
+def _to_setmap(group: Group) -> MapValue:
     """For each first part of the pairs the set of the second ones."""
     found = defaultdict[Any, list[Any]](list)
     for first_part, second in members(group):
         found[first_part].append(second)
-    return Map.of((each, Set.of(values)) for each, values in found.items())
+    return MapValue.of((each, Set.of(values)) for each, values in found.items())
 
 
 natives(
@@ -63,7 +63,7 @@ natives(
         "count_distinct group_count_distinct": len,
         "first group_first": lambda group: group.values[0][0],
         "to_set vec_to_set group_to_set": lambda given: Set.of(_elements(given)),
-        "to_map group_to_map": lambda given: Map.of(_elements(given)),
+        "to_map group_to_map": lambda given: MapValue.of(_elements(given)),
         "to_setmap group_to_setmap": _to_setmap,
     },
 )

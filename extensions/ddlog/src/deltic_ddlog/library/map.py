@@ -9,7 +9,7 @@ from typing import Any
 from deltic_ddlog import types as t
 from deltic_ddlog.library.options import holds
 from deltic_ddlog.natives import Instance, natives
-from deltic_ddlog.values import NONE, UNIT, Map, some
+from deltic_ddlog.values import NONE, UNIT, MapValue, some
 
 Body = Callable[..., Any]
 
@@ -20,16 +20,16 @@ def _takes(instance: Instance, count: int) -> bool:
     return isinstance(body, t.CallableType) and len(body.parameters) == count
 
 
-def _of_pairs(function: Callable[[Map, Body], Any], instance: Instance) -> Callable[[Map, Body], Any]:
+def _of_pairs(function: Callable[[MapValue, Body], Any], instance: Instance) -> Callable[[MapValue, Body], Any]:
     """The function, with one of keys and values where one of values was given."""
     if _takes(instance, 2):
         return function
     return lambda items, body: function(items, lambda _, value: body(value))
 
 
-def _filter_map(items: Map, body: Body) -> Map:
+def _filter_map(items: MapValue, body: Body) -> MapValue:
     pairs = ((key, body(key, value)) for key, value in items)
-    return Map((key, value[1]) for key, value in pairs if holds(value))
+    return MapValue((key, value[1]) for key, value in pairs if holds(value))
 
 
 def _fold(instance: Instance) -> Body:
@@ -39,10 +39,10 @@ def _fold(instance: Instance) -> Body:
     return lambda items, body, initial: reduce(lambda found, pair: body(found, pair[1]), items, initial)
 
 
-_OF_PAIRS: dict[str, Callable[[Map, Body], Any]] = {
-    "map": lambda items, body: Map((key, body(key, value)) for key, value in items),
-    "filter": lambda items, body: Map(pair for pair in items if body(*pair)),
-    "retain": lambda items, body: (UNIT, Map(pair for pair in items if body(*pair))),
+_OF_PAIRS: dict[str, Callable[[MapValue, Body], Any]] = {
+    "map": lambda items, body: MapValue((key, body(key, value)) for key, value in items),
+    "filter": lambda items, body: MapValue(pair for pair in items if body(*pair)),
+    "retain": lambda items, body: (UNIT, MapValue(pair for pair in items if body(*pair))),
     "filter_map": _filter_map,
 }
 natives("map", {name: partial(_of_pairs, function) for name, function in _OF_PAIRS.items()}, typed=True)
@@ -50,8 +50,11 @@ natives("map", {"fold": _fold}, typed=True)
 natives(
     "map",
     {
-        "map_in_place map_map_in_place": lambda items, body: (UNIT, Map((k, body(k, value)[1]) for k, value in items)),
-        "map_keys": lambda items, body: Map.of((body(key), value) for key, value in items),
+        "map_in_place map_map_in_place": lambda items, body: (
+            UNIT,
+            MapValue((k, body(k, value)[1]) for k, value in items),
+        ),
+        "map_keys": lambda items, body: MapValue.of((body(key), value) for key, value in items),
         "find": lambda items, body: next((some(value) for _, value in items if body(value)), NONE),
         "any": lambda items, body: any(body(value) for _, value in items),
     },

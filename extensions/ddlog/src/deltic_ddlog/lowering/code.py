@@ -62,7 +62,7 @@ def _arrived(program: ResolvedProgram) -> Compiled:
 
 
 @dataclass(frozen=True)
-class Code(ABC):
+class ColumnFunction(ABC):
     """A function from values of columns, in their order. The first call compiles it."""
 
     of: Compiled
@@ -94,7 +94,7 @@ class VariableBinding:
 
     type: t.DdlogType
     columns: tuple[Column, ...]
-    read: Code
+    read: ColumnFunction
     is_one: bool = True
 
 
@@ -109,11 +109,11 @@ class Given:
     name: str
     type: t.DdlogType
     width: int
-    read: Code
+    read: ColumnFunction
 
 
 @dataclass(frozen=True)
-class Stored(Code):
+class Stored(ColumnFunction):
     """The value of a type that one column has."""
 
     type: t.DdlogType
@@ -123,7 +123,7 @@ class Stored(Code):
 
 
 @dataclass(frozen=True)
-class RowRecord(Code):
+class RowRecord(ColumnFunction):
     """The record that a row has."""
 
     type: t.DdlogType
@@ -134,7 +134,7 @@ class RowRecord(Code):
 
 
 @dataclass(frozen=True)
-class Value(Code):
+class Value(ColumnFunction):
     """The value of an expression over variables."""
 
     expression: core.TypedExpression
@@ -146,10 +146,10 @@ class Value(Code):
 
 
 @dataclass(frozen=True)
-class Written(Code):
+class Written(ColumnFunction):
     """A value as a column of its type has it; None stays."""
 
-    code: Code
+    code: ColumnFunction
     type: t.DdlogType
 
     def compiled(self) -> Callable[..., Any]:
@@ -158,10 +158,10 @@ class Written(Code):
 
 
 @dataclass(frozen=True)
-class Items(Code):
+class Items(ColumnFunction):
     """The elements of a collection, of a type, as a column of that type has them."""
 
-    code: Code
+    code: ColumnFunction
     type: t.DdlogType
 
     def compiled(self) -> Callable[..., Any]:
@@ -170,7 +170,7 @@ class Items(Code):
 
 
 @dataclass(frozen=True)
-class Matching(Code):
+class Matching(ColumnFunction):
     """What a pattern over variables binds of a subject; None where the subject has not the pattern.
 
     The columns of the subject come before those of the pattern's variables.
@@ -187,7 +187,7 @@ class Matching(Code):
 
 
 @dataclass(frozen=True)
-class PatternValue(Code):
+class PatternValue(ColumnFunction):
     """The value of one variable of a pattern, as a column has it if there are columns of its type.
 
     It is None where there is no match.
@@ -209,7 +209,7 @@ class PatternValue(Code):
 
 
 @dataclass(frozen=True)
-class PatternTest(Code):
+class PatternTest(ColumnFunction):
     """Whether a subject has a pattern."""
 
     matching: Matching
@@ -220,12 +220,12 @@ class PatternTest(Code):
 
 
 @dataclass(frozen=True)
-class Guarded(Code):
+class Guarded(ColumnFunction):
     """The function of the first values, which may only fail where all tests of values at places hold."""
 
-    code: Code
+    code: ColumnFunction
     width: int
-    tests: tuple[tuple[Code, tuple[int, ...]], ...]
+    tests: tuple[tuple[ColumnFunction, tuple[int, ...]], ...]
 
     def compiled(self) -> Callable[..., Any]:
         function, width = self.code.function, self.width
@@ -242,7 +242,7 @@ class Guarded(Code):
 
 
 @dataclass(frozen=True)
-class GroupedList(Code):
+class GroupedList(ColumnFunction):
     """A group of a list of values of a type, each with its number of derivations and its row.
 
     Its values are in the order of their rows. The columns of its key are behind the list.

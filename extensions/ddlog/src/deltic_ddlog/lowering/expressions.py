@@ -21,7 +21,7 @@ from deltic.values.types import Column, Type, ValueType
 from deltic_ddlog import core
 from deltic_ddlog import types as t
 from deltic_ddlog.lowering.code import (
-    Code,
+    ColumnFunction,
     Compiled,
     Environment,
     Given,
@@ -60,7 +60,7 @@ SUBJECT = "Subject"
 class Guard:
     """A condition before a function, which computes it of these columns."""
 
-    test: Code
+    test: ColumnFunction
     columns: tuple[Column, ...]
 
 
@@ -192,7 +192,7 @@ class Expressions:
         names = (name for name in _mentioned(node) if name in known)
         return tuple(Given(n, known[n].type, len(known[n].columns), known[n].read) for n in names)
 
-    def _call(self, code: Code, columns: Sequence[Column], type_: Type, is_partial: bool = False) -> Tree:
+    def _call(self, code: ColumnFunction, columns: Sequence[Column], type_: Type, is_partial: bool = False) -> Tree:
         """A call over columns; a `partial` function gives None where there is no value."""
         if self._guards:
             width = len(columns)

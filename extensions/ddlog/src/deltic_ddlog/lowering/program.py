@@ -198,7 +198,7 @@ class Lowered:
             inside.builder.add(ops.Sink(catalog_name(relation.name)), self._union(relation, inside))
         fixpoint = scope.builder.add(ops.Fixpoint(inside.builder.build()), *inside.inputs)
         for name in members:
-            scope.builder.add(ops.Sink(name), scope.builder.add(ops.Component(name), fixpoint))
+            scope.builder.add(ops.Sink(name), scope.builder.add(ops.BundleRelation(name), fixpoint))
         return ViewDefinitions(tuple(map(self._view, relations)), scope.builder.build())
 
     def _inspections(self, relations: Sequence[ResolvedRelation]) -> Iterator[ViewDefinitions]:

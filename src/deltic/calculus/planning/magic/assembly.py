@@ -46,7 +46,7 @@ class Assembly:
     def _input(self, reader: int, position: int) -> int:
         if copy := self._bodies.read.get((reader, position)):
             shown = self._shown[self._bodies.name(copy)]
-            return self._builder.add(ops.Component(shown), self._numbers[self._fixpoint])
+            return self._builder.add(ops.BundleRelation(shown), self._numbers[self._fixpoint])
         return self._number(self._old.nodes[reader].inputs[position])
 
     def _add_fixpoint(self) -> int:

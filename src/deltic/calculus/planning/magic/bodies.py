@@ -174,7 +174,7 @@ class Bodies:
         """An input of a node, when this is known of it: its new node in the body, None where it has none there."""
         number = place.circuit.nodes[reader].inputs[position]
         operator = place.circuit.nodes[number].operator
-        if place.is_outer and isinstance(operator, ops.Component) and self._is_own(number):
+        if place.is_outer and isinstance(operator, ops.BundleRelation) and self._is_own(number):
             return self._ask(operator.name, context.part(place.names(number)), (reader, position))
         return self._walk(place, number, context)
 

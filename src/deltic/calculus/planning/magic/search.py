@@ -84,7 +84,7 @@ def _hidden(circuit: Circuit) -> Iterator[Node]:
     """The recursive relations that something else than a sink reads."""
     shown = {n.inputs[0] for n in circuit.nodes if isinstance(n.operator, ops.Sink)}
     for number, node in enumerate(circuit.nodes):
-        if isinstance(node.operator, ops.Component) and number not in shown:
+        if isinstance(node.operator, ops.BundleRelation) and number not in shown:
             yield node
 
 
@@ -112,14 +112,14 @@ class _Search:
     def _read(self) -> Iterator[str]:
         """The relations of the fixpoint that are read outside of it."""
         for node in self._old.nodes:
-            if isinstance(node.operator, ops.Component) and node.inputs == (self._fixpoint,):
+            if isinstance(node.operator, ops.BundleRelation) and node.inputs == (self._fixpoint,):
                 yield node.operator.name
 
     def _is_sink(self, name: str) -> bool:
         """Whether somebody reads all of a relation."""
         nodes = self._old.nodes
         sources = [nodes[n.inputs[0]] for n in nodes if isinstance(n.operator, ops.Sink)]
-        return any(n.operator == ops.Component(name) and n.inputs == (self._fixpoint,) for n in sources)
+        return any(n.operator == ops.BundleRelation(name) and n.inputs == (self._fixpoint,) for n in sources)
 
     def _attempt(self) -> bool:
         """Make the body; False when that shows that less can be asked."""

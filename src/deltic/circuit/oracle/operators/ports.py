@@ -8,8 +8,8 @@ from deltic.circuit import operators as ops
 from deltic.circuit.oracle.pointwise import Inputs, Rows, Value, means
 
 
-@means(ops.Component)
-def component(op: ops.Component, inputs: Inputs, types: Any) -> Rows:
+@means(ops.BundleRelation)
+def component(op: ops.BundleRelation, inputs: Inputs, types: Any) -> Rows:
     """One relation of a bundle."""
     found: Rows = inputs[0][op.name]
     return found

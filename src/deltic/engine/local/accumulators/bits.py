@@ -11,7 +11,7 @@ from deltic.circuit.accumulators.bits import Bits
 from deltic.engine.local.accumulators.slots import Linear, Result, Slots, Totals, reads
 from deltic.engine.local.operators import numbers
 from deltic.engine.local.storage.layout import Column
-from deltic.program.operators.aggregate import Call
+from deltic.program.operators.aggregate import GroupedAggregate
 from deltic.values.types import Type
 
 _PLACES = np.arange(64, dtype=np.int64).reshape(64, 1)
@@ -26,7 +26,7 @@ BITS = Linear(64, lambda values, types: [(_PLACES, _bits(values[0], types[0]))])
 
 
 @reads("bit_and", "bit_or", "bit_xor")
-def bits(slots: Slots, call: Call, types: Sequence[Type]) -> Result:
+def bits(slots: Slots, call: GroupedAggregate, types: Sequence[Type]) -> Result:
     """A slot for each bit."""
     accumulator, (type_,) = ACCUMULATORS[call.function], types
     assert isinstance(accumulator, Bits)

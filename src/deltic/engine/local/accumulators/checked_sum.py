@@ -12,7 +12,7 @@ from deltic.engine.local.accumulators.decimals import DECIMALS, checked, decimal
 from deltic.engine.local.accumulators.slots import Linear, NoResult, Result, Slots, Totals, reads
 from deltic.engine.local.accumulators.sum import WRAPPED
 from deltic.engine.local.storage.layout import Column
-from deltic.program.operators.aggregate import Call
+from deltic.program.operators.aggregate import GroupedAggregate
 from deltic.values.types import Kind, Type
 
 _HALF = 32
@@ -25,7 +25,7 @@ HALVES = Linear(
 
 
 @reads("checked_sum")
-def checked_sum(slots: Slots, call: Call, types: Sequence[Type]) -> Result:
+def checked_sum(slots: Slots, call: GroupedAggregate, types: Sequence[Type]) -> Result:
     """The slots of an exact sum; NoResult where it has no place in the type of the result."""
     (type_,) = types
     count = slots.count(call.columns)

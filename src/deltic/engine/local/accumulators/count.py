@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from deltic.engine.local.accumulators.slots import Result, Slots, reads
-from deltic.program.operators.aggregate import Call
+from deltic.program.operators.aggregate import GroupedAggregate
 from deltic.values.types import Type
 
 
 @reads("count")
-def count(slots: Slots, call: Call, types: Sequence[Type]) -> Result:
+def count(slots: Slots, call: GroupedAggregate, types: Sequence[Type]) -> Result:
     """One slot."""
     slot = slots.count(call.columns)
     return lambda totals: (totals[:, slot], None)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from deltic.engine.local.accumulators.slots import Result, Slots, reads
-from deltic.program.operators.aggregate import Call
+from deltic.program.operators.aggregate import GroupedAggregate
 from deltic.values.types import Type
 
 
 @reads("count_distinct")
-def count_distinct(slots: Slots, call: Call, types: Sequence[Type]) -> Result:
+def count_distinct(slots: Slots, call: GroupedAggregate, types: Sequence[Type]) -> Result:
     """The slot of the number of different values."""
     slot = slots.values(call.columns).present
     return lambda totals: (totals[:, slot], None)

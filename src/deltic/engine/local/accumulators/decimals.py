@@ -12,7 +12,7 @@ from deltic.circuit.accumulators.checked_sum import overflow
 from deltic.engine.local.accumulators.slots import Linear, Natural, NoResult, Result, Slots, Totals, reads
 from deltic.engine.local.operators import decimals, numbers
 from deltic.engine.local.storage.layout import Column
-from deltic.program.operators.aggregate import Call
+from deltic.program.operators.aggregate import GroupedAggregate
 from deltic.values.types import Type
 
 _WIDTH = 24
@@ -53,7 +53,7 @@ def checked(found: Natural, what: str, type_: Type, slots: Slots) -> Column:
 
 
 @reads("decimal_mean")
-def decimal_mean(slots: Slots, call: Call, types: Sequence[Type]) -> Result:
+def decimal_mean(slots: Slots, call: GroupedAggregate, types: Sequence[Type]) -> Result:
     """An exact sum by the number of values."""
     result_type = ACCUMULATORS[call.function].result(types)
     slot, count = slots.sum(call.columns, DECIMALS), slots.count(call.columns)

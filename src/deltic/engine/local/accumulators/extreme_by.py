@@ -11,12 +11,12 @@ from deltic.circuit.accumulators.extreme_by import ExtremeBy
 from deltic.engine.local.accumulators.slots import Result, Slots, Totals, reads
 from deltic.engine.local.storage.codec import encode
 from deltic.engine.local.storage.layout import Column
-from deltic.program.operators.aggregate import Call
+from deltic.program.operators.aggregate import GroupedAggregate
 from deltic.values.types import Type
 
 
 @reads("min_by", "max_by")
-def extreme_by(slots: Slots, call: Call, types: Sequence[Type]) -> Result:
+def extreme_by(slots: Slots, call: GroupedAggregate, types: Sequence[Type]) -> Result:
     """The slot of the extreme pair, of which the result is a part."""
     accumulator, (x, y) = ACCUMULATORS[call.function], call.columns
     assert isinstance(accumulator, ExtremeBy)

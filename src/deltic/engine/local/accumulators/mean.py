@@ -11,12 +11,12 @@ from deltic.engine.local.accumulators.exact import rounded_by
 from deltic.engine.local.accumulators.slots import Result, Slots, Totals, reads
 from deltic.engine.local.operators import numbers
 from deltic.engine.local.storage.layout import Column
-from deltic.program.operators.aggregate import Call
+from deltic.program.operators.aggregate import GroupedAggregate
 from deltic.values.types import Kind, Type
 
 
 @reads("mean")
-def mean(slots: Slots, call: Call, types: Sequence[Type]) -> Result:
+def mean(slots: Slots, call: GroupedAggregate, types: Sequence[Type]) -> Result:
     """The slots of an exact sum."""
     count = slots.count(call.columns)
     if types[0].kind is Kind.DECIMAL:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from deltic.engine.local.accumulators.slots import Result, Slots, reads
-from deltic.program.operators.aggregate import Call
+from deltic.program.operators.aggregate import GroupedAggregate
 from deltic.values.types import Type
 
 
 @reads("min")
-def min_(slots: Slots, call: Call, types: Sequence[Type]) -> Result:
+def min_(slots: Slots, call: GroupedAggregate, types: Sequence[Type]) -> Result:
     """The slot of the least value."""
     slot = slots.extreme(call.columns, least=True)
     return lambda totals: (totals[:, slot], None)

@@ -13,7 +13,7 @@ from deltic.engine.local.accumulators.exact import LIMBS, WIDTH, Digits, digits_
 from deltic.engine.local.accumulators.slots import Linear, Natural, Result, Slots, Totals, reads
 from deltic.engine.local.operators import numbers
 from deltic.engine.local.storage.layout import Column
-from deltic.program.operators.aggregate import Call
+from deltic.program.operators.aggregate import GroupedAggregate
 from deltic.values.types import Type
 
 _MASK = (1 << WIDTH) - 1
@@ -50,7 +50,7 @@ def _product(a: Digits, b: Digits) -> Digits:
 
 
 @reads(*(name for name, accumulator in ACCUMULATORS.items() if isinstance(accumulator, Moments)))
-def moments(slots: Slots, call: Call, types: Sequence[Type]) -> Result:
+def moments(slots: Slots, call: GroupedAggregate, types: Sequence[Type]) -> Result:
     """The slots of each sum."""
     accumulator = ACCUMULATORS[call.function]
     assert isinstance(accumulator, Moments)

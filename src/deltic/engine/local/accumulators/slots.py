@@ -13,7 +13,7 @@ from deltic.circuit.accumulators import ACCUMULATORS
 from deltic.engine.local.storage.interner import Interner
 from deltic.engine.local.storage.layout import Column
 from deltic.errors import EvaluationError
-from deltic.program.operators.aggregate import Call
+from deltic.program.operators.aggregate import GroupedAggregate
 from deltic.values.types import Column as Field
 from deltic.values.types import Schema, Type
 
@@ -51,14 +51,14 @@ class OrderedSlots:
     present: int
     size: int = -1
     extremes: dict[bool, int] = field(default_factory=dict)
-    wholes: dict[Call, int] = field(default_factory=dict)
-    ranks: dict[Call, int] = field(default_factory=dict)
+    wholes: dict[GroupedAggregate, int] = field(default_factory=dict)
+    ranks: dict[GroupedAggregate, int] = field(default_factory=dict)
 
 
 # How a call's results are read from totals.
 Result = Callable[[Totals], Column]
 # How an accumulator of columns of the given types takes its slots.
-Read = Callable[["Slots", Call, Sequence[Type]], Result]
+Read = Callable[["Slots", GroupedAggregate, Sequence[Type]], Result]
 READS: dict[str, Read] = {}
 
 
@@ -88,7 +88,7 @@ class Slots:
     `results` compute the aggregates, in their order, from totals int64[groups, width].
     """
 
-    def __init__(self, calls: Sequence[Call], schema: Schema, interner: Interner) -> None:
+    def __init__(self, calls: Sequence[GroupedAggregate], schema: Schema, interner: Interner) -> None:
         self.width = ROWS + 1
         self.schema, self.interner = schema, interner
         self.counts: dict[Columns, int] = {}
@@ -96,7 +96,7 @@ class Slots:
         self.ordered: dict[Columns, OrderedSlots] = {}
         self.results = [self._result(call) for call in calls]
 
-    def _result(self, call: Call) -> Result:
+    def _result(self, call: GroupedAggregate) -> Result:
         """How a call is read: what has only NULLs is NULL itself, unless it counts."""
         accumulator = ACCUMULATORS[call.function]
         value = READS[accumulator.like](self, call, [self.schema.columns[c].type for c in call.columns])
@@ -137,15 +137,15 @@ class Slots:
         """The slot of the least or the greatest value."""
         return self._take(self.values(columns).extremes, least, 1)
 
-    def whole(self, columns: Columns, call: Call) -> int:
+    def whole(self, columns: Columns, call: GroupedAggregate) -> int:
         """The slots of the result of a call that reads whole groups, and of whether it is NULL where it may be."""
         return self._take(self.values(columns).wholes, call, 2 if self.is_partial(call) else 1)
 
-    def is_partial(self, call: Call) -> bool:
+    def is_partial(self, call: GroupedAggregate) -> bool:
         """Whether a result may be NULL although there are values."""
         return ACCUMULATORS[call.function].is_partial([self.schema.columns[c] for c in call.columns])
 
-    def rank(self, columns: Columns, call: Call) -> int:
+    def rank(self, columns: Columns, call: GroupedAggregate) -> int:
         """The first slot of a call of values at ranks."""
         ordered = self.values(columns)
         if ordered.size < 0:

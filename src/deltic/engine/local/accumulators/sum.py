@@ -11,14 +11,14 @@ from deltic.engine.local.accumulators.exact import rounded_by
 from deltic.engine.local.accumulators.slots import Linear, Result, Slots, Totals, reads
 from deltic.engine.local.operators import decimals, numbers
 from deltic.engine.local.storage.layout import Column
-from deltic.program.operators.aggregate import Call
+from deltic.program.operators.aggregate import GroupedAggregate
 from deltic.values.types import Kind, Type
 
 WRAPPED = Linear(1, lambda values, types: [(0, values[0].astype(np.int64))])
 
 
 @reads("sum")
-def sum_(slots: Slots, call: Call, types: Sequence[Type]) -> Result:
+def sum_(slots: Slots, call: GroupedAggregate, types: Sequence[Type]) -> Result:
     """One slot, or those of an exact sum; of decimals NULL where the sum has more digits than the type."""
     (type_,) = types
     if type_.kind is Kind.DECIMAL:

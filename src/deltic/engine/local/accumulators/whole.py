@@ -9,12 +9,12 @@ import numpy as np
 from deltic.circuit.accumulators import ACCUMULATORS
 from deltic.engine.local.accumulators.slots import Result, Slots, reads
 from deltic.engine.local.storage.single import writer
-from deltic.program.operators.aggregate import Call
+from deltic.program.operators.aggregate import GroupedAggregate
 from deltic.values.types import Type
 
 
 @reads("collect_list", "collect_set", "mode", "string_agg")
-def whole(slots: Slots, call: Call, types: Sequence[Type]) -> Result:
+def whole(slots: Slots, call: GroupedAggregate, types: Sequence[Type]) -> Result:
     """The slot of the result, which nothing has been written to while there are no values."""
     slot, present = slots.whole(call.columns, call), slots.values(call.columns).present
     accumulator = ACCUMULATORS[call.function]

@@ -15,7 +15,7 @@ from deltic.engine.local.accumulators.slots import ROWS, NoResult, Totals
 from deltic.engine.local.kernels.groups import read_totals
 from deltic.engine.local.operators.extremes import last_column, near_groups
 from deltic.engine.local.operators.groups import GroupedRows, Positions, starts_of_groups
-from deltic.engine.local.operators.kernel import Kernel, kernel_of
+from deltic.engine.local.operators.kernel import RelationUpdater, kernel_of
 from deltic.engine.local.operators.query import Environment
 from deltic.engine.local.operators.totals import GroupTotals, differ
 from deltic.engine.local.operators.values import Values
@@ -31,7 +31,7 @@ _TOTALS = 1 << 22  # totals that are looked at together
 
 
 @kernel_of(Grouped)
-class Aggregates(GroupTotals, Kernel):
+class Aggregates(GroupTotals, RelationUpdater):
     """The groups of one aggregate relation, kept beside its rows."""
 
     def __init__(self, grouping: Grouped, states: Mapping[str, State], target: State, environment: Environment) -> None:

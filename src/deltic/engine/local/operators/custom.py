@@ -12,9 +12,9 @@ import pyarrow as pa
 
 from deltic.circuit.custom import Change, CustomOperator
 from deltic.circuit.tables import WEIGHT
-from deltic.engine.local.operators.kernel import Kernel, kernel_of
+from deltic.engine.local.operators.kernel import RelationUpdater, kernel_of
 from deltic.engine.local.operators.query import Environment
-from deltic.engine.local.storage.batch import Batch
+from deltic.engine.local.storage.batch import CountChanges
 from deltic.engine.local.storage.codec import decode_rows, encode
 from deltic.engine.local.storage.layout import placed
 from deltic.engine.local.storage.run import Run, merge_runs
@@ -23,7 +23,7 @@ from deltic.errors import EvaluationError
 from deltic.program.operators.custom import Maintained, Recomputed
 
 
-class _Crossing(Kernel):
+class _Crossing(RelationUpdater):
     """A kernel whose rows cross the border between the engine and functions of Python."""
 
     def __init__(
@@ -47,7 +47,7 @@ class _Crossing(Kernel):
     def _decoded(self, state: State, run: Run | None) -> pa.Table:
         return decoded(state, run, self.environment)
 
-    def _encoded(self, found: pa.Table) -> Batch:
+    def _encoded(self, found: pa.Table) -> CountChanges:
         return encoded(self.target, found, self.environment)
 
 
@@ -58,13 +58,13 @@ def decoded(state: State, run: Run | None, environment: Environment) -> pa.Table
     return decode_rows(state.relation.schema, state.layout, words, environment.interner, weights)
 
 
-def encoded(target: State, found: pa.Table, environment: Environment) -> Batch:
+def encoded(target: State, found: pa.Table, environment: Environment) -> CountChanges:
     """What was computed, as rows of a relation; DomainOverflow where a value has no place yet."""
     environment.visits.rows += len(found)
     schema, interner = target.relation.schema, environment.interner
     columns = [encode(found.column(i), column.type, interner) for i, column in enumerate(schema)]
     weights = np.ascontiguousarray(found.column(WEIGHT).to_numpy(), dtype=np.int64)
-    batch = Batch()
+    batch = CountChanges()
     batch.add(target.layout.pack(placed(target.domains, columns), len(weights)), weights)
     return batch
 

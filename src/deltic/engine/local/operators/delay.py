@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from deltic.engine.local.operators.kernel import Kernel, kernel_of
+from deltic.engine.local.operators.kernel import RelationUpdater, kernel_of
 from deltic.engine.local.operators.query import Environment
 from deltic.engine.local.storage.run import Run
 from deltic.engine.local.storage.state import State
@@ -12,7 +12,7 @@ from deltic.program.operators.delay import Delayed
 
 
 @kernel_of(Delayed)
-class Delaying(Kernel):
+class Delaying(RelationUpdater):
     """One delay. Beside the target stands the change that is due in the next epoch."""
 
     def __init__(self, delayed: Delayed, states: Mapping[str, State], target: State, environment: Environment) -> None:

@@ -13,7 +13,7 @@ from deltic.circuit.expressions import type_of
 from deltic.circuit.generators import GENERATORS, generate
 from deltic.engine.local.operators import numbers, scalar
 from deltic.engine.local.operators.columns import Columns
-from deltic.engine.local.operators.kernel import Kernel, kernel_of
+from deltic.engine.local.operators.kernel import RelationUpdater, kernel_of
 from deltic.engine.local.operators.query import Environment
 from deltic.engine.local.storage.codec import decode, encode
 from deltic.engine.local.storage.interner import Interner
@@ -32,7 +32,7 @@ MOST_VALUES = 1 << 28
 
 
 @kernel_of(Expanded)
-class Expansion(Kernel):
+class Expansion(RelationUpdater):
     """One flatmap between the states of two relations; the last column of `target` holds the generated values."""
 
     def __init__(

@@ -17,7 +17,7 @@ from deltic.engine.local.operators.sequences import OrderedRows, Ordering, Posit
 from deltic.engine.local.storage.codec import decode, encode, order_floats
 from deltic.engine.local.storage.interner import Interner, is_labelled
 from deltic.engine.local.storage.layout import Column, Values
-from deltic.program.operators.aggregate import Call
+from deltic.program.operators.aggregate import GroupedAggregate
 from deltic.values.arrow import from_arrow, to_arrow
 from deltic.values.types import Schema, Type
 
@@ -166,7 +166,7 @@ def _of_frames(call: WindowCall, seen: FrameRows, low: Positions, high: Position
     if call.function in ("min", "max"):
         return _extremes(call, seen, low, high)
     columns = tuple(map(seen.schema.index, call.columns))
-    slots = Slots([Call(call.function, columns, call.parameters)], seen.schema, seen.interner)
+    slots = Slots([GroupedAggregate(call.function, columns, call.parameters)], seen.schema, seen.interner)
     if slots.ordered:
         return _one_by_one(call, seen, low, high)
     sums = dict(_sums(slots, seen))

@@ -12,7 +12,7 @@ from deltic.engine.local.storage.state import State
 from deltic.program.definitions import Definition
 
 
-class Kernel(ABC):
+class RelationUpdater(ABC):
     """Brings the state of one relation up to date with the `delta` of those that its definition reads."""
 
     @property
@@ -31,7 +31,7 @@ class Kernel(ABC):
 
 
 # From a definition, the states of the relations that it reads, and the state of the relation that it defines.
-Make = Callable[[Any, Mapping[str, State], State, Environment], Kernel]
+Make = Callable[[Any, Mapping[str, State], State, Environment], RelationUpdater]
 KERNELS: dict[type[Definition], Make] = {}
 
 

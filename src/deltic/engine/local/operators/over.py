@@ -16,12 +16,12 @@ from deltic.circuit.operators.over import WindowCall
 from deltic.engine.local.kernels.settle import totals
 from deltic.engine.local.kernels.walk import ENDED, ENOUGH, MET
 from deltic.engine.local.operators.functions import FrameRows, evaluate
-from deltic.engine.local.operators.kernel import Kernel, kernel_of
+from deltic.engine.local.operators.kernel import RelationUpdater, kernel_of
 from deltic.engine.local.operators.ordered import Mask, Ordered, OrderedChange, Positions, Walked
 from deltic.engine.local.operators.query import Environment
 from deltic.engine.local.operators.sequences import OrderedRows, Ordering, are_apart
 from deltic.engine.local.storage.arrangement import descriptors
-from deltic.engine.local.storage.batch import Batch
+from deltic.engine.local.storage.batch import CountChanges
 from deltic.engine.local.storage.layout import Column, Raw, placed
 from deltic.engine.local.storage.run import Run, Weights, Words, sort_order
 from deltic.engine.local.storage.state import State
@@ -50,7 +50,7 @@ class _Stretches:
 
 
 @kernel_of(Windows)
-class WindowFunctions(Kernel):
+class WindowFunctions(RelationUpdater):
     """The rows of one relation with the values of window functions, which the target holds."""
 
     def __init__(self, windows: Windows, states: Mapping[str, State], target: State, environment: Environment) -> None:
@@ -73,7 +73,7 @@ class WindowFunctions(Kernel):
         changed = self.ordered.add(delta)
         stretches = self._around(changed) if self._is_sparse(changed) else self._partitions(changed)
         self.visits.rows += self.ordered.visited - visited
-        batch = Batch()
+        batch = CountChanges()
         for weights, sign in ((stretches.before, -1), (stretches.after, 1)):
             if weights.any():
                 words = self._computed(stretches, weights)

@@ -18,7 +18,7 @@ from deltic.engine.local.operators import scalar
 from deltic.engine.local.operators.binding import Binder, Binding, wide
 from deltic.engine.local.operators.columns import ColumnOperation, Columns
 from deltic.engine.local.operators.faults import Faults
-from deltic.engine.local.operators.search import Derived, Past, Visits, search
+from deltic.engine.local.operators.search import Derivations, Past, Visits, search
 from deltic.engine.local.operators.seen import Samples
 from deltic.engine.local.plan.estimate import Estimate, estimate
 from deltic.engine.local.plan.grouping import plan_groups
@@ -155,7 +155,7 @@ class Evaluation:
         now: int = 0,
         version: Version | None = None,
         past: Past | None = None,
-    ) -> Iterator[Derived]:
+    ) -> Iterator[Derivations]:
         """The derivations from a change of the relation that the query follows.
 
         Times count for the relations in `recursive`; where all of them are at most `now`, the derivations
@@ -253,7 +253,7 @@ class Evaluation:
         now: int,
         version: Version | None,
         past: Past | None = None,
-    ) -> Iterator[Derived]:
+    ) -> Iterator[Derivations]:
         bound = self.binding.segments[index]
         accesses = bound.segment.accesses
         if version is None:
@@ -308,8 +308,8 @@ class Evaluation:
         return access.when is When.NEW or (is_past and not self._reads_as_named)
 
     def _compute(
-        self, index: int, derived: Derived, recursive: frozenset[str], now: int, version: Version | None
-    ) -> Iterator[Derived]:
+        self, index: int, derived: Derivations, recursive: frozenset[str], now: int, version: Version | None
+    ) -> Iterator[Derivations]:
         """Compute and filter the results of a segment; then the next one, or the head."""
         segment = self.plan.segments[index]
         assert segment.compute is not None
@@ -334,7 +334,7 @@ class Evaluation:
         weights = derived.weights[kept] if derived.weights.size else NO_WEIGHTS
         self._report(columns, derived)
         if last:
-            yield Derived(words, times, weights)
+            yield Derivations(words, times, weights)
         elif count:
             # A search adds one to the greatest time that it meets; this one's results have been through one.
             source = Run(words, times - np.int32(1) if times.size else times, weights)
@@ -355,7 +355,7 @@ class Evaluation:
             defined &= ~np.isin(columns.positions, [fault.position for fault in columns.undefined])
         return defined
 
-    def _report(self, columns: Columns, derived: Derived) -> None:
+    def _report(self, columns: Columns, derived: Derivations) -> None:
         """Enter what is undefined among the faults of the epoch, with the weights of its rows."""
         for fault in columns.undefined or ():
             weight = int(derived.weights[fault.position]) if derived.weights.size else 1

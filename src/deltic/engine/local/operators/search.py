@@ -38,7 +38,7 @@ class Visits:
 
 
 @dataclass(frozen=True)
-class Derived:
+class Derivations:
     """Derivations: packed heads, times (empty: all at the time agreed) and weights (empty: all one).
 
     In no order, unless `consolidated`: then sorted, each once, none of weight zero, none past.
@@ -71,7 +71,7 @@ def search(
     visits: Visits,
     thresholds: Thresholds,
     past: Past | None = None,
-) -> Generator[Derived]:
+) -> Generator[Derivations]:
     """The derivations of a segment, in chunks, for the runs of each of its atoms.
 
     `words` is the width of the output. `timed` says of which atoms the times count; if of any, each
@@ -130,7 +130,7 @@ class _Piece:
     rooms: list[_Room]
     visited: int = 0
 
-    def run(self) -> Iterator[Derived]:
+    def run(self) -> Iterator[Derivations]:
         """The derivations, in chunks."""
         query = self.tables.query
         runs = [self.first(), *self.others]
@@ -158,15 +158,15 @@ class _Piece:
             np.empty(count, np.int64) if self.weighted else NO_WEIGHTS,
         )
 
-    def _chunk(self, words: Words, times: Times, weights: Weights) -> Derived:
+    def _chunk(self, words: Words, times: Times, weights: Weights) -> Derivations:
         """What is handed over of a room's contents; the room is free again."""
         if times.size or words.shape[1] < self.thresholds.large:
-            return Derived(words.copy(), times.copy(), weights.copy())
+            return Derivations(words.copy(), times.copy(), weights.copy())
         rows, sums = count_in_place(words) if len(words) == 1 and not weights.size else consolidate(words, weights)
         if self.past is None:
-            return Derived(rows.copy(), times, sums.copy(), consolidated=True)
+            return Derivations(rows.copy(), times, sums.copy(), consolidated=True)
         new = ~known(rows, descriptors(self.past.runs), self.past.now)
-        return Derived(rows[:, new], times, sums[new], consolidated=True)
+        return Derivations(rows[:, new], times, sums[new], consolidated=True)
 
 
 def _descriptors(runs: Sequence[Sequence[Run]], timed: Sequence[bool]) -> tuple[Table, Table]:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from deltic.engine.local.operators.kernel import Kernel, kernel_of
+from deltic.engine.local.operators.kernel import RelationUpdater, kernel_of
 from deltic.engine.local.operators.query import Environment
-from deltic.engine.local.storage.batch import Batch
+from deltic.engine.local.storage.batch import CountChanges
 from deltic.engine.local.storage.run import Run
 from deltic.engine.local.storage.state import State
 from deltic.program.operators.integrate import Summed
 
 
 @kernel_of(Summed)
-class Summing(Kernel):
+class Summing(RelationUpdater):
     """One sum, which is due in each epoch in which there is a row."""
 
     def __init__(self, summed: Summed, states: Mapping[str, State], target: State, environment: Environment) -> None:
@@ -28,6 +28,6 @@ class Summing(Kernel):
         """All rows of the source."""
         rows = self.source.whole()
         self.visits.rows += len(rows)
-        batch = Batch()
+        batch = CountChanges()
         batch.add(self.target.layout.pack(self.source.layout.unpack(rows.words), len(rows)), rows.all_weights())
         return batch.run()

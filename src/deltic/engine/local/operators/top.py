@@ -11,20 +11,20 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from deltic.engine.local.operators.kernel import Kernel, kernel_of
+from deltic.engine.local.operators.kernel import RelationUpdater, kernel_of
 from deltic.engine.local.operators.ordered import Mask, Ordered, OrderedChange, Positions
 from deltic.engine.local.operators.query import Environment
-from deltic.engine.local.storage.batch import Batch
+from deltic.engine.local.storage.batch import CountChanges
 from deltic.engine.local.storage.run import Run, Weights, Words, add_runs, consolidate, plain
 from deltic.engine.local.storage.state import Role, State
-from deltic.program.operators.top import Ranked
+from deltic.program.operators.top import TopRows
 
 
-@kernel_of(Ranked)
-class Ranking(Kernel):
+@kernel_of(TopRows)
+class Ranking(RelationUpdater):
     """One top-k, whose rows the target holds."""
 
-    def __init__(self, ranked: Ranked, states: Mapping[str, State], target: State, environment: Environment) -> None:
+    def __init__(self, ranked: TopRows, states: Mapping[str, State], target: State, environment: Environment) -> None:
         op = ranked.operator
         self.source, self.target, self.visits = states[ranked.source], target, environment.visits
         self.ordered = Ordered(self.source, target, op.keys, op.order, environment.interner)
@@ -65,7 +65,7 @@ class Ranking(Kernel):
 
     def _rows(self, words: Words, weights: Weights) -> Run | None:
         """The change as the target has it."""
-        batch = Batch()
+        batch = CountChanges()
         batch.add(*consolidate(self.target.layout.pack(self.ordered.decode(words), len(weights)), weights))
         return batch.run()
 

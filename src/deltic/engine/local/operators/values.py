@@ -32,7 +32,7 @@ from deltic.engine.local.storage.layout import Values as Held
 from deltic.engine.local.storage.run import Run, Words, add_runs, consolidate, merge_runs, plain
 from deltic.engine.local.storage.single import writer
 from deltic.engine.local.storage.state import State
-from deltic.program.operators.aggregate import Call
+from deltic.program.operators.aggregate import GroupedAggregate
 from deltic.values import from_arrow
 from deltic.values.types import Kind
 
@@ -121,7 +121,7 @@ class Values:
             self._count(places.visited)
             new[:, slot : slot + 3] = held - past[:, slot : slot + 3]
 
-    def _rank(self, call: Call, places: RankPlaces, sizes: Held, held: Totals) -> None:
+    def _rank(self, call: GroupedAggregate, places: RankPlaces, sizes: Held, held: Totals) -> None:
         """The result of a call at ranks, the last value that it looked at, and how many rows have lesser ones."""
         accumulator = ACCUMULATORS[call.function]
         assert isinstance(accumulator, Ranked)
@@ -154,7 +154,7 @@ class Values:
                 new[:, slot + 1] = nulls - past[:, slot + 1]
 
     def _by_state(
-        self, call: Call, changed: TouchedValues, gained: Held, runs: tuple[Run, ...], had: Mask, has: Mask
+        self, call: GroupedAggregate, changed: TouchedValues, gained: Held, runs: tuple[Run, ...], had: Mask, has: Mask
     ) -> list[Any]:
         """The results of a call that is brought up to date with the values by how much each is there more often."""
         states, starts = self._states[call], changed.starts

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from deltic.engine.local.operators.kernel import Kernel, kernel_of
+from deltic.engine.local.operators.kernel import RelationUpdater, kernel_of
 from deltic.engine.local.operators.query import Environment
-from deltic.engine.local.storage.batch import Batch
+from deltic.engine.local.storage.batch import CountChanges
 from deltic.engine.local.storage.layout import LEAST, Raw
 from deltic.engine.local.storage.run import Run, Weights, consolidate
 from deltic.engine.local.storage.state import State
@@ -16,7 +16,7 @@ from deltic.program.operators.window import Windowed
 
 
 @kernel_of(Windowed)
-class Windowing(Kernel):
+class Windowing(RelationUpdater):
     """One window. The target holds its rows, sorted by time too, so that those that leave are a range.
 
     Beside it stands the time: an arrangement of one row, none before the clock has had a value.
@@ -34,7 +34,7 @@ class Windowing(Kernel):
         before = self._start()
         self._advance()
         after = self._start()
-        batch = Batch()
+        batch = CountChanges()
         self._enter(batch, after)
         if after > before:
             self._leave(batch, before, after)
@@ -65,7 +65,7 @@ class Windowing(Kernel):
             raw = self.time.domains[0].encode(np.array([latest], np.int64))
             self.time.runs = (Run(self.time.layout.pack([raw], 1)),)
 
-    def _enter(self, batch: Batch, start: int) -> None:
+    def _enter(self, batch: CountChanges, start: int) -> None:
         """The changed rows that are not too old."""
         delta = self.rows.delta
         if delta is None:
@@ -77,7 +77,7 @@ class Windowing(Kernel):
         weights = delta.weights[recent] if delta.weights.size else np.ones(int(recent.sum()), np.int64)
         batch.add(self.target.layout.pack(columns, len(weights)), weights)
 
-    def _leave(self, batch: Batch, before: int, after: int) -> None:
+    def _leave(self, batch: CountChanges, before: int, after: int) -> None:
         """The rows of the window with timestamps from `before` up to but not `after`, taken back."""
         for run in self.by_time.runs:
             for start, end in self.by_time.between(run, before, after):
@@ -86,6 +86,6 @@ class Windowing(Kernel):
                     weights = run.weights[start:end] if run.weights.size else np.ones(end - start, np.int64)
                     self._take_back(batch, self.by_time.sorted().columns(run.words[:, start:end]), weights)
 
-    def _take_back(self, batch: Batch, columns: list[Raw], weights: Weights) -> None:
+    def _take_back(self, batch: CountChanges, columns: list[Raw], weights: Weights) -> None:
         words, sums = consolidate(self.target.layout.pack(columns, len(weights)), -weights)
         batch.add(words, sums)

@@ -71,7 +71,7 @@ from deltic.engine.local.recursion.signed.grouped import GroupTables, moves
 from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.local.storage.arrangement import Arrangement, descriptors
 from deltic.engine.local.storage.basis import Basis
-from deltic.engine.local.storage.batch import Batch
+from deltic.engine.local.storage.batch import CountChanges
 from deltic.engine.local.storage.layout import DomainOverflow
 from deltic.engine.local.storage.run import Run, add_runs
 from deltic.engine.local.storage.state import State
@@ -93,7 +93,7 @@ class CompiledEpoch:
     """
 
     queue: PendingQueue
-    changes: Mapping[str, Batch]
+    changes: Mapping[str, CountChanges]
     lost: LostRows
     termination: Termination
     begins: bool
@@ -405,7 +405,7 @@ class CompiledLoop:
         self._find_labels()
         return kernel.LOST if any(forgot) and progress[kernel.P_QUERY] == kernel.NONE else kernel.ASKS
 
-    def _report(self, progress: Ints, changes: Mapping[str, Batch]) -> None:
+    def _report(self, progress: Ints, changes: Mapping[str, CountChanges]) -> None:
         """Hand over the rows that were asserted and retracted."""
         count = progress[kernel.P_LOG]
         relations, rows, signs = self._log.relations[:count], self._log.rows[:count], self._log.signs[:count]

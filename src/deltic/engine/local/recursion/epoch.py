@@ -17,7 +17,7 @@ from deltic.engine.local.recursion.pending import Candidates, PendingQueue, Roun
 from deltic.engine.local.recursion.settle import Effects, HistorySettler, SetSettler, Settler, look_at
 from deltic.engine.local.recursion.signed.oscillation import ClosingRelations, rest_of
 from deltic.engine.local.storage.arrangement import Arrangement
-from deltic.engine.local.storage.batch import Batch
+from deltic.engine.local.storage.batch import CountChanges
 from deltic.engine.local.storage.kinds import RelationKind
 from deltic.engine.local.storage.run import Run, merge_runs
 from deltic.engine.local.storage.state import State, StoreSnapshot
@@ -75,7 +75,7 @@ class _Epoch:
         self.environment, self._names = component.environment, frozenset(component.states)
         large = self.environment.thresholds.large
         self.queue = PendingQueue(component.levels, large)
-        self.changes = {name: Batch(large) for name in component.closing}
+        self.changes = {name: CountChanges(large) for name in component.closing}
         self.termination = Termination(component.bounds, rest_of(component.closing.values()))
         self.lost = LostRows(tuple(component.states), component.searches, self._before(), large, check)
         self.settlers = {name: self._settler(state) for name, state in component.states.items()}

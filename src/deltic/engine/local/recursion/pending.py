@@ -21,8 +21,8 @@ import numpy as np
 
 from deltic.engine.local.kernels.heap import RELATION_BITS, Heap
 from deltic.engine.local.kernels.thresholds import DEFAULTS
-from deltic.engine.local.operators.search import Derived
-from deltic.engine.local.storage.batch import Batch
+from deltic.engine.local.operators.search import Derivations
+from deltic.engine.local.storage.batch import CountChanges
 from deltic.engine.local.storage.run import NO_WEIGHTS, Run, Times, Weights, Words, consolidate, plain
 
 
@@ -45,19 +45,19 @@ class PendingRows:
 
     def __init__(self, large: int) -> None:
         self._large = large
-        self._changes: dict[int, Batch] = {}
+        self._changes: dict[int, CountChanges] = {}
         self._again: dict[int, list[Words]] = {}
         self._times: list[int] = []
         self.waiting = 0
 
-    def _at(self, time: int) -> Batch:
+    def _at(self, time: int) -> CountChanges:
         """The changes of an iteration."""
         if time not in self._changes:
-            self._changes[time] = Batch(self._large)
+            self._changes[time] = CountChanges(self._large)
             heapq.heappush(self._times, time)
         return self._changes[time]
 
-    def derive(self, derived: Derived, time: int) -> None:
+    def derive(self, derived: Derivations, time: int) -> None:
         """Add derivations; those without times of their own are of iteration `time`."""
         if derived.consolidated:
             self.add(Run(derived.words, weights=plain(derived.weights)), time)
@@ -197,7 +197,7 @@ class PendingQueue:
         """Add entries, each of its own iteration."""
         changed = change != 0
         if changed.any():
-            rows.derive(Derived(words[:, changed], times[changed], change[changed]), 0)
+            rows.derive(Derivations(words[:, changed], times[changed], change[changed]), 0)
         if not changed.all():
             rows.reconsider(words[:, ~changed], times[~changed])
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from deltic.engine.local.kernels.settle import NEVER, known, settle
 from deltic.engine.local.operators.query import Environment
-from deltic.engine.local.operators.search import Derived, Past
+from deltic.engine.local.operators.search import Derivations, Past
 from deltic.engine.local.parallel import run_all
 from deltic.engine.local.recursion.lost import LostRows
 from deltic.engine.local.recursion.pending import Candidates, PendingQueue
@@ -72,7 +72,7 @@ class Settler(ABC):
         """The rows that queries need not derive at an iteration."""
         return None
 
-    def admitted(self, derived: Derived, now: int) -> Derived:
+    def admitted(self, derived: Derivations, now: int) -> Derivations:
         """Derivations of iteration `now` + 1, or of their own times, as they are to wait, `delay` after `now`."""
         return derived
 
@@ -117,14 +117,14 @@ class SetSettler(Settler):
     def past(self, now: int) -> Past | None:
         return None if self._keeps_all else Past(self.state.contents.runs, now)
 
-    def admitted(self, derived: Derived, now: int) -> Derived:
+    def admitted(self, derived: Derivations, now: int) -> Derivations:
         """Sums large batches up, without rows whose first iteration is past: their derivations are not kept."""
         is_small = len(derived) < self.environment.thresholds.large
         if self._keeps_all or derived.times.size or derived.consolidated or is_small:
             return derived
         words, weights = consolidate(derived.words, derived.weights)
         new = ~known(words, descriptors(self.state.contents.runs), now)
-        return Derived(words[:, new], derived.times, weights[new], consolidated=True)
+        return Derivations(words[:, new], derived.times, weights[new], consolidated=True)
 
     def settle(self, candidates: Candidates, now: int, effects: Effects) -> Run | None:
         words, _ = candidates
@@ -192,11 +192,11 @@ class HistorySettler(Settler):
         self._output, self._functions = output, functions
         self._admission = admission_of(state)
 
-    def admitted(self, derived: Derived, now: int) -> Derived:
+    def admitted(self, derived: Derivations, now: int) -> Derivations:
         """A query counts an iteration more than the greatest that it meets: that of a delayed relation."""
         early = 1 - self.delay
         times = derived.times - np.int32(early) if derived.times.size else derived.times
-        moved = Derived(derived.words, times, derived.weights, derived.consolidated)
+        moved = Derivations(derived.words, times, derived.weights, derived.consolidated)
         if self._admission is None or not len(moved):
             return moved
         return admitted(self.state, self._admission, moved, now + self.delay)

@@ -13,7 +13,7 @@ from deltic.engine.batches import Changed, arrow_of
 from deltic.engine.changes import ViewChange, count
 from deltic.engine.conflicts import SHOWN, Conflict, ConflictError, Conflicts
 from deltic.engine.interrupts import postponed
-from deltic.engine.local.storage.batch import Batch
+from deltic.engine.local.storage.batch import CountChanges
 from deltic.engine.local.storage.codec import decode_rows, encode
 from deltic.engine.local.storage.interner import Interner
 from deltic.engine.local.storage.layout import Column
@@ -68,7 +68,7 @@ def table_change(
 
 def packed(state: State, columns: Sequence[Column], weights: Weights) -> tuple[Words, Weights]:
     """The rows of a batch, sorted, each once with the sum of its weights; where memory is limited, made in pieces."""
-    total = Batch()
+    total = CountChanges()
     for part in pieces(len(weights)):
         raw = [
             domain.encode(values[part], None if nulls is None else nulls[part])

@@ -13,7 +13,7 @@ from deltic.engine.local.storage.run import NO_WEIGHTS, Run, Weights, Words, add
 _GATHERED = 1 << 20
 
 
-class Batch:
+class CountChanges:
     """Changes of counts of rows, added in any order; from `large` rows on, what is added is consolidated at once."""
 
     def __init__(self, large: int = DEFAULTS.large) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 
-from deltic.program.definitions import Constant, Derived, Table
+from deltic.program.definitions import Derived, FixedRows, Table
 from deltic.program.histories import Historical
 from deltic.program.operators.aggregate import Grouped
 from deltic.program.program import Program
@@ -24,7 +24,7 @@ class RelationKind(enum.Enum):
     AGGREGATE = "aggregate, by the totals of each group"
 
 
-_DEFINED = {Table: RelationKind.TABLE, Constant: RelationKind.CONSTANT, Grouped: RelationKind.AGGREGATE}
+_DEFINED = {Table: RelationKind.TABLE, FixedRows: RelationKind.CONSTANT, Grouped: RelationKind.AGGREGATE}
 
 
 def kind_of(program: Program, name: str) -> RelationKind:

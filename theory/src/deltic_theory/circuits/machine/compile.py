@@ -161,7 +161,9 @@ NODES: dict[type[ops.Operator], Callable[[Any, list[Machine], Any, Site], Machin
     ops.Integrate: lambda op, inputs, types, site: site.integrate(inputs[0], site.clock - op.outer),
     ops.Differentiate: lambda op, inputs, types, site: site.differentiate(inputs[0], site.clock - op.outer),
     ops.BackEdge: lambda op, inputs, types, site: site.delay(op),
-    ops.Component: lambda op, inputs, types, site: site.function(lambda bundle: bundle.relations[op.name], *inputs),
+    ops.BundleRelation: lambda op, inputs, types, site: site.function(
+        lambda bundle: bundle.relations[op.name], *inputs
+    ),
     ops.Bracket: _bracket,
     ops.Call: _call,
     ops.Window: _window,

@@ -13,7 +13,7 @@ from deltic.engine.local.recursion.signed.extremes import IN_ORDER
 from deltic.engine.local.recursion.signed.running import RunningGroups, is_running
 from deltic.engine.local.storage.state import State
 from deltic.program.histories import Examined
-from deltic.program.operators.aggregate import Call, Grouped
+from deltic.program.operators.aggregate import Grouped, GroupedAggregate
 from deltic.program.operators.flat_map import Expanded
 
 _TOTALS = "from its total before an iteration and what changes there"
@@ -60,7 +60,7 @@ def told(definition: Examined, states: Mapping[str, State], target: State, envir
         yield f"{name} = {ACCUMULATORS[call.function].called}: {_way(call, whole)}"
 
 
-def _way(call: Call, whole: list[Call]) -> str:
+def _way(call: GroupedAggregate, whole: list[GroupedAggregate]) -> str:
     """How an aggregate is found beside others, of which these need whole groups."""
     if whole:
         return _WHOLE if call in whole else f"as {ACCUMULATORS[whole[0].function].called}, beside which it stands"

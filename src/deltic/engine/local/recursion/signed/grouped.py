@@ -16,7 +16,7 @@ from deltic.engine.local.kernels.types import Table
 from deltic.engine.local.recursion.signed.by_iteration import ByIteration
 from deltic.engine.local.recursion.signed.running import RunningGroups
 from deltic.engine.local.storage.layout import Domain, Layout, Place
-from deltic.program.operators.aggregate import Call
+from deltic.program.operators.aggregate import GroupedAggregate
 from deltic.values.types import Kind
 
 _NO_PLACE = (0, 0, 0)
@@ -44,7 +44,7 @@ def _is_whole(running: RunningGroups, column: int) -> bool:
     return type_.is_integer and type_.kind is not Kind.UINT64
 
 
-def _result(running: RunningGroups, call: Call) -> _Result | None:
+def _result(running: RunningGroups, call: GroupedAggregate) -> _Result | None:
     """How compiled code reads the result of a call; None where it cannot."""
     slots, like, columns = running.slots, ACCUMULATORS[call.function].like, call.columns
     count = NOBODY if ACCUMULATORS[call.function].counts or slots.count(columns) == ROWS else slots.count(columns)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from deltic.engine.local.kernels.admission import DOUBLES, LEAST, SINGLES, admissions
-from deltic.engine.local.operators.search import Derived
+from deltic.engine.local.operators.search import Derivations
 from deltic.engine.local.storage.state import State
 from deltic.program.histories import History, PriorityOrder
 from deltic.values.types import Kind
@@ -52,10 +52,12 @@ def order_of(state: State, admission: PriorityOrder) -> int:
     return LEAST * admission.least | {Kind.FLOAT64: DOUBLES, Kind.FLOAT32: SINGLES}.get(kind, 0)
 
 
-def admitted(state: State, admission: PriorityOrder, found: Derived, now: int) -> Derived:
+def admitted(state: State, admission: PriorityOrder, found: Derivations, now: int) -> Derivations:
     """Derivations, those without times of their own of iteration `now`, none earlier than its row is admitted."""
     offsets, domain = state.layout.column(found.words, admission.column), state.domains[admission.column]
     first = admissions(domain.decode(offsets), order_of(state, admission)).astype(np.int32)
     if domain.nullable:
         first[offsets == 0] = 0
-    return Derived(found.words, np.maximum(first, found.times if found.times.size else np.int32(now)), found.weights)
+    return Derivations(
+        found.words, np.maximum(first, found.times if found.times.size else np.int32(now)), found.weights
+    )

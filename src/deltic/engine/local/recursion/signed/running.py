@@ -30,7 +30,7 @@ from deltic.engine.local.storage.layout import Domain, Raw
 from deltic.engine.local.storage.run import Run, Words, add_runs, consolidate, plain
 from deltic.engine.local.storage.state import State
 from deltic.program.histories import Examined
-from deltic.program.operators.aggregate import Call, Grouped
+from deltic.program.operators.aggregate import Grouped, GroupedAggregate
 from deltic.values.types import Type
 
 
@@ -146,7 +146,7 @@ def _count(keys: Sequence[Raw]) -> int:
     return len(keys[0]) if keys else 1
 
 
-def is_running(groups: GroupTotals, call: Call) -> bool:
+def is_running(groups: GroupTotals, call: GroupedAggregate) -> bool:
     """Whether an aggregate can be told from totals and from values in the order in which they are kept."""
     like = ACCUMULATORS[call.function].like
     if like in IN_ORDER:
