@@ -14,9 +14,9 @@ from decimal import Decimal
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-from deltic.functions.calendar import DAY, EPOCH, FIRST, LAST, SECOND, days_of
+from deltic.functions.calendar import DAY, EPOCH, FIRST, LAST, SECOND
 from deltic.functions.intervals import written
-from deltic.functions.zones import zone_of
+from deltic.functions.reading import read_times
 from deltic.values import from_arrow, to_arrow
 from deltic.values.numbers import convert_number, round_float, to_decimal
 from deltic.values.types import Kind, Type
@@ -116,7 +116,7 @@ def _of_column(column: pa.Array, source: Type, target: Type) -> pa.Array:
     if target is Type.STRING:
         return _texts(column, source)
     if source is Type.STRING:
-        return _read_times(pc.utf8_trim(column, _BLANKS), target)
+        return _times(pc.utf8_trim(column, _BLANKS), target)
     if source is Type.BOOLEAN:
         return converted(column.cast(pa.int64()), Type.INT64, target)
     if source.kind in _TIMES and target.kind in _TIMES:
@@ -255,50 +255,13 @@ def _read_boolean(text: str) -> bool | None:
     return True if word in _TRUE else False if word in _FALSE else None
 
 
-def _read_times(texts: pa.Array, target: Type) -> pa.Array:
+def _times(texts: pa.Array, target: Type) -> pa.Array:
     """The dates, instants or wall clocks that texts say; wall clocks are not moved by a zone."""
-    import numpy as np
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    is_date = target is Type.DATE
-    found = pc.extract_regex(texts, _OF_DATE if is_date else _OF_TIME)
-    parts = dict(zip((field.name for field in found.type), found.flatten(), strict=True))
-
-    def number(name: str, missing: str) -> Numbers:
-        written = parts[name].fill_null("")
-        whole = pc.if_else(pc.equal(written, ""), missing, written)
-        return np.asarray(whole.cast(pa.int64()))
-
-    days, there = days_of(*(number(name, "1") for name in ("year", "month", "day")))
-    there &= np.asarray(found.is_valid())
-    if is_date:
-        return _where(there, days, Type.INT32)
-    hours, minutes, seconds = (number(name, "0") for name in ("hour", "minute", "second"))
-    parts["fraction"] = pc.utf8_rpad(pc.utf8_slice_codeunits(parts["fraction"], 0, 6), 6, "0")
-    instants = days * DAY + ((hours * 60 + minutes) * 60 + seconds) * SECOND + number("fraction", "0")
-    there &= (hours < 24) & (minutes < 60) & (seconds < 60)
-    ahead, known = _ahead_of_utc(parts["zone"].fill_null(""), instants)
-    there, instants = there & known, instants - ahead * (target is Type.TIMESTAMP)
-    return _where(there & (instants >= FIRST) & (instants <= LAST), instants, target)
-
-
-def _ahead_of_utc(zones: pa.Array, clocks: Numbers) -> tuple[Numbers, Any]:
-    """How far clocks that show these times are ahead of UTC, in microseconds, and where there is such a zone."""
-    import numpy as np
-
-    names = zones.dictionary_encode()
-    which, ahead, known = np.asarray(names.indices), np.zeros(len(clocks), np.int64), np.ones(len(clocks), bool)
-    for place, name in enumerate(names.dictionary.to_pylist()):
-        rows = which == place
-        if (zone := zone_of(name or "UTC")) is None:
-            known[rows] = False
-        elif (fixed := zone.utcoffset(None)) is not None:
-            ahead[rows] = fixed // timedelta.resolution
-        else:
-            times = np.clip(clocks[rows], FIRST + DAY, LAST - DAY).astype("M8[us]").tolist()
-            ahead[rows] = [time.replace(tzinfo=zone).utcoffset() // timedelta.resolution for time in times]
-    return ahead, known
+    if target is Type.DATE:
+        times, there = read_times(texts, _OF_DATE)
+        return _where(there, times // DAY, Type.INT32)
+    times, there = read_times(texts, _OF_TIME, in_zone=target is Type.TIMESTAMP)
+    return _where(there, times, target)
 
 
 # To texts

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import datetime, timedelta
 from functools import cache, cached_property, partial
 from typing import Any
 
 from deltic.functions.calendar import DAY, EPOCH, SECOND
-from deltic.functions.function import FUNCTIONS, Function, by_rows
+from deltic.functions.function import FUNCTIONS, Function
+from deltic.functions.reading import MONTHS, read_times
+from deltic.values import from_arrow, of_numbers
 from deltic.values.types import Type
 
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-MONTHS = ("January", "February", "March", "April", "May", "June", "July")
-MONTHS += ("August", "September", "October", "November", "December")  # type: ignore[assignment]
-
 _PATTERN = re.compile(r"'((?:[^']|'')*)'|(([A-Za-z])\3*|[\[\]])|([^A-Za-z'\[\]]+)")
 """The parts of a pattern of a time: quoted texts, letters that are alike or brackets, other characters."""
 _ORDINALS = ("1st", "2nd", "3rd", "4th")
@@ -97,10 +96,10 @@ _OF_ZONES: dict[str, Write] = {
     **dict.fromkeys(("z", "VV"), lambda t: "UTC"),
 }
 _WRITTEN = {**_OF_DAYS, **_OF_SECONDS, **_OF_FRACTIONS, **_OF_ZONES, "[": _nothing, "]": _nothing}
-_FIELDS = {"d": "day", "H": "hour", "h": "clock", "K": "since_noon", "m": "minute", "s": "second"}
+_FIELDS = {"d": "day", "H": "hour", "h": "clock", "K": "noon", "m": "minute", "s": "second"}
 _READ = {
     "yyyy": r"(?P<year>\d{4})",
-    "y": r"(?P<year>\d+)",
+    "y": r"(?P<year>\d{1,9})",
     "yy": r"(?P<short>\d{2})",
     **{2 * letter: r"(?P<month>\d{2})" for letter in "ML"},
     **dict.fromkeys("ML", r"(?P<month>\d{1,2})"),
@@ -226,61 +225,29 @@ def open_brackets(pattern: str) -> int | None:
 
 
 @cache
-def _reader(pattern: str) -> re.Pattern[str]:
-    """What reads a pattern; a field's groups have numbers behind its name, for options may have it again."""
+def _reader(pattern: str) -> str:
+    """What reads a pattern; a field's groups have numbers before its name, for options may have it again."""
     pieces = [_READ[part] if letters else re.escape(part) for part, letters in parts_of(pattern)]
     text = "".join(piece.replace("(?P<", f"(?P<n{i}_") for i, piece in enumerate(pieces))
-    return re.compile(text + ")?" * (open_brackets(pattern) or 0), re.ASCII | re.IGNORECASE)
+    return rf"(?i)\A{text}{')?' * (open_brackets(pattern) or 0)}\z"
+
+
+def _columns_read(columns: Sequence[Any], count: int) -> Any:
+    """The instants that texts say, whose fields a pattern names; 1970-01-01 where it names none."""
+    texts, patterns = columns
+    times, there = read_times(texts, _reader(patterns[0].as_py())) if count else ([], None)
+    return of_numbers(times, Type.TIMESTAMP, None if there is None else ~there)
 
 
 def read_time(text: str, pattern: str) -> datetime | None:
-    """The instant that a text says, whose fields the pattern names; 1970-01-01 where it names none."""
-    found = _reader(pattern).fullmatch(text)
-    if found is None:
-        return None
-    groups = ((name.partition("_")[2], value) for name, value in found.groupdict().items())
-    fields = {name: value for name, value in groups if value is not None}
-    try:
-        day = datetime(_year(fields), _month(fields), int(fields.get("day", 1)))
-        clock = {name: int(fields.get(name, 0)) for name in ("minute", "second")}
-        fraction = int(fields.get("fraction", "")[:6].ljust(6, "0"))
-        return day.replace(hour=_hour(fields), **clock, microsecond=fraction, tzinfo=_zone(fields)).astimezone(UTC)
-    except (ValueError, OverflowError):
-        return None
+    """The instant that one text says."""
+    import pyarrow as pa
+
+    found: datetime | None = from_arrow(_columns_read([pa.array([text]), pa.array([pattern])], 1), Type.TIMESTAMP)[0]
+    return found
 
 
-def _year(fields: Mapping[str, str]) -> int:
-    return 2000 + int(fields["short"]) if "short" in fields else int(fields.get("year", 1970))
-
-
-def _month(fields: Mapping[str, str]) -> int:
-    if "name" in fields:
-        return next(i for i, name in enumerate(MONTHS, 1) if name.lower().startswith(fields["name"].lower()))
-    return int(fields.get("month", 1))
-
-
-def _hour(fields: Mapping[str, str]) -> int:
-    """The hour of the day; of an hour from 1 to 12 without AM or PM one in the morning."""
-    if "hour" in fields:
-        return int(fields["hour"])
-    hour = int(fields.get("since_noon", 0)) if "clock" not in fields else int(fields["clock"]) % 12
-    if hour > 11 or not 1 <= int(fields.get("clock", 1)) <= 12:
-        raise ValueError("an hour of half a day")
-    return hour + 12 * (fields.get("half", "").upper() == "PM")
-
-
-def _zone(fields: Mapping[str, str]) -> timezone:
-    zone = fields.get("zone", "Z").replace(":", "")
-    if zone.upper() == "Z":
-        return UTC
-    offset = timedelta(hours=int(zone[1:3]), minutes=int(zone[3:] or 0))
-    return timezone(-offset if zone[0] == "-" else offset)
-
-
-FUNCTIONS |= by_rows(
-    "patterns of Java's DateTimeFormatter; strptime of Arrow and DuckDB takes other texts",
-    {
-        "date_format": Function(Type.STRING, columns=_columns_written),
-        "read_time": Function(Type.TIMESTAMP, "", python=read_time, partial=True),
-    },
-)
+FUNCTIONS |= {
+    "date_format": Function(Type.STRING, columns=_columns_written),
+    "read_time": Function(Type.TIMESTAMP, columns=_columns_read, partial=True),
+}
