@@ -101,7 +101,7 @@ _BITS = (
 )
 """Signs of operations on bits, those that bind least first."""
 
-_BEHIND_A_NAME = {
+BEHIND_A_NAME = {
     *(TokenType.FROM, TokenType.COMMA, TokenType.ALIAS, TokenType.R_PAREN, TokenType.PIPE_GT),
     *(TokenType.EQ, TokenType.NEQ, TokenType.LT, TokenType.LTE, TokenType.GT, TokenType.GTE),
     *(TokenType.PLUS, TokenType.SLASH, TokenType.DPIPE),
@@ -141,7 +141,7 @@ class DelticParser(SparkParser):
         """SELECT, in which ALL is the name of a column where nothing stands behind it that could be selected."""
         words = self._tokens[self._index : self._index + 3]
         is_all = [word.token_type for word in words[:2]] == [TokenType.SELECT, TokenType.ALL]
-        if is_all and (not words[2:] or words[2].token_type in _BEHIND_A_NAME):
+        if is_all and (not words[2:] or words[2].token_type in BEHIND_A_NAME):
             words[1].token_type = TokenType.VAR
         return super()._parse_select_query(*args, **options)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, NoReturn
@@ -13,7 +14,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from deltic.depth import TooDeep, deep
 from deltic.errors import ProgramError, did_you_mean
-from deltic.sql.dialect import DelticParser
+from deltic.sql.dialect import BEHIND_A_NAME, DelticParser
 from deltic.sql.remedies import of_type
 from deltic.sql.statements.chains import level
 from deltic.sql.text import SourceText
@@ -27,6 +28,8 @@ _TYPES = (
 _BRACKETS = (TokenType.L_PAREN, TokenType.R_PAREN, TokenType.LT, TokenType.GT)
 
 
+_ALSO_NAMES = ("VALUES", "LIMIT", "OFFSET", "WINDOW", "FETCH", "LOCK", "XOR", "GLOB", "NOTNULL")
+"""Words of sqlglot's grammar that are names where nothing stands behind them that they could begin."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -39,6 +42,9 @@ def split(source: SourceText) -> list[Tokens]:
         tokens = _Tokenizer(dialect=Spark()).tokenize(source.text)
     except TokenError as error:
         raise _unreadable(source, error) from None
+    for token, behind in itertools.pairwise(tokens):
+        if token.token_type is not TokenType.IDENTIFIER and token.text.upper() in _ALSO_NAMES:
+            token.token_type = TokenType.VAR if behind.token_type in BEHIND_A_NAME else token.token_type
     statements: list[list[Token]] = [[]]
     for token in tokens:
         if token.token_type is TokenType.SEMICOLON:

@@ -11,7 +11,7 @@ from deltic.functions import names_in_sql
 from deltic.sql.remedies import of_function
 from deltic.sql.scalars.functions import python
 from deltic.sql.scalars.functions.definitions import DEFINED
-from deltic.sql.scalars.functions.refused import OF_THE_CLOCK, REFUSED
+from deltic.sql.scalars.functions.refused import FAMILIES, OF_THE_CLOCK, REFUSED
 from deltic.sql.scalars.functions.rules import RULES, counts, plain
 from deltic.sql.scalars.operators import Mismatch
 from deltic.sql.scalars.typed import Typed
@@ -46,8 +46,9 @@ def called(name: str, arguments: Sequence[Any]) -> Typed:
         raise Mismatch(f"{found} does not take {count_of(len(arguments), 'argument')}")
     if found in OF_THE_CLOCK and not arguments:
         raise Unknown(f"{found} cannot stand here", "compute it in SELECT or WHERE of a subquery")
-    if found in REFUSED:
-        raise Unknown(f"the function {found} is not supported in a view", REFUSED[found])
+    remedy = REFUSED.get(found) or next((text for begin, text in FAMILIES.items() if found.startswith(begin)), "")
+    if remedy:
+        raise Unknown(f"the function {found} is not supported in a view", remedy)
     if (custom := python.operator_called(found)) is not None:
         given = ", ".join("TABLE(…)" for _ in custom.takes)
         raise Unknown(f"{custom.name} is an operator on relations", f"write it in FROM: {custom.name}({given})")

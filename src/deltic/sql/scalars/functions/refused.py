@@ -33,6 +33,13 @@ REFUSED: dict[str, str] = {
 }
 """Names and remedies."""
 
+FAMILIES: dict[str, str] = {
+    **dict.fromkeys(("hll_", "kll_", "theta_", "tuple_", "approx_top_k"), "exact counts are maintained: GROUP BY"),
+    **dict.fromkeys(("variant_", "try_variant_", "is_valid_variant"), _VARIANT),
+    "st_": "there is no type of places; keep coordinates in columns",
+}
+"""Remedies by what names of functions begin with."""
+
 OF_THE_CLOCK: dict[str, str] = {
     **dict.fromkeys(("now", "current_timestamp"), ""),
     **dict.fromkeys(("current_date", "curdate"), "DATE"),

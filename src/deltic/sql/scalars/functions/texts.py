@@ -199,6 +199,8 @@ def _to_binary(safe: bool, text: Typed, kind: Typed | None = None) -> Typed:
     name = "hex" if kind is None else literal_of(kind, "the format of to_binary").lower()
     if name in ("utf-8", "utf8"):
         return coerced(to(text, TEXT), BYTES)
+    if name not in ("hex", "base64") and safe:
+        return coerced(NULL, BYTES)
     if name not in ("hex", "base64"):
         raise Mismatch("the formats of to_binary are 'hex', 'utf-8' and 'base64'")
     call = attempt if safe else must

@@ -154,6 +154,8 @@ rule("to_timestamp_ntz", of="read_time")(partial(_to_time, NTZ, False))
 
 def _make_timestamp(target: Type, safe: bool, *parts: Typed) -> Typed:
     """The time of a year, month, day, hour, minute and second, maybe with a fraction, by the clock of a zone."""
+    if len(parts) == 1 and parts[0].type.type is DATE and target is TIMESTAMP:
+        return coerced(parts[0], target)
     own, zone = parts[:6], parts[6:]
     if zone and (zone[1:] or target is NTZ):
         raise Mismatch("a year, month, day, hour, minute and second are taken, and a zone for a TIMESTAMP")
