@@ -196,7 +196,7 @@ def _some_rows(rng, width):
 
 
 def test_random_programs():
-    assert sum(check_program(seed, Reference) for seed in range(280)) > 1260
+    assert sum(check_program(seed, Reference) for seed in range(90)) > 400
 
 
 def test_random_programs_kept_up_to_date():

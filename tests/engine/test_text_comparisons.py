@@ -32,14 +32,15 @@ def random_run(rng, words, epochs=5):
 
 @pytest.mark.parametrize("strategy", Strategy)
 @pytest.mark.parametrize("compiled", [True, False])
-def test_random_graphs_of_words(strategy, compiled):
+@pytest.mark.parametrize("seeds", [range(8), pytest.param(range(8, 40), marks=pytest.mark.slow)], ids=["few", "many"])
+def test_random_graphs_of_words(strategy, compiled, seeds):
     thresholds = Thresholds() if compiled else Thresholds(most_waiting=0)
     circuit = Driver.of_program("local", RISING).circuit
 
     def make(circuit):
         return LocalEngine(circuit, strategy, thresholds=thresholds)
 
-    for seed in range(25):
+    for seed in seeds:
         run = random_run(random.Random(seed), WORDS)
         assert first_disagreement(circuit, run, make) is None, f"seed {seed}: {run}"
 

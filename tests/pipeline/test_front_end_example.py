@@ -17,6 +17,9 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "front_end"
 PROGRAM = (EXAMPLE / "trips.paths").read_text(encoding="utf-8")
 
 
+pytestmark = pytest.mark.xdist_group("front end")  # one worker installs it for all
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     """A folder in which the example is installed, as pip does it, without what it requires."""
