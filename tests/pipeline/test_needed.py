@@ -102,3 +102,62 @@ def test_random_conditions(sixty, seed):
         with pipeline.what_if() as change:
             change.sql(f"DELETE FROM t WHERE {where}")
             assert len(change.preview()["t"]) == 60 - len(found), where
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_merges_find_the_rows_that_match(seed):
+    """Held against a dict: upserts by ON CONFLICT and by MERGE, with keys that are there, are not, and are NULL."""
+    rng = random.Random(seed)
+    pipeline = deltic.Pipeline()
+    pipeline.sql(
+        "CREATE TABLE t (s STRING, a BIGINT, b STRING, PRIMARY KEY (a, b));"
+        "CREATE TABLE other (a INT, b STRING, s STRING)"
+    )
+    expected: dict[tuple[int, str], str] = {}
+    for number in range(12):
+        rows = {(rng.randrange(6), rng.choice("xyz")): f"s{rng.randrange(4)}" for _ in range(rng.randint(1, 3))}
+        values = ", ".join(f"('{s}', {a}, '{b}')" for (a, b), s in rows.items())
+        match number % 3:
+            case 0:
+                pipeline.execute(f"INSERT INTO t VALUES {values} ON CONFLICT (a, b) DO UPDATE SET s = excluded.s")
+                expected |= rows
+            case 1:
+                with pipeline.transaction() as change:
+                    change.sql("DELETE FROM other")
+                    change.insert(
+                        "other", [(a, b, s) for (a, b), s in rows.items()] + [(None, "x", "none"), (1, None, "none")]
+                    )
+                pipeline.execute(
+                    "MERGE INTO t USING other o ON o.a = t.a AND o.b = t.b AND t.s <> 's3' "
+                    "WHEN MATCHED AND o.s = 's0' THEN DELETE WHEN MATCHED THEN UPDATE SET s = o.s"
+                )
+                for key, s in rows.items():
+                    if key in expected and expected[key] != "s3":
+                        expected[key] = s
+                        if s == "s0":
+                            del expected[key]
+            case 2:
+                pipeline.execute(
+                    "MERGE INTO t USING (SELECT a + 1 AS a, b, s FROM t) u ON t.a = u.a AND t.b = u.b "
+                    "WHEN MATCHED THEN UPDATE SET s = u.s"
+                )
+                expected = {(a, b): expected.get((a - 1, b), s) for (a, b), s in expected.items()}
+        assert {(row.a, row.b): row.s for row in pipeline["t"]} == expected
+
+
+def test_a_merge_is_evaluated_over_the_rows_that_match():
+    pipeline = filled(40)
+    for statement in (
+        "INSERT INTO t (id, s) VALUES (3, 'x'), (99, 'y') ON CONFLICT (id) DO UPDATE SET s = excluded.s",
+        "MERGE INTO t USING (SELECT 3 AS i) u ON t.id = u.i WHEN MATCHED THEN DELETE",
+    ):
+        (effect,) = effects(statement, "<sql>", pipeline._definitions)
+        assert effect.keyed == ("id",)
+    for statement in (
+        "MERGE INTO t USING (SELECT 3 AS i) u ON t.id = u.i WHEN NOT MATCHED BY SOURCE THEN DELETE",
+        "MERGE INTO t USING (SELECT id AS i FROM t) u ON t.id = u.i WHEN MATCHED THEN DELETE",
+        "MERGE INTO t USING (SELECT '3' AS i) u ON t.id = u.i WHEN MATCHED THEN DELETE",
+        "MERGE INTO t USING (SELECT 3 AS i) u ON t.id > u.i WHEN MATCHED THEN DELETE",
+    ):
+        (effect,) = effects(statement, "<sql>", pipeline._definitions)
+        assert effect.keys is None, statement

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial, reduce
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -14,7 +15,7 @@ from deltic.catalog.clock import CLOCK
 from deltic.circuit.graph import Circuit
 from deltic.circuit.operators import Source
 from deltic.circuit.tables import WEIGHT
-from deltic.engine.batches import TableBatch
+from deltic.engine.batches import TableBatch, with_weights
 from deltic.engine.protocol import Engine
 from deltic.engine.version import Version
 from deltic.errors import ChangeError, DataError, Diagnostic
@@ -53,7 +54,8 @@ def changed_by(
 
     Raises ChangeError where a row would be changed more than once, DataError for NULL where none is allowed.
     """
-    read = partial(_evaluated(effect.definitions, version, engine_of).read, counted=True)
+    known = {} if effect.keys is None else {table.name: _looked_up(effect, effect.keys, table, version, engine_of)}
+    read = partial(_evaluated(effect.definitions, version, engine_of, known).read, counted=True)
     if effect.ambiguous and len(read(effect.ambiguous)):
         raise ChangeError(
             f"table {table.name}: several rows of the source are for one row of the table; nothing was changed. "
@@ -62,15 +64,34 @@ def changed_by(
     return [_change(read(view), sign, table) for view, sign in effect.signs.items()]
 
 
+def _looked_up(
+    effect: Effect, keys: ViewDefinitions, table: CatalogTable, version: Version, engine_of: Callable[[Circuit], Engine]
+) -> pa.Table:
+    """The rows of a table that have a key which a statement names, with weights."""
+    (view,) = keys.views
+    found = _evaluated([keys], version, engine_of).read(view.name)
+    types = [table.schema.types[column].arrow for column in effect.keyed]
+    columns = [column.cast(type_, safe=False) for column, type_ in zip(found.columns, types, strict=True)]
+    exact = [pc.equal(column, was) for column, was in zip(columns, found.columns, strict=True)]
+    named = pa.table(columns, names=list(effect.keyed)).filter(reduce(pc.and_, exact))
+    return with_weights(version.lookup_all(table.name, named), 1)
+
+
 def _evaluated(
-    definitions: Sequence[ViewDefinitions], version: Version, engine_of: Callable[[Circuit], Engine]
+    definitions: Sequence[ViewDefinitions],
+    version: Version,
+    engine_of: Callable[[Circuit], Engine],
+    known: Mapping[str, pa.Table] = MappingProxyType({}),
 ) -> Engine:
-    """An engine with the views of definitions. The engine that `engine_of` makes knows the time already."""
+    """An engine with the views of definitions, over a version with the rows that are `known` of some tables.
+
+    The engine that `engine_of` makes knows the time already.
+    """
     circuit = circuit_of(definitions)
     engine = engine_of(circuit)
     sources = [operator.name for operator in circuit.operators if isinstance(operator, Source)]
-    read = {name: TableBatch(rows_needed(circuit, name, version)) for name in sources if name != CLOCK.name}
-    engine.apply(read, "trust")
+    read = {n: known[n] if n in known else rows_needed(circuit, n, version) for n in sources if n != CLOCK.name}
+    engine.apply({name: TableBatch(rows) for name, rows in read.items()}, "trust")
     return engine
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -11,8 +11,9 @@ from sqlglot import exp, parse_one
 from deltic.catalog import CatalogTable, CatalogView, ViewDefinitions
 from deltic.circuit.graph import Circuit
 from deltic.sql.dialect import Deltic
-from deltic.sql.names import find_name
+from deltic.sql.names import find_name, names_read
 from deltic.sql.queries import answer_circuit, stored_circuit, view_circuit
+from deltic.sql.queries.trees import conjuncts
 from deltic.sql.scalars import NULL, Typed, typed
 from deltic.sql.scalars.coercion import is_assignable, open_type
 from deltic.sql.scalars.functions.texts import within_bound
@@ -59,10 +60,12 @@ class _Writing:
         self._definitions: list[ViewDefinitions] = []
         self._signs: dict[str, Literal[1, -1]] = {}
         self._ambiguous = ""
+        self._keys: ViewDefinitions | None = None
+        self._keyed: tuple[str, ...] = ()
 
     @property
     def effect(self) -> Effect:
-        return Effect(self._table, tuple(self._definitions), self._signs, self._ambiguous)
+        return Effect(self._table, tuple(self._definitions), self._signs, self._ambiguous, self._keys, self._keyed)
 
     def insert(self, change: Insert) -> None:
         named = change.columns or (self._names_of(change.query) if change.by_name else ())
@@ -112,6 +115,8 @@ class _Writing:
 
     def merge(self, change: Merge) -> None:
         target, using = self._target(change.alias), change.using
+        if all(when.kind != "not matched by source" for when in change.whens):
+            self._look_up(target, using, change.condition)
         matched = [when for when in change.whens if when.kind == "matched"]
         is_plain_delete = [(when.action, when.condition) for when in matched] == [("delete", None)]
         if is_plain_delete:
@@ -129,6 +134,32 @@ class _Writing:
             names = self._columns([a.column for a in assignments])
             values = exp.select(*(a.value.copy() for a in assignments)).from_(using.copy())
             self._add(_where(_join(values, target, change.condition, "LEFT ANTI"), condition), names)
+
+    def _look_up(self, target: exp.Table, using: exp.Expression, condition: exp.Expression) -> None:
+        """Find the rows of the table that a source may match by the values that the condition equates with columns."""
+        if self._table.name.lower() in {read.name.lower() for read in names_read(exp.select("*").from_(using.copy()))}:
+            return
+        given = dict(self._equated(target, condition))
+        values = exp.select(*(value.copy() for value in given.values())).from_(using.copy())
+        if not given:
+            return
+        name = self._fresh("keys of")
+        circuit = view_circuit(values, self._relations, name, self._source, tuple(given))
+        types, own = circuit.type_of(circuit.sinks[name]).schema.types, self._table.schema.types
+        if all(types[c] is own[c] or (types[c].is_integer and own[c].is_integer) for c in given):
+            self._keyed = tuple(given)
+            self._keys = ViewDefinitions((CatalogView(name, circuit.type_of(circuit.sinks[name])),), circuit)
+
+    def _equated(self, target: exp.Table, condition: exp.Expression) -> Iterator[tuple[str, exp.Expression]]:
+        """The columns of the table that a condition equates with values of the source alone."""
+        own = target.alias_or_name.lower()
+        names = {name.lower(): name for name in self._names}
+        equations = [part for part in conjuncts(condition) if isinstance(part, exp.EQ) and not part.find(exp.Query)]
+        sides = [pair for part in equations for pair in ((part.this, part.expression), (part.expression, part.this))]
+        for column, value in sides:
+            is_own = isinstance(column, exp.Column) and column.table.lower() == own and column.name.lower() in names
+            if is_own and all(c.table and c.table.lower() != own for c in value.find_all(exp.Column)):
+                yield names[column.name.lower()], value
 
     def _merge_matched(self, target: exp.Table, change: Merge, whens: Sequence[MergeClause]) -> None:
         """Pairs of a row and one of the source: what their first clause says, which is for one pair of each row."""
