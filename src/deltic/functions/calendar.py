@@ -52,11 +52,14 @@ def days_months_later(days: Numbers, months: Numbers) -> tuple[Numbers, Any]:
 
 
 def whole_months(starts: Numbers, ends: Numbers) -> tuple[Numbers, None]:
-    """How many whole months lead from one instant to another."""
-    (earlier, start, _), (later, end, _) = (_in_month(times // DAY) for times in (starts, ends))
-    months = later - earlier
-    behind = (end - start) * DAY + ends % DAY - starts % DAY
-    return months - ((months > 0) & (behind < 0)) + ((months < 0) & (behind > 0)), None
+    """How many whole months lead from one instant to another, as Java counts: from the days, moved by the clocks."""
+    import numpy as np
+
+    days, clocks = ends // DAY - starts // DAY, ends % DAY - starts % DAY
+    moved = ((days < 0) & (clocks > 0)).astype(np.int64) - ((days > 0) & (clocks < 0))
+    (earlier, start, _), (later, end, _) = _in_month(starts // DAY), _in_month(ends // DAY + moved)
+    apart = (later - earlier) * 32 + end - start
+    return np.sign(apart) * (abs(apart) // 32), None
 
 
 def months_between(laters: Numbers, earliers: Numbers, rounded: Any) -> tuple[Any, None]:

@@ -179,7 +179,7 @@ def _decimals_rounded(columns: Sequence[Any], count: int) -> Any:
 
     decimals, (places, *_), (mode, *_) = columns if count else (columns[0], [pa.scalar(0)], [pa.scalar("up")])
     precision, scale = _digits_rounded(decimals.type.precision, decimals.type.scale, places.as_py())
-    is_narrow = precision - scale + decimals.type.scale <= 38
+    is_narrow = precision - scale + decimals.type.scale < 38
     wide = (pa.decimal128 if is_narrow else pa.decimal256)(38 if is_narrow else 76, decimals.type.scale)
     found = pc.round(decimals.cast(wide), places.as_py(), mode.as_py())
     most = _WIDE.subtract(Decimal(10) ** (precision - scale), Decimal(1).scaleb(-scale))

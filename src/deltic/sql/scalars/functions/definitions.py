@@ -69,6 +69,11 @@ _DEFINITIONS: dict[str, str] = {
     "rlike, regexp, regexp_like (text STRING, pattern pattern)": "spark_rlike(text, pattern)",
     "regexp_count (text STRING, pattern pattern)": "spark_regexp_count(text, pattern)",
     "regexp_substr (text STRING, pattern pattern)": "nullif(spark_regexp_extract(text, pattern, 0), '')",
+    "regexp_instr (text STRING, pattern pattern)": (
+        "CASE WHEN spark_rlike(text, pattern)"
+        " THEN length(spark_regexp_extract(text, '(?s:^(.*?))(?:' || pattern || ')', 1)) + 1"
+        " WHEN text IS NOT NULL THEN 0 END"
+    ),
     "levenshtein (a STRING, b STRING, most INT)": "try_spark_levenshtein_up_to(a, b, most)",
     "parse_url (url STRING, part STRING)": (
         "CASE WHEN part IS NULL THEN NULL WHEN spark_is_url(url) THEN try_spark_url_part(url, part) END"

@@ -79,21 +79,6 @@ rule("regexp_extract")(partial(_extracted, "regexp_extract"))
 rule("regexp_extract_all")(partial(_extracted, "regexp_extract_all"))
 
 
-@rule("regexp_instr", of="length regexp_extract rlike")
-def regexp_instr(text: Typed, pattern: Typed) -> Typed:
-    """Where the pattern first matches, from 1; 0 where it does not."""
-    known = pattern_of(pattern, "regexp_instr").expression.name
-    before = constant(f"(?s:^(.*?))(?:{known})", TEXT)
-    start = plain("length", [apply("regexp_extract", to(text, TEXT), before, constant(1, INT))])
-    place = operators.arithmetic(exp.Add, start, constant(1, INT))
-    return conditions.chosen([apply("rlike", to(text, TEXT), constant(known, TEXT))], [place], _none_of(text))
-
-
-def _none_of(text: Typed) -> Typed:
-    """0, and NULL for NULL."""
-    return conditions.chosen([conditions.is_null(text)], [coerced(NULL, INT)], constant(0, INT))
-
-
 @rule("regexp_replace", of="regexp_replace replaced")
 def regexp_replace(text: Typed, pattern: Typed, replacement: Typed, position: Typed | None = None) -> Typed:
     """Every match, from a position on, replaced; $1 in the replacement is what the first group holds."""
