@@ -23,6 +23,7 @@ from deltic.sql.aggregates import LoweredAggregates, direction, is_aggregate, lo
 from deltic.sql.scalars import NULL, Typed, can_coerce, coerced, operators
 from deltic.sql.scalars.conditions import is_null
 from deltic.sql.scalars.functions.collections import field, struct
+from deltic.sql.scalars.functions.refused import REFUSED
 from deltic.sql.scalars.functions.rules import attempt
 from deltic.sql.text import SourceText
 from deltic.sql.types import written
@@ -155,7 +156,9 @@ class _Window:
 
     def _aggregate(self) -> LoweredWindow:
         if not is_aggregate(self.node):
-            raise self.error(self.node, f"{self.name} is not a window function")
+            own = self.node.name.lower() if isinstance(self.node, exp.Anonymous) else self.name
+            remedy = REFUSED.get(own, "")
+            raise self.error(self.node, f"{own} is not a window function", remedy)
         if (distinct := self.node.find(exp.Distinct)) is not None:
             hint = "join with a view of its own that has the aggregate by PARTITION BY's columns"
             raise self.error(distinct.parent or distinct, "an aggregate over a window cannot be DISTINCT", hint)

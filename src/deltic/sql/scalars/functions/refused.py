@@ -15,8 +15,12 @@ COLLATION = "texts are compared by their letters' numbers; compare lower(x) with
 REFUSED: dict[str, str] = {
     **dict.fromkeys(("rand", "random", "randn", "randstr", "uniform", "uuid", "shuffle"), _CHANGES),
     **dict.fromkeys(("monotonically_increasing_id", "spark_partition_id", "input_file_name"), _CHANGES),
-    "current_time": "there is no type of a time without a date; write date_format(now(), 'HH:mm:ss')",
+    **dict.fromkeys(("current_time", "localtime"), "there is no type TIME; write date_format(now(), 'HH:mm:ss')"),
+    "collect_union": "array_distinct(flatten(collect_list(xs)))",
+    "counter_diff": "write x - lag(x) OVER (…), and x where that is below zero",
+    "unix_nanos": "write unix_micros(time) * 1000",
     **dict.fromkeys(("current_user", "user", "session_user", "current_database", "current_schema"), _SESSION),
+    "current_path": _SESSION,
     **dict.fromkeys(("current_catalog", "current_timezone", "version"), _SESSION),
     **dict.fromkeys(("parse_json", "try_parse_json", "variant_get", "try_variant_get", "is_variant_null"), _VARIANT),
     **dict.fromkeys(("schema_of_variant", "to_variant_object"), _VARIANT),
