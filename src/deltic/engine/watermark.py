@@ -44,7 +44,7 @@ class Watermark:
 
     @property
     def wants_keys(self) -> bool:
-        """Whether it takes all changes of a key to tell which are late."""
+        """Whether lateness depends on all changes of a key."""
         return bool(self.key) and self.column not in self.key
 
     def before(self, rows: pa.Table) -> Mask:

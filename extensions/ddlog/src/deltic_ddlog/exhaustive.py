@@ -1,6 +1,6 @@
 """Whether the cases of a `match` cover all values, and each some that those before it do not: Maranget's usefulness.
 
-A value that no case covers is told by an example: its constructors as far as they matter, `_` for the rest.
+A value that no case covers is reported by an example: its constructors as far as they matter, `_` for the rest.
 """
 
 from __future__ import annotations

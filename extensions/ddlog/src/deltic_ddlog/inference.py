@@ -43,7 +43,7 @@ class Local:
 
 @dataclass(frozen=True)
 class Waiting:
-    """A decision that waits for types: `attempt` tells whether it was taken, `fail` reports that it cannot be."""
+    """A decision that waits for types: `attempt` returns whether it was taken, `fail` reports that it cannot be."""
 
     attempt: Callable[[], bool]
     fail: Callable[[], None]

@@ -31,7 +31,7 @@ _RULE = ("is a variable of a rule", "copy it: `var copy = ...`")
 
 
 def check_changes(expression: core.TypedExpression, parameters: Mapping[str, bool]) -> Iterator[Diagnostic]:
-    """Findings for each change of what cannot be changed. `parameters` tells which are `mut`."""
+    """Findings for each change of what cannot be changed. `parameters` marks those that are `mut`."""
     nodes = list(nodes_in(expression))
     if not any(map(_may_change, nodes)):
         return iter(())

@@ -15,7 +15,7 @@ _SHOWN = {"\0": "\\0", "\t": "\\t", "\n": "\\n", "\r": "\\r", '"': '\\"', "\\": 
 
 
 def show_string(text: str) -> str:
-    """A string in quotes. What cannot be seen, or hangs on the character before it, is told by its number."""
+    """A string in quotes. What cannot be seen, or hangs on the character before it, is written as its number."""
     if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
         return f'"{text}"'
     return f'"{"".join(map(_shown, text))}"'

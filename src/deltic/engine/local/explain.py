@@ -58,7 +58,7 @@ def summary(
 
 @lru_cache(maxsize=2)
 def _optimized(circuit: Circuit) -> Circuit:
-    """The circuit as the engine runs it, kept for who asks for one view after the other."""
+    """The circuit as the engine runs it, cached for explanations of several views."""
     return inline(optimize(circuit))
 
 

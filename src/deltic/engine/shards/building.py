@@ -22,7 +22,7 @@ from deltic.program.operators.delay import Delayed
 from deltic.program.program import Program, Relation
 
 NOTHING = Former(Program({}, (), (), {}, {}), ShardPlan(Program({}, (), (), {}, {}), {}, ()), lambda name: 0)
-"""What there is to go on with where no epoch has been."""
+"""The empty state before the first epoch."""
 
 
 def evolved(former: Former, old: ShardDefinition, new: ShardDefinition) -> ShardEvolution:
@@ -34,7 +34,7 @@ def evolved(former: Former, old: ShardDefinition, new: ShardDefinition) -> Shard
 def former(
     placed: PlacedProgram, stores: Sequence[Store], other: ShardDefinition, begun: Mapping[str, Changed]
 ) -> Former:
-    """What there is in some stores for another definition to go on with.
+    """The state of some stores, for another definition to continue with.
 
     It is nothing of tables that turn into bags, or are `begun` with other rows.
     """

@@ -3,7 +3,7 @@
 Runs of so many rows as are *frozen* are merged by no epoch, so that they are still there when a compaction is done,
 however many epochs were committed meanwhile: these have only added runs behind them. So its result goes into the
 description of the last epoch by name: in place of the runs that it has merged stand those that it has made, and nothing
-else is another one. Where an epoch has packed an arrangement anew, or merged it for it had too many runs, what it made
+else is another one. Where an epoch has repacked an arrangement, or merged it for it had too many runs, what it made
 of that arrangement is left out. Files that nobody names in the end are garbage, as those of any other task.
 """
 

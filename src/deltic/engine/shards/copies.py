@@ -25,11 +25,11 @@ _VALUE = 32
 # The part of a task's memory that copies have, as a divisor.
 _PART = 8
 SHARE = 8
-"""The part of all rows of tables, as a divisor, that comes until it is measured again what there is."""
+"""Sizes are measured again once the changes are this part of all rows of tables, as a divisor."""
 
 
 def small_relations(program: Program) -> frozenset[str]:
-    """The relations that have few rows whatever happens: of no columns, constants, totals, and what comes of those."""
+    """The relations that have few rows whatever happens: of no columns, constants, totals, and their results."""
     small: set[str] = set()
     for stratum in program.strata:
         for name in stratum.relations:
@@ -77,7 +77,7 @@ class Copies:
 
 @dataclass
 class Survey:
-    """When it is measured again of what there are to be copies: whenever much has come since the last time."""
+    """When the choice of copies is measured again: after many changes since the last time."""
 
     copies: Copies
     since: int = 0

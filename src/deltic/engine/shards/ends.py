@@ -1,4 +1,4 @@
-"""What tells whether the rounds of a recursion over shards come to an end."""
+"""The test whether the rounds of a recursion over shards terminate."""
 
 from __future__ import annotations
 

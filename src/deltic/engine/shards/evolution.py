@@ -51,7 +51,7 @@ class ShardEvolution:
 
     @property
     def computes(self) -> bool:
-        """Whether the epoch computes anything of other rows: otherwise it sends to other places what there is."""
+        """Whether the epoch computes anything of other rows: otherwise it sends existing rows to other places."""
         return any(not isinstance(step, Present | Send | Move | Take) for step in self.building.steps)
 
 
@@ -99,7 +99,7 @@ class _Evolving:
         self.moved = {name: was for name, was in kept.items() if self._moves(name, was)}
 
     def _moves(self, name: str, was: str) -> bool:
-        """Whether a relation that is there has another home now: one that is the sum of what comes to it."""
+        """Whether an existing relation, a sum of its messages, has another home."""
         is_sum = isinstance(self.program.relations[name].definition, Table | Derived)
         before, now = self.former.plan.placed[was], self.plan.placed[name]
         return is_sum and name not in self.program.recursive and before.kept and before.key != now.key
@@ -178,7 +178,7 @@ class _Evolving:
         return plan.placed[name].kept and kind_of(plan.program, name) is not RelationKind.TRANSIENT
 
     def _steps(self, plan: ShardPlan, taken: Mapping[str, str], aliases: Mapping[str, str]) -> Iterator[Step]:
-        """The steps of the epoch: what stays and moves, and what leads to what is kept and not there, or is told."""
+        """The steps of the epoch: rows that stay or move, and the derivation of relations that are new or reported."""
         wanted = {name for name, placed in plan.placed.items() if placed.kept and name not in taken}
         wanted |= set(plan.program.sinks.values())
         moving = {name: aliases[was] for name, was in self.moved.items() if name not in taken}

@@ -70,7 +70,7 @@ def read_description(files: Files, name: str) -> Mapping[str, Json]:
 
 
 def read_state(files: Files, described: Mapping[str, Json]) -> Saved:
-    """What a description tells of; rows are read when somebody looks for them."""
+    """The rows of a description, read at first use."""
     return contents_of(described["contents"]).saved(files, described["about"], _REMEDY, trusted=True)
 
 
@@ -80,7 +80,7 @@ def files_of(described: Mapping[str, Json]) -> set[str]:
 
 
 def bytes_of(described: Mapping[str, Json]) -> int:
-    """The bytes that a description tells of."""
+    """The bytes of a description."""
     return contents_of(described["contents"]).nbytes
 
 

@@ -79,7 +79,7 @@ class _Homes:
         return wanted
 
     def _choose_alike(self, stratum: Stratum, demanded: Mapping[tuple[str, Key], int]) -> None:
-        """The keys of homes of histories: with each group, on its shard, is what comes of it.
+        """The keys of homes of histories: each group is on one shard with its results.
 
         What is there stays. Otherwise it is the key that they are asked for most among those that keep groups together.
         """
@@ -108,7 +108,7 @@ class _Homes:
     def _nearer(self, name: str, wanted: Key, probed: Collection[Key]) -> Key:
         """The home of a relation that is there: the wanted key where fewer copies are made of its rows, or then kept.
 
-        Only what is a sum of what comes to it is moved. A recursion that takes rounds does not stay on one shard.
+        Only a relation that is the sum of its messages is moved. A recursion in rounds does not stay on one shard.
         """
         home, *_ = there = self.there[name]
         definition = self.program.relations[name].definition

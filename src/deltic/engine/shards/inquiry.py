@@ -46,7 +46,7 @@ class Inquiry(ABC):
 
     @abstractmethod
     def _found(self, shard: Shard, written: Files) -> Iterator[tuple[pa.Table, Any]]:
-        """What comes and goes, part by part, each with what is told of it."""
+        """Inserted and deleted rows, part by part, each with its description."""
 
     def _version(self, shard: Shard) -> LocalVersion:
         """The table as the shard has it."""

@@ -190,7 +190,7 @@ class _LayOut:
     def _levels(self, stratum: Stratum) -> tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]:
         """The relations of a recursion, each level behind those that it follows at one iteration, and what closes it.
 
-        What comes of groups is there with these: it is settled where and when they are.
+        Results of groups are placed with their groups, and settled with them.
         """
         level: dict[str, int] = {}
         for name in stratum.relations:

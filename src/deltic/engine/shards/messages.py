@@ -4,7 +4,7 @@ In one process the rows of a message are a table. Through Spark messages travel 
 rows as a stream of Arrow; files of messages stand beside the state, are written once, and read by those tasks that need
 their rows. So neither the first load of a table, nor the rows that go from shard to shard, nor the change of a view
 passes through the driver or a shuffle when it is large. A file has a name that no other attempt gives, and is garbage
-once the epoch is over; who has it open may still read it. Nobody waits for the disk.
+once the epoch is over; who has it open may still read it. Writes are not synced.
 """
 
 from __future__ import annotations

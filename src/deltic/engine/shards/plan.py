@@ -2,7 +2,7 @@
 
 A *placed* relation is a relation with the way its rows are spread over the shards: by the hash of some columns, or a
 copy to every shard. One of them, the *home*, has the relation's own name, and is where its change is found; the others
-are told of that change. Rows that are on their way between two pieces of a delta query are placed, too, and not kept.
+receive that change. Rows that are on their way between two pieces of a delta query are placed, too, and not kept.
 
 An epoch goes through *stages*. In each a shard takes the steps of the stage, in their order, with what was sent to it
 in the stages before: nothing that a step reads comes from another shard in the same stage. So one stage of a Spark job,
@@ -62,7 +62,7 @@ class Define:
 
 @dataclass(frozen=True, eq=False)
 class Recur:
-    """A recursion is brought up to date, each shard its share; `why` tells which share, and for what reason."""
+    """A recursion is brought up to date, each shard its share; `why` names the share and the reason."""
 
     stratum: Stratum
     stage: int
@@ -277,7 +277,7 @@ class ShardPlan:
         return taken | {name: step.stage for step in self.iterated for name in step.stratum.relations}
 
     def followed_since(self, stage: int) -> set[str]:
-        """The placed relations that steps from a stage on read, and the views, whose changes are told at the end."""
+        """The placed relations that steps from a stage on read, and the views, whose changes are reported."""
         due = [s for s in self.steps if s.stage >= stage or (self.is_left(s, stage) and not isinstance(s, Present))]
         return {name for step in due for name in self.reads(step)} | set(self.program.sinks.values())
 

@@ -98,7 +98,7 @@ class Told:
     errors: list[DelticError] = field(default_factory=list)
 
     def noted(self, rows: pa.Table, about: Any) -> pa.Table:
-        """The rows, with weights: they are counted, with what is told of them."""
+        """The rows, with weights: they are counted, with their description."""
         weights = np.asarray(rows.column(WEIGHT))
         self.rows += len(weights)
         weights = np.where(np.abs(weights) > MOST, np.sign(weights), weights)
@@ -125,7 +125,7 @@ class Posting:
         return self.of(lambda files: map(read, _together(map(pa.Table.from_batches, ([each] for each in batches)))))
 
     def of(self, parts: Callable[[Files], Iterable[tuple[pa.Table, Any]]]) -> Iterator[Message]:
-        """As `over`, of rows that come in parts, each with what is told of it; who makes them may write files, too."""
+        """As `over`, of rows in parts, each with its description; who makes them may write files, too."""
         told, split, few = Told(), self.split, _FEW // self.split.shards
         try:
             files = files_at(self.directory)

@@ -71,7 +71,7 @@ def way_of(program: Program, stratum: Stratum, maintained: MaintenanceChoice) ->
 
 
 def _kept(stratum: Stratum, maintained: MaintenanceChoice) -> str:
-    """What a reader is told of a strategy that rounds do not have."""
+    """The explanation of a strategy that rounds do not have."""
     is_elastic = maintained.strategies.of(stratum.relations) is Strategy.ELASTIC and not stratum.signed
     return "; rounds keep the derivations at all iterations, as the strategy nested does" if is_elastic else ""
 

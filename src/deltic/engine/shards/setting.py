@@ -69,7 +69,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class ShardDefinition:
-    """A circuit, its program, and how shards are to keep it: `options` is what each of them is told of the setting."""
+    """A circuit, its program, and how shards are to keep it: each of them receives `options`."""
 
     circuit: Circuit
     program: Program

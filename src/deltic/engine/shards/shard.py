@@ -36,7 +36,7 @@ class Shard(RoundSteps):
     def begin(self, conflicts: Conflicts, empty: Collection[str] = ()) -> None:
         """Begin an epoch whose changes of tables are under this policy; in `empty` are no rows on any shard.
 
-        Where the rows are those amid one, go on with it.
+        If the state is between two rounds, continue with the next.
         """
         self._conflicts, self._empty = conflicts, empty
         self._forget()
@@ -70,7 +70,7 @@ class Shard(RoundSteps):
     def _settled(self, stage: int, earlier: Sequence[Step], is_behind: bool = False) -> list[Message]:
         """Take the steps of a stage; `earlier` ones before where the shard `is_behind`.
 
-        Where a value has no place, what there is is repacked, and the stage restarts; where that gives texts
+        Where a value has no place, the state is repacked, and the stage restarts; where that gives texts
         other labels, which those of before the epoch could not follow, the epoch does.
         """
         growth, is_alone = Growth(), is_behind

@@ -98,7 +98,7 @@ class Steps:
         return 0 if delta is None else len(delta)
 
     def build(self) -> None:
-        """Build all column orders that queries probe, so that they are written, and not made by each task anew."""
+        """Build all column orders that queries probe, so that they are written once and not built by each task."""
         for evaluation in self._searches.values():
             evaluation.build()
 

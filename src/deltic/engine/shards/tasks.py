@@ -84,7 +84,7 @@ class Outcome:
     counts: dict[str, tuple[int, int, int]] = field(default_factory=dict)
     """How many rows of views came, how many went, and how many changed, weights apart, by relation."""
     changes: dict[str, list[Message]] = field(default_factory=dict)
-    """The messages with the changes of views, by relation: they come beside what a shard tells of itself."""
+    """The messages with the changes of views, by relation, beside the shard's description."""
     reports: list[ComponentReport] = field(default_factory=list)
     faults: list[tuple[str, str, int]] = field(default_factory=list)
     states: dict[int, str] = field(default_factory=dict)
@@ -95,7 +95,7 @@ class Outcome:
     amid: dict[int, Amid] = field(default_factory=dict)
     """The rounds that have begun, by the number of their recursion."""
     following: list[Message] = field(default_factory=list)
-    """The messages for the next job: they come beside what a shard tells of itself."""
+    """The messages for the next job, beside the shard's description."""
 
     def include(self, one: Outcome) -> None:
         """Add what a shard did, but for the messages with its changes."""
@@ -326,7 +326,7 @@ def opened(
 def store_of(
     plan: ShardPlan, files: Files, described: Mapping[str, Json], taken: Mapping[str, str] | None = None
 ) -> Store:
-    """The store that a description tells of; see `opened`."""
+    """The store of a description; see `opened`."""
     saved, program, space = read_state(files, described), plan.program, Space(None, 0)
     if taken is None:
         store = restored(saved, program, program.relations, space)

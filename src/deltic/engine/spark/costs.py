@@ -48,7 +48,7 @@ class Line:
     """Seconds as a floor and a slope times the work.
 
     Both are taken times a power of what was measured over what was expected: each as far as it has part in what was
-    expected. So they stay above zero, small epochs tell of the floor, and large ones of the slope.
+    expected. So they stay above zero: small epochs correct the floor, large ones the slope.
     """
 
     floor: float

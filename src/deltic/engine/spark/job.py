@@ -92,7 +92,7 @@ def _told_as(what: str) -> Iterator[None]:
 
 
 def reason_of(told: str) -> str:
-    """Why a job failed, in one line, of all that Spark tells of it."""
+    """Why a job failed, in one line of Spark's report."""
     if _FULL in told and (lost := _LOST.search(told)):
         return (
             f"the disk of {lost[1]} is full where Spark keeps there what tasks send each other: make room, or name "

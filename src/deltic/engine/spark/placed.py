@@ -170,7 +170,7 @@ class PlacedEngine(Engine):
         return self._engine.checks_keys(table)
 
     def _measured(self) -> Held:
-        """What there is: measured, where much came since the last time, and otherwise with what came since."""
+        """The sizes of the state: measured again after many changes, otherwise estimated from the changes since."""
         known = self._held
         if known is None or self._since > max(_FEW, sum(known.rows.values()) // _PART):
             return self._measure()
@@ -178,7 +178,7 @@ class PlacedEngine(Engine):
         return Held(known.home, known.rows, known.bytes + grown, known.resident + here)
 
     def _measure(self) -> Held:
-        """Measure what there is; homes that could not take it may be asked again."""
+        """Measure the state; homes that could not take it may be asked again."""
         engine = self._engine
         rows = {table: engine.entries(table) for table in engine.program.tables}
         self._held, self._since, self._here = Held(self.home, rows, engine.nbytes, engine.resident), 0, 0

@@ -2,7 +2,7 @@
 
 A state has a *home*: the local engine, or shards, whose epochs run in the driver's process or as one Spark job. An
 epoch runs at home, unless another home has to take the state over, since it outgrows the memory that the driver may
-have, or ought to. A move costs what computing the views anew costs, so it has to pay: the state moves once staying has
+have, or ought to. A move costs what recomputing the views costs, so it has to pay: the state moves once staying has
 cost more, since the last move and in sum, than that (as one rents skis until the rent has reached their price). So a
 state does not go back and forth: between two moves lies an excess that is worth one.
 """
@@ -33,7 +33,7 @@ def home_of(place: Place) -> Home:
 
 @dataclass(frozen=True)
 class Held:
-    """What there is before an epoch: its home, the rows of tables, the bytes of state, and those in the driver."""
+    """The state before an epoch: its home, the rows of tables, the bytes of state, and those in the driver."""
 
     home: Home
     rows: Mapping[str, int] = field(default_factory=dict)

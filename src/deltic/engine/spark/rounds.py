@@ -40,7 +40,7 @@ class Reached:
     rounds: list[RoundsTaken] = field(default_factory=list)
 
     def total(self, last: Outcome) -> Outcome:
-        """What comes of all of it, with the outcome of the last job."""
+        """The outcome of the whole epoch, with that of the last job."""
         for one in self.done:
             last.reports = one.reports + last.reports
             last.rows_in = one.rows_in | last.rows_in

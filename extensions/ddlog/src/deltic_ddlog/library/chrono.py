@@ -34,7 +34,7 @@ _ITEM = re.compile(r"%([-_0]?)(:{1,2}z|#z|\.[369]?f|[369]f|.)", re.DOTALL)
 
 
 class FormatError(ValueError):
-    """A format that is none or asks for what there is not, or a text that does not have it."""
+    """An invalid format, one with an unsupported field, or a text that does not match it."""
 
 
 @dataclass(frozen=True)

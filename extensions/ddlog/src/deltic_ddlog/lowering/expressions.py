@@ -51,7 +51,7 @@ _ARITHMETIC: Mapping[str, type[Tree]] = {"+": exp.Add, "-": exp.Sub, "*": exp.Mu
 _BITWISE: Mapping[str, type[Tree]] = {"&": exp.BitwiseAnd, "|": exp.BitwiseOr, "^": exp.BitwiseXor}
 _WRAPPERS = frozenset({"ddlog_std::ref_new", "ddlog_std::deref", "internment::intern", "internment::ival"})
 Bound = dict[str, tuple[t.DdlogType, Tree | VariableBinding]]
-"""What a pattern binds: what columns of the variables have, or how these are made anew where they have no columns."""
+"""What a pattern binds: what columns of the variables have, or how these are computed where they have no columns."""
 SUBJECT = "Subject"
 """The value that is compared with a pattern."""
 

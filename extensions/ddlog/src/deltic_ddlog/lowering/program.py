@@ -66,7 +66,7 @@ class Lowered:
             for head in rule.heads:
                 self._rules[head.relation].append((rule, head))
         self.inspected: list[Inspected] = []
-        """What there is to look at, once `part` is made."""
+        """The relations that can be read once `part` is made."""
         self._shown: dict[str, ZSetType] = {}
 
     def form(self, relation: str) -> Form:

@@ -211,7 +211,7 @@ class RuleBindings:
         self._atoms = [project(self._builder, node, *added)]
 
     def _assign(self, pattern: core.Pattern, value: core.TypedExpression | VariableBinding) -> None:
-        """What has no place in a column, as a closure or a regular expression, is made anew where it is used."""
+        """What has no place in a column, as a closure or a regular expression, is computed where it is used."""
         columns = self._expressions.columns
         if isinstance(pattern, core.Bind) and isinstance(value, core.TypedExpression) and not columns.has(pattern.type):
             function = self._expressions.function(plain(value, self.known), self.known)

@@ -79,7 +79,7 @@ class RecursiveComponent:
 
     @cached_property
     def bounds(self) -> Bounds:
-        """What tells whether it comes to an end."""
+        """The test whether it terminates."""
         states, limits = self.states.values(), self.environment
         jumps = any(admission_of(state) is not None for state in states)
         has_bags = any(state.kind is RelationKind.RECURSIVE_BAG for state in states)

@@ -1,7 +1,7 @@
 """The cost profile of a bootstrap, iteration by iteration, and the forecast of an update by it while that runs.
 
 An update goes through the same iterations as a bootstrap of the component, and does in each a part of what that does
-there. So the part that it did of the iterations behind it tells what those before it will take.
+there. So its share of the finished iterations predicts the cost of the remaining ones.
 """
 
 from __future__ import annotations

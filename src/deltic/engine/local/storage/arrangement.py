@@ -165,7 +165,7 @@ class Arrangement:
         return not self.layout.holds([self.domains[c] for c in self.order])
 
     def relayout(self, beside: Run | None = None) -> Run | None:
-        """Pack all runs anew for the present domains; the order of rows stays as it is, unless a domain has turned.
+        """Repack all runs for the present domains; the order of rows stays as it is, unless a domain has turned.
 
         What is given `beside` them is packed as they are, and returned.
         """

@@ -1,4 +1,4 @@
-"""What compiled code is told of the aggregates of a recursion: the tables of `kernels.aggregates`."""
+"""The aggregates of a recursion for compiled code: the tables of `kernels.aggregates`."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class GroupTables:
         return made
 
     def limit(self) -> None:
-        """Tell which results have a place now: domains grow where layouts have room for that."""
+        """Mark the results that have a place; domains grow where layouts have room."""
         self._result_table[:, V_LIMIT] = [NOBODY if domain.empty else domain.bits for domain in self._limited]
 
     def add_moves(self, found: Table) -> tuple[int, int]:

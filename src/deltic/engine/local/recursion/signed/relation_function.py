@@ -86,7 +86,7 @@ class RelationFunction(ABC):
 
 
 class Following(RelationFunction):
-    """A function that stands at one iteration: to be at another, it is told how its inputs differ.
+    """A function at one iteration: input deltas move it to another.
 
     An epoch that begins earlier than where it stands is told them backwards, and its own changes on top.
     """
