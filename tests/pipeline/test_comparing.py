@@ -17,7 +17,7 @@ import pytest
 from deltic.engine.comparing import EVERYTHING, Beside, compared, netted
 from deltic.engine.keyed import UPSERT, Keyed
 from deltic.engine.shards import posted
-from deltic.engine.shards.posted import MessageBatch, Posted
+from deltic.engine.shards.posted import MessageBatch, StagedRows
 from deltic.errors import DelticError
 from deltic.pipeline.session import Pipeline
 from deltic.pipeline.shards import Shards
@@ -62,7 +62,7 @@ def written(pipeline, name, rows, weight, monkeypatch):
         monkeypatch.setattr("pyspark.TaskContext", context)
         read = PostedRows(name, table.schema, weight, table if weight == UPSERT else None)
         letters += site.posting.over(rows.slice(start, end - start).to_batches(7), read)
-    return Posted(site, letters)
+    return StagedRows(site, letters)
 
 
 def random_rows(rng, schema, count, many):

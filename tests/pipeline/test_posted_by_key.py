@@ -17,7 +17,7 @@ import pytest
 from deltic import Shards
 from deltic.engine.keyed import BY_KEY, UPSERT
 from deltic.engine.shards import posted
-from deltic.engine.shards.posted import MessageBatch, Posted
+from deltic.engine.shards.posted import MessageBatch, StagedRows
 from deltic.engine.shards.setting import ShardDefinition
 from deltic.errors import DelticError
 from deltic.pipeline.options import Durability
@@ -65,7 +65,7 @@ def post(change, table, columns, weight, rows, rng, monkeypatch):
         read = PostedRows(table, columns, weight, found if by_key else None)
         letters += site.posting.over(mine.to_batches(4), read)
     rng.shuffle(letters)
-    change.append(table, Posted(site, letters))
+    change.append(table, StagedRows(site, letters))
 
 
 class Random:
@@ -197,7 +197,7 @@ def append_unordered(pipeline, rows):
         table = change._definitions.catalog.tables["t"]
         site, read = change._epochs.site(table).by_key(False), PostedRows("t", table.schema, None, table)
         read.is_ordered = False
-        change.append("t", Posted(site, site.posting.over(rows.to_batches(), read)))
+        change.append("t", StagedRows(site, site.posting.over(rows.to_batches(), read)))
 
 
 def test_changes_without_an_order(tmp_path, monkeypatch):

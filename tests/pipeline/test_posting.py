@@ -13,7 +13,7 @@ import pytest
 
 import deltic
 from deltic import External, Shards
-from deltic.engine.shards.posted import Posted
+from deltic.engine.shards.posted import StagedRows
 from deltic.errors import ChangeError, DataError
 from tests.pipeline.streaming.files import Folder
 
@@ -80,7 +80,7 @@ def test_rows_of_a_dataframe_do_not_pass_the_driver(spark, pipelines):
         "date_add(DATE'2026-01-01', CAST(id % 300 AS INT)) AS day",
     )
     given = insert(pipelines, "sale", sales)
-    assert isinstance(given, Posted)
+    assert isinstance(given, StagedRows)
     assert all(message.file and not message.content for message in given.messages)
     same(pipelines)
     for pipeline in pipelines:
@@ -118,7 +118,7 @@ def test_changes_by_key_of_a_dataframe_do_not_pass_the_driver(spark, tmp_path):
             with pipeline.transaction() as change:
                 getattr(change, kind)("sale", frame)
                 given = change._operations[-1]
-            assert isinstance(getattr(given, "rows", None), Posted) is (pipeline is pipelines[0])
+            assert isinstance(getattr(given, "rows", None), StagedRows) is (pipeline is pipelines[0])
             assert len(pipeline["sale"]) == rows
         same(pipelines, "income", "sale")
     for pipeline in pipelines:
@@ -206,7 +206,7 @@ def test_sources_of_spark_are_compared_by_tasks(spark, tmp_path, monkeypatch):
             pipeline.table(name, key=key, source=External("spark", table="compared_by_tasks", **options))
             pipeline.sql(f"CREATE VIEW n_{name} AS SELECT name, count(*) AS n, sum(id) AS s FROM {name} GROUP BY name")
         pipeline.refresh()
-    monkeypatch.setattr(Posted, "to_arrow", None)
+    monkeypatch.setattr(StagedRows, "to_arrow", None)
     for n in rng.sample(sorted(there), 9):
         there[n] = (n, f"n{rng.randrange(5)}", Decimal("0.50"), 1)
     there |= {n: (n, None, None, rng.choice([None, 1])) for n in range(60, 65)}

@@ -16,7 +16,7 @@ import pytest
 from deltic import Shards
 from deltic.engine.conflicts import Conflict, ConflictError
 from deltic.engine.shards import posted
-from deltic.engine.shards.posted import MessageBatch, Posted
+from deltic.engine.shards.posted import MessageBatch, StagedRows
 from deltic.engine.shards.settlement import Settlement
 from deltic.errors import DelticError
 from deltic.pipeline.options import Durability
@@ -60,7 +60,7 @@ def tasks(monkeypatch):
             read = PostedRows(table.name, columns, weight, table if is_by_key else None)
             letters += site.posting.over(mine.to_batches(4), read)
         random.Random(count).shuffle(letters)
-        return Posted(site, letters)
+        return StagedRows(site, letters)
 
     monkeypatch.setattr("deltic.engine.spark.job.run_job", lambda spark, *asked: run_here(*asked))
     monkeypatch.setattr("deltic.engine.spark.job.run_each", run_each)

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from deltic.catalog.definitions import CatalogTable, Fixed, FormerTable
-from deltic.catalog.storing import Storing
+from deltic.catalog.definitions import CatalogTable, FixedValue, FormerTable
+from deltic.catalog.storing import ColumnStorage
 from deltic.errors import CatalogError, did_you_mean
 from deltic.values.types import Column, Kind, Schema, Type
 
@@ -38,7 +38,7 @@ class AddColumn(Alteration):
     """
 
     column: Column
-    storing: Storing
+    storing: ColumnStorage
     value: Any = None
     after: str | None = None
     unless_there: bool = False
@@ -51,8 +51,8 @@ class AddColumn(Alteration):
             raise CatalogError(f"table {table.name} has a column {name} already; choose another name", name)
         place = _place(table, self.after)
         columns = (*table.schema.columns[:place], self.column, *table.schema.columns[place:])
-        sources: list[str | Fixed] = list(table.schema.names)
-        sources.insert(place, Fixed(self.value))
+        sources: list[str | FixedValue] = list(table.schema.names)
+        sources.insert(place, FixedValue(self.value))
         return _with(table, columns, sources, storing=(*table.storing, *_said(self.storing)))
 
 
@@ -125,7 +125,7 @@ class ChangeType(Alteration):
 
     name: str
     type: Type
-    storing: Storing
+    storing: ColumnStorage
 
     def applied(self, table: CatalogTable) -> CatalogTable:
         name = _find(table, self.name)
@@ -217,7 +217,7 @@ def origin(table: CatalogTable, before: Mapping[str, CatalogTable]) -> FormerTab
 
     None where it is the same as before, or new.
     """
-    columns: tuple[str | Fixed, ...] = table.schema.names
+    columns: tuple[str | FixedValue, ...] = table.schema.names
     found = table
     while before.get(found.name) != found:
         if found.former is None:
@@ -251,7 +251,7 @@ def _changed(schema: Schema, which: str, **others: Any) -> list[Column]:
 
 
 def _with(
-    table: CatalogTable, columns: Iterable[Column], sources: Sequence[str | Fixed], **others: Any
+    table: CatalogTable, columns: Iterable[Column], sources: Sequence[str | FixedValue], **others: Any
 ) -> CatalogTable:
     """The table with other columns; `sources` tell for each where its values come from. Its text tells it no more."""
     former = FormerTable(table, tuple(sources))
@@ -279,25 +279,25 @@ def _place(table: CatalogTable, after: str | None) -> int:
     return table.schema.index(_find(table, after)) + 1 if after else 0
 
 
-def _storing(table: CatalogTable, name: str) -> Storing:
-    return next((one for one in table.storing if one.column == name), Storing(name))
+def _storing(table: CatalogTable, name: str) -> ColumnStorage:
+    return next((one for one in table.storing if one.column == name), ColumnStorage(name))
 
 
-def _said(storing: Storing) -> tuple[Storing, ...]:
+def _said(storing: ColumnStorage) -> tuple[ColumnStorage, ...]:
     """What is to be kept of how values are stored: nothing, where there is nothing to say."""
-    return () if storing == Storing(storing.column) else (storing,)
+    return () if storing == ColumnStorage(storing.column) else (storing,)
 
 
-def _stored(table: CatalogTable, storing: Storing) -> tuple[Storing, ...]:
+def _stored(table: CatalogTable, storing: ColumnStorage) -> tuple[ColumnStorage, ...]:
     return (*(one for one in table.storing if one.column != storing.column), *_said(storing))
 
 
-def _narrows(now: Storing, then: Storing) -> bool:
+def _narrows(now: ColumnStorage, then: ColumnStorage) -> bool:
     """Whether texts could be too long for a bound, or lose blanks."""
     if then.fixed != now.fixed:
         return then.fixed
     return then.limit is not None and (now.limit is None or then.limit < now.limit)
 
 
-def _told(type_: Type, storing: Storing) -> str:
+def _told(type_: Type, storing: ColumnStorage) -> str:
     return f"{type_}({storing.limit})" if storing.limit is not None else str(type_)

@@ -10,7 +10,7 @@ from typing import Any
 
 from deltic.catalog.external import External
 from deltic.catalog.lateness import Lateness
-from deltic.catalog.storing import Storing
+from deltic.catalog.storing import ColumnStorage
 from deltic.circuit.edges import ZSetType
 from deltic.circuit.graph import Circuit
 from deltic.circuit.operators import Source
@@ -24,7 +24,7 @@ _NAME = re.compile(rf"{_WORD}(\.{_WORD})*")
 
 
 @dataclass(frozen=True)
-class Fixed:
+class FixedValue:
     """A value that all rows have in a column, as rows have it; None for NULL."""
 
     value: Any
@@ -35,7 +35,7 @@ class FormerTable:
     """What a table was before it was altered, and what each of its columns is: a column of that, or one value."""
 
     table: CatalogTable
-    columns: tuple[str | Fixed, ...]
+    columns: tuple[str | FixedValue, ...]
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class CatalogTable:
     is_bag: bool = False
     is_hidden: bool = False
     lateness: Lateness | None = None
-    storing: tuple[Storing, ...] = ()
+    storing: tuple[ColumnStorage, ...] = ()
     place: str = field(default="", compare=False)
     text: str = field(default="", compare=False)
     source: External | None = field(default=None, compare=False)

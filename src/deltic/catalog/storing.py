@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Storing:
+class ColumnStorage:
     """Of a column: how many letters its texts have at most, and what it has where nothing is given.
 
     Texts that are `fixed`, CHAR(n), lose the blanks at their end. `default` is a constant as SQL has it, "" for NULL.

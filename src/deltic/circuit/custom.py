@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from deltic.algebra.zset import ZSet
-from deltic.circuit.accumulators.own import Own
+from deltic.circuit.accumulators.own import UserAggregate
 from deltic.circuit.python import PythonFunction, digest, fingerprint
 from deltic.circuit.tables import WEIGHT, from_arrow, to_arrow, weighted
 from deltic.errors import EvaluationError
@@ -178,7 +178,7 @@ class CustomAggregate(CustomOperator):
         """Its name among the aggregates of circuits, where it stands from now on."""
         parts = (fingerprint(part) for part in (self.function, self.made) if part is not None)
         key = digest((*parts, str(self.of), str(self.results)))[:12]
-        return Own(f"{self.name}__{key}", self.name, self.function, self.of, self.results, self.made).name
+        return UserAggregate(f"{self.name}__{key}", self.name, self.function, self.of, self.results, self.made).name
 
 
 OfPython = PythonFunction | CustomOperator

@@ -15,7 +15,7 @@ Names = Collection[str]
 
 
 @dataclass(frozen=True)
-class Observed:
+class Observation:
     """What insights are drawn from: the change of the facts, the weighted rows by which a view changed, and
     what the views say now: the imports, and how many modules a change to one can affect."""
 
@@ -31,7 +31,7 @@ class Observed:
         return [row for row, weight in self.change_of(view) if weight < 0]
 
 
-def insights(observed: Observed) -> tuple[str, ...]:
+def insights(observed: Observation) -> tuple[str, ...]:
     """A few sentences about an epoch, the most striking ones; none when nothing worth telling happened."""
     return (*_cycles(observed), *_dead_code(observed), *_tests(observed), *_affected(observed))
 
@@ -55,7 +55,7 @@ def _most_frequent(values: pa.ChunkedArray) -> tuple[str, int]:
     return min(counted, key=lambda pair: (-pair[1], pair[0]))
 
 
-def _cycles(observed: Observed) -> Iterator[str]:
+def _cycles(observed: Observation) -> Iterator[str]:
     appeared, disappeared = observed.appeared("import_cycle"), observed.disappeared("import_cycle")
     if not appeared and not disappeared:
         return
@@ -99,7 +99,7 @@ def _path(start: object, goal: object, successors: Mapping[object, list[object]]
     return path[::-1]
 
 
-def _dead_code(observed: Observed) -> Iterator[str]:
+def _dead_code(observed: Observation) -> Iterator[str]:
     removed, added = _functions(observed.facts.deleted), _functions(observed.facts.inserted)
     died = [str(f) for f, _ in observed.appeared("dead") if f not in added]
     revived = [str(f) for f, _ in observed.disappeared("dead") if f not in removed]
@@ -113,7 +113,7 @@ def _functions(facts: Iterable[tuple[str, Row]]) -> set[object]:
     return {row[0] for relation, row in facts if relation == "function"}
 
 
-def _tests(observed: Observed) -> Iterator[str]:
+def _tests(observed: Observation) -> Iterator[str]:
     """How many entry points could reach what was removed, or can reach what was added."""
     removed, added = _functions(observed.facts.deleted), _functions(observed.facts.inserted)
     before = {e for e, f in observed.disappeared("reaches") if f in removed}
@@ -132,7 +132,7 @@ def _counted(entries: Sized) -> str:
     return f"{len(entries):,} tests and programs" if len(entries) != 1 else "one test or program"
 
 
-def _affected(observed: Observed) -> Iterator[str]:
+def _affected(observed: Observation) -> Iterator[str]:
     """The surviving module for which the number of modules that a change to it can affect moved most."""
     moved = Counter(n for n, _ in observed.appeared("affects"))
     moved.subtract(n for n, _ in observed.disappeared("affects"))

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from deltic.demo.epochs import Counts, DemoEpoch
 from deltic.demo.facts import FactChange, Row
-from deltic.demo.insights import Observed, first_insights, insights
+from deltic.demo.insights import Observation, first_insights, insights
 from deltic.demo.tables import FactTables, changed_tables, program_text
 from deltic.demo.tree import Edit, Tree
 from deltic.pipeline.engines import EngineName
@@ -64,8 +64,8 @@ class Replay:
         _, seconds = transact(fresh, tables, {})
         return fresh, seconds
 
-    def _observed(self, facts: FactChange, change: Transaction) -> Observed:
-        return Observed(facts, lambda view: iter(change.of(view)), self._imports, self._affected_by)
+    def _observed(self, facts: FactChange, change: Transaction) -> Observation:
+        return Observation(facts, lambda view: iter(change.of(view)), self._imports, self._affected_by)
 
     def _imports(self) -> Iterable[Row]:
         return iter(self.pipeline["imports"])

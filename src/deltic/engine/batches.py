@@ -52,7 +52,7 @@ class TableBatch:
 
 
 @dataclass(frozen=True)
-class Several:
+class ConcatenatedBatch:
     """The rows of several batches of one table, of which there is at least one."""
 
     batches: tuple[Batch, ...]
@@ -88,7 +88,7 @@ Changed: TypeAlias = "Batch | pa.Table"
 
 def apart(batch: Changed) -> Sequence[Changed]:
     """The batches that one is made of."""
-    return batch.batches if isinstance(batch, Several) else (batch,)
+    return batch.batches if isinstance(batch, ConcatenatedBatch) else (batch,)
 
 
 def rows_of(batch: Changed) -> int:

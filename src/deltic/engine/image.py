@@ -19,7 +19,7 @@ Ranges = Sequence[tuple[int, int]]
 """From where up to, and not with, where; beyond an end nothing is."""
 
 
-class Kept(Protocol):
+class StoredArrays(Protocol):
     """Arrays that were written, with what was said about them."""
 
     @property
@@ -37,7 +37,7 @@ class Kept(Protocol):
         """Of each array the elements in these ranges of its last axis, one after the other; unchecked."""
 
 
-class Owner(Protocol):
+class ArrayOwner(Protocol):
     """What has arrays: it remembers where they were written, None before that."""
 
     kept: object | None
@@ -48,12 +48,12 @@ class ImagePiece:
     """Arrays that belong together and never change; `owner` is there as long as they are."""
 
     about: Mapping[str, Json]
-    owner: Owner
+    owner: ArrayOwner
     arrays: Callable[[], Arrays]
 
 
 @dataclass(frozen=True)
-class Growing:
+class GrowingSequence:
     """A sequence of `count` elements that only grows; `arrays` gives those from a start up to, but not, an end.
 
     Sequences of one `origin` have the same elements as far as both have some. `kept` are the stretches from the first
@@ -63,7 +63,7 @@ class Growing:
     count: int
     arrays: Callable[[int, int], Arrays]
     origin: str
-    kept: Sequence[Kept] = ()
+    kept: Sequence[StoredArrays] = ()
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Image:
 
     about: Mapping[str, Json]
     pieces: Sequence[ImagePiece] = ()
-    growing: Mapping[str, Growing] = field(default_factory=dict)
+    growing: Mapping[str, GrowingSequence] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,8 @@ class Saved:
     """What was written of an image: its pieces, and of each sequence the stretches, in order."""
 
     about: Mapping[str, Json]
-    pieces: Sequence[Kept] = ()
-    growing: Mapping[str, Sequence[Kept]] = field(default_factory=dict)
+    pieces: Sequence[StoredArrays] = ()
+    growing: Mapping[str, Sequence[StoredArrays]] = field(default_factory=dict)
 
 
 def as_tuples(value: Json) -> Any:

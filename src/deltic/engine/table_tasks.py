@@ -10,17 +10,17 @@ if TYPE_CHECKING:
     from deltic.engine.comparing import Beside
     from deltic.engine.conflicts import Conflicts
     from deltic.engine.keyed import KeyedChange, RowChange
-    from deltic.engine.shards.posted import Posted, Site
+    from deltic.engine.shards.posted import StagedRows, StagingArea
     from deltic.engine.watermark import Watermark
 
 
 class TableTasks(Protocol):
     """Tasks that read and write where the shards of an engine do; between epochs alone."""
 
-    def site(self, table: str) -> Site:
+    def site(self, table: str) -> StagingArea:
         """Where tasks may write rows of a table for the next epoch."""
 
-    def compared(self, table: str, rows: Posted, beside: Beside) -> Posted | None:
+    def compared(self, table: str, rows: StagedRows, beside: Beside) -> StagedRows | None:
         """What comes and goes so that rows which tasks have written are in the table in place of others.
 
         None where this process is to find it.

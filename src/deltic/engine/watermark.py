@@ -19,7 +19,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 @runtime_checkable
-class Sifted(Batch, Protocol):
+class LateSplit(Batch, Protocol):
     """A batch without the changes that are too late: whoever has made it has told them apart."""
 
     @property
@@ -64,7 +64,7 @@ class Watermark:
 
     def latest(self, batch: Batch) -> int | None:
         """The latest time of the rows of a batch that come."""
-        if isinstance(batch, Sifted):
+        if isinstance(batch, LateSplit):
             return batch.latest
         return max(self._latest(batch), default=None)
 

@@ -8,7 +8,7 @@ from typing import Any, get_args
 from deltic.engine.conflicts import Conflicts
 from deltic.engine.lateness import LatePolicy
 from deltic.pipeline.epochs.clock import Time
-from deltic.pipeline.epochs.transaction import Terms, Transaction
+from deltic.pipeline.epochs.transaction import Transaction, TransactionTerms
 from deltic.pipeline.names import check_choice
 from deltic.pipeline.options import Transactions
 from deltic.pipeline.parts import PipelineParts
@@ -78,7 +78,7 @@ class Changing(PipelineParts):
         check_choice(chosen, "policy for conflicts", get_args(Conflicts))
         chosen_late = late or self._terms.late
         check_choice(chosen_late, "policy for late rows", get_args(LatePolicy))
-        terms = Terms(chosen, timeout, token, positions or {}, is_kept, chosen_late)
+        terms = TransactionTerms(chosen, timeout, token, positions or {}, is_kept, chosen_late)
         made = Transaction(self._epochs, terms, self._engine_of, self.spark)
         self._opened.note(made)
         return made

@@ -15,7 +15,7 @@ from deltic.pipeline.watching import Watching
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from deltic.pipeline.outside.refreshing import Refreshing, RefreshReport
+    from deltic.pipeline.outside.refreshing import Refresher, RefreshReport
 
 
 class Connecting(Watching):
@@ -23,7 +23,7 @@ class Connecting(Watching):
 
     @property
     @abstractmethod
-    def _refreshing(self) -> Refreshing:
+    def _refreshing(self) -> Refresher:
         """What refreshes tables from their sources, and publishes views."""
 
     def attach(self, name: str, source: External | DataFrame | str | Path) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from deltic.calculus.planning.magic import DemandHints, Pushed, push_demand
+from deltic.calculus.planning.magic import DemandHints, PushedDemand, push_demand
 from deltic.catalog import Catalog
 from deltic.circuit.graph import Circuit
 from deltic.depth import deep
@@ -60,7 +60,7 @@ class Engines:
         )
 
     @deep
-    def asked(self, catalog: Catalog) -> tuple[Circuit, tuple[Pushed, ...]]:
+    def asked(self, catalog: Catalog) -> tuple[Circuit, tuple[PushedDemand, ...]]:
         """The circuit of a catalog with recursions that derive what is asked of them, and which do."""
         if not self.maintenance.rewrites.demand:
             return catalog.composed, ()

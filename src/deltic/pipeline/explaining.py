@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from deltic.calculus.inside import operators_inside
-from deltic.calculus.planning.magic import Pushed
+from deltic.calculus.planning.magic import PushedDemand
 from deltic.catalog import Catalog
 from deltic.circuit.operators import Feedback, Source
 from deltic.datalog.souffle.functions.written import as_written
@@ -15,7 +15,7 @@ from deltic.pipeline.epochs.lateness import watermarks
 
 
 def explained(
-    name: str, full: bool, engine: Engine, definitions: Definitions, pushed: Sequence[Pushed] | None, bound: str
+    name: str, full: bool, engine: Engine, definitions: Definitions, pushed: Sequence[PushedDemand] | None, bound: str
 ) -> str:
     """How a view is kept fresh.
 
@@ -53,7 +53,7 @@ def _times_below(name: str, engine: Engine, catalog: Catalog) -> Iterator[str]:
             yield f"{operator.name}: {late.told(catalog.tables[operator.name].schema)}: {now}"
 
 
-def _demand_below(name: str, catalog: Catalog, pushed: Sequence[Pushed]) -> Iterator[str]:
+def _demand_below(name: str, catalog: Catalog, pushed: Sequence[PushedDemand]) -> Iterator[str]:
     """What is derived on demand of the recursions that a view depends on, and what is not though it is declared."""
     inside = operators_inside(catalog.circuit.part(name))
     below = {operator.name for operator in inside if isinstance(operator, Feedback)}

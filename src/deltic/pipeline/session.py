@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from deltic.circuit.custom import OfPython
     from deltic.pipeline.commanding import CommandSession
-    from deltic.pipeline.outside.refreshing import Refreshing
+    from deltic.pipeline.outside.refreshing import Refresher
     from deltic.sql.statements.parameters import Args
 
 
@@ -241,13 +241,11 @@ class Pipeline(Defining):
         return stream(self, df, into, name, order, conflicts, self._place, self._streams, self._epochs.site)
 
     @cached_property
-    def _refreshing(self) -> Refreshing:
-        from deltic.pipeline.outside.refreshing import Refreshing
+    def _refreshing(self) -> Refresher:
+        from deltic.pipeline.outside.refreshing import Refresher
         from deltic.pipeline.outside.tasks import Tasks
 
-        return Refreshing(
-            self, lambda: self._keeping.files, Tasks(self.spark, self._epochs.site, self._epochs.compared)
-        )
+        return Refresher(self, lambda: self._keeping.files, Tasks(self.spark, self._epochs.site, self._epochs.compared))
 
     def __repr__(self) -> str:
         tables, views = len(self.tables), len(self.views)

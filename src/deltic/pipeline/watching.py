@@ -16,7 +16,7 @@ from deltic.pipeline.epochs.lateness import watermarks
 from deltic.pipeline.explaining import explained
 from deltic.pipeline.observing import Metrics, MetricsServer, sizes_table
 from deltic.pipeline.outside.declared import Publication
-from deltic.pipeline.reading.reading import Published
+from deltic.pipeline.reading.reading import PublishedEpoch
 from deltic.pipeline.reading.rows import Rows
 from deltic.pipeline.reading.snapshot import Snapshot
 
@@ -44,7 +44,7 @@ class Watching(Changing):
         """
         return self._snapshot(self._epochs.at(epoch))
 
-    def _snapshot(self, published: Published) -> Snapshot:
+    def _snapshot(self, published: PublishedEpoch) -> Snapshot:
         return Snapshot(published, self._engine_of, self.spark)
 
     @property

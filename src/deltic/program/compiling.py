@@ -18,10 +18,10 @@ from deltic.depth import deep
 from deltic.errors import UnsupportedError
 from deltic.program.extract import extract
 from deltic.program.histories import Nested
-from deltic.program.linking import Linked, link
-from deltic.program.naming import Known
+from deltic.program.linking import LinkedProgram, link
+from deltic.program.naming import NamingFacts
 from deltic.program.program import Program
-from deltic.program.scope import Drafts, Scope
+from deltic.program.scope import ProgramBuilder, Scope
 from deltic.program.unsupported import needs_fallback
 
 _SPARE = 2048
@@ -42,8 +42,8 @@ class Compiler:
     def _begin(self) -> None:
         self._surrounded = CircuitBuilder()
         self._derivatives = Derivatives(self._surrounded)
-        self._scope = Scope(Drafts(), self._derivatives.builder)
-        self._known = Known()
+        self._scope = Scope(ProgramBuilder(), self._derivatives.builder)
+        self._known = NamingFacts()
         self._calls: dict[tuple[ops.Call, tuple[int, ...]], dict[str, int]] = {}
         self._remembers = False
 
@@ -71,7 +71,7 @@ class Compiler:
 
     def _program(self, circuit: Circuit) -> Program:
         """The program of an optimized circuit without back-edges."""
-        linked, places = Linked(), list[int | dict[str, int]]()
+        linked, places = LinkedProgram(), list[int | dict[str, int]]()
         for node in circuit.nodes:
             places.append(self._place(node, [places[i] for i in node.inputs]))
             place = places[-1]

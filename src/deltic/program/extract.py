@@ -6,15 +6,15 @@ import deltic.program.operators  # noqa: F401  enters all operators into the tab
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit
 from deltic.circuit.operators.keep import Keep
-from deltic.program.linking import Linked, link
-from deltic.program.naming import Known
+from deltic.program.linking import LinkedProgram, link
+from deltic.program.naming import NamingFacts
 from deltic.program.program import Program
-from deltic.program.scope import Drafts, Scope
+from deltic.program.scope import ProgramBuilder, Scope
 
 
 def extract(circuit: Circuit) -> Program:
     """The program of an incremental circuit; UnsupportedError where an operator has no place in one."""
-    scope, linked = Scope(Drafts(), circuit), Linked()
+    scope, linked = Scope(ProgramBuilder(), circuit), LinkedProgram()
     for number, node in enumerate(circuit.nodes):
         match node.operator:
             case ops.Source(name=name):
@@ -23,4 +23,4 @@ def extract(circuit: Circuit) -> Program:
                 linked.sinks[name] = scope.relation(*node.inputs)
             case Keep(name=name):
                 linked.wanted.setdefault(scope.relation(number), name)
-    return link(scope.drafts, linked, Known())
+    return link(scope.drafts, linked, NamingFacts())

@@ -10,13 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from deltic.program.definitions import Table
-from deltic.program.naming import Known, named
+from deltic.program.naming import NamingFacts, named
 from deltic.program.program import Program, Stratum
-from deltic.program.scope import Draft, Drafts
+from deltic.program.scope import DraftRelation, ProgramBuilder
 
 
 @dataclass
-class Linked:
+class LinkedProgram:
     """What a program is made of: the numbers of relations of its tables and views, and those with a wanted name.
 
     `remembering` are those of relations that stay in it for their past, whoever reads them.
@@ -28,7 +28,7 @@ class Linked:
     remembering: list[str] = field(default_factory=list)
 
 
-def link(drafts: Drafts, linked: Linked, known: Known) -> Program:
+def link(drafts: ProgramBuilder, linked: LinkedProgram, known: NamingFacts) -> Program:
     """The program of the tables and views."""
     strata = _reached(drafts, [*linked.tables.values(), *linked.sinks.values(), *linked.remembering], known)
     wanted = {number: name for name, number in sorted(linked.sinks.items(), reverse=True)}
@@ -37,17 +37,17 @@ def link(drafts: Drafts, linked: Linked, known: Known) -> Program:
     numbers = [number for stratum in strata for number in stratum.relations]
     relations = {number: _wanting(drafts.relations[number], wanted.get(number, ""), linked.sinks) for number in numbers}
     rules = {number: drafts.rules[number] for number in numbers if number in drafts.rules}
-    return named(Drafts(relations, rules=rules), strata, linked.tables, linked.sinks, known)
+    return named(ProgramBuilder(relations, rules=rules), strata, linked.tables, linked.sinks, known)
 
 
-def _wanting(draft: Draft, wanted: str, sinks: Mapping[str, str]) -> Draft:
+def _wanting(draft: DraftRelation, wanted: str, sinks: Mapping[str, str]) -> DraftRelation:
     """The draft with the name that it wants: its own, or that of a view; a table gives way to the view of its name."""
     if isinstance(draft.definition, Table):
         return replace(draft, wanted=f"{draft.wanted}.in") if draft.wanted in sinks else draft
     return replace(draft, wanted=wanted) if wanted and not draft.wanted else draft
 
 
-def _reached(drafts: Drafts, roots: Sequence[str], known: Known) -> list[Stratum]:
+def _reached(drafts: ProgramBuilder, roots: Sequence[str], known: NamingFacts) -> list[Stratum]:
     """The strata of what the roots are computed from, each after those that it reads."""
     found = dict[int, Stratum]()
     seen = set[int]()

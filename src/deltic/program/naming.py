@@ -10,21 +10,21 @@ from itertools import chain, zip_longest
 from deltic.program.definitions import Table
 from deltic.program.program import Program, Relation, Stratum
 from deltic.program.queries import Rule
-from deltic.program.scope import Draft, Drafts
+from deltic.program.scope import DraftRelation, ProgramBuilder
 
 # How many digits of a fingerprint are in a name.
 _DIGITS = 8
 
 
 @dataclass
-class Known:
+class NamingFacts:
     """What naming has found out of relations by their numbers. It depends on them, and what they read, alone."""
 
     prints: dict[str, str] = field(default_factory=dict)
     _reads: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _named: dict[str, tuple[list[str], Relation, tuple[Rule, ...]]] = field(default_factory=dict)
 
-    def reads(self, drafts: Drafts, number: str) -> tuple[str, ...]:
+    def reads(self, drafts: ProgramBuilder, number: str) -> tuple[str, ...]:
         """The relations that a relation's definition and rules read."""
         if number not in self._reads:
             rules = drafts.rules.get(number, ())
@@ -32,7 +32,7 @@ class Known:
             self._reads[number] = tuple(dict.fromkeys(read))
         return self._reads[number]
 
-    def named(self, drafts: Drafts, number: str, names: Mapping[str, str]) -> tuple[Relation, tuple[Rule, ...]]:
+    def named(self, drafts: ProgramBuilder, number: str, names: Mapping[str, str]) -> tuple[Relation, tuple[Rule, ...]]:
         """The relation and its rules under these names: the same ones as long as these are the same."""
         given = [names[number], *(names[read] for read in self.reads(drafts, number))]
         if number in self._named and self._named[number][0] == given:
@@ -45,7 +45,11 @@ class Known:
 
 
 def named(
-    drafts: Drafts, strata: Sequence[Stratum], tables: Mapping[str, str], sinks: Mapping[str, str], known: Known
+    drafts: ProgramBuilder,
+    strata: Sequence[Stratum],
+    tables: Mapping[str, str],
+    sinks: Mapping[str, str],
+    known: NamingFacts,
 ) -> Program:
     """The program of the drafts, with its strata in their order.
 
@@ -67,7 +71,7 @@ def named(
 # Fingerprints
 
 
-def _fingerprint_all(drafts: Drafts, strata: Sequence[Stratum], prints: dict[str, str]) -> None:
+def _fingerprint_all(drafts: ProgramBuilder, strata: Sequence[Stratum], prints: dict[str, str]) -> None:
     """Add the fingerprints of relations that have none yet, of lower strata first.
 
     Mutually recursive relations are distinguished by refinement: each round uses what the round before found of the
@@ -100,7 +104,7 @@ def _skeleton(rule: Rule) -> Skeleton:
     return rule.renamed(dict.fromkeys(names, gap)).normalized().split(gap), names
 
 
-def _fingerprint(draft: Draft, skeletons: Sequence[Skeleton], prints: Mapping[str, str]) -> str:
+def _fingerprint(draft: DraftRelation, skeletons: Sequence[Skeleton], prints: Mapping[str, str]) -> str:
     """What tells the relation from others, when `prints` tell the relations that it reads from others."""
     texts = sorted(
         "".join(chain.from_iterable(zip_longest(around, (prints[name] for name in names), fillvalue="")))
@@ -118,7 +122,7 @@ def _digest(parts: Iterable[str]) -> str:
 # Names
 
 
-def _names(drafts: Drafts, first: Collection[str], known: Known) -> dict[str, str]:
+def _names(drafts: ProgramBuilder, first: Collection[str], known: NamingFacts) -> dict[str, str]:
     """A name for each relation; the `first` choose first."""
     names: dict[str, str] = {}
     taken: set[str] = set()
@@ -142,7 +146,7 @@ def _names(drafts: Drafts, first: Collection[str], known: Known) -> dict[str, st
     return names
 
 
-def _stem(number: str, drafts: Drafts, known: Known) -> str:
+def _stem(number: str, drafts: ProgramBuilder, known: NamingFacts) -> str:
     """The name of the first relation, on the way down, that has one; the word for the definition where none has."""
     seen: set[str] = set()
     while True:

@@ -50,7 +50,7 @@ def relation_of(operator: type[ops.Operator]) -> Callable[[Maker], Maker]:
 
 
 @dataclass(frozen=True)
-class Draft:
+class DraftRelation:
     """A relation without its name: what it would like to be called, or its role for the one that it is passed on to."""
 
     wanted: str
@@ -60,13 +60,13 @@ class Draft:
 
 
 @dataclass
-class Drafts:
+class ProgramBuilder:
     """Programs in the making, whose relations have numbers for names; `rules` are those of each relation.
 
     `strata` has that of each relation, and `variables` are those that are free in the rules of the present one.
     """
 
-    relations: dict[str, Draft] = field(default_factory=dict)
+    relations: dict[str, DraftRelation] = field(default_factory=dict)
     strata: dict[str, Stratum] = field(default_factory=dict)
     rules: dict[str, list[Rule]] = field(default_factory=dict)
     variables: Iterator[int] = field(default_factory=itertools.count)
@@ -77,7 +77,7 @@ class Drafts:
         """Add a stratum of relations that were declared."""
         self.strata |= dict.fromkeys(stratum.relations, stratum)
 
-    def declare(self, draft: Draft) -> str:
+    def declare(self, draft: DraftRelation) -> str:
         """Add a relation; the result stands for its name."""
         name = f"#{len(self.relations)}"
         self.relations[name] = draft
@@ -86,7 +86,7 @@ class Drafts:
     def beginning(self) -> str:
         """The relation `first`, made where it is not there."""
         if not self.first:
-            self.first = self.declare(Draft("", Schema(()), FixedRows(((),))))
+            self.first = self.declare(DraftRelation("", Schema(()), FixedRows(((),))))
             self.place(Stratum((self.first,), recursive=False))
         return self.first
 
@@ -100,7 +100,7 @@ class Scope:
 
     def __init__(
         self,
-        drafts: Drafts,
+        drafts: ProgramBuilder,
         circuit: Circuit | CircuitBuilder,
         imports: Sequence[str] = (),
         component: list[str] | None = None,
@@ -218,7 +218,7 @@ class Scope:
 
     def declare(self, wanted: str, number: int, definition: Definition) -> str:
         """A new relation with the columns of node `number`."""
-        return self.drafts.declare(Draft(wanted, self.circuit.type_of(number).schema, definition))
+        return self.drafts.declare(DraftRelation(wanted, self.circuit.type_of(number).schema, definition))
 
     def place(self, name: str) -> None:
         """Let the relation be brought up to date after all that were placed before it."""
@@ -245,7 +245,7 @@ class Scope:
         columns = columns or schema.names
         chosen = Schema(tuple(schema.columns[schema.index(c)] for c in columns))
         bodies = self.bodies(number)
-        name = self.drafts.declare(Draft("", chosen, Derived(distinct=False), role))
+        name = self.drafts.declare(DraftRelation("", chosen, Derived(distinct=False), role))
         self.enter(name, number, bodies, columns)
         self.place(name)
         return name

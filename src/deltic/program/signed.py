@@ -33,7 +33,7 @@ from deltic.program.operators.over import Windows
 from deltic.program.operators.top import TopRows
 from deltic.program.program import Stratum
 from deltic.program.queries import Body
-from deltic.program.scope import BODIES, Draft, Drafts, Scope
+from deltic.program.scope import BODIES, DraftRelation, ProgramBuilder, Scope
 from deltic.program.unsupported import in_recursion
 from deltic.values.types import Kind, Schema
 
@@ -42,7 +42,7 @@ _MANY = 4
 _LINEAR = (ops.Import, ops.Feedback, ops.Map, ops.Filter, ops.Plus, ops.Negate)
 
 
-def lower_signed(drafts: Drafts, operator: ops.FixpointDelta, imports: Sequence[str]) -> dict[str, str]:
+def lower_signed(drafts: ProgramBuilder, operator: ops.FixpointDelta, imports: Sequence[str]) -> dict[str, str]:
     """The relations of a fixpoint by their names in its body: as they are in the end, each from its history."""
     scope = _Signed(drafts, operator.body, imports)
     histories = scope.lower()
@@ -63,7 +63,7 @@ class _Signed(Scope):
     greatest values are looked at in their own order.
     """
 
-    def __init__(self, drafts: Drafts, body: Circuit, imports: Sequence[str]) -> None:
+    def __init__(self, drafts: ProgramBuilder, body: Circuit, imports: Sequence[str]) -> None:
         super().__init__(drafts, body, imports)
         self._sinks = body.sinks
         self.members: list[str] = []
@@ -136,7 +136,7 @@ class _Signed(Scope):
         """The history of a node, or of some of its columns."""
         bodies, schema = self.bodies(number), self.circuit.type_of(number).schema
         chosen = replace(schema, columns=tuple(schema.columns[schema.index(c)] for c in columns or schema.names))
-        name = self.drafts.declare(Draft("", chosen, History(0, admission), role))
+        name = self.drafts.declare(DraftRelation("", chosen, History(0, admission), role))
         self.members.append(name)
         self.enter(name, number, bodies, columns)
         return name

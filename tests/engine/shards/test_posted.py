@@ -17,11 +17,11 @@ import pytest
 
 from deltic.circuit.tables import WEIGHT
 from deltic.datalog import check, lower, parse
-from deltic.engine.batches import Several, TableBatch, with_weights
+from deltic.engine.batches import ConcatenatedBatch, TableBatch, with_weights
 from deltic.engine.files.files import LocalFiles
 from deltic.engine.shards import posted
 from deltic.engine.shards.files import MESSAGES
-from deltic.engine.shards.posted import Posted
+from deltic.engine.shards.posted import StagedRows
 from deltic.engine.spark.engine import spark_engine
 from deltic.errors import DataError, Diagnostic
 from deltic.pipeline.spark.posting import PostedRows
@@ -52,7 +52,7 @@ def post(engine, table, rows, rng, weight=None):
         for _ in range(rng.choice([1, 2])):
             made = list(pickle.loads(pickle.dumps(task))(iter(batches)))
         messages += made
-    return Posted(site, messages)
+    return StagedRows(site, messages)
 
 
 def table(rows, columns):
@@ -92,7 +92,7 @@ def test_an_epoch_is_that_of_the_rows(files, monkeypatch):
             cut = len(come) // 2
             first = post(engine, name, come.slice(0, cut), rng, 1)
             second = post(rng.choice([engine, elsewhere]), name, come.slice(cut), rng, 1)
-            given[name] = Several.of([first, second, TableBatch(gone)])
+            given[name] = ConcatenatedBatch.of([first, second, TableBatch(gone)])
             assert given[name].count() == len(given[name].to_arrow()) == len(come) + len(gone)
             same[name] = pa.concat_tables([with_weights(come, 1), gone])
         result = engine.apply(given)
@@ -133,7 +133,7 @@ def test_rows_that_every_shard_has_stand_in_a_file_once(tmp_path, monkeypatch):
     site = engine.tasks.site("edge")
     site = replace(site, split=replace(site.split, key=None))
     rows = table([(i, i) for i in range(50)], "xy")
-    batch = Posted(site, site.posting.over(iter(rows.to_batches()), PostedRows("edge", site.schema, 1)))
+    batch = StagedRows(site, site.posting.over(iter(rows.to_batches()), PostedRows("edge", site.schema, 1)))
     assert len(batch.messages) == 3
     assert batch.count() == len(batch.to_arrow()) == 50
 

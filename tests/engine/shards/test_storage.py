@@ -20,7 +20,7 @@ import deltic
 from deltic.circuit.tables import WEIGHT
 from deltic.datalog import check, lower, parse
 from deltic.engine.files import remote
-from deltic.engine.files.files import LocalFiles, System
+from deltic.engine.files.files import LocalFiles, SystemCalls
 from deltic.engine.files.pieces import MappedFile, read_piece
 from deltic.engine.files.remote import RemoteFiles
 from deltic.engine.local.engine import LocalEngine
@@ -216,7 +216,7 @@ def sorted_rows(rows):
     return sorted(map(tuple, (row.values() for row in rows.to_pylist())), key=repr)
 
 
-class Failing(System):
+class Failing(SystemCalls):
     """A disk that is full, or that refuses, from now on."""
 
     def __init__(self, error):

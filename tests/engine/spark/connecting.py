@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import deltic
-from deltic.engine.shards.posted import Posted
+from deltic.engine.shards.posted import StagedRows
 from deltic.pipeline.outside import tasks
 
 FOLLOWS = """
@@ -57,7 +57,7 @@ def check_posting(spark: SparkSession, folder: Path) -> None:
     with pipeline.transaction() as change:
         change.insert("frame", spark.range(1000, 3 * MANY))
         given = change._operations[-1].rows
-    assert isinstance(given, Posted)
+    assert isinstance(given, StagedRows)
     assert all(message.file for message in given.messages)
     assert change.report.bytes_written > given.told.written > 8 * MANY
     assert pipeline.refresh().sources["files"].how == "2 files read by tasks, 0 taken back"

@@ -16,7 +16,7 @@ from deltic.engine.placed import Place, Placed
 from deltic.engine.shards.engine import ShardedEngine
 from deltic.engine.spark.engine import spark_engine
 from deltic.engine.spark.placed import PlacedEngine
-from deltic.engine.spark.placement import Held, Home, Placement, home_of
+from deltic.engine.spark.placement import HeldState, Home, Placement, home_of
 from tests.engine.shards.jobs import run_here
 
 
@@ -27,7 +27,7 @@ class Anywhere(Placement):
         super().__init__()
         self._random = random.Random(seed)
 
-    def choose(self, changed: Mapping[str, int], held: Held, barred: Mapping[Home, str]) -> Placed:
+    def choose(self, changed: Mapping[str, int], held: HeldState, barred: Mapping[Home, str]) -> Placed:
         told = super().choose(changed, held, barred)
         places: list[Place] = [p for p in self.places if home_of(p) == held.home or home_of(p) not in barred]
         return Placed(self._random.choice(places), "by lot", told.expected)

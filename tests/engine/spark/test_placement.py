@@ -11,14 +11,14 @@ import random
 
 import pytest
 
-from deltic.engine.spark.costs import Costs, Line
-from deltic.engine.spark.placement import Held, Placement
+from deltic.engine.spark.costs import Costs, LinearCost
+from deltic.engine.spark.placement import HeldState, Placement
 
 GIB = 1 << 30
 
 
 def held(home, rows, resident=None):
-    return Held(home, {"t": rows}, rows * 100, rows * 100 if resident is None else resident)
+    return HeldState(home, {"t": rows}, rows * 100, rows * 100 if resident is None else resident)
 
 
 def choose(placement, rows, there, barred=None):
@@ -37,8 +37,8 @@ def test_a_load_on_many_executors_is_a_job_where_that_is_quicker():
     for _ in range(3):
         costs.learn("job", "load", {"t": 10**7}, 2 * 10**7, 8.0)
         costs.learn("local", "load", {"t": 10**7}, 2 * 10**7, 40.0)
-    assert choose(Placement(costs=costs), 10**8, Held("local")).place == "job"
-    assert choose(Placement(costs=costs), 10**4, Held("local")).place == "local"
+    assert choose(Placement(costs=costs), 10**8, HeldState("local")).place == "job"
+    assert choose(Placement(costs=costs), 10**4, HeldState("local")).place == "local"
 
 
 def test_a_state_that_outgrows_the_memory_leaves_the_driver_and_does_not_come_back_for_less_than_room():
@@ -92,13 +92,13 @@ def test_homes_that_cannot_take_the_state():
 
 
 def test_one_place_is_no_choice():
-    assert choose(Placement(["job"]), 1, Held("shards")).reason == "it was chosen for all epochs"
+    assert choose(Placement(["job"]), 1, HeldState("shards")).reason == "it was chosen for all epochs"
 
 
 @pytest.mark.parametrize("wanted", [(0.002, 20e-9), (0.5, 1e-6), (1e-4, 100e-9)], ids=str)
 def test_a_line_learns(wanted):
     floor, slope = wanted
-    line, rng = Line(0.7e-3, 50e-9), random.Random(3)
+    line, rng = LinearCost(0.7e-3, 50e-9), random.Random(3)
     for _ in range(200):
         work = 10 ** rng.uniform(0, 8)
         line.learn(work, (floor + slope * work) * rng.uniform(0.8, 1.2))
@@ -116,7 +116,7 @@ def test_a_machine_that_is_busy_moves_nothing():
 
 
 def test_one_exception_is_soon_forgotten():
-    line = Line(0.7e-3, 50e-9)
+    line = LinearCost(0.7e-3, 50e-9)
     line.learn(10, 60.0)
     for _ in range(30):
         line.learn(10, 0.7e-3)

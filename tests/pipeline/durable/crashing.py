@@ -125,7 +125,7 @@ class Killed(BaseException):
     """The process is no more."""
 
 
-class Faulty(files.System):
+class Faulty(files.SystemCalls):
     """A disk that fails at one of its calls.
 
     `how`: with an error ("full", "broken"), the process with it ("killed", in the middle of a write "torn"), or the
@@ -203,12 +203,12 @@ class Faulty(files.System):
 @contextlib.contextmanager
 def disk(system):
     """Let files be on this disk."""
-    made = files.System
-    files.System = lambda: system
+    made = files.SystemCalls
+    files.SystemCalls = lambda: system
     try:
         yield system
     finally:
-        files.System = made
+        files.SystemCalls = made
 
 
 # Processes

@@ -14,7 +14,7 @@ import pytest
 
 from deltic.engine.files.pieces import MappedFile
 from deltic.engine.shards import posted
-from deltic.engine.shards.posted import MessageBatch, Posted
+from deltic.engine.shards.posted import MessageBatch, StagedRows
 from deltic.errors import StateError
 from deltic.pipeline.durable.log import ROWS, LogReader, segments
 from deltic.pipeline.durable.verifying import repair, verify
@@ -53,7 +53,7 @@ def post(change, table, rows):
     batch = pa.table([[row[i] for row in rows[cut:]] for i in range(2)], schema=site.schema.to_arrow())
     read = PostedRows(table, site.schema, 1)
     list(site.posting.over(batch.to_batches(), read))
-    made = Posted(site, site.posting.over(batch.to_batches(), read))
+    made = StagedRows(site, site.posting.over(batch.to_batches(), read))
     change.insert(table, rows[:cut])
     change.append(table, made)
 

@@ -19,7 +19,7 @@ import pytest
 import deltic
 from deltic import DataError, DelticError, StateError
 from deltic.engine.shards import posted
-from deltic.engine.shards.posted import Posted
+from deltic.engine.shards.posted import StagedRows
 from deltic.pipeline.outside import tasks
 from deltic.pipeline.outside.source import HeldRows
 from deltic.pipeline.session import Pipeline
@@ -158,7 +158,7 @@ def test_rows_stand_in_files_alone_and_their_bytes_are_told(tmp_path, folder):
         pipeline.table("orders", source=folder)
         held = HeldRows(pipeline._version(), "orders")
         found = pipeline._refreshing._source("orders").new(pipeline.catalog.tables["orders"], None, held, False)
-        assert isinstance(found.changes, Posted)
+        assert isinstance(found.changes, StagedRows)
         assert (found.inserted, found.deleted, found.read) == (50, 0, 50)
         assert all(message.file for message in found.changes.messages)
         assert found.changes.told.written > 100_000
@@ -280,7 +280,7 @@ def test_what_is_compared_does_not_pass_the_driver(tmp_path, folder, monkeypatch
         others = pa.table({"id": range(55, 65), "shop": ["x"] * 10})
         changed = pa.concat_tables([sales.slice(0, 50), others])
         write(changed)
-        monkeypatch.setattr(Posted, "to_arrow", None)
+        monkeypatch.setattr(StagedRows, "to_arrow", None)
         monkeypatch.setattr(HeldRows, "__call__", None)
         told = pipeline.refresh(full=True)
         assert (told.sources["orders"].inserted, told.sources["orders"].deleted) == (10, 10)

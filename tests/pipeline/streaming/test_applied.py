@@ -9,7 +9,7 @@ import pytest
 
 from deltic import Pipeline, StreamError
 from deltic.pipeline.streaming.applied import AppliedBatch, check_same, comes_again
-from deltic.pipeline.streaming.into import Into
+from deltic.pipeline.streaming.into import TableStream
 
 LAST = AppliedBatch("q", 4, 10, 123)
 
@@ -49,7 +49,7 @@ def test_a_batch_that_two_queries_have_at_once_is_applied_once():
     """One that was stopped while its last batch was at work, and the one that follows."""
     pipeline = Pipeline()
     pipeline.table("t", {"id": "int64"}, bag=True)
-    into = Into(pipeline, "t", "t", (), None, None, Lock(), lambda table: None)
+    into = TableStream(pipeline, "t", "t", (), None, None, Lock(), lambda table: None)
     changes = pa.table({"id": [1, 2], "__weight__": [1, 1]}, schema=pa.schema(
         [pa.field("id", pa.int64(), False), pa.field("__weight__", pa.int64(), False)]
     ))  # fmt: skip

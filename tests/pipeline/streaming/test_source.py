@@ -16,7 +16,7 @@ from pyspark.errors import PySparkException, StreamingQueryException
 import deltic
 from deltic import DelticError, Durability, Pipeline, StreamError
 from deltic.errors import StateError, UnsupportedError
-from deltic.pipeline.durable.following import Followed, definitions_of
+from deltic.pipeline.durable.following import FollowedState, definitions_of
 
 PROGRAM = """
     CREATE TABLE sale (shop STRING, price INT);
@@ -41,7 +41,7 @@ def shop(tmp_path):
 
 def test_a_state_is_followed_while_it_is_written(shop):
     place = shop._place
-    followed = Followed(place)
+    followed = FollowedState(place)
     assert (followed.epoch, sorted(followed.pipeline["takings"])) == (2, [("a", 11), ("b", 2)])
     for price in range(1, 5):
         sell(shop, ("b", price))
@@ -60,22 +60,22 @@ def test_a_state_is_followed_while_it_is_written(shop):
 
 
 def test_an_epoch_before_the_last_is_read_while_it_is_retained(shop):
-    assert [Followed(shop._place, epoch).epoch for epoch in (0, 1, 2)] == [0, 1, 2]
+    assert [FollowedState(shop._place, epoch).epoch for epoch in (0, 1, 2)] == [0, 1, 2]
     forget_epochs_before_the_third(shop)
     for price in range(1, 3):
         sell(shop, ("b", price))
-    assert [Followed(shop._place, epoch).epoch for epoch in (3, 4, 5)] == [3, 4, 5]
+    assert [FollowedState(shop._place, epoch).epoch for epoch in (3, 4, 5)] == [3, 4, 5]
     with pytest.raises(StateError, match="epoch 1 is no longer retained; those from epoch 3 on are"):
-        Followed(shop._place, 1)
+        FollowedState(shop._place, 1)
     with pytest.raises(StateError, match="there is no epoch 9: the last one is 5"):
-        Followed(shop._place, 9)
+        FollowedState(shop._place, 9)
 
 
 def test_a_state_of_shards_is_followed_and_read_in_parts(tmp_path):
     with Pipeline(engine="spark", shards=3, state=tmp_path / "state") as pipeline:
         pipeline.sql(PROGRAM)
         sell(pipeline, *((name, len(name)) for name in ("a", "bb", "a", "ccc", "dd")))
-        followed = Followed(tmp_path / "state")
+        followed = FollowedState(tmp_path / "state")
         sell(pipeline, ("bb", 7))
         followed.go_on()
         parts = [followed.part("all_sales", number, 2, counted=False).to_pylist() for number in range(2)]
@@ -90,7 +90,7 @@ def forget_epochs_before_the_third(shop):
 
 
 def test_who_follows_too_slowly_is_told(shop):
-    followed = Followed(shop._place)
+    followed = FollowedState(shop._place)
     for price in range(1, 4):
         sell(shop, ("b", price))
         shop.checkpoint()
@@ -183,9 +183,9 @@ def test_epochs_that_are_gone_are_told(spark, shop, tmp_path):
 
 def test_a_view_that_was_dropped_and_made_again_is_told(shop):
     """Its rows of before are taken back by nobody, though it has the same columns."""
-    from deltic.pipeline.streaming.source import Asked, ChangeReader
+    from deltic.pipeline.streaming.source import ChangeReader, StreamOptions
 
-    asked = Asked({"path": str(shop._place), "view": "takings", "form": "weight"})
+    asked = StreamOptions({"path": str(shop._place), "view": "takings", "form": "weight"})
     reader, begun = ChangeReader(asked, asked.fields), {"epoch": shop.epoch}
     query = shop.catalog.views["takings"].text
     shop.drop("takings")
@@ -251,7 +251,7 @@ def test_types_and_parts_arrive_as_they_left(spark, tmp_path):
 
 
 def test_options_are_checked():
-    from deltic.pipeline.streaming.source import Asked
+    from deltic.pipeline.streaming.source import StreamOptions
 
     for options, told in [
         ({"view": "v"}, "needs the directory"),
@@ -260,7 +260,7 @@ def test_options_are_checked():
         ({"path": "p", "view": "v", "form": "weights"}, "did you mean `weight`"),
     ]:
         with pytest.raises(DelticError, match=told):
-            Asked(options)
+            StreamOptions(options)
 
 
 def test_the_format_is_no_sink():

@@ -12,7 +12,7 @@ from deltic.values import from_arrow, in_order, to_arrow
 from deltic.values.types import Column, Schema, Type
 
 
-class Own(Accumulator):
+class UserAggregate(Accumulator):
     """A function of the values of the columns `of`, each as often as it is there, in ascending order.
 
     The value of one column `gives` is the result; of several, a struct of them. `state` makes what can be brought up to

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from deltic.circuit.accumulators import ACCUMULATORS, Accumulator
-from deltic.circuit.accumulators.own import Own
+from deltic.circuit.accumulators.own import UserAggregate
 from deltic.datalog.checks.kinds import ANY, BASE_TYPES, INTEGER, NUMERIC, Base, Types, seen
 from deltic.functions.names import MATHEMATICS
 from deltic.values.types import Type
@@ -116,7 +116,7 @@ AGGREGATES: Mapping[str, FunctorProfile] = {
 def aggregate_profile(entry: str) -> FunctorProfile:
     """What the aggregate of Python, by its name in circuits, takes and gives."""
     own = ACCUMULATORS[entry]
-    assert isinstance(own, Own)
+    assert isinstance(own, UserAggregate)
     (given,) = own.gives.columns
     return FunctorProfile(tuple(frozenset({seen(taken.type)}) for taken in own.of), frozenset({seen(given.type)}))
 

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from deltic.circuit import operators as ops
 from deltic.circuit.accumulators import ACCUMULATORS
-from deltic.circuit.accumulators.own import Own
+from deltic.circuit.accumulators.own import UserAggregate
 from deltic.circuit.expressions import cast, column, literal
 from deltic.circuit.graph import CircuitBuilder
 from deltic.datalog.checks.checked import CheckedRule
@@ -62,7 +62,7 @@ def _taken(aggregation: Aggregation, rule: CheckedRule) -> list[Type]:
     """The types of an aggregate's targets: one of Python takes numbers of 64 bits, however many these have."""
     if aggregation.entry:
         own = ACCUMULATORS[aggregation.entry]
-        assert isinstance(own, Own)
+        assert isinstance(own, UserAggregate)
         return [column.type for column in own.of]
     return [rule.type_of(target) for target in aggregation.targets]
 

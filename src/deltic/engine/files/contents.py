@@ -22,7 +22,7 @@ from deltic.engine.files.pieces import (
     encode,
     written,
 )
-from deltic.engine.image import Arrays, Growing, Image, ImagePiece, Json, Saved
+from deltic.engine.image import Arrays, GrowingSequence, Image, ImagePiece, Json, Saved
 
 _LARGE = 1 << 20
 # The part of a file that has to be of use for the file to stay.
@@ -30,7 +30,7 @@ _USED = 0.5
 
 
 @dataclass(frozen=True)
-class Stretch:
+class SequenceSlice:
     """The elements of a growing sequence from `start` up to, but not, `end`; `origin` is the sequence's."""
 
     place: PiecePlace
@@ -49,7 +49,7 @@ class ImageContents:
     """Where the pieces of an image stand, and the stretches of its sequences; `sizes` are the bytes of the files."""
 
     pieces: Sequence[tuple[PiecePlace, Mapping[str, Json]]] = ()
-    growing: Mapping[str, Sequence[Stretch]] = field(default_factory=dict)
+    growing: Mapping[str, Sequence[SequenceSlice]] = field(default_factory=dict)
     sizes: Mapping[str, int] = field(default_factory=dict)
 
     @property
@@ -83,7 +83,7 @@ def contents_of(kept: Mapping[str, Json]) -> ImageContents:
     """The contents that JSON has of `dataclasses.asdict`."""
     pieces = [(PiecePlace(**where), about) for where, about in kept["pieces"]]
     growing = {
-        name: [Stretch(**{**stretch, "place": PiecePlace(**stretch["place"])}) for stretch in stretches]
+        name: [SequenceSlice(**{**stretch, "place": PiecePlace(**stretch["place"])}) for stretch in stretches]
         for name, stretches in kept["growing"].items()
     }
     return ImageContents(pieces, growing, kept.get("sizes", {}))
@@ -165,14 +165,14 @@ class _There:
             self.sizes[name] = at.files.size(at.place.file)
         return replace(at.place, file=name)
 
-    def _known(self, name: str) -> Iterator[Stretch]:
+    def _known(self, name: str) -> Iterator[SequenceSlice]:
         """The stretches of before with the elements that a sequence has."""
         for stretch in self._before.growing.get(name, ()):
             if stretch.end > self._origins[name].get(stretch.origin, 0):
                 return
             yield stretch
 
-    def stretches(self, name: str, sequence: Growing) -> Iterator[Stretch]:
+    def stretches(self, name: str, sequence: GrowingSequence) -> Iterator[SequenceSlice]:
         """The first stretches of a sequence, as far as they are there."""
         end = 0
         for stretch in self._known(name):
@@ -184,14 +184,14 @@ class _There:
             place = self.place(written(kept)) if kept.about["from"] == end else None
             if place is not None:
                 end = kept.about["to"]
-                yield Stretch(place, kept.about["from"], end, kept.about["origin"])
+                yield SequenceSlice(place, kept.about["from"], end, kept.about["origin"])
 
 
 def _key(at: WrittenPieces) -> tuple[str, str]:
     return at.files.place, at.place.file
 
 
-def _origins(sequence: Growing) -> dict[str, int]:
+def _origins(sequence: GrowingSequence) -> dict[str, int]:
     """The origins of sequences that begin as this one does, and how far they have the same elements."""
     found = {sequence.origin: sequence.count}
     for kept in sequence.kept:
@@ -223,7 +223,7 @@ def _placed(piece: ImagePiece, there: _There | None, writer: _Writer) -> PiecePl
     return place or writer.add(piece.about, piece.arrays())
 
 
-def _stretches(name: str, sequence: Growing, there: _There | None, writer: _Writer) -> Iterator[Stretch]:
+def _stretches(name: str, sequence: GrowingSequence, there: _There | None, writer: _Writer) -> Iterator[SequenceSlice]:
     """The stretches of a sequence: those that are there, the last ones joined with what is new."""
     stay = list(there.stretches(name, sequence)) if there is not None else []
     while stay and (new := sequence.count - stay[-1].end) and 2 * new > stay[-1].end - stay[-1].start:
@@ -233,4 +233,4 @@ def _stretches(name: str, sequence: Growing, there: _There | None, writer: _Writ
     if start < sequence.count:
         about = {"from": start, "to": sequence.count, "origin": sequence.origin}
         place = writer.add(about, sequence.arrays(start, sequence.count))
-        yield Stretch(place, start, sequence.count, sequence.origin)
+        yield SequenceSlice(place, start, sequence.count, sequence.origin)

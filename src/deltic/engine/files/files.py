@@ -2,7 +2,7 @@
 
 A file has its name only once all of it is on the disk: it is written under another one, synced, and renamed, and the
 directory is synced after that. New files and folders are their owner's alone, whatever the umask. What touches the disk
-goes through one `System`, so that tests can let it fail.
+goes through one `SystemCalls`, so that tests can let it fail.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def make_private(folder: Path) -> None:
     folder.mkdir(mode=0o700, exist_ok=True)
 
 
-class System:
+class SystemCalls:
     """The calls that change what is on a disk."""
 
     def write(self, file: int, data: Buffer) -> int:
@@ -166,10 +166,10 @@ class System:
         path.unlink(missing_ok=True)
 
 
-class Unsynced(System):
+class UnsyncedCalls(SystemCalls):
     """The calls of another one, but for those that wait until the disk has all."""
 
-    def __init__(self, system: System) -> None:
+    def __init__(self, system: SystemCalls) -> None:
         self._system = system
 
     def write(self, file: int, data: Buffer) -> int:
@@ -191,8 +191,8 @@ class LocalFiles:
     appends = True
     keeps_removed = True
 
-    def __init__(self, root: Path, system: System | None = None) -> None:
-        self.root, self.place, self.system, self.traffic = root, str(root), system or System(), Traffic()
+    def __init__(self, root: Path, system: SystemCalls | None = None) -> None:
+        self.root, self.place, self.system, self.traffic = root, str(root), system or SystemCalls(), Traffic()
         if root.exists() and not root.is_dir():
             raise StateError(f"state {root}: it is a file, and a state is a directory; name another place")
         self._lock: int | None = None
@@ -302,7 +302,7 @@ class LocalFiles:
         return LocalFiles(self.root / folder, self.system)
 
     def passing(self) -> LocalFiles:
-        same = LocalFiles(self.root, Unsynced(self.system))
+        same = LocalFiles(self.root, UnsyncedCalls(self.system))
         same.traffic = self.traffic
         return same
 
@@ -400,7 +400,7 @@ def holder(said: str) -> str:
 class LocalAppender:
     """The end of a file of a local disk."""
 
-    def __init__(self, path: Path, system: System) -> None:
+    def __init__(self, path: Path, system: SystemCalls) -> None:
         self._path, self._system = path, system
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, _PRIVATE)
         self._size = os.fstat(self._file).st_size

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from deltic.engine.changes import Changes
 from deltic.engine.conflicts import Conflicts
-from deltic.engine.local.operators.query import Alarm
+from deltic.engine.local.operators.query import VisitLimit
 from deltic.engine.local.plans import Plans
 from deltic.engine.local.program import LocalProgram
 from deltic.engine.local.storage.arrow import Encoded
@@ -53,13 +53,13 @@ def _reviewed(
 ) -> PlannedEpoch | Plans:
     """The epoch; or the plans with which it is to begin again, found when it had visited so many rows."""
     if program.plans.unknown:
-        program.environment.alarm = Alarm(review, lambda: _review(program))
+        program.environment.alarm = VisitLimit(review, lambda: _review(program))
     try:
         return PlannedEpoch(program, *program.run(batches, conflicts))
     except _Revised as revised:
         return revised.plans
     finally:
-        program.environment.alarm = Alarm()
+        program.environment.alarm = VisitLimit()
 
 
 def _review(program: LocalProgram) -> None:
@@ -67,7 +67,7 @@ def _review(program: LocalProgram) -> None:
 
     Once in each try, for the relations are sorted to count their values.
     """
-    program.environment.alarm = Alarm()
+    program.environment.alarm = VisitLimit()
     contents, visited = program.contents, program.visited
     plans = program.plans.revised(program.circuit, contents.recursive(), contents.relations(), visited)
     if plans is not None:

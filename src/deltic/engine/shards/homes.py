@@ -10,7 +10,7 @@ from itertools import chain
 from deltic.engine.shards.cut import Piece, is_copied
 from deltic.engine.shards.needs import alike, needs
 from deltic.engine.shards.plan import Key
-from deltic.engine.shards.recursion import Way, reads_of
+from deltic.engine.shards.recursion import RecursionPlacement, reads_of
 from deltic.program.definitions import Derived, Table
 from deltic.program.operators.custom import Recomputed
 from deltic.program.program import Program, Stratum
@@ -23,7 +23,7 @@ Chains = Mapping[Rule, list[tuple[Query, list[Piece]]]]
 def homes_of(
     program: Program,
     chains: Chains,
-    ways: Mapping[Stratum, Way],
+    ways: Mapping[Stratum, RecursionPlacement],
     small: Collection[str],
     keys: Mapping[str, tuple[int, ...]],
     there: Mapping[str, tuple[Key, ...]],
@@ -43,7 +43,7 @@ class _Homes:
 
     program: Program
     chains: Chains
-    ways: Mapping[Stratum, Way]
+    ways: Mapping[Stratum, RecursionPlacement]
     small: Collection[str]
     keys: Mapping[str, tuple[int, ...]]
     there: Mapping[str, tuple[Key, ...]]

@@ -15,7 +15,7 @@ from deltic.engine.local.version import LocalVersion
 from deltic.engine.shards.messages import Message
 from deltic.engine.shards.options import Options
 from deltic.engine.shards.plan import ShardPlan
-from deltic.engine.shards.posted import Posting
+from deltic.engine.shards.posted import StagedWriter
 from deltic.engine.shards.shard import Shard
 from deltic.engine.shards.tasks import opened
 
@@ -33,7 +33,7 @@ class Inquiry(ABC):
     number: int
     state: str | None
     name: str
-    posting: Posting
+    posting: StagedWriter
 
     def __call__(self) -> Iterator[Message]:
         """The messages with what comes and goes."""

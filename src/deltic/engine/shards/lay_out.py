@@ -24,7 +24,7 @@ from deltic.engine.shards.plan import (
     Take,
     names_of,
 )
-from deltic.engine.shards.recursion import MaintenanceChoice, Way, in_rounds, reads_of, way_of
+from deltic.engine.shards.recursion import MaintenanceChoice, RecursionPlacement, in_rounds, reads_of, way_of
 from deltic.program.definitions import Derived, FixedRows, Table
 from deltic.program.histories import Examined, delay_of
 from deltic.program.operators.custom import Recomputed
@@ -93,7 +93,7 @@ class _LayOut:
         program = self.program
         self.small = small_relations(program) | (self.maintained.copied - program.recursive)
         recursive = [stratum for stratum in program.strata if stratum.recursive]
-        self.ways: dict[Stratum, Way] = {s: way_of(program, s, self.maintained) for s in recursive}
+        self.ways: dict[Stratum, RecursionPlacement] = {s: way_of(program, s, self.maintained) for s in recursive}
         self.iterated = {name: s.relations for s in recursive if self.ways[s].in_rounds for name in s.relations}
         simple = [r for r in program.rules if r.head not in program.recursive or r.head in self.iterated]
         self.chains = {rule: [(query, cut(query, self.small)) for query in self._queries(rule)] for rule in simple}

@@ -45,7 +45,7 @@ def needs(relation: Relation) -> tuple[Key, tuple[Key, ...]]:
     raise UnsupportedError(f'engine spark: {relation.definition} has no place on shards yet; engine="local" runs it')
 
 
-class Tie(NamedTuple):
+class LinkedHistories(NamedTuple):
     """Histories of which one comes of the other's groups: pairs of columns that tell these apart in both."""
 
     source: str
@@ -53,7 +53,7 @@ class Tie(NamedTuple):
     columns: Sequence[tuple[int, int]]
 
 
-def ties(program: Program, relations: Sequence[str]) -> Iterator[Tie]:
+def ties(program: Program, relations: Sequence[str]) -> Iterator[LinkedHistories]:
     """What the groups of a recursion's histories tie together."""
     for name in relations:
         relation = program.relations[name]
@@ -65,7 +65,7 @@ def ties(program: Program, relations: Sequence[str]) -> Iterator[Tie]:
             own, (read,) = needs(replace(relation, definition=definition.function))
         assert own is not None
         assert read is not None
-        yield Tie(definition.source, name, list(zip(read, own, strict=True)))
+        yield LinkedHistories(definition.source, name, list(zip(read, own, strict=True)))
 
 
 def alike(program: Program, relations: Sequence[str]) -> list[tuple[list[str], list[Lane]]]:

@@ -38,7 +38,7 @@ _MANY, _FEW = 1 << 25, 1 << 15
 
 
 @dataclass(frozen=True)
-class Split:
+class RowSplit:
     """How rows are split: for which placed relation, by which key, among how many shards."""
 
     target: str
@@ -49,12 +49,12 @@ class Split:
 
 
 @dataclass(frozen=True)
-class Site:
+class StagingArea:
     """Where tasks write rows of a table: files of their own, that all shards see, and how shards split the rows."""
 
     files: Files
     schema: Schema
-    split: Split
+    split: RowSplit
     keys: tuple[int, ...] = ()
     """The columns of the table's key, where all rows of one key are on one shard."""
     is_ordered: bool = False
@@ -65,7 +65,7 @@ class Site:
         """Whether rows may be about their keys."""
         return bool(self.keys)
 
-    def by_key(self, is_ordered: bool) -> Site:
+    def by_key(self, is_ordered: bool) -> StagingArea:
         """The same for rows that may be about their keys."""
         return replace(self, split=replace(self.split, by=self.keys), is_ordered=is_ordered)
 
@@ -77,13 +77,13 @@ class Site:
         return pa.schema([*self.schema.to_arrow(), *numbers]).empty_table()
 
     @property
-    def posting(self) -> Posting:
+    def posting(self) -> StagedWriter:
         """What writes rows there."""
-        return Posting(self.files.place, self.split)
+        return StagedWriter(self.files.place, self.split)
 
 
 @dataclass
-class Told:
+class WriteReport:
     """What tasks say of the rows that they have written."""
 
     rows: int = 0
@@ -107,18 +107,18 @@ class Told:
         self.about.append(about)
         return rows
 
-    def include(self, other: Told) -> None:
+    def include(self, other: WriteReport) -> None:
         """Add what another task says."""
         for name, value in vars(other).items():
             setattr(self, name, getattr(self, name) + value)
 
 
 @dataclass(frozen=True)
-class Posting:
-    """Writes rows for the shards, in a task; see `Site`."""
+class StagedWriter:
+    """Writes rows for the shards, in a task; see `StagingArea`."""
 
     directory: str
-    split: Split
+    split: RowSplit
 
     def over(self, batches: Iterable[pa.RecordBatch], read: Read) -> Iterator[Message]:
         """The messages for the driver, with where the rows are that `read` makes of others."""
@@ -126,7 +126,7 @@ class Posting:
 
     def of(self, parts: Callable[[Files], Iterable[tuple[pa.Table, Any]]]) -> Iterator[Message]:
         """As `over`, of rows in parts, each with its description; who makes them may write files, too."""
-        told, split, few = Told(), self.split, _FEW // self.split.shards
+        told, split, few = WriteReport(), self.split, _FEW // self.split.shards
         try:
             files = files_at(self.directory)
             for rows in _together(told.noted(rows, about) for rows, about in parts(files)):
@@ -157,7 +157,13 @@ class MessageBatch:
     """
 
     def __init__(
-        self, files: Files, split: Split, messages: Sequence[Message], rows: int, nothing: pa.Table, remedy: str = LOST
+        self,
+        files: Files,
+        split: RowSplit,
+        messages: Sequence[Message],
+        rows: int,
+        nothing: pa.Table,
+        remedy: str = LOST,
     ) -> None:
         self.files, self.split, self.messages, self.nothing = files, split, messages, nothing
         self._rows, self._remedy = rows, remedy
@@ -226,11 +232,11 @@ def _received(place: str, *rest: Any) -> MessageBatch:
     return MessageBatch(files_at(place), *rest)
 
 
-class Posted(MessageBatch):
+class StagedRows(MessageBatch):
     """Rows that tasks have written at a site, whose folder goes with them."""
 
     @classmethod
-    def by(cls, site: Site, run: Callable[[], Iterable[Message]]) -> Self:
+    def by(cls, site: StagingArea, run: Callable[[], Iterable[Message]]) -> Self:
         """What tasks write there that are run now; after an exception nothing of it is left."""
         try:
             messages = run()
@@ -239,10 +245,10 @@ class Posted(MessageBatch):
             raise
         return cls(site, messages)
 
-    def __init__(self, site: Site, messages: Iterable[Message]) -> None:
+    def __init__(self, site: StagingArea, messages: Iterable[Message]) -> None:
         """Of what tasks have told; raises the error of one."""
         finalize(self, site.files.clear)
-        found, self.told = list(messages), Told()
+        found, self.told = list(messages), WriteReport()
         """What tasks have said of the rows."""
         for message in found:
             if message.stage == DRIVER:

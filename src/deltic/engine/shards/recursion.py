@@ -44,7 +44,7 @@ class MaintenanceChoice:
 
 
 @dataclass(frozen=True)
-class Way:
+class RecursionPlacement:
     """The way of a recursion: by the columns that are its `keys`, or `in_rounds`, or, with neither, on one shard."""
 
     keys: Mapping[str, int] | None
@@ -55,19 +55,23 @@ class Way:
     """Whether it goes by size: the recursion could be in rounds, or on one shard."""
 
 
-def way_of(program: Program, stratum: Stratum, maintained: MaintenanceChoice) -> Way:
+def way_of(program: Program, stratum: Stratum, maintained: MaintenanceChoice) -> RecursionPlacement:
     """The way of a recursion."""
     if (keys := preserved_key(program, stratum.relations)) is not None:
         names = [f"{name}.{program.relations[name].schema.names[column]}" for name, column in keys.items()]
-        return Way(keys, False, f"on each shard its share: all rules hand on {', '.join(names)}")
+        return RecursionPlacement(keys, False, f"on each shard its share: all rules hand on {', '.join(names)}")
     if (reason := _refused(program, stratum, maintained)) is not None:
-        return Way(None, False, f"on one shard: no key is handed on by all rules, and {reason}")
+        return RecursionPlacement(None, False, f"on one shard: no key is handed on by all rules, and {reason}")
     if maintained.rounds == "always":
-        return Way(None, True, f"in rounds of exchanges: no key is handed on by all rules{_kept(stratum, maintained)}")
+        return RecursionPlacement(
+            None, True, f"in rounds of exchanges: no key is handed on by all rules{_kept(stratum, maintained)}"
+        )
     if maintained.outgrown.isdisjoint(stratum.relations):
-        return Way(None, False, "on one shard: no key is handed on by all rules, and a task has room for it", True)
+        return RecursionPlacement(
+            None, False, "on one shard: no key is handed on by all rules, and a task has room for it", True
+        )
     why = "in rounds of exchanges: no key is handed on by all rules, and no task has room for it"
-    return Way(None, True, f"{why}{_kept(stratum, maintained)}", True)
+    return RecursionPlacement(None, True, f"{why}{_kept(stratum, maintained)}", True)
 
 
 def _kept(stratum: Stratum, maintained: MaintenanceChoice) -> str:
@@ -148,7 +152,9 @@ def reads_by_key(rule: Rule, keys: Mapping[str, int]) -> Iterator[tuple[Atom, tu
             yield atom, (atom.terms.index(variable),) if variable in atom.variables() else None
 
 
-def reads_of(program: Program, stratum: Stratum, way: Way) -> Iterator[tuple[Rule, Atom, tuple[int, ...] | None]]:
+def reads_of(
+    program: Program, stratum: Stratum, way: RecursionPlacement
+) -> Iterator[tuple[Rule, Atom, tuple[int, ...] | None]]:
     """The atoms of a recursion's rules that are not recursive, each with its key, None for a copy."""
     for name in stratum.relations:
         for rule in program.rules_of(name):

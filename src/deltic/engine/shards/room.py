@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from deltic.engine.local.operators.query import Alarm, Environment
+from deltic.engine.local.operators.query import Environment, VisitLimit
 from deltic.engine.local.storage.state import State
 from deltic.engine.local.storage.store import Store
 from deltic.engine.shards.plan import Iterate, Recur, ShardPlan
@@ -44,14 +44,14 @@ def watched(step: Recur, plan: ShardPlan, environment: Environment, limit: int) 
         held = bytes_on(environment.states, plan, step)
         if held > limit:
             raise Outgrown(step.stratum.relations, held, limit)
-        environment.alarm = Alarm(environment.visits.rows + (limit - held) // _ROW + 1, measure)
+        environment.alarm = VisitLimit(environment.visits.rows + (limit - held) // _ROW + 1, measure)
 
     measure()
     try:
         yield
         measure()
     finally:
-        environment.alarm = Alarm()
+        environment.alarm = VisitLimit()
 
 
 def bytes_on(states: Mapping[str, State], plan: ShardPlan, step: Recur | Iterate) -> int:

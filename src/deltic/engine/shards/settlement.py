@@ -20,7 +20,7 @@ from deltic.engine.files.files import Files
 from deltic.engine.keyed import Keyed, LookUp, RowChange, amount
 from deltic.engine.shards.inquiry import Inquiry
 from deltic.engine.shards.messages import DIRECT, Message, sent
-from deltic.engine.shards.posted import MessageBatch, Posted
+from deltic.engine.shards.posted import MessageBatch, StagedRows
 from deltic.engine.shards.shard import Shard
 from deltic.engine.watermark import Watermark
 
@@ -37,7 +37,7 @@ class Timed:
     rows: int
 
 
-class Settled(Posted):
+class Settled(StagedRows):
     """Rows with weights that changes amount to, without those that are late."""
 
     @property

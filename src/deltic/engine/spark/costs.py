@@ -44,7 +44,7 @@ _EXCEPTION = 8.0
 
 
 @dataclass
-class Line:
+class LinearCost:
     """Seconds as a floor and a slope times the work.
 
     Both are taken times a power of what was measured over what was expected: each as far as it has part in what was
@@ -81,7 +81,7 @@ class Costs:
     def __init__(self, shards: int = 1, slots: int = 1) -> None:
         at_once = max(min(shards, slots), 1)
         self._lines = {
-            (place, kind): Line(floor + _SHARD * shards * (place == "process"), driver + tasks / at_once)
+            (place, kind): LinearCost(floor + _SHARD * shards * (place == "process"), driver + tasks / at_once)
             for (place, kind), (floor, driver, tasks) in _PRIORS.items()
         }
         self.fans: dict[tuple[Kind, str], float] = {}
@@ -125,6 +125,6 @@ class Costs:
 
     def take(self, said: Json) -> None:
         """Know what another one has learned, as its `to_json` says it."""
-        self._lines = {(place, kind): Line(*said["lines"][f"{place} {kind}"]) for place, kind in self._lines}
+        self._lines = {(place, kind): LinearCost(*said["lines"][f"{place} {kind}"]) for place, kind in self._lines}
         self.fans = {(kind, table): fan for kind, table, fan in said["fans"]}
         self.row_bytes = said["row bytes"]

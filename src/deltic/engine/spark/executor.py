@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TypeGuard
 from uuid import uuid4
 
-from deltic.engine.batches import Changed, Several, apart
+from deltic.engine.batches import Changed, ConcatenatedBatch, apart
 from deltic.engine.changes import Changes, ViewChange
 from deltic.engine.conflicts import Conflicts, joined
 from deltic.engine.critical_section import CriticalSection
@@ -27,7 +27,7 @@ from deltic.engine.shards.group import empty_relations, summed
 from deltic.engine.shards.messages import DIRECT, Mailbox, Message, sent
 from deltic.engine.shards.placed_program import PlacedProgram
 from deltic.engine.shards.plan import ShardPlan
-from deltic.engine.shards.posted import MessageBatch, Split
+from deltic.engine.shards.posted import MessageBatch, RowSplit
 from deltic.engine.shards.process import run_in_process
 from deltic.engine.shards.restrict import restrict
 from deltic.engine.shards.room import Outgrown, told_in_rounds
@@ -251,7 +251,7 @@ class SparkExecutor:
                 for one in posted:
                     yield from one.handed_to(self.files)
                 if rest := [one for one in apart(batch) if one not in posted]:
-                    here[table] = Several.of(rest)
+                    here[table] = ConcatenatedBatch.of(rest)
             else:
                 here[table] = batch
         yield from sent(self.files, list(epoch.sent(self.placed, here)), 0, self.direct)
@@ -262,7 +262,7 @@ class SparkExecutor:
         if not isinstance(batch, MessageBatch) or (batch.key and not placed.has_keys(name)):
             return False
         keys = placed.options.keys[name] if batch.key else ()
-        return batch.split == Split(name, placed.plan.placed[name].key, placed.options.shards, keys)
+        return batch.split == RowSplit(name, placed.plan.placed[name].key, placed.options.shards, keys)
 
     def _outcome(self, messages: Sequence[Message], tasks: Sequence[Task], told: str) -> Outcome:
         """The outcome of a job; raises what its tasks found to be wrong."""

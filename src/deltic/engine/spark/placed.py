@@ -16,11 +16,11 @@ from deltic.engine.placed import Placed
 from deltic.engine.prepared import Prepared, prepared_by, refuse_second
 from deltic.engine.protocol import NOTHING, Engine
 from deltic.engine.shards.engine import ShardedEngine
-from deltic.engine.shards.posted import Posted
+from deltic.engine.shards.posted import StagedRows
 from deltic.engine.size import Size
 from deltic.engine.spark.executor import SparkExecutor
 from deltic.engine.spark.moving import Movable, move
-from deltic.engine.spark.placement import Held, Home, Placement, home_of, kind_of
+from deltic.engine.spark.placement import HeldState, Home, Placement, home_of, kind_of
 from deltic.engine.table_tasks import TableTasks
 from deltic.errors import DelticError, UnsupportedError
 from deltic.program.memory import remembered
@@ -56,7 +56,7 @@ class PlacedEngine(Engine):
         self._prepared: Prepared | None = None
         self._ready: ShardedEngine | None = None
         """Shards that the state may move to."""
-        self._held: Held | None = None
+        self._held: HeldState | None = None
         self._since = self._here = 0
         """The rows that came since the state was measured; those of them that the driver's memory has."""
         self._memory = remembered(engine.program)
@@ -92,7 +92,7 @@ class PlacedEngine(Engine):
         result = inner.result
         self.placement.costs.learn(placed.place, kind, changed, result.rows_visited, result.seconds)
         self._last = placed
-        told = [part.told for batch in changes.values() for part in apart(batch) if isinstance(part, Posted)]
+        told = [part.told for batch in changes.values() for part in apart(batch) if isinstance(part, StagedRows)]
         read, written = (sum(getattr(each, what) for each in told) for what in ("read", "written"))
         read, written = read + result.bytes_read, written + result.bytes_written
         result = replace(result, placement=placed, bytes_read=read, bytes_written=written)
@@ -169,19 +169,19 @@ class PlacedEngine(Engine):
     def checks_keys(self, table: str) -> bool:
         return self._engine.checks_keys(table)
 
-    def _measured(self) -> Held:
+    def _measured(self) -> HeldState:
         """The sizes of the state: measured again after many changes, otherwise estimated from the changes since."""
         known = self._held
         if known is None or self._since > max(_FEW, sum(known.rows.values()) // _PART):
             return self._measure()
         grown, here = (int(rows * self.placement.costs.row_bytes) for rows in (self._since, self._here))
-        return Held(known.home, known.rows, known.bytes + grown, known.resident + here)
+        return HeldState(known.home, known.rows, known.bytes + grown, known.resident + here)
 
-    def _measure(self) -> Held:
+    def _measure(self) -> HeldState:
         """Measure the state; homes that could not take it may be asked again."""
         engine = self._engine
         rows = {table: engine.entries(table) for table in engine.program.tables}
-        self._held, self._since, self._here = Held(self.home, rows, engine.nbytes, engine.resident), 0, 0
+        self._held, self._since, self._here = HeldState(self.home, rows, engine.nbytes, engine.resident), 0, 0
         self._barred: dict[Home, str] = {"shards": self._memory, "local": self._memory} if self._memory else {}
         if total := sum(rows.values()):
             self.placement.costs.row_bytes = self._held.bytes / total
@@ -242,7 +242,7 @@ class PlacedEngine(Engine):
     def take_over(self, old: Movable) -> None:
         """Have, without rows so far, the state of an engine of another kind."""
         rows = {table: old.count(table, table=True) for table in old.program.tables}
-        self._last = self._at(self.placement.choose(rows, Held(self.home), {}))
+        self._last = self._at(self.placement.choose(rows, HeldState(self.home), {}))
         move(old, self._engine)
         self._settle(self._engine)
 

@@ -32,7 +32,7 @@ def home_of(place: Place) -> Home:
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldState:
     """The state before an epoch: its home, the rows of tables, the bytes of state, and those in the driver."""
 
     home: Home
@@ -54,7 +54,7 @@ class Placement:
         self.regret = 0.0
         """The seconds that staying has cost more since the last move than the other home was expected to."""
 
-    def choose(self, changed: Mapping[str, int], held: Held, barred: Mapping[Home, str]) -> Placed:
+    def choose(self, changed: Mapping[str, int], held: HeldState, barred: Mapping[Home, str]) -> Placed:
         """Where an epoch is to run that changes so many rows of tables.
 
         `barred` homes cannot take the state over, and why; the one that has it goes on.
@@ -65,7 +65,7 @@ class Placement:
         place, reason = self._chosen(expected, held)
         return Placed(place, reason + but, expected)
 
-    def _chosen(self, expected: Mapping[Place, Expected], held: Held) -> tuple[Place, str]:
+    def _chosen(self, expected: Mapping[Place, Expected], held: HeldState) -> tuple[Place, str]:
         if len(self.places) == 1:
             return self.places[0], "it was chosen for all epochs"
         fitting = {place: cost for place, cost in expected.items() if self._fits(place, cost, held)}
@@ -106,7 +106,7 @@ class Placement:
             return there, f"{TOLD[other]} it would be quicker, but not by as much as the move there costs"
         return there, _QUICKEST
 
-    def _expected(self, place: Place, changed: Mapping[str, int], held: Held) -> Expected:
+    def _expected(self, place: Place, changed: Mapping[str, int], held: HeldState) -> Expected:
         seconds = self.costs.seconds(place, kind_of(changed, held.rows), changed)
         is_home = home_of(place) == held.home or not any(held.rows.values())
         moving = 0.0 if is_home else self.costs.seconds(place, "load", held.rows)
@@ -114,7 +114,7 @@ class Placement:
         kept = 0 if place == "job" else held.resident if home_of(place) == held.home else held.bytes
         return Expected(seconds, 0 if place == "job" else kept + growth, moving)
 
-    def _fits(self, place: Place, cost: Expected, held: Held) -> bool:
+    def _fits(self, place: Place, cost: Expected, held: HeldState) -> bool:
         if self.memory is None:
             return True
         is_back = place == "local" and held.home == "shards"

@@ -18,7 +18,7 @@ from deltic.engine.shards.comparison import Comparison
 from deltic.engine.shards.options import Options
 from deltic.engine.shards.placed_program import PlacedProgram
 from deltic.engine.shards.plan import ShardPlan
-from deltic.engine.shards.posted import MessageBatch, Posted, Site, Split
+from deltic.engine.shards.posted import MessageBatch, RowSplit, StagedRows, StagingArea
 from deltic.engine.shards.settlement import Settled, Settlement
 from deltic.engine.spark.compacting import RunEach
 from deltic.engine.watermark import Watermark
@@ -60,16 +60,18 @@ class SparkTasks:
         """What lets one thread at a time work on the state."""
         return self._shards.section
 
-    def site(self, table: str) -> Site:
+    def site(self, table: str) -> StagingArea:
         """Where tasks may write rows of a table: beside the state, for one batch."""
         placed = self._shards.placed
         name = placed.program.tables[table]
-        split = Split(name, placed.plan.placed[name].key, placed.options.shards)
+        split = RowSplit(name, placed.plan.placed[name].key, placed.options.shards)
         keys = placed.options.keys[name] if placed.has_keys(name) else ()
-        return Site(self._shards.directory.below(uuid4().hex), placed.program.relations[name].schema, split, keys)
+        return StagingArea(
+            self._shards.directory.below(uuid4().hex), placed.program.relations[name].schema, split, keys
+        )
 
     @exclusive
-    def compared(self, table: str, rows: Posted, beside: Beside) -> Posted | None:
+    def compared(self, table: str, rows: StagedRows, beside: Beside) -> StagedRows | None:
         """The tables as they are in files; raises what tasks do."""
         run = self._shards.run_each
         if run is None or not self._shards.is_posted(rows, table):
@@ -80,7 +82,7 @@ class SparkTasks:
             Comparison(*self._of_shard(number, table), site.posting, rows.of_shard(number), beside)
             for number in range(self._shards.placed.options.shards)
         ]
-        return Posted.by(site, lambda: run(tasks, f"comparison of {table} with its source"))
+        return StagedRows.by(site, lambda: run(tasks, f"comparison of {table} with its source"))
 
     @exclusive
     def settled(
@@ -113,7 +115,7 @@ class SparkTasks:
             for number in range(self._shards.placed.options.shards)
         ]
         settled = Settled.by(site, lambda: run(tasks, f"settlement of the changes of {table}"))
-        for rows in (change.rows for change in as_messages if isinstance(change.rows, Posted)):
+        for rows in (change.rows for change in as_messages if isinstance(change.rows, StagedRows)):
             settled.told.read += rows.told.read
             settled.told.written += rows.told.written
         return settled
@@ -130,7 +132,9 @@ class SparkTasks:
             site, rows = site.by_key(True), with_order(change.rows.to_arrow())
         else:
             rows = change.rows.to_arrow()
-        return RowChange(change.table, Posted.by(site, lambda: site.posting.of(lambda files: [(rows, None)])), updates)
+        return RowChange(
+            change.table, StagedRows.by(site, lambda: site.posting.of(lambda files: [(rows, None)])), updates
+        )
 
     def _begin(self) -> None:
         """Have the state in files, between epochs."""

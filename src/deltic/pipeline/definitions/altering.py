@@ -20,7 +20,7 @@ from deltic.catalog.altering import (
     altered,
 )
 from deltic.catalog.columns import remedy, value_type
-from deltic.catalog.storing import Storing
+from deltic.catalog.storing import ColumnStorage
 from deltic.errors import CatalogError, DelticError, ProgramError
 from deltic.pipeline.definitions.definitions import Definitions
 from deltic.sql.names import find_name, reads_column, spelt
@@ -79,7 +79,7 @@ def with_altered(now: Definitions, name: str, alterations: Sequence[Alteration])
 
 def _check_default(table: CatalogTable, name: str) -> None:
     column = next(column for column in table.schema if column.name.lower() == name.lower())
-    storing = next((one for one in table.storing if one.column == column.name), Storing(column.name))
+    storing = next((one for one in table.storing if one.column == column.name), ColumnStorage(column.name))
     try:
         existing_value(column, storing)
     except ProgramError as error:
@@ -136,11 +136,11 @@ def alterations_of(how: How) -> Iterator[Alteration]:
     yield from (DropColumn(name) for name in how["drop"])
     yield from (RenameColumn(name, to) for name, to in how["rename"].items())
     for name, written in how["types"].items():
-        yield ChangeType(name, _value_type(name, written).type, Storing(name))
+        yield ChangeType(name, _value_type(name, written).type, ColumnStorage(name))
     yield from (SetNullable(name, bool(nullable)) for name, nullable in how["nullable"].items())
     for name, written in how["add"].items():
         type_ = _value_type(name, written)
-        column, storing = Column(name, type_.type, type_.nullable), Storing(name, default=defaults.pop(name, ""))
+        column, storing = Column(name, type_.type, type_.nullable), ColumnStorage(name, default=defaults.pop(name, ""))
         yield AddColumn(column, storing, existing_value(column, storing))
     yield from (SetDefault(name, default) for name, default in defaults.items())
     if how["key"] is not None:

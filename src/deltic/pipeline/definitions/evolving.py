@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deltic.calculus.planning.magic import Pushed
+from deltic.calculus.planning.magic import PushedDemand
 from deltic.catalog import Catalog, CatalogDifference
 from deltic.catalog.clock import CLOCK
 from deltic.catalog.definitions import FormerTable
@@ -22,7 +22,7 @@ from deltic.pipeline.definitions.programs import program_of
 from deltic.pipeline.durable.keeping import StateKeeper
 from deltic.pipeline.engines import Engines
 from deltic.pipeline.epochs.clock import both
-from deltic.pipeline.epochs.epochs import Epochs, Logged
+from deltic.pipeline.epochs.epochs import Epochs, LoggedEpoch
 from deltic.pipeline.epochs.opened import ActiveTransactions
 from deltic.pipeline.rows.carrying import carried, formers
 
@@ -43,7 +43,7 @@ class DefinitionChanger:
     ) -> None:
         self.epochs, self.engines = epochs, engines
         self._keeping, self._opened, self._spark = keeping, opened, spark
-        self.pushed: tuple[Pushed, ...] = ()
+        self.pushed: tuple[PushedDemand, ...] = ()
         """The recursions that derive what is asked of them."""
 
     def evolve(self, change: Callable[[Definitions], Definitions]) -> Evolution:
@@ -55,7 +55,7 @@ class DefinitionChanger:
             difference, result = self.go_on(change)
             if self.epochs.have_begun and CLOCK.name in self._catalog.tables.keys() - before.tables.keys():
                 with self.epochs.prepare({}, "error") as epoch:
-                    told = self.epochs.commit(epoch, Logged({}, "error"))
+                    told = self.epochs.commit(epoch, LoggedEpoch({}, "error"))
                 result = replace(result, changes=both(result.changes, told.changes))
             return self._told(difference, result)
 

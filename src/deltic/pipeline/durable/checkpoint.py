@@ -16,13 +16,13 @@ from deltic.engine.files.pieces import needed_open
 from deltic.engine.image import Image
 from deltic.errors import StateError
 from deltic.pipeline.durable import log, manifest
-from deltic.pipeline.durable.manifest import Described, Manifest
+from deltic.pipeline.durable.manifest import Manifest, StateDescription
 
 FOLDER = "runs"
 
 
 @dataclass(frozen=True)
-class CheckpointContents(Described):
+class CheckpointContents(StateDescription):
     """What a checkpoint is to hold; `image` is None before the first epoch."""
 
     image: Image | None
@@ -38,7 +38,7 @@ def write_checkpoint(
     image, there = moment.image or Image({}), ImageContents() if before is None else before.contents
     contents = write_contents(files, f"{FOLDER}/{number:012}", image, None if compact else there)
     made = Manifest(
-        **{said.name: getattr(moment, said.name) for said in fields(Described)},
+        **{said.name: getattr(moment, said.name) for said in fields(StateDescription)},
         number=number,
         written=datetime.now(UTC).isoformat(timespec="seconds"),
         engine=image.about if moment.image else None,

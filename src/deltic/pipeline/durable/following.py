@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from deltic.pipeline.session import Pipeline
 
 
-class Followed:
+class FollowedState:
     """A state as of `epoch`, the last one if not told; `pipeline` has it, in memory, and is for reading alone.
 
     Raises StateError for an epoch that cannot be had: it is no longer retained, or has not been.

@@ -12,7 +12,7 @@ from deltic.pipeline.definitions.written import Edit
 from deltic.pipeline.durable.checkpoint import CheckpointContents
 from deltic.pipeline.durable.log import Record
 from deltic.pipeline.durable.state import StateDirectory
-from deltic.pipeline.epochs.epochs import Epochs, Logged
+from deltic.pipeline.epochs.epochs import Epochs, LoggedEpoch
 
 
 class StateKeeper:
@@ -41,7 +41,7 @@ class StateKeeper:
         if self.state is not None and not self.state.readonly and self.state.is_due:
             self.state.begin_checkpoint(self.moment(self.state, epochs))
 
-    def log_epoch(self, epoch: Prepared, logged: Logged) -> None:
+    def log_epoch(self, epoch: Prepared, logged: LoggedEpoch) -> None:
         """Write an epoch to the log, which is about to be committed."""
         state = self.state
         if state is not None and not state.readonly:

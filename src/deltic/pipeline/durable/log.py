@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from deltic.engine.arrow_stream import of_stream, to_stream
-from deltic.engine.batches import Batch, Changed, Several, TableBatch, apart
+from deltic.engine.batches import Batch, Changed, ConcatenatedBatch, TableBatch, apart
 from deltic.engine.conflicts import Conflicts
 from deltic.engine.files.files import Appender, Files
 from deltic.engine.files.pieces import REPAIR
@@ -63,7 +63,7 @@ class Record:
         """The record with the files, here, of rows that tasks have written; raises OSError, StateError."""
         prefix = f"{ROWS}/{self.sequence:012}-"
         tables = {
-            name: Several.of(
+            name: ConcatenatedBatch.of(
                 [p if isinstance(p, TableBatch) else _messages(p).adopted(files, prefix, REPAIR) for p in apart(batch)]
             )
             for name, batch in (self.tables or {}).items()
@@ -123,7 +123,9 @@ class Record:
             parts[name].append(rows)
             at += sum(message.size for message in rows.messages if not message.file)
         about["edits"] = tuple(about["edits"])
-        tables = {name: Several.of([p for p in found if p.count()] or found[:1]) for name, found in parts.items()}
+        tables = {
+            name: ConcatenatedBatch.of([p for p in found if p.count()] or found[:1]) for name, found in parts.items()
+        }
         return cls(tables=None if named is None else tables, **about)
 
 
@@ -154,10 +156,10 @@ def _told(rows: MessageBatch) -> Json:
 def _of_told(told: Json, files: Files, nothing: pa.Table, behind: memoryview) -> MessageBatch:
     """The rows of which this was said."""
     from deltic.engine.shards.messages import Message
-    from deltic.engine.shards.posted import MessageBatch, Split
+    from deltic.engine.shards.posted import MessageBatch, RowSplit
 
     key = None if told["key"] is None else tuple(told["key"])
-    split, messages, at = Split(told["target"], key, told["shards"], tuple(told.get("by", ()))), list[Message](), 0
+    split, messages, at = RowSplit(told["target"], key, told["shards"], tuple(told.get("by", ()))), list[Message](), 0
     for shard, file, start, size, checksum in told["letters"]:
         content = b"" if file else bytes(behind[at : at + size])
         at += len(content)
@@ -166,7 +168,7 @@ def _of_told(told: Json, files: Files, nothing: pa.Table, behind: memoryview) ->
 
 
 @dataclass(frozen=True)
-class Tail:
+class LogTail:
     """Where the whole records of a file end, and the bytes of the file."""
 
     name: str
@@ -187,7 +189,7 @@ class LogReader:
         self.bytes = 0
         self.name, self.end = "", 0
         """The file that is read, and where the last of its records ends that was."""
-        self.tail: Tail | None = None
+        self.tail: LogTail | None = None
 
     def records(self) -> Iterator[Record]:
         """The records behind `after`; raises StateError where one is damaged or missing."""
@@ -221,7 +223,7 @@ class LogReader:
             number += 1
             at += _START + len(body)
             self.end = at
-        self.tail = Tail(name, at, len(data))
+        self.tail = LogTail(name, at, len(data))
 
     def _body(self, name: str, data: bytes, at: int, is_last: bool) -> bytes | None:
         """The body of the record at a place; None where it ends the file unfinished."""
@@ -271,7 +273,7 @@ def rows_of(files: Files, which: Callable[[int], bool]) -> list[str]:
 class LogWriter:
     """The end of the log of a writer."""
 
-    def __init__(self, files: Files, last: int, tail: Tail | None) -> None:
+    def __init__(self, files: Files, last: int, tail: LogTail | None) -> None:
         self._files, self.last = files, last
         self._appender: Appender | None = None
         self._name = tail.name if tail else None

@@ -29,7 +29,7 @@ class OtherVersion(StateError):
 
 
 @dataclass(frozen=True)
-class Described:
+class StateDescription:
     """What is said of a state, but for its rows: the one after the record `sequence` of the log."""
 
     sequence: int
@@ -41,7 +41,7 @@ class Described:
 
 
 @dataclass(frozen=True)
-class Manifest(Described):
+class Manifest(StateDescription):
     """One checkpoint."""
 
     number: int

@@ -29,7 +29,7 @@ from deltic.pipeline.session import Pipeline
 
 
 @dataclass
-class Verified:
+class VerificationReport:
     """What was looked at, and what is wrong."""
 
     pieces: int = 0
@@ -43,9 +43,9 @@ class Verified:
     repaired: list[str] = field(default_factory=list)
 
 
-def verify(place: str | Path, full: bool = False, sample: int = 0) -> Verified:
+def verify(place: str | Path, full: bool = False, sample: int = 0) -> VerificationReport:
     """Compare all checksums, and all views (`full`) or some with what the tables make of them; raises StateError."""
-    found = Verified()
+    found = VerificationReport()
     state = StateDirectory.open(place, Durability(readonly=True), is_whole=False)
     last = max((_check_manifest(state.files, number, found) for number in manifest.numbers(state.files)), default=0)
     last = max(last, _check_log(state.files, found))
@@ -56,7 +56,7 @@ def verify(place: str | Path, full: bool = False, sample: int = 0) -> Verified:
     return found
 
 
-def _check_manifest(files: Files, number: int, found: Verified) -> int:
+def _check_manifest(files: Files, number: int, found: VerificationReport) -> int:
     """The last record that a manifest has; 0 where it cannot be read."""
     try:
         made = manifest.read(files, number)
@@ -68,7 +68,7 @@ def _check_manifest(files: Files, number: int, found: Verified) -> int:
     return made.sequence
 
 
-def _damage(files: Files, made: Manifest, name: str, found: Verified) -> Iterator[str]:
+def _damage(files: Files, made: Manifest, name: str, found: VerificationReport) -> Iterator[str]:
     try:
         mapped = MappedFile(files, name)
     except StateError as error:
@@ -83,7 +83,7 @@ def _damage(files: Files, made: Manifest, name: str, found: Verified) -> Iterato
                 yield str(error)
 
 
-def _check_log(files: Files, found: Verified) -> int:
+def _check_log(files: Files, found: VerificationReport) -> int:
     """The last record that the log has."""
     starts = segments(files)
     reader = LogReader(files, starts[0][0] - 1 if starts else 0, with_rows=True)
@@ -95,7 +95,7 @@ def _check_log(files: Files, found: Verified) -> int:
     return reader.last
 
 
-def _compare(place: str | Path, sample: int | None, found: Verified) -> None:
+def _compare(place: str | Path, sample: int | None, found: VerificationReport) -> None:
     """Compare views as they are kept with what the tables of the checkpoint, and the log, make of them."""
     state = StateDirectory.open(place, Durability(readonly=True))
     kept, computed = (_pipeline(state, alone) for alone in (False, True))
@@ -137,7 +137,7 @@ def _moment(pipeline: Pipeline, state: StateDirectory) -> CheckpointContents:
     return pipeline._keeping.moment(state, pipeline._epochs)
 
 
-def repair(place: str | Path, full: bool = False, sample: int = 0) -> Verified:
+def repair(place: str | Path, full: bool = False, sample: int = 0) -> VerificationReport:
     """Make a state whole again, from what is whole of it; raises StateError where too little is."""
     found = verify(place, full, sample)
     are_views_wrong = bool(found.views) and bool(found.wrong)
@@ -158,7 +158,7 @@ def repair(place: str | Path, full: bool = False, sample: int = 0) -> Verified:
         state.close()
 
 
-def _set_aside_log(files: Files, found: Verified) -> None:
+def _set_aside_log(files: Files, found: VerificationReport) -> None:
     """Cut the log off before the first record that is damaged; all of its files from there on are kept elsewhere."""
     starts = segments(files)
     reader = LogReader(files, starts[0][0] - 1 if starts else 0, with_rows=True)
@@ -189,7 +189,7 @@ def _attempt(state: StateDirectory, number: int | None, tables_alone: bool) -> P
             return None
         if not tables_alone and state.manifest is not None:
             for name in state.manifest.contents.files:
-                if any(_damage(state.files, state.manifest, name, Verified())):
+                if any(_damage(state.files, state.manifest, name, VerificationReport())):
                     return None
         pipeline = _pipeline(state, tables_alone)
         for piece in (_moment(pipeline, state).image or Image({})).pieces:
@@ -199,7 +199,9 @@ def _attempt(state: StateDirectory, number: int | None, tables_alone: bool) -> P
         return None
 
 
-def _write(state: StateDirectory, pipeline: Pipeline, number: int | None, tables_alone: bool, found: Verified) -> None:
+def _write(
+    state: StateDirectory, pipeline: Pipeline, number: int | None, tables_alone: bool, found: VerificationReport
+) -> None:
     """Write the pipeline as a new checkpoint, the only one."""
     state.begin()
     state.checkpoint(_moment(pipeline, state), compact=True)

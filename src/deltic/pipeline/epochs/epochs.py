@@ -26,10 +26,10 @@ from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.epochs.clock import Clock
 from deltic.pipeline.epochs.history import ChangeHistory
 from deltic.pipeline.epochs.keys import check_keys
-from deltic.pipeline.epochs.lateness import Admitted, Door
+from deltic.pipeline.epochs.lateness import AdmittedChanges, WatermarkGate
 from deltic.pipeline.names import check_least
 from deltic.pipeline.observing import log_epoch
-from deltic.pipeline.reading.reading import Published
+from deltic.pipeline.reading.reading import PublishedEpoch
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,14 +37,14 @@ if TYPE_CHECKING:
     from deltic.catalog import CatalogTable
     from deltic.engine.comparing import Beside
     from deltic.engine.keyed import KeyedChange, RowChange
-    from deltic.engine.shards.posted import Posted, Site
+    from deltic.engine.shards.posted import StagedRows, StagingArea
     from deltic.engine.watermark import Mask, Watermark
 
 Batches = Mapping[str, Batch]
 
 
 @dataclass(frozen=True)
-class Logged:
+class LoggedEpoch:
     """What is to be known of an epoch beside its number: how far sources have been read is part of it."""
 
     batches: Batches
@@ -67,7 +67,7 @@ class Epochs:
         retain: int,
         timeout: float | None,
         before: Callable[[Epochs], None],
-        log: Callable[[Prepared, Logged], None],
+        log: Callable[[Prepared, LoggedEpoch], None],
         clock: Clock,
     ) -> None:
         check_least(retain, "retain", 1, "a number of epochs, the last one included")
@@ -79,13 +79,13 @@ class Epochs:
         self._before, self._log = before, log
         self._clock = clock
         self._tick: Batches = {}
-        self._door, self._admitted = Door(), Admitted({})
+        self._door, self._admitted = WatermarkGate(), AdmittedChanges({})
         self._phases = Phases()
         self._process = os.getpid()
         self.failure: BrokenError | None = None
         """Why nothing is done any more."""
         self._first = engine.epoch
-        self._retained: dict[int, Published] = {}
+        self._retained: dict[int, PublishedEpoch] = {}
         self.history = ChangeHistory(engine.epoch)
         self.positions: Mapping[str, Any] = {}
         """How far sources have been read: what epochs said of them, the last word on each."""
@@ -96,7 +96,7 @@ class Epochs:
     # Reading
 
     @property
-    def last(self) -> Published:
+    def last(self) -> PublishedEpoch:
         """What is to be seen of the last epoch."""
         self.check_process()
         return self._last
@@ -106,7 +106,7 @@ class Epochs:
         """Whether there was an epoch."""
         return self.last.version.epoch > 0
 
-    def at(self, epoch: int) -> Published:
+    def at(self, epoch: int) -> PublishedEpoch:
         """What is to be seen of an epoch that is retained; raises DelticError for others."""
         last = self.last
         found = last if epoch == last.version.epoch else self._retained.get(epoch)
@@ -135,7 +135,7 @@ class Epochs:
 
     # Writing
 
-    def writing(self, timeout: float | None = None) -> Writing:
+    def writing(self, timeout: float | None = None) -> WriteLock:
         """For a with-block: no other thread writes meanwhile.
 
         Raises BusyError when another one does for longer than `timeout`, or that of all epochs, in seconds.
@@ -143,7 +143,7 @@ class Epochs:
         self.check_process()
         if self._section.is_mine:
             raise DelticError("the pipeline is at work in this very thread: a function that it calls cannot change it")
-        return Writing(self, self._section, self._timeout if timeout is None else timeout)
+        return WriteLock(self, self._section, self._timeout if timeout is None else timeout)
 
     def prepare(self, batches: Batches, conflicts: Conflicts, token: str = "", late: LatePolicy = "drop") -> Prepared:
         """Compute an epoch, in which it is later, and check the keys of tables; `commit` it, or it is aborted.
@@ -173,13 +173,13 @@ class Epochs:
         self._phases.end("keys")
         return epoch
 
-    def site(self, table: CatalogTable) -> Site | None:
+    def site(self, table: CatalogTable) -> StagingArea | None:
         """Where tasks may write rows of a table for the next epoch; None where they are to come to this process."""
         self.check_process()
         tasks = self.engine.tasks
         return None if tasks is None else tasks.site(table.name)
 
-    def compared(self, table: CatalogTable, rows: Posted, beside: Beside) -> Posted | None:
+    def compared(self, table: CatalogTable, rows: StagedRows, beside: Beside) -> StagedRows | None:
         """What rows that tasks have written amount to beside others, found by tasks; None where this process is to."""
         with self.writing():
             tasks = self.engine.tasks
@@ -200,7 +200,7 @@ class Epochs:
     def _watermark(self, table: CatalogTable) -> Watermark | None:
         return self._door.watermark(self._last.definitions.catalog, table, self.engine.version)
 
-    def commit(self, epoch: Prepared, logged: Logged) -> EpochResult:
+    def commit(self, epoch: Prepared, logged: LoggedEpoch) -> EpochResult:
         """Make a prepared epoch real: this is where it happens, and the last place where an interrupt prevents it.
 
         It is logged first. Called inside `with epoch:`, so that it is aborted where that fails.
@@ -214,7 +214,7 @@ class Epochs:
         self._tell(epoch.result)
         return epoch.result
 
-    def _take(self, epoch: Prepared, logged: Logged) -> None:
+    def _take(self, epoch: Prepared, logged: LoggedEpoch) -> None:
         """Go on with an epoch that was logged."""
         self.positions = {**self.positions, **logged.positions}
         epoch.commit()
@@ -225,7 +225,7 @@ class Epochs:
         """Derive what follows from facts alone, as the first epoch, if there was none."""
         if not self.engine.epoch:
             with self.prepare({}, "error") as epoch:
-                self.commit(epoch, Logged({}, "error"))
+                self.commit(epoch, LoggedEpoch({}, "error"))
 
     def replay(self, batches: Batches, conflicts: Conflicts, token: str, is_news: bool = False) -> EpochResult:
         """Repeat an epoch that was logged; where it `is_news`, followers of views receive it."""
@@ -274,13 +274,13 @@ class Epochs:
 
     def _publish(self, definitions: Definitions) -> None:
         """Let readers see the last epoch."""
-        self._last = Published(definitions, self.engine.version)
+        self._last = PublishedEpoch(definitions, self.engine.version)
         last = self._last.version.epoch
         self._retained[last] = self._last
         self._retained.pop(last - self._retain, None)
 
 
-class Writing:
+class WriteLock:
     """A with-block in which one thread writes; a BrokenError that leaves it is the last of it."""
 
     def __init__(self, epochs: Epochs, section: CriticalSection, timeout: float | None) -> None:

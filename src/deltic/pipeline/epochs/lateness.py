@@ -17,7 +17,7 @@ from deltic.catalog import Catalog, CatalogTable
 from deltic.engine.batches import Batch, TableBatch
 from deltic.engine.lateness import LatePolicy, LateRows
 from deltic.engine.version import Version
-from deltic.engine.watermark import Sifted, Watermark, as_numbers
+from deltic.engine.watermark import LateSplit, Watermark, as_numbers
 from deltic.errors import LateError
 from deltic.pipeline.io.parsed import arrow_schema
 from deltic.values.types import Type
@@ -28,7 +28,7 @@ Marks = Mapping[str, int]
 
 
 @dataclass(frozen=True)
-class Admitted:
+class AdmittedChanges:
     """What of an epoch's changes is in time, and how watermarks change with them."""
 
     batches: Batches
@@ -38,17 +38,17 @@ class Admitted:
     """The watermarks after the epoch; None where nobody has looked for them."""
 
 
-class Door:
+class WatermarkGate:
     """Lets the changes of tables in that are not too late, and remembers the watermarks of the last version."""
 
     def __init__(self) -> None:
         self._known: tuple[Version | None, Marks] = (None, {})
 
-    def admit(self, catalog: Catalog, batches: Batches, version: Version, policy: LatePolicy) -> Admitted:
+    def admit(self, catalog: Catalog, batches: Batches, version: Version, policy: LatePolicy) -> AdmittedChanges:
         """What comes in. Raises LateError where rows are late, and that is an error."""
         timed = {n: table for n in batches if (table := catalog.tables[n]).lateness is not None}
         if not timed:
-            return Admitted(batches, marks=self._known[1] if self._known[0] is version else None)
+            return AdmittedChanges(batches, marks=self._known[1] if self._known[0] is version else None)
         marks = self.marks(catalog, version)
         kept, ticks, late, after = dict(batches), dict[str, TableBatch](), [], dict(marks)
         for name, table in timed.items():
@@ -62,7 +62,7 @@ class Door:
                 ticks.update(_tick(table, watermark.least, risen))
         if late and policy == "error":
             raise late_error(late)
-        return Admitted(kept, ticks, tuple(late), after)
+        return AdmittedChanges(kept, ticks, tuple(late), after)
 
     def watermark(self, catalog: Catalog, table: CatalogTable, version: Version) -> Watermark | None:
         """That of a table in a version; None for one without a lateness."""
@@ -99,7 +99,7 @@ def _watermark(table: CatalogTable, least: int | None) -> Watermark:
 
 def _sifted(watermark: Watermark, batch: Batch) -> tuple[Batch, Batch | None]:
     """The changes that are not too late, and those that are, if there are any."""
-    if isinstance(batch, Sifted):
+    if isinstance(batch, LateSplit):
         return batch, batch.late if batch.late.count() else None
     if not any(watermark.before(rows).any() for rows in batch.parts()):
         return batch, None

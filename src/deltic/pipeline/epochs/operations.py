@@ -14,12 +14,12 @@ from itertools import groupby
 import pyarrow as pa
 
 from deltic.catalog import CatalogTable
-from deltic.engine.batches import Batch, Several, TableBatch
+from deltic.engine.batches import Batch, ConcatenatedBatch, TableBatch
 from deltic.engine.conflicts import Conflicts
 from deltic.engine.keyed import Keyed, KeyedChange, Mask, RowChange, amount
 from deltic.engine.prepared import Prepared
 from deltic.engine.version import Version
-from deltic.engine.watermark import Sifted
+from deltic.engine.watermark import LateSplit
 from deltic.sql.statements.effect import Effect
 
 Batches = Mapping[str, Batch]
@@ -105,11 +105,11 @@ class ChangeManager:
                 self._add(table.name, TableBatch(rows))
 
     def _add(self, table: str, rows: Batch) -> None:
-        if rows.count() or isinstance(rows, Sifted):
+        if rows.count() or isinstance(rows, LateSplit):
             self._parts.setdefault(table, []).append(rows)
 
     def _gathered(self) -> dict[str, Batch]:
-        return {name: Several.of(parts) for name, parts in self._parts.items()}
+        return {name: ConcatenatedBatch.of(parts) for name, parts in self._parts.items()}
 
     def _evaluated(self, effect: Effect) -> Sequence[pa.Table]:
         """The changes by a statement, which sees what was changed before it."""

@@ -23,13 +23,13 @@ from deltic.engine.protocol import Engine
 from deltic.engine.result import EpochResult
 from deltic.engine.version import Version
 from deltic.errors import ChangeError, DataError, DefinitionsMovedError, DelticError
-from deltic.pipeline.epochs.epochs import Batches, Epochs, Logged
+from deltic.pipeline.epochs.epochs import Batches, Epochs, LoggedEpoch
 from deltic.pipeline.epochs.operations import ChangeManager, Operation
 from deltic.pipeline.epochs.report import EpochReport, report_of
 from deltic.pipeline.names import find
 from deltic.pipeline.notebook import facts
 from deltic.pipeline.reading.delta import Delta
-from deltic.pipeline.reading.reading import Published
+from deltic.pipeline.reading.reading import PublishedEpoch
 from deltic.pipeline.reading.snapshot import Preview, change_of
 from deltic.pipeline.rows.coerce import to_table
 from deltic.pipeline.rows.forms import updates, with_key_alone
@@ -51,7 +51,7 @@ class _Phase(enum.Enum):
 
 
 @dataclass(frozen=True)
-class Terms:
+class TransactionTerms:
     """What was agreed on for a transaction; `is_kept`: the end of its block commits it."""
 
     conflicts: Conflicts
@@ -72,7 +72,11 @@ class Transaction:
     """
 
     def __init__(
-        self, epochs: Epochs, terms: Terms, engine_of: Callable[[Circuit], Engine], spark: SparkSession | None
+        self,
+        epochs: Epochs,
+        terms: TransactionTerms,
+        engine_of: Callable[[Circuit], Engine],
+        spark: SparkSession | None,
     ) -> None:
         self._epochs, self._terms, self._engine_of, self._spark = epochs, terms, engine_of, spark
         self._definitions = epochs.last.definitions
@@ -177,7 +181,7 @@ class Transaction:
             self._check_unmoved()
             with self._prepare(self._batches()) as epoch:
                 self._seen = epoch.number - 1
-                published = Published(self._definitions, epoch.version)
+                published = PublishedEpoch(self._definitions, epoch.version)
                 return Preview(published, epoch.result, self._engine_of, self._spark)
 
     def commit(self) -> None:
@@ -189,7 +193,7 @@ class Transaction:
         self._phase = _Phase.DISCARDED
         with self._epochs.writing(self._terms.timeout):
             self._check_unmoved()
-            logged = Logged(self._batches(), self._terms.conflicts, self._terms.positions)
+            logged = LoggedEpoch(self._batches(), self._terms.conflicts, self._terms.positions)
             with self._prepare(logged.batches) as epoch:
                 report = report_of(epoch.result, epoch.number)
                 self._result = self._epochs.commit(epoch, logged)
@@ -289,7 +293,7 @@ class Transaction:
                 "now: nothing was changed. Begin again, and look at what it does there"
             )
 
-    def _check_defined(self, last: Published) -> None:
+    def _check_defined(self, last: PublishedEpoch) -> None:
         """Raises DefinitionsMovedError where what it changes or reads is defined in another way by now."""
         now, then = last.definitions.catalog, self._definitions.catalog
         for operation in self._operations:

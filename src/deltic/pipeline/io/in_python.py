@@ -15,7 +15,7 @@ _SECONDS = {"s": 1, "ms": 1_000, "us": 1_000_000}
 
 
 @dataclass(frozen=True)
-class Beyond:
+class UnrepresentableValue:
     """Stands for a value that Python does not have."""
 
     reason: str
@@ -43,7 +43,7 @@ def have_parts_out_of_reach(values: Any) -> bool:
 
 
 def listed(values: Any) -> list[Any]:
-    """The values in Python, `Beyond` in place of those that it does not have."""
+    """The values in Python, `UnrepresentableValue` in place of those that it does not have."""
     try:
         found: list[Any] = values.to_pylist()
     except (ValueError, OverflowError, KeyError):  # of years, of spans, of time zones
@@ -88,6 +88,6 @@ def _value(value: pa.Scalar) -> Any:
         return value.as_py()
     except (ValueError, OverflowError, KeyError):
         if pa.types.is_duration(value.type):
-            return Beyond("the interval is longer than Python's longest one")
+            return UnrepresentableValue("the interval is longer than Python's longest one")
         what = f"{value.cast(pa.string())} is" if pa.types.is_temporal(value.type) else "it holds a time"
-        return Beyond(f"{what} before the year 1 or after the year 9999")
+        return UnrepresentableValue(f"{what} before the year 1 or after the year 9999")

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from deltic.errors import UnsupportedError
-from deltic.pipeline.io.in_python import Beyond
+from deltic.pipeline.io.in_python import UnrepresentableValue
 from deltic.pipeline.io.layout import phrase
 from deltic.values import LONGEST, in_order, of_python
 from deltic.values.numbers import round_float, to_decimal
@@ -74,7 +74,7 @@ def _problem(value: Any, type_: ValueType) -> str | None:
     or_null = " or null" if type_.nullable else ""
     if value is None:
         return None if type_.nullable else f"expected {phrase(type_.type)}, found null"
-    if isinstance(value, Beyond):
+    if isinstance(value, UnrepresentableValue):
         return value.reason
     kind = type_.type.kind
     if not isinstance(value, _PYTHON[kind]) or _is_other(value, kind):

@@ -18,7 +18,7 @@ from deltic.pipeline.names import find
 from deltic.pipeline.outside.source import HeldRows, SourceChange
 
 if TYPE_CHECKING:
-    from deltic.engine.shards.posted import Posted
+    from deltic.engine.shards.posted import StagedRows
     from deltic.pipeline.outside.tasks import Tasks
 
 
@@ -83,7 +83,7 @@ class Advance:
         changes = compared(Keyed(self.table.name, self.table.key), weighted, held.version, self.beside)
         return SourceChange(changes, self.to(last), self.how, len(rows))
 
-    def compared_by(self, tasks: Tasks, rows: Posted, last: Any, held: HeldRows) -> SourceChange:
+    def compared_by(self, tasks: Tasks, rows: StagedRows, last: Any, held: HeldRows) -> SourceChange:
         """The same of those that tasks have written."""
         how = "loaded" if held.is_empty else self.how
         changes = tasks.compared(self.table, rows, held, self.beside)

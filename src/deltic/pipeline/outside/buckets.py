@@ -22,7 +22,7 @@ from deltic.engine.comparing import netted
 from deltic.errors import CatalogError
 from deltic.pipeline.names import find
 from deltic.pipeline.outside.hashes import HASHES, digest, row_hashes
-from deltic.pipeline.outside.target import Shown
+from deltic.pipeline.outside.target import PublishedView
 
 _ROWS = 1 << 16
 """How many rows a file has, about, where nothing else is said."""
@@ -86,7 +86,9 @@ class BucketPlan:
         return Listing(self.schema, self.by, self.count, {**self.kept, **made})
 
 
-def planned(place: External, shown: Shown, there: Listing | None, delta: pa.Table | None, read: Read) -> BucketPlan:
+def planned(
+    place: External, shown: PublishedView, there: Listing | None, delta: pa.Table | None, read: Read
+) -> BucketPlan:
     """What lets a target have the rows of a view; `read` gives the rows of a file, None for a damaged one."""
     by = place.listed("by")
     for name in by:
@@ -111,7 +113,7 @@ def planned(place: External, shown: Shown, there: Listing | None, delta: pa.Tabl
 Read = Callable[[BucketFile], "pa.Table | None"]
 
 
-def _anew(shown: Shown, schema: str, by: tuple[str, ...], size: int) -> BucketPlan:
+def _anew(shown: PublishedView, schema: str, by: tuple[str, ...], size: int) -> BucketPlan:
     rows = shown.rows()
     count = max(1, -(-len(rows) // size))
     new = _divided(rows, _buckets(rows, by, count)) or {0: rows}
@@ -163,7 +165,7 @@ def _applied(held: pa.Table, changes: pa.Table) -> pa.Table | None:
     return found.drop_columns([WEIGHT]).take(pa.array(np.repeat(np.arange(len(found)), weights)))
 
 
-def _compared(shown: Shown, there: Listing, size: int) -> BucketPlan:
+def _compared(shown: PublishedView, there: Listing, size: int) -> BucketPlan:
     """The buckets whose rows are not those of the listing."""
     rows = shown.rows()
     if len(rows) > _FULL * size * there.count:

@@ -19,7 +19,7 @@ FOLDER = "sources"
 _LARGE = 1 << 20
 
 
-class Copying:
+class CopyWriter:
     """Writes copies as pieces with checksums, small ones together, into files whose names begin with `prefix`."""
 
     def __init__(self, files: Files, prefix: str) -> None:
@@ -68,9 +68,9 @@ class FileCopies:
     def __init__(self, files: Files, table: str) -> None:
         self._files, self.prefix = files, f"{FOLDER}/{table}-"
 
-    def writer(self) -> Copying:
+    def writer(self) -> CopyWriter:
         """Writes copies, durably."""
-        return Copying(self._files, self.prefix)
+        return CopyWriter(self._files, self.prefix)
 
     def rows(self, place: Json) -> pa.Table | None:
         """The rows that were kept; None where they are not there any more, or damaged."""

@@ -15,7 +15,7 @@ from deltic.errors import CatalogError, DelticError, UnsupportedError
 from deltic.pipeline.names import find
 from deltic.pipeline.outside.connections import Database, connected, quoted, without_jdbc
 from deltic.pipeline.outside.database import value_of
-from deltic.pipeline.outside.target import Mark, PublishedRows, Shown
+from deltic.pipeline.outside.target import PublishedRows, PublishedView, TargetMark
 from deltic.pipeline.rows.coerce import to_table
 from deltic.values.types import Kind, Schema, Type
 
@@ -50,11 +50,11 @@ class DatabaseTarget:
             raise CatalogError(f"{place}: a table of a database is published by its key: name its columns with key=")
         self._url, self._external = without_jdbc(place["url"]), place.is_on("external_access")
 
-    def mark(self) -> Mark | None:
+    def mark(self) -> TargetMark | None:
         with connected(self._url, True, self._external) as database:
             return self._mark(database)
 
-    def publish(self, shown: Shown, delta: pa.Table | None) -> PublishedRows:
+    def publish(self, shown: PublishedView, delta: pa.Table | None) -> PublishedRows:
         for name in self._key:
             find(name, f"column of {shown.name}", shown.schema.types)
         with connected(self._url, True, self._external) as database:
@@ -71,13 +71,13 @@ class DatabaseTarget:
             database.run(f"INSERT INTO {_MARKS} (place, publication, stamp, epoch) VALUES (?, ?, ?, ?)", marked)
         return PublishedRows(how, len(delta))
 
-    def _mark(self, database: Database) -> Mark | None:
+    def _mark(self, database: Database) -> TargetMark | None:
         columns = "place VARCHAR(200) PRIMARY KEY, publication VARCHAR(64), stamp VARCHAR(64), epoch BIGINT"
         database.run(f"CREATE TABLE IF NOT EXISTS {_MARKS} ({columns})")
         asked = [self._place["table"], self._id]
         text = f"SELECT stamp, epoch FROM {_MARKS} WHERE place = ? AND publication = ?"
         found = database.run(text, asked).fetchone()
-        return None if found is None else Mark(*found)
+        return None if found is None else TargetMark(*found)
 
     def _make(self, database: Database, schema: Schema) -> None:
         """Make the table, if it is not there; raises DelticError where somebody else has made it."""
@@ -91,7 +91,7 @@ class DatabaseTarget:
         key = ", ".join(map(quoted, self._key))
         database.run(f"CREATE TABLE IF NOT EXISTS {self._table} ({columns}, PRIMARY KEY ({key}))")
 
-    def _rows(self, database: Database, shown: Shown) -> pa.Table:
+    def _rows(self, database: Database, shown: PublishedView) -> pa.Table:
         """The rows that the table has."""
         names, types = ", ".join(map(quoted, shown.schema.names)), [c.type for c in shown.schema]
         listed = database.run(f"SELECT {names} FROM {self._table}").fetchall()
@@ -100,7 +100,7 @@ class DatabaseTarget:
         )
         return rows
 
-    def _apply(self, database: Database, shown: Shown, delta: pa.Table) -> None:
+    def _apply(self, database: Database, shown: PublishedView, delta: pa.Table) -> None:
         """Upsert rows that come, and delete those whose key does not come again."""
         come, key = delta.filter(pc.greater(delta.column(WEIGHT), 0)), list(self._key)
         gone = delta.filter(pc.less(delta.column(WEIGHT), 0)).select(key)
@@ -121,7 +121,7 @@ class DatabaseTarget:
             [_plain(row, database.scheme) for row in rows],
         )
 
-    def _check_key(self, come: pa.Table, shown: Shown) -> None:
+    def _check_key(self, come: pa.Table, shown: PublishedView) -> None:
         """Raises DelticError where rows that come have no key, or share one."""
         keys = list(zip(*(come.column(name).to_pylist() for name in self._key), strict=True))
         wrong = next((key for key in keys if None in key), None)

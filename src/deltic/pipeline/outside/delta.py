@@ -19,13 +19,13 @@ from deltic.engine.image import Json
 from deltic.errors import DataError, DelticError, Diagnostic
 from deltic.extras import required
 from deltic.pipeline.outside.source import HeldRows, SourceChange, nothing
-from deltic.pipeline.outside.tasks import Share, Tasks
+from deltic.pipeline.outside.tasks import ReadUnit, Tasks
 from deltic.pipeline.rows.coerce import to_table
 from deltic.values.types import Schema
 
 if TYPE_CHECKING:
     from deltic.engine.files.files import Files
-    from deltic.engine.shards.posted import Posted, Site
+    from deltic.engine.shards.posted import StagedRows, StagingArea
 
 _FEED = "delta.enableChangeDataFeed"
 
@@ -89,7 +89,7 @@ class DeltaSource:
                 parts.append(part)
                 size += part.nbytes
                 if site is None and (site := self._site(table, size)) is not None:
-                    shares = [Share(_Feed(version), 1) for version in range(before + 1, now.version() + 1)]
+                    shares = [ReadUnit(_Feed(version), 1) for version in range(before + 1, now.version() + 1)]
                     if (posted := self._posted(site, shares, reader)) is not None:
                         return SourceChange(posted, at, f"{how}, by tasks", posted.count())
         except _failures():
@@ -120,7 +120,7 @@ class DeltaSource:
         try:
             shares = _shares(now, _fragments(now), 1)
         except _failures():
-            shares = [Share(_Whole(now.version()), size)]
+            shares = [ReadUnit(_Whole(now.version()), size)]
         if (site := self._site(table, size)) is None or self._tasks is None:
             return None
         if (posted := self._posted(site, shares, _Reader(self.path, table))) is None:
@@ -129,10 +129,10 @@ class DeltaSource:
         how = "loaded by tasks" if held.is_empty else "compared, by tasks"
         return SourceChange(changes, at, how, posted.count(), len(shares), size)
 
-    def _site(self, table: CatalogTable, size: int) -> Site | None:
+    def _site(self, table: CatalogTable, size: int) -> StagingArea | None:
         return None if self._tasks is None else self._tasks.site(table, size)
 
-    def _posted(self, site: Site, shares: Sequence[Share], reader: _Reader) -> Posted | None:
+    def _posted(self, site: StagingArea, shares: Sequence[ReadUnit], reader: _Reader) -> StagedRows | None:
         assert self._tasks is not None
         return self._tasks.posted(site, shares, reader, reader.table)
 
@@ -212,11 +212,12 @@ def _fragments(outside: Any) -> dict[str, Any]:
     return {fragment.path: fragment for fragment in outside.to_pyarrow_dataset().get_fragments()}
 
 
-def _shares(outside: Any, names: Iterable[str], weight: int) -> list[Share]:
+def _shares(outside: Any, names: Iterable[str], weight: int) -> list[ReadUnit]:
     """Files of a version, whose rows come or go."""
     sizes = _sizes(outside)
     return [
-        Share(_File(outside.version(), name, weight), sizes.get(name.rpartition("/")[2], 0)) for name in sorted(names)
+        ReadUnit(_File(outside.version(), name, weight), sizes.get(name.rpartition("/")[2], 0))
+        for name in sorted(names)
     ]
 
 

@@ -16,7 +16,7 @@ from deltic.pipeline.outside.buckets import BucketFile, BucketPlan, Listing, pla
 from deltic.pipeline.outside.delta import deltalake, errors, options_of
 from deltic.pipeline.outside.parts import LISTING, marked, naming, read_listing, rows_of, write_listing, write_part
 from deltic.pipeline.outside.source import filled
-from deltic.pipeline.outside.target import Mark, PublishedRows, Shown
+from deltic.pipeline.outside.target import PublishedRows, PublishedView, TargetMark
 from deltic.values.types import Type
 from deltic.values.types.arrow import type_of_arrow
 
@@ -37,10 +37,10 @@ class DeltaTarget:
         self._place, self.address = place, filled(place["path"])
         self._files = files_at(self.address)
 
-    def mark(self) -> Mark | None:
+    def mark(self) -> TargetMark | None:
         return marked(self._read(self._table()))
 
-    def publish(self, shown: Shown, delta: pa.Table | None) -> PublishedRows:
+    def publish(self, shown: PublishedView, delta: pa.Table | None) -> PublishedRows:
         with naming(self.address), errors(self.address):
             table = self._table()
             self._claim(table)
@@ -79,7 +79,7 @@ class DeltaTarget:
         found = read_listing(self._files, _LISTED)
         return found if found is not None and table is not None and found["version"] == table.version() else None
 
-    def _commit(self, table: Any, plan: BucketPlan, made: dict[int, BucketFile], mark: Mark) -> int:
+    def _commit(self, table: Any, plan: BucketPlan, made: dict[int, BucketFile], mark: TargetMark) -> int:
         """Put the new files in place of all others but those that stay; the version that this is."""
         package, actions = deltalake(), deltalake().transaction
         now = int(time.time() * 1000)

@@ -54,7 +54,7 @@ class PresentFile:
         """It has that."""
 
 
-class Fetched:
+class FetchedFile:
     """A copy of a file elsewhere, of so many bytes."""
 
     def __init__(self, system: Any, source: str, path: Path, size: int) -> None:

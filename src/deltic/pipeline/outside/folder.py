@@ -19,16 +19,16 @@ from deltic.errors import CatalogError, DataError, Diagnostic
 from deltic.pipeline.io.layout import FileKind
 from deltic.pipeline.io.locate import natural
 from deltic.pipeline.outside import tasks
-from deltic.pipeline.outside.copies import Copying, FileCopies, copied
+from deltic.pipeline.outside.copies import CopyWriter, FileCopies, copied
 from deltic.pipeline.outside.file_reader import KINDS, FileReader, columns_of, reading, unreadable
 from deltic.pipeline.outside.places import Stamps, place_at
 from deltic.pipeline.outside.source import HeldRows, SourceChange, filled, nothing
-from deltic.pipeline.outside.tasks import Share, Tasks
+from deltic.pipeline.outside.tasks import ReadUnit, Tasks
 from deltic.values.types import Column, Schema, Type
 
 if TYPE_CHECKING:
     from deltic.engine.files.files import Files
-    from deltic.engine.shards.posted import Posted
+    from deltic.engine.shards.posted import StagedRows
 
 _INFERRED = 16 << 20
 """How many bytes of a file of text its columns are told from."""
@@ -133,7 +133,7 @@ class FolderSource:
         table, went = news.table, [place for places in news.went for place in places]
         reader = FileReader.of(self._place, table)
         shares = [share for name in news.changed for share in _shares(reader, name, news.now[name])]
-        shares += [Share(_Copy(place), place["length"]) for place in went]
+        shares += [ReadUnit(_Copy(place), place["length"]) for place in went]
         site = self._tasks.site(table, sum(share.size for share in shares)) if self._tasks is not None else None
         if site is None or self._tasks is None:
             return None
@@ -177,7 +177,7 @@ class _News:
 class _Read:
     """What was read: the changes, how many rows of files, and where the copies are of each file that was read."""
 
-    changes: pa.Table | Posted
+    changes: pa.Table | StagedRows
     rows: int
     copies: Mapping[str, list[Json]]
     how: str
@@ -193,10 +193,10 @@ class _File:
     count: int
 
 
-def _shares(reader: FileReader, name: str, stamp: Sequence[int]) -> Iterator[Share]:
+def _shares(reader: FileReader, name: str, stamp: Sequence[int]) -> Iterator[ReadUnit]:
     """Those of a file: one, or several of a large one."""
     size, count = stamp[0], reader.shares(name, stamp[0], tasks.MUCH)
-    yield from (Share(_File(name, stamp, number, count), size // count) for number in range(count))
+    yield from (ReadUnit(_File(name, stamp, number, count), size // count) for number in range(count))
 
 
 @dataclass(frozen=True)
@@ -214,7 +214,7 @@ class _ReadFiles:
     prefix: str
 
     def __call__(self, files: Files, shares: Sequence[_File | _Copy]) -> Iterator[tuple[pa.Table, Any]]:
-        writer, none = Copying(files.passing(), self.prefix), nothing(self.reader.schema)
+        writer, none = CopyWriter(files.passing(), self.prefix), nothing(self.reader.schema)
         for share in shares:
             if isinstance(share, _Copy):
                 rows = copied(files, share.place)

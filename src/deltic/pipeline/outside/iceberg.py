@@ -19,13 +19,13 @@ from deltic.errors import DataError, Diagnostic
 from deltic.extras import required
 from deltic.passwords import cause, redacted_reason
 from deltic.pipeline.outside.source import HeldRows, SourceChange, filled, nothing
-from deltic.pipeline.outside.tasks import Share, Tasks
+from deltic.pipeline.outside.tasks import ReadUnit, Tasks
 from deltic.pipeline.rows.coerce import to_table
 from deltic.values.types import Schema
 
 if TYPE_CHECKING:
     from deltic.engine.files.files import Files
-    from deltic.engine.shards.posted import Posted
+    from deltic.engine.shards.posted import StagedRows
 
 # Files of rows, each with the files that say which of its rows were deleted, by the names of all of them.
 Scans = Mapping[tuple[str, ...], Any]
@@ -91,13 +91,13 @@ class IcebergSource:
             return None
         return SourceChange(difference(came, went), at, how, len(came) + len(went), *files)
 
-    def _written(self, table: CatalogTable, now: Any, come: Sequence[Any], go: Sequence[Any]) -> Posted | None:
+    def _written(self, table: CatalogTable, now: Any, come: Sequence[Any], go: Sequence[Any]) -> StagedRows | None:
         """The rows of files, as tasks have written them; None where this process is to read them."""
         scans = [(scan, weight) for several, weight in ((come, 1), (go, -1)) for scan in several]
         site = None if self._tasks is None else self._tasks.site(table, _size([*come, *go]))
         if site is None or self._tasks is None:
             return None
-        shares = [Share(_File(scan, weight), scan.file.file_size_in_bytes) for scan, weight in scans]
+        shares = [ReadUnit(_File(scan, weight), scan.file.file_size_in_bytes) for scan, weight in scans]
         reader = _Reader(now.metadata_location, dict(now.io.properties), self._place, table)
         return self._tasks.posted(site, shares, reader, table)
 

@@ -15,12 +15,12 @@ from typing import Any
 import pyarrow as pa
 
 from deltic.catalog import External
-from deltic.engine.files.files import LocalFiles, System
+from deltic.engine.files.files import LocalFiles, SystemCalls
 from deltic.errors import DelticError, UnsupportedError
 from deltic.pipeline.outside.buckets import BucketFile, BucketPlan, Listing, planned
 from deltic.pipeline.outside.parts import marked, naming, read_listing, rows_of, write_listing, write_part
 from deltic.pipeline.outside.source import filled
-from deltic.pipeline.outside.target import Mark, PublishedRows, Shown
+from deltic.pipeline.outside.target import PublishedRows, PublishedView, TargetMark
 
 _KEPT = 2
 
@@ -37,12 +37,12 @@ class ParquetTarget:
             )
         self._place, self.path = place, Path(address)
         self._versions = self.path.with_name(f".{self.path.name}.versions")
-        self._system = System()
+        self._system = SystemCalls()
 
-    def mark(self) -> Mark | None:
+    def mark(self) -> TargetMark | None:
         return marked(self._read())
 
-    def publish(self, shown: Shown, delta: pa.Table | None) -> PublishedRows:
+    def publish(self, shown: PublishedView, delta: pa.Table | None) -> PublishedRows:
         with naming(str(self.path)):
             found = self._read()
             there = None if found is None else Listing.of_json(found["listing"])
@@ -64,7 +64,7 @@ class ParquetTarget:
     def _rows(self, part: BucketFile) -> pa.Table | None:
         return rows_of(self._files(self.path), part)
 
-    def _next(self, plan: BucketPlan, mark: Mark) -> PublishedRows:
+    def _next(self, plan: BucketPlan, mark: TargetMark) -> PublishedRows:
         """Make the next version, and let the path lead to it."""
         folder = self._versions / f"{mark.epoch:012}-{mark.stamp[:8]}"
         shutil.rmtree(folder, ignore_errors=True)

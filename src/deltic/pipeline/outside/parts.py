@@ -15,7 +15,7 @@ from deltic.engine.files.files import Files
 from deltic.errors import DelticError
 from deltic.pipeline.outside.buckets import BucketFile, Listing
 from deltic.pipeline.outside.hashes import digest, row_hashes
-from deltic.pipeline.outside.target import Mark
+from deltic.pipeline.outside.target import TargetMark
 
 LISTING = "_deltic.json"
 
@@ -46,15 +46,15 @@ def read_listing(files: Files, name: str = LISTING) -> dict[str, Any] | None:
         return None
 
 
-def write_listing(files: Files, mark: Mark, listing: Listing, name: str = LISTING, **more: Any) -> None:
+def write_listing(files: Files, mark: TargetMark, listing: Listing, name: str = LISTING, **more: Any) -> None:
     """Say of which epoch the files are, and what each has; it appears when it is complete."""
     told = {**more, "stamp": mark.stamp, "epoch": mark.epoch, "listing": listing.to_json()}
     files.write(name, [json.dumps(told).encode()])
 
 
-def marked(found: dict[str, Any] | None) -> Mark | None:
+def marked(found: dict[str, Any] | None) -> TargetMark | None:
     """The mark of what was said."""
-    return None if found is None else Mark(found["stamp"], found["epoch"])
+    return None if found is None else TargetMark(found["stamp"], found["epoch"])
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from deltic.engine.files.remote import file_system, os_errors
 from deltic.errors import DataError, Diagnostic
 from deltic.pipeline.io.locate import is_hidden
-from deltic.pipeline.outside.fetched import Fetched, LocalFile, PresentFile
+from deltic.pipeline.outside.fetched import FetchedFile, LocalFile, PresentFile
 
 Stamps = Mapping[str, Sequence[int]]
 """Files by their names in the folder, each with its size and two numbers that change when it is another one."""
@@ -43,10 +43,10 @@ class ExternalPlace(Protocol):
 
 def place_at(address: str) -> ExternalPlace:
     """The place at a path, or at an address such as `s3://bucket/folder`; raises DelticError."""
-    return Elsewhere(address) if "://" in address else Here(Path(address))
+    return RemoteFolder(address) if "://" in address else LocalFolder(Path(address))
 
 
-class Here:
+class LocalFolder:
     """A folder of this machine."""
 
     def __init__(self, path: Path) -> None:
@@ -82,7 +82,7 @@ def _stamp(found: os.stat_result) -> list[int]:
     return [found.st_size, found.st_mtime_ns, found.st_ino]
 
 
-class Elsewhere:
+class RemoteFolder:
     """A folder of another file system. A file is another one when what is said of it differs: an ETag, a time."""
 
     def __init__(self, address: str) -> None:
@@ -119,7 +119,9 @@ class Elsewhere:
                 with os_errors(self._path(name)):
                     self._system.get_file(self._path(name), str(path))
             try:
-                yield PresentFile(path) if part_of is None else Fetched(self._system, self._path(name), path, part_of)
+                yield (
+                    PresentFile(path) if part_of is None else FetchedFile(self._system, self._path(name), path, part_of)
+                )
             except DataError as error:
                 told = [self._named(finding, path, name) for finding in error.diagnostics]
                 raise DataError(told) from error

@@ -25,7 +25,7 @@ from deltic.pipeline.outside.copies import FOLDER, FileCopies
 from deltic.pipeline.outside.declared import Publication
 from deltic.pipeline.outside.kinds import source_of, target_of
 from deltic.pipeline.outside.source import ExternalSource, HeldRows, SourceChange, keyed, of_path
-from deltic.pipeline.outside.target import Mark, PublishedRows, Shown, ViewTarget
+from deltic.pipeline.outside.target import PublishedRows, PublishedView, TargetMark, ViewTarget
 from deltic.pipeline.outside.tasks import Tasks
 from deltic.pipeline.spark.spark import is_dataframe
 from deltic.pipeline.watching import Watching
@@ -84,7 +84,7 @@ class RefreshReport:
         return "\n".join(lines)
 
 
-class Refreshing:
+class Refresher:
     """Refreshes the tables of one pipeline; one refresh at a time."""
 
     def __init__(self, pipeline: Watching, kept: Callable[[], Files | None], tasks: Tasks) -> None:
@@ -154,8 +154,8 @@ class Refreshing:
         snapshot = pipeline.snapshot()
         if place.epoch == snapshot.epoch and not full:
             return PublishedRows("nothing was new")
-        mark = Mark(pipeline.positions[STAMP.format(place.publication.id)], snapshot.epoch)
-        shown = Shown(view, pipeline.views[view], mark, lambda: snapshot.version.read(view), full)
+        mark = TargetMark(pipeline.positions[STAMP.format(place.publication.id)], snapshot.epoch)
+        shown = PublishedView(view, pipeline.views[view], mark, lambda: snapshot.version.read(view), full)
         return place.target.publish(shown, None if full else self._since(view, place.epoch, snapshot.epoch))
 
     def _since(self, view: str, before: int | None, now: int) -> pa.Table | None:

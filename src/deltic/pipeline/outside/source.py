@@ -24,7 +24,7 @@ from deltic.pipeline.outside.places import place_at
 from deltic.values.types import Schema
 
 if TYPE_CHECKING:
-    from deltic.engine.shards.posted import Posted
+    from deltic.engine.shards.posted import StagedRows
     from deltic.engine.version import Version
 
 _ENDINGS = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "json", ".arrow": "arrow"}
@@ -56,7 +56,7 @@ class HeldRows:
 class SourceChange:
     """What is new in a source."""
 
-    changes: pa.Table | Posted
+    changes: pa.Table | StagedRows
     """Rows of the table with weights, or with what stands in their place (`deltic.pipeline.io.signs`)."""
     position: Json
     """How far the source is read with these."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from deltic.errors import DelticError
-from deltic.pipeline.outside.target import Mark, PublishedRows, Shown
+from deltic.pipeline.outside.target import PublishedRows, PublishedView, TargetMark
 from deltic.pipeline.spark.spark import active_session, spark_errors, to_dataframe
 
 if TYPE_CHECKING:
@@ -23,11 +23,11 @@ class SparkTarget:
     def __init__(self, name: str, spark: Any) -> None:
         self._name, self._spark = name, spark
 
-    def mark(self) -> Mark | None:
+    def mark(self) -> TargetMark | None:
         mark, made = _MADE.get(self._name, (None, None))
         return mark if made is not None and self._shows(made) else None
 
-    def publish(self, shown: Shown, delta: pa.Table | None) -> PublishedRows:
+    def publish(self, shown: PublishedView, delta: pa.Table | None) -> PublishedRows:
         if delta is not None and not len(delta):
             _MADE[self._name] = shown.mark, _MADE[self._name][1]
             return PublishedRows("unchanged")
@@ -50,5 +50,5 @@ class SparkTarget:
             return False
 
 
-_MADE: dict[str, tuple[Mark, DataFrame]] = {}
+_MADE: dict[str, tuple[TargetMark, DataFrame]] = {}
 """What was made last under a name, in some session, and what it shows."""

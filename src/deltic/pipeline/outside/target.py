@@ -12,7 +12,7 @@ from deltic.values.types import Schema
 
 
 @dataclass(frozen=True)
-class Mark:
+class TargetMark:
     """What a target says of itself: the epoch that its rows are of, and a stamp that the state has, too.
 
     A stamp is in the log with the epoch that it is of, before anything is published under it. So a target whose stamp
@@ -24,12 +24,12 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Shown:
+class PublishedView:
     """A view as of an epoch: its columns, and all of its rows when they are asked for."""
 
     name: str
     schema: Schema
-    mark: Mark
+    mark: TargetMark
     rows: Callable[[], pa.Table]
     is_doubtful: bool = False
     """Whether what a target has is to be looked at, and not only what it says that it has."""
@@ -59,8 +59,8 @@ class PublishedRows:
 class ViewTarget(Protocol):
     """A place for the rows of one view; after an error, or a crash, it has them as before, or as they are to be."""
 
-    def mark(self) -> Mark | None:
+    def mark(self) -> TargetMark | None:
         """Its own description; None where nothing was published yet."""
 
-    def publish(self, shown: Shown, delta: pa.Table | None) -> PublishedRows:
+    def publish(self, shown: PublishedView, delta: pa.Table | None) -> PublishedRows:
         """Let it have the rows of a view, of which `delta` is the change since its mark; None where that is unknown."""

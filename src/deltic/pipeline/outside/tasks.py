@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from deltic.engine.files.files import Files
     from deltic.engine.shards.messages import Message
-    from deltic.engine.shards.posted import Posted, Posting, Site
+    from deltic.engine.shards.posted import StagedRows, StagedWriter, StagingArea
     from deltic.pipeline.outside.source import HeldRows
 
 _LOG = logging.getLogger("deltic.sources")
@@ -48,12 +48,12 @@ May write files beside them. Travels.
 """
 
 
-Compare: TypeAlias = "Callable[[CatalogTable, Posted, Beside], Posted | None]"
+Compare: TypeAlias = "Callable[[CatalogTable, StagedRows, Beside], StagedRows | None]"
 """What rows that tasks have written amount to beside those of a table; None where this process is to find it."""
 
 
 @dataclass(frozen=True)
-class Share:
+class ReadUnit:
     """Something to be read, of about so many bytes; it travels to its task."""
 
     what: Any
@@ -71,32 +71,34 @@ class Tasks:
     sites: Sites
     compare: Compare
 
-    def site(self, table: CatalogTable, size: int) -> Site | None:
+    def site(self, table: CatalogTable, size: int) -> StagingArea | None:
         """Where tasks write the rows of so many bytes of files; None where this process is to read them."""
         is_here = self.spark is None or size <= FEW or not table.schema.names
         return None if is_here else self.sites(table)
 
-    def posted(self, site: Site, shares: Sequence[Share], read: ReadShares, table: CatalogTable) -> Posted | None:
+    def posted(
+        self, site: StagingArea, shares: Sequence[ReadUnit], read: ReadShares, table: CatalogTable
+    ) -> StagedRows | None:
         """The rows of all shares; None where a task has not found one, so that this process is to read them.
 
         Raises DataError where they are not those of the table, or the job fails.
         """
-        from deltic.engine.shards.posted import Posted
+        from deltic.engine.shards.posted import StagedRows
         from deltic.engine.spark.job import run_over
 
         assert self.spark is not None
         groups = _groups(shares, slots(self.spark))
         numbers, task = self.spark.range(0, len(groups), 1, len(groups)), partial(_read, site.posting, groups, read)
         with spark_errors(lambda reason: DataError([Diagnostic(f"table {table.name}: its source: {reason}")])):
-            posted = Posted.by(site, lambda: run_over(numbers, task, f"Deltic: the source of {table.name}"))
+            posted = StagedRows.by(site, lambda: run_over(numbers, task, f"Deltic: the source of {table.name}"))
         if None in posted.told.about:
             _LOG.warning("table %s: tasks do not see all of its source; the driver reads it", table.name)
             return None
         return posted
 
     def compared(
-        self, table: CatalogTable, posted: Posted, held: HeldRows, beside: Beside = EVERYTHING
-    ) -> pa.Table | Posted:
+        self, table: CatalogTable, posted: StagedRows, held: HeldRows, beside: Beside = EVERYTHING
+    ) -> pa.Table | StagedRows:
         """What rows that tasks have written amount to beside those that a table has.
 
         Where both are few this process finds it.
@@ -112,7 +114,7 @@ class Tasks:
         return compared(Keyed(table.name, table.key), posted.to_arrow(), held.version, beside)
 
 
-def _groups(shares: Sequence[Share], at_once: int) -> list[list[Any]]:
+def _groups(shares: Sequence[ReadUnit], at_once: int) -> list[list[Any]]:
     """The shares by task, each as large as the others, about: the largest first, to the task that has the least."""
     count = max(1, min(len(shares), max(at_once, sum(share.size for share in shares) // MUCH)))
     groups: list[list[Any]] = [[] for _ in range(count)]
@@ -125,7 +127,7 @@ def _groups(shares: Sequence[Share], at_once: int) -> list[list[Any]]:
 
 
 def _read(
-    posting: Posting, groups: Sequence[Sequence[Any]], read: ReadShares, batches: Iterable[pa.RecordBatch]
+    posting: StagedWriter, groups: Sequence[Sequence[Any]], read: ReadShares, batches: Iterable[pa.RecordBatch]
 ) -> Iterator[Message]:
     """The messages of a task, to which the numbers of its groups are given."""
     mine = [share for batch in batches for number in batch.column(0).to_pylist() for share in groups[number]]

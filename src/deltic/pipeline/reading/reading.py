@@ -30,7 +30,7 @@ _INLINED = "it is inlined: its rules stand in those of others"
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedEpoch:
     """What is to be seen of an epoch, by any thread: definitions, and the rows of what they define."""
 
     definitions: Definitions

@@ -17,7 +17,7 @@ from deltic.pipeline.epochs.report import EpochReport, report_of
 from deltic.pipeline.io.parsed import arrow_schema
 from deltic.pipeline.names import find
 from deltic.pipeline.reading.delta import Delta
-from deltic.pipeline.reading.reading import Published, Reading
+from deltic.pipeline.reading.reading import PublishedEpoch, Reading
 from deltic.pipeline.reading.rows import Rows
 from deltic.values.types import Schema
 
@@ -34,12 +34,12 @@ class Snapshot(Reading):
     """
 
     def __init__(
-        self, published: Published, engine_of: Callable[[Circuit], Engine], spark: SparkSession | None
+        self, published: PublishedEpoch, engine_of: Callable[[Circuit], Engine], spark: SparkSession | None
     ) -> None:
         self.spark = spark
         self.epoch = published.version.epoch
         """The number of the epoch."""
-        self._published: Published | None = published
+        self._published: PublishedEpoch | None = published
         self._engine_of = engine_of
 
     def query(self, text: str, args: Args | None = None, file: str = "<sql>") -> Rows:
@@ -62,7 +62,7 @@ class Snapshot(Reading):
         return self._seen.version
 
     @property
-    def _seen(self) -> Published:
+    def _seen(self) -> PublishedEpoch:
         if self._published is None:
             raise DelticError(f"the snapshot of epoch {self.epoch} ended with its block: read inside of it")
         return self._published
@@ -84,7 +84,7 @@ class Preview(Snapshot):
 
     def __init__(
         self,
-        published: Published,
+        published: PublishedEpoch,
         result: EpochResult,
         engine_of: Callable[[Circuit], Engine],
         spark: SparkSession | None,

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from deltic.catalog import Catalog, CatalogTable
 from deltic.catalog.altering import origin
-from deltic.catalog.definitions import Fixed, FormerTable
+from deltic.catalog.definitions import FixedValue, FormerTable
 from deltic.circuit.tables import WEIGHT
 from deltic.engine.batches import TableBatch
 from deltic.engine.numbering import row_numbers
@@ -47,18 +47,18 @@ def _recast(rows: pa.Table, table: CatalogTable, former: FormerTable) -> pa.Tabl
     """Rows of the former table, with weights, as rows of the table."""
     columns = []
     for column, source in zip(table.schema, former.columns, strict=True):
-        values = _fixed(source, column.type, len(rows)) if isinstance(source, Fixed) else rows.column(source)
+        values = _fixed(source, column.type, len(rows)) if isinstance(source, FixedValue) else rows.column(source)
         if values.null_count and not column.nullable:
             count = pc.sum(rows.column(WEIGHT).filter(values.is_null())).as_py()
             told = f"{count:,} row{'s' * (count != 1)} would be NULL there"
-            hint = "give it a DEFAULT" if isinstance(source, Fixed) else "UPDATE them first"
+            hint = "give it a DEFAULT" if isinstance(source, FixedValue) else "UPDATE them first"
             raise CatalogError(f"{table.name}.{column.name} cannot be NOT NULL: {told}; {hint}")
         columns.append(values.cast(column.type.arrow) if values.type != column.type.arrow else values)
     fields = table.schema.to_arrow().append(pa.field(WEIGHT, pa.int64(), nullable=False))
     return pa.table([*columns, rows.column(WEIGHT)], schema=fields)
 
 
-def _fixed(value: Fixed, type_: Type, count: int) -> pa.Array:
+def _fixed(value: FixedValue, type_: Type, count: int) -> pa.Array:
     return to_arrow([value.value], type_).take(pa.array(np.zeros(count, np.int64)))
 
 

@@ -23,12 +23,12 @@ from deltic.values.types import Schema
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from deltic.engine.shards.posted import Posted, Site
+    from deltic.engine.shards.posted import StagedRows, StagingArea
 
 # The bits of a row's number in its partition.
 _ROWS_OF_PARTITION = 40
 
-Sites: TypeAlias = "Callable[[CatalogTable], Site | None]"
+Sites: TypeAlias = "Callable[[CatalogTable], StagingArea | None]"
 """Where tasks may write rows of a table; None where they are to come to this process."""
 
 
@@ -78,7 +78,7 @@ class PostedRows(TaskReader):
         return with_weights(found, self._weight), None
 
 
-def posted(rows: Any, table: CatalogTable, columns: Schema, weight: int | None, sites: Sites) -> Posted | None:
+def posted(rows: Any, table: CatalogTable, columns: Schema, weight: int | None, sites: Sites) -> StagedRows | None:
     """Rows of a DataFrame with these columns as tasks have written them; None for others, and where they come here.
 
     Raises DataError.
@@ -94,9 +94,9 @@ def posted(rows: Any, table: CatalogTable, columns: Schema, weight: int | None, 
 
 def posted_by(
     read: TaskReader, frame: DataFrame, table: CatalogTable, sites: Sites, is_by_key: bool = False
-) -> Posted | None:
+) -> StagedRows | None:
     """As `posted`, of what `read` makes of a DataFrame's rows, each in its task; they may be about keys."""
-    from deltic.engine.shards.posted import Posted
+    from deltic.engine.shards.posted import StagedRows
     from deltic.engine.spark.job import run_over
 
     if not frame.columns or (site := sites(table)) is None:
@@ -105,4 +105,4 @@ def posted_by(
         if not site.has_keys:
             return None
         site = site.by_key(read.is_ordered)
-    return Posted.by(site, lambda: run_over(with_months(frame), partial(site.posting.over, read=read), ROWS))
+    return StagedRows.by(site, lambda: run_over(with_months(frame), partial(site.posting.over, read=read), ROWS))

@@ -8,7 +8,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from deltic.catalog import Catalog, External
-from deltic.catalog.storing import Storing
+from deltic.catalog.storing import ColumnStorage
 from deltic.duck import in_memory
 from deltic.engine.batches import TableBatch
 from deltic.pipeline.reading.rows import Rows
@@ -132,7 +132,7 @@ def statement_of(catalog: Catalog, name: str) -> str:
         return relation.text
     table = catalog.tables[name]
     storing = {one.column: one for one in table.storing}
-    columns = [_declared(column, storing.get(column.name, Storing(column.name))) for column in table.schema]
+    columns = [_declared(column, storing.get(column.name, ColumnStorage(column.name))) for column in table.schema]
     key, late = ", ".join(table.key), table.lateness
     if late is not None:
         is_time = not late.shown(table.schema).isdecimal()
@@ -142,7 +142,7 @@ def statement_of(catalog: Catalog, name: str) -> str:
     return made if table.source is None else f"{made} {_using(table.source)}"
 
 
-def _declared(column: Column, storing: Storing) -> str:
+def _declared(column: Column, storing: ColumnStorage) -> str:
     """A column as CREATE TABLE has it."""
     bound = f"{'CHAR' if storing.fixed else 'VARCHAR'}({storing.limit})"
     type_ = written(column.type) if storing.limit is None else bound

@@ -44,12 +44,12 @@ def stream(
 
     _check_streaming(frame, table)
     orders = (order,) if isinstance(order, str) else tuple(order)
-    into = Into(pipeline, table, name or table, orders, conflicts, place, lock, sites)
+    into = TableStream(pipeline, table, name or table, orders, conflicts, place, lock, sites)
     return TableWriter(frame, into.form(frame).kind is not StreamKind.ROWS).foreachBatch(into.apply)
 
 
 @dataclass
-class Into:
+class TableStream:
     """A stream into a table of a pipeline, by its name."""
 
     pipeline: Watching

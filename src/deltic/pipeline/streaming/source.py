@@ -20,7 +20,7 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 from deltic.circuit.tables import WEIGHT
 from deltic.engine.arrow_stream import of_stream, to_stream
 from deltic.errors import DelticError, StreamError, UnsupportedError
-from deltic.pipeline.durable.following import Followed, definitions_of
+from deltic.pipeline.durable.following import FollowedState, definitions_of
 from deltic.pipeline.io.signs import FEED
 from deltic.pipeline.names import check_choice, find
 from deltic.pipeline.spark.spark import for_spark
@@ -67,11 +67,11 @@ class DelticSource(DataSource):
     streamWriter = writer
 
     @property
-    def _asked(self) -> Asked:
-        return Asked({name.lower(): value for name, value in self.options.items()})
+    def _asked(self) -> StreamOptions:
+        return StreamOptions({name.lower(): value for name, value in self.options.items()})
 
 
-class Asked:
+class StreamOptions:
     """What the options ask for; raises DelticError for what is absent."""
 
     _KNOWN = ("path", "view", "epoch", "since", "form", "functions", "maxrowspertrigger", "numpartitions")
@@ -97,13 +97,13 @@ class Asked:
         if self.epoch is None:
             catalog = definitions_of(self.place, self.functions).catalog
         else:
-            catalog = Followed(self.place, self.epoch, self.functions).pipeline.catalog
+            catalog = FollowedState(self.place, self.epoch, self.functions).pipeline.catalog
         columns = find(self.view, "view or table", {**catalog.table_schemas, **catalog.view_schemas})
         return StructType([*_fields(self.view, columns), *_SIGNS.get(self.form or "", [])])
 
-    def followed(self, epoch: int | None) -> Followed:
+    def followed(self, epoch: int | None) -> FollowedState:
         """The state as of an epoch."""
-        found = Followed(self.place, epoch, self.functions)
+        found = FollowedState(self.place, epoch, self.functions)
         find(self.view, "view or table", dict.fromkeys(found.pipeline))
         return found
 
@@ -134,7 +134,7 @@ def _number(options: dict[str, str], name: str) -> int | None:
 class ViewReader(DataSourceReader):
     """A view as of one epoch, in as many parts as there are to be."""
 
-    def __init__(self, asked: Asked, schema: StructType) -> None:
+    def __init__(self, asked: StreamOptions, schema: StructType) -> None:
         self._asked, self._schema = asked, schema
 
     def partitions(self) -> list[InputPartition]:
@@ -152,14 +152,14 @@ class ChangeReader(DataSourceStreamReader):
     It stands in a process of its own for as long as a query runs.
     """
 
-    def __init__(self, asked: Asked, schema: StructType) -> None:
+    def __init__(self, asked: StreamOptions, schema: StructType) -> None:
         if asked.form is None:
             raise DelticError(
                 'a stream of changes says of each row what it is: option("form", "weight") adds the column __weight__, '
                 'option("form", "feed") the columns _change_type and _commit_version'
             )
         self._asked, self._schema = asked, schema
-        self._followed: Followed | None = None
+        self._followed: FollowedState | None = None
 
     def initialOffset(self) -> Offset:
         """Before the rows of the view, or after the epoch `since`."""
@@ -201,7 +201,7 @@ class ChangeReader(DataSourceStreamReader):
         if self._followed is not None:
             self._followed.forget(cast(int, end["epoch"]))
 
-    def _at(self, epoch: int | None) -> Followed:
+    def _at(self, epoch: int | None) -> FollowedState:
         """The state, with what came after an epoch."""
         if self._followed is None or (epoch is not None and epoch < self._followed.begin):
             self._followed = self._asked.followed(epoch)
@@ -209,7 +209,7 @@ class ChangeReader(DataSourceStreamReader):
                 raise StreamError(f"{self._asked.view} is a table, and views are followed: define a view of its rows")
         return self._followed
 
-    def _check_columns(self, followed: Followed, begun: int) -> None:
+    def _check_columns(self, followed: FollowedState, begun: int) -> None:
         """Raises StreamError where the view is another one by now than the stream began with, or was in between."""
         views, name = followed.pipeline.views, self._asked.view
         now = [*_fields(name, views[name]), *_SIGNS[self._asked.form or ""]] if name in views else []
@@ -220,14 +220,14 @@ class ChangeReader(DataSourceStreamReader):
             )
 
 
-def _parts(asked: Asked, followed: Followed) -> list[InputPartition]:
+def _parts(asked: StreamOptions, followed: FollowedState) -> list[InputPartition]:
     """The parts of a view as of the epoch that was reached."""
     count = followed.pipeline.snapshot().version.count(asked.view)
     parts = asked.parts or max(1, -(-count // _ROWS))
     return [InputPartition((followed.epoch, number, parts)) for number in range(parts)]
 
 
-def _rows_of(asked: Asked, partition: InputPartition, schema: StructType) -> Iterator[pa.RecordBatch]:
+def _rows_of(asked: StreamOptions, partition: InputPartition, schema: StructType) -> Iterator[pa.RecordBatch]:
     """The rows of one part of a view."""
     epoch, number, parts = partition.value
     rows = asked.followed(epoch).part(asked.view, number, parts, counted=asked.form is not None)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from deltic.circuit import operators as ops
 from deltic.circuit.accumulators import ACCUMULATORS, Parameter
-from deltic.circuit.accumulators.own import Own
+from deltic.circuit.accumulators.own import UserAggregate
 from deltic.circuit.graph import Node
 from deltic.program.definitions import Definition
 from deltic.program.scope import Scope, relation_of
@@ -25,7 +25,7 @@ class GroupedAggregate:
     def __reduce__(self) -> Any:
         """In another process one of Python is there with its code."""
         own = ACCUMULATORS[self.function]
-        code = own if isinstance(own, Own) else None
+        code = own if isinstance(own, UserAggregate) else None
         return _received, (self.function, self.columns, self.parameters, code)
 
     def __str__(self) -> str:
@@ -34,7 +34,7 @@ class GroupedAggregate:
 
 
 def _received(
-    function: str, columns: tuple[int, ...], parameters: tuple[Parameter, ...], code: Own | None
+    function: str, columns: tuple[int, ...], parameters: tuple[Parameter, ...], code: UserAggregate | None
 ) -> GroupedAggregate:
     if code is not None:
         ACCUMULATORS.setdefault(function, code)

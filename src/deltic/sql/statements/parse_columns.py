@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from deltic.catalog.lateness import Lateness
-from deltic.catalog.storing import Storing
+from deltic.catalog.storing import ColumnStorage
 from deltic.errors import did_you_mean
 from deltic.sql.statements.cursor import Cursor
 from deltic.sql.statements.parse_lateness import lateness_of, parse_lateness, parse_watermark
@@ -27,7 +27,7 @@ class ColumnDefinitions:
     columns: list[tuple[exp.Identifier, Column]] = field(default_factory=list)
     key: list[exp.Identifier] = field(default_factory=list)
     lateness: Lateness | None = None
-    storing: list[Storing] = field(default_factory=list)
+    storing: list[ColumnStorage] = field(default_factory=list)
 
 
 def parse_columns(cursor: Cursor) -> ColumnDefinitions:
@@ -99,7 +99,7 @@ def parse_column(cursor: Cursor, made: ColumnDefinitions, ends: Sequence[str] = 
     return [name] if is_key else []
 
 
-def parse_type(cursor: Cursor, name: exp.Identifier, ends: Sequence[str] = ()) -> tuple[Type, Storing]:
+def parse_type(cursor: Cursor, name: exp.Identifier, ends: Sequence[str] = ()) -> tuple[Type, ColumnStorage]:
     """Go behind the longest type that comes next."""
     after = [*_AFTER_TYPE, *ends]
     width = next((n for n, t in enumerate(cursor.rest) if t.text.upper().partition(" ")[0] in after), len(cursor.rest))

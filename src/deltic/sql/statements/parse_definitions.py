@@ -8,7 +8,7 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
 from deltic.catalog import CatalogTable, External
-from deltic.catalog.storing import Storing
+from deltic.catalog.storing import ColumnStorage
 from deltic.errors import CatalogError
 from deltic.sql.statements.cursor import Cursor
 from deltic.sql.statements.parse_columns import ColumnDefinitions, checked_schema, parse_columns
@@ -170,7 +170,7 @@ def _table(cursor: Cursor) -> CreateTable | CreateTableAs:
             tuple(spelt.get(part.name.lower(), part.name) for part in key),
             is_bag=not key,
             lateness=found.lateness,
-            storing=tuple(one for one in found.storing if one != Storing(one.column)),
+            storing=tuple(one for one in found.storing if one != ColumnStorage(one.column)),
             place=f"{place.file}:{place.line}:{place.column}",
             text=source.text[start:end],
             source=outside,

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from deltic.catalog.storing import Storing
+from deltic.catalog.storing import ColumnStorage
 from deltic.circuit.expressions.meaning import evaluate
 from deltic.errors import EvaluationError
 from deltic.sql.scalars import Typed, typed
@@ -24,16 +24,16 @@ _TEXTS = (exp.DataType.Type.VARCHAR, *_FIXED)
 _AFTER = ("NOT", "PRIMARY", "COMMENT", "LATENESS", "CHECK", "UNIQUE", "REFERENCES", "COLLATE", "FIRST", "AFTER")
 
 
-def stored_type(data_type: exp.DataType, name: str, source: SourceText) -> tuple[Type, Storing]:
+def stored_type(data_type: exp.DataType, name: str, source: SourceText) -> tuple[Type, ColumnStorage]:
     """The type of a column, and how values are stored in it; VARCHAR(n) and CHAR(n) are texts of bounded length."""
     parameters = data_type.expressions
     if data_type.this not in _TEXTS or (data_type.this in _FIXED and not parameters):
-        return type_of(data_type, source), Storing(name)
+        return type_of(data_type, source), ColumnStorage(name)
     limit = int(parameters[0].name) if parameters else None
-    return Type.STRING, Storing(name, limit, data_type.this in _FIXED)
+    return Type.STRING, ColumnStorage(name, limit, data_type.this in _FIXED)
 
 
-def parse_default(cursor: Cursor, column: Column, storing: Storing) -> Storing:
+def parse_default(cursor: Cursor, column: Column, storing: ColumnStorage) -> ColumnStorage:
     """Go behind DEFAULT and its value, which is a constant that fits the column."""
     cursor.need("DEFAULT")
     begin = cursor.position
@@ -65,7 +65,7 @@ def default_value(node: exp.Expression, source: SourceText) -> Typed:
     return typed(node, resolve, source)
 
 
-def existing_value(column: Column, storing: Storing) -> Any:
+def existing_value(column: Column, storing: ColumnStorage) -> Any:
     """What rows that are there have in a new column: its DEFAULT as INSERT would store it, None for NULL.
 
     Raises ProgramError for one that is no constant, or no value of the column.

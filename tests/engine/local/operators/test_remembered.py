@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from deltic.engine.local.operators import remembered
-from deltic.engine.local.operators.remembered import Remembered
+from deltic.engine.local.operators.remembered import ValueCache
 
 
 @pytest.mark.parametrize("most", [1 << 16, 20, 3])
 def test_values_are_those_of_their_ids_and_are_computed_once_while_there_is_room(most, monkeypatch):
     monkeypatch.setattr(remembered, "_MOST", most)
-    memo, asked = Remembered(), []
+    memo, asked = ValueCache(), []
     rng = np.random.default_rng(most)
 
     def compute(ids):

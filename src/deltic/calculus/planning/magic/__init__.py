@@ -13,6 +13,6 @@ in to another iteration, which costs many times what the whole would. It is used
 that few rows can be in all guards, and for relations that are declared so.
 """
 
-from deltic.calculus.planning.magic.search import DemandHints, Pushed, push_demand
+from deltic.calculus.planning.magic.search import DemandHints, PushedDemand, push_demand
 
-__all__ = ["DemandHints", "Pushed", "push_demand"]
+__all__ = ["DemandHints", "PushedDemand", "push_demand"]

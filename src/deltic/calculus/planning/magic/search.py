@@ -33,7 +33,7 @@ class DemandHints:
 
 
 @dataclass(frozen=True)
-class Pushed:
+class PushedDemand:
     """A recursive relation of which only a part is derived, and by which columns it is asked."""
 
     relation: str
@@ -44,7 +44,7 @@ class Pushed:
         return f"{self.relation}: only rows whose {asked} somebody asks for"
 
 
-def push_demand(circuit: Circuit, hints: DemandHints = DemandHints()) -> tuple[Circuit, tuple[Pushed, ...]]:
+def push_demand(circuit: Circuit, hints: DemandHints = DemandHints()) -> tuple[Circuit, tuple[PushedDemand, ...]]:
     """The circuit, whose sinks have the same values, with recursions that derive what is asked of them; and which do.
 
     So with each circuit that it calls, of which all sinks are asked for whole. Where nothing can be asked it is the
@@ -62,11 +62,11 @@ def push_demand(circuit: Circuit, hints: DemandHints = DemandHints()) -> tuple[C
 
 
 @lru_cache(maxsize=4096)
-def _pushed(circuit: Circuit, hints: DemandHints) -> tuple[Circuit, tuple[Pushed, ...]]:
+def _pushed(circuit: Circuit, hints: DemandHints) -> tuple[Circuit, tuple[PushedDemand, ...]]:
     """The same of a circuit, but for those that it calls."""
     if not any(isinstance(op, ops.Fixpoint) for op in circuit.operators):
         return circuit, ()
-    found: list[Pushed] = []
+    found: list[PushedDemand] = []
     given, circuit = circuit, optimize(circuit) if any(_hidden(circuit)) else circuit
     refused = Counter[ops.Operator]()
     for fixpoint in [op for op in circuit.operators if isinstance(op, ops.Fixpoint) and op.are_sets]:
@@ -144,8 +144,8 @@ class _Search:
         """The circuit with the fixpoint of what is asked."""
         return Assembly(self._old, self._fixpoint, self._bodies).circuit()
 
-    def pushed(self) -> Iterator[Pushed]:
+    def pushed(self) -> Iterator[PushedDemand]:
         """The relations of which a part is derived."""
         for name, form in self._bodies.copies:
             if form:
-                yield Pushed(name, tuple(sorted(tuple(sorted(guard)) for guard in form)))
+                yield PushedDemand(name, tuple(sorted(tuple(sorted(guard)) for guard in form)))

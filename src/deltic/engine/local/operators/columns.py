@@ -25,7 +25,7 @@ from deltic.circuit.expressions import (
 )
 from deltic.circuit.expressions.meaning import meaning
 from deltic.engine.local.operators.numbers import Array, Result
-from deltic.engine.local.operators.remembered import Remembered
+from deltic.engine.local.operators.remembered import ValueCache
 from deltic.engine.local.operators.results import of_arrow
 from deltic.engine.local.storage.codec import decode
 from deltic.engine.local.storage.interner import Interner, is_interned
@@ -172,9 +172,9 @@ class ColumnOperation:
         return np.unique(of_arrow(to_arrow(values, type_), type_, self._interner)[0])
 
     @cached_property
-    def remembered(self) -> Remembered:
+    def remembered(self) -> ValueCache:
         """The values of functions of one operand so far."""
-        return Remembered()
+        return ValueCache()
 
     @cached_property
     def constant(self) -> Array | None:

@@ -18,7 +18,7 @@ from deltic.engine.local.operators import scalar
 from deltic.engine.local.operators.binding import Binder, Binding, wide
 from deltic.engine.local.operators.columns import ColumnOperation, Columns
 from deltic.engine.local.operators.faults import Faults
-from deltic.engine.local.operators.search import Derivations, Past, Visits, search
+from deltic.engine.local.operators.search import Derivations, ExcludedRows, Visits, search
 from deltic.engine.local.operators.seen import Samples
 from deltic.engine.local.plan.estimate import Estimate, estimate
 from deltic.engine.local.plan.grouping import plan_groups
@@ -40,7 +40,7 @@ Version = Callable[[Arrangement], tuple[Run, ...]]
 
 
 @dataclass
-class Alarm:
+class VisitLimit:
     """What is called, at a place where an epoch may be ended, once it has visited so many rows."""
 
     rows: float = float("inf")
@@ -63,7 +63,7 @@ class Environment:
     recursion_timeout: float | None = RECURSION_TIMEOUT
     thresholds: Thresholds = DEFAULTS
     faults: Faults = field(default_factory=Faults)
-    alarm: Alarm = field(default_factory=Alarm)
+    alarm: VisitLimit = field(default_factory=VisitLimit)
     inner_engine: Callable[[Circuit], Engine] = no_inner_engine
     """Makes the engine of a recursion inside a recursion."""
     draws: bool = True
@@ -77,7 +77,7 @@ class Environment:
 
 
 @dataclass
-class Actual:
+class QueryStatistics:
     """What a query did since its engine was made: rows of changes that it followed, derivations, and rows visited.
 
     Large batches of derivations are counted after equal ones were added up, and known rows left out.
@@ -104,7 +104,7 @@ class Evaluation:
         self.head = environment.states[self.query.head]
         self.value_types = {variable_name(v): t for v, t in self.query.body.types.items()}
         self.types = {name: t.type for name, t in self.value_types.items()}
-        self.actual = Actual()
+        self.actual = QueryStatistics()
         self._nodes: dict[int, ColumnOperation] = {}
         self._binding: Binding | None = None
         self._grouped: dict[object, Evaluation | None] = {}
@@ -154,7 +154,7 @@ class Evaluation:
         recursive: frozenset[str] = frozenset(),
         now: int = 0,
         version: Version | None = None,
-        past: Past | None = None,
+        past: ExcludedRows | None = None,
     ) -> Iterator[Derivations]:
         """The derivations from a change of the relation that the query follows.
 
@@ -252,7 +252,7 @@ class Evaluation:
         recursive: frozenset[str],
         now: int,
         version: Version | None,
-        past: Past | None = None,
+        past: ExcludedRows | None = None,
     ) -> Iterator[Derivations]:
         bound = self.binding.segments[index]
         accesses = bound.segment.accesses

@@ -37,7 +37,7 @@ class _Known:
         return self.values[at], undefined if undefined.any() else None
 
 
-class Remembered:
+class ValueCache:
     """The values of a function by those of its operand, ids or days, as many as have room."""
 
     def __init__(self) -> None:

@@ -54,7 +54,7 @@ class Derivations:
 
 
 @dataclass(frozen=True)
-class Past:
+class ExcludedRows:
     """Rows that nobody wants to hear of again: those of a relation, whose `runs` are, until iteration `now`."""
 
     runs: Sequence[Run]
@@ -70,7 +70,7 @@ def search(
     now: int,
     visits: Visits,
     thresholds: Thresholds,
-    past: Past | None = None,
+    past: ExcludedRows | None = None,
 ) -> Generator[Derivations]:
     """The derivations of a segment, in chunks, for the runs of each of its atoms.
 
@@ -126,7 +126,7 @@ class _Piece:
     now: int
     weighted: bool
     thresholds: Thresholds
-    past: Past | None
+    past: ExcludedRows | None
     rooms: list[_Room]
     visited: int = 0
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from deltic.circuit.accumulators.own import Own
+from deltic.circuit.accumulators.own import UserAggregate
 from deltic.engine.local.storage.run import Run
 
 Moves = Sequence[tuple[Any, int]]
@@ -21,7 +21,7 @@ Moves = Sequence[tuple[Any, int]]
 class States:
     """The states of one aggregate. `left` are the runs of values that they are of."""
 
-    def __init__(self, own: Own) -> None:
+    def __init__(self, own: UserAggregate) -> None:
         assert own.state is not None
         self._own, self._make = own, own.state
         self._states: dict[bytes, _State] = {}

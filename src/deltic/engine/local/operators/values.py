@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from deltic.circuit.accumulators import ACCUMULATORS
-from deltic.circuit.accumulators.own import Own
+from deltic.circuit.accumulators.own import UserAggregate
 from deltic.circuit.accumulators.percentile import Ranked
 from deltic.engine.local.accumulators.slots import Columns, Slots, Totals
 from deltic.engine.local.kernels.groups import group_ranges
@@ -56,7 +56,9 @@ class Values:
         self._walked = 0
         self._partial = {call for call in self.slots.wholes if slots.is_partial(call)}
         owns = ((call, ACCUMULATORS[call.function]) for call in self.slots.wholes)
-        self._states = {call: States(own) for call, own in owns if isinstance(own, Own) and own.state is not None}
+        self._states = {
+            call: States(own) for call, own in owns if isinstance(own, UserAggregate) and own.state is not None
+        }
 
     def change(self, rows: GroupedRows, old: Totals, change: Totals) -> None:
         """Bring the values up to date, and enter into the change of the totals what it is for the slots about them."""

@@ -21,7 +21,7 @@ import numpy as np
 
 from deltic.engine.local.kernels.settle import NEVER, known, settle
 from deltic.engine.local.operators.query import Environment
-from deltic.engine.local.operators.search import Derivations, Past
+from deltic.engine.local.operators.search import Derivations, ExcludedRows
 from deltic.engine.local.parallel import run_all
 from deltic.engine.local.recursion.lost import LostRows
 from deltic.engine.local.recursion.pending import Candidates, PendingQueue
@@ -68,7 +68,7 @@ class Settler(ABC):
         self.state, self.environment, self.name = state, environment, state.relation.name
         self.delay = delay_of(state.relation.definition)
 
-    def past(self, now: int) -> Past | None:
+    def past(self, now: int) -> ExcludedRows | None:
         """The rows that queries need not derive at an iteration."""
         return None
 
@@ -114,8 +114,8 @@ class SetSettler(Settler):
         # A row that only ever appears has one count, that of its first iteration.
         self._counts_rows = begins and strategy is Strategy.ELASTIC
 
-    def past(self, now: int) -> Past | None:
-        return None if self._keeps_all else Past(self.state.contents.runs, now)
+    def past(self, now: int) -> ExcludedRows | None:
+        return None if self._keeps_all else ExcludedRows(self.state.contents.runs, now)
 
     def admitted(self, derived: Derivations, now: int) -> Derivations:
         """Sums large batches up, without rows whose first iteration is past: their derivations are not kept."""

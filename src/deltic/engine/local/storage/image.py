@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple
 
 from deltic.circuit.reading.parser import parse_value_type
-from deltic.engine.image import Growing, Image, ImagePiece, Json, Kept, Saved
+from deltic.engine.image import GrowingSequence, Image, ImagePiece, Json, Saved, StoredArrays
 from deltic.engine.local.storage.arrangement import Arrangement
 from deltic.engine.local.storage.domains import Domains
 from deltic.engine.local.storage.interner import Dictionary, Interner
@@ -47,7 +47,7 @@ def image_of(store: Store) -> Image:
     return Image(about, runs.pieces, dict(_growing(store.interner)))
 
 
-def _growing(interner: Interner) -> Iterator[tuple[str, Growing]]:
+def _growing(interner: Interner) -> Iterator[tuple[str, GrowingSequence]]:
     for type_, dictionary in interner.items():
         yield f"values of {type_}", dictionary.growing()
         if dictionary.order.count:
@@ -210,7 +210,7 @@ def _chosen(domains: Sequence[Domain], entry: Mapping[str, Json]) -> tuple[Domai
 class _KeptRuns:
     """The runs of a relation that were written, each once."""
 
-    def __init__(self, pieces: Sequence[Kept]) -> None:
+    def __init__(self, pieces: Sequence[StoredArrays]) -> None:
         self._pieces = pieces
         self._runs: dict[tuple[int, int], KeptRun] = {}
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltic.engine.image import Growing, Kept
+from deltic.engine.image import GrowingSequence, StoredArrays
 from deltic.engine.local.storage.layout import Values
 from deltic.engine.local.storage.value_order import LARGE, DecimalOrder, ValueOrder
 from deltic.engine.local.storage.words import of_words, words_of
@@ -83,18 +83,18 @@ class Dictionary:
 
     def __init__(self, type_: Type) -> None:
         self.type = type_
-        self._kept: Sequence[Kept] = ()
+        self._kept: Sequence[StoredArrays] = ()
         self._count = 0
         self.origin = uuid4().hex
         self.order = ValueOrder(self)
 
-    def restore(self, count: int, kept: Sequence[Kept]) -> None:
+    def restore(self, count: int, kept: Sequence[StoredArrays]) -> None:
         """Have the first `count` values that `growing` gave, which are read when somebody asks for one."""
         self._count, self._kept = count, kept
 
-    def growing(self) -> Growing:
+    def growing(self) -> GrowingSequence:
         """The values so far."""
-        return Growing(
+        return GrowingSequence(
             len(self), lambda start, end: {"values": _written(self._between(start, end))}, self.origin, self._kept
         )
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from deltic.engine.image import Arrays, Kept
+from deltic.engine.image import Arrays, StoredArrays
 from deltic.engine.local.kernels import merge as kernels
 from deltic.engine.local.kernels.memory import address_of
 from deltic.engine.local.kernels.narrow import TIME_CODES, WEIGHT_CODES
@@ -122,7 +122,7 @@ class KeptRun(Run):
 
     __slots__ = ("_is_read", "is_bare", "source")
 
-    def __init__(self, source: Kept, is_bare: bool = False) -> None:
+    def __init__(self, source: StoredArrays, is_bare: bool = False) -> None:
         self.source, self.is_bare, self._is_read = source, is_bare, False
         self.kept, self.max_time = source, int(source.about["max_time"])
         self.is_heavy = not is_bare and "heavy" in source.about

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from deltic.engine.image import Growing, Kept
+from deltic.engine.image import GrowingSequence, StoredArrays
 from deltic.engine.local.storage.layout import Domain, DomainOverflow, Place, Raw, Values
 from deltic.values.types import Type
 
@@ -65,13 +65,13 @@ class ValueOrder:
         self._labels: Values = np.zeros(1024, np.int64)
         self._known = 0
         self._runs: list[_Ordered] = []
-        self._kept: tuple[int, Sequence[Kept]] | None = None
-        self._stretches: Sequence[Kept] = ()
+        self._kept: tuple[int, Sequence[StoredArrays]] | None = None
+        self._stretches: Sequence[StoredArrays] = ()
         self.domain: Domain = Labels(self)
         self.reversed: Domain = Labels(self, descending=True)
         self._moved = _Ordered.none(), _Ordered.none()
 
-    def restore(self, count: int, kept: Sequence[Kept]) -> None:
+    def restore(self, count: int, kept: Sequence[StoredArrays]) -> None:
         """Have the first `count` labels that `growing` gave, which are read when somebody asks for one."""
         self._kept, self._stretches = (count, kept), kept
 
@@ -80,14 +80,14 @@ class ValueOrder:
         """How many values have a label."""
         return self._known if self._kept is None else self._kept[0]
 
-    def growing(self) -> Growing:
+    def growing(self) -> GrowingSequence:
         """The labels so far; as long as the numbering is the same."""
         origin = self._dictionary.origin
         if self._kept is not None:
             count, kept = self._kept
-            return Growing(count, lambda start, end: {"labels": _joined(kept)[start:end]}, origin, kept)
+            return GrowingSequence(count, lambda start, end: {"labels": _joined(kept)[start:end]}, origin, kept)
         labels = self._labels
-        return Growing(self._known, lambda start, end: {"labels": labels[start:end]}, origin, self._stretches)
+        return GrowingSequence(self._known, lambda start, end: {"labels": labels[start:end]}, origin, self._stretches)
 
     def _read(self) -> None:
         """Read what was kept."""
@@ -192,7 +192,7 @@ class ValueOrder:
         return every
 
 
-def _joined(kept: Sequence[Kept]) -> Values:
+def _joined(kept: Sequence[StoredArrays]) -> Values:
     """The labels that were kept, copied."""
     return np.concatenate([stretch.arrays()["labels"] for stretch in kept])
 
