@@ -42,6 +42,7 @@ from deltic.circuit.expressions.trees import (
     is_division,
     is_not_null,
     is_null,
+    nodes_of,
     operands_in_turn,
     operands_of,
 )
@@ -83,6 +84,7 @@ __all__ = [
     "is_null",
     "key_of",
     "literal",
+    "nodes_of",
     "null",
     "operands_in_turn",
     "operands_of",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from deltic.circuit.expressions import is_literal, literal
+from deltic.circuit.expressions import is_literal, literal, nodes_of
 from deltic.circuit.expressions.meaning import evaluate
 from deltic.errors import EvaluationError
 from deltic.sql.scalars.typed import Typed
@@ -16,7 +16,9 @@ _COMPOSITE = (Kind.ARRAY, Kind.STRUCT, Kind.MAP, Kind.BINARY)
 def folded(typed: Typed) -> Typed:
     """The literal of the value of an expression without columns; others, and what is undefined, as they are."""
     expression, type_ = typed.expression, typed.type.type
-    if is_literal(expression) or type_.kind in _COMPOSITE or expression.find(exp.Column, exp.Null):
+    if is_literal(expression) or type_.kind in _COMPOSITE:
+        return typed
+    if any(isinstance(node, exp.Column | exp.Null) for node in nodes_of(expression)):
         return typed
     try:
         value = evaluate(expression, {}, {})

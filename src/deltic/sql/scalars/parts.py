@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from deltic.circuit.expressions import Let, TreePart, bound, is_checked
+from deltic.circuit.expressions import Checked, Let, TreePart, bound, nodes_of
 from deltic.sql.scalars.typed import Typed, of_node
 
 LARGE = 64
@@ -27,6 +27,8 @@ class _Large:
     size: int
     lets: int
     """The greatest number of a name in it."""
+    is_checked: bool
+    """Whether it may be an error."""
 
 
 @dataclass
@@ -37,41 +39,42 @@ class Parts:
 
     def named(self, value: Typed) -> Typed:
         """A value in which parts are put in; or the name of it, where it is a large one."""
-        found, size, lets = self._put(value)
-        if size <= LARGE or found.is_null:
-            return found
+        found = self._put(value)
+        if found.size <= LARGE or found.value.is_null:
+            return found.value
         name = f"\0{next(_NUMBERS)}"
-        self.waiting[name] = _Large(found, size, lets)
-        node = TreePart(this=exp.Identifier(this=name), checked=is_checked(found.expression))
-        return Typed(node, found.type, fields=found.fields)
+        self.waiting[name] = found
+        return Typed(TreePart(this=exp.Identifier(this=name), checked=found.is_checked), found.value.type)
 
     def whole(self, value: Typed) -> Typed:
         """A value in which parts are put in."""
-        return self._put(value)[0]
+        return self._put(value).value
 
-    def _put(self, value: Typed) -> tuple[Typed, int, int]:
-        """A value with its parts, how many nodes it has, and the greatest number of a name in it."""
+    def _put(self, value: Typed) -> _Large:
+        """A value with its parts."""
         if isinstance(value.expression, TreePart) and value.expression.name in self.waiting:
-            large = self.waiting[value.expression.name]
-            return large.value, large.size, large.lets
+            return self.waiting[value.expression.name]
         places: dict[str, list[TreePart]] = {}
-        size = lets = 0
-        for node in value.expression.walk():
-            size += 1
-            if isinstance(node, Let):
+        lets, is_checked = 0, False
+        nodes = nodes_of(value.expression)
+        size = len(nodes)
+        for node in nodes:
+            if isinstance(node, Checked):
+                is_checked = True
+            elif isinstance(node, Let):
                 lets = max(lets, int(node.expressions[0].name[1:]))
             elif isinstance(node, TreePart) and node.name in self.waiting:
                 places.setdefault(node.name, []).append(node)
         for name, parts in places.items():
             large = self.waiting[name]
-            size, lets = size + large.size, max(lets, large.lets)
+            size, lets, is_checked = size + large.size, max(lets, large.lets), is_checked or large.is_checked
             if len(parts) == 1:
                 parts[0].replace(large.value.expression)
         for name, parts in places.items():
             if len(parts) > 1:
                 lets += 1
                 value = _let(f"${lets}", self.waiting[name].value, parts, value)
-        return value, size, lets
+        return _Large(value, size, lets, is_checked)
 
 
 def _let(name: str, part: Typed, places: list[TreePart], value: Typed) -> Typed:

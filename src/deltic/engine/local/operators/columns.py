@@ -20,7 +20,6 @@ from deltic.circuit.expressions import (
     is_literal,
     operands_of,
     read_of,
-    type_of,
     type_over,
 )
 from deltic.circuit.expressions.meaning import meaning
@@ -60,6 +59,8 @@ class Columns:
     positions: Array = field(default_factory=lambda: np.empty(0, np.int64))
     nodes: dict[int, ColumnOperation] = field(default_factory=dict)
     """What holds of operations whatever the rows are, by their identities; for columns of the same types."""
+    remembers: bool = True
+    """Whether functions of one operand remember its values."""
     known: dict[exp.Expression, Result] = field(default_factory=dict, init=False)
     """The values of functions on these rows, each of which is computed once wherever it stands."""
 
@@ -123,7 +124,10 @@ class ColumnOperation:
     @cached_property
     def types(self) -> list[Type]:
         """The types of what it applies to."""
-        return [_node(operand, self._names, self._interner, self._nodes).result for operand in self.operands]
+        return [self._type_of(operand) for operand in self.operands]
+
+    def _type_of(self, operand: exp.Expression) -> Type:
+        return _node(operand, self._names, self._interner, self._nodes).result
 
     @cached_property
     def result(self) -> Type:
@@ -151,18 +155,20 @@ class ColumnOperation:
     @cached_property
     def of_one(self) -> tuple[exp.Expression, exp.Expression, Type] | None:
         """The innermost operand, of few values, of functions of one each, the functions of a column `a`, its type."""
-        innermost, inside = None, (call := self.expression.copy())
+        inside, copied = self.expression, (call := self.expression.copy())
+        found: tuple[exp.Expression, exp.Expression] | None = None
         while is_call(inside) and function_of(inside).strict:
-            operands = [operand for operand in operands_of(inside) if not is_literal(operand)]
+            pairs = zip(operands_of(inside), operands_of(copied), strict=True)
+            operands = [pair for pair in pairs if not is_literal(pair[0])]
             if len(operands) != 1:
                 break
-            (inside,) = operands
-            innermost = inside if _has_few_values(type_of(inside, self._names)) else innermost
-        if innermost is None:
+            ((inside, copied),) = operands
+            found = (inside, copied) if _has_few_values(self._type_of(inside)) else found
+        if found is None:
             return None
-        operand = innermost.copy()
-        innermost.replace(column("a"))
-        return operand, call, type_of(operand, self._names)
+        operand, place = found
+        place.replace(column("a"))
+        return operand, call, self._type_of(operand)
 
     @cached_property
     def listed(self) -> Array:

@@ -27,7 +27,6 @@ from deltic.circuit.expressions import (
     key_of,
     operands_in_turn,
     operands_of,
-    type_of,
 )
 from deltic.circuit.expressions.checks import undefined as undefined_error
 from deltic.circuit.expressions.duckdb import computed
@@ -153,17 +152,17 @@ def _mapped(expression: HigherOrder, arrays: Sequence[Any], columns: Columns) ->
     lengths = elements.lengths_of(arrays[0])
     given = {}
     for key, array, node in zip(expression.keys, arrays, expression.given, strict=True):
-        type_ = element_type(type_of(node, columns.types))
+        type_ = element_type(columns.node(node).result)
         given[key] = encode(array.flatten().cast(type_.arrow), type_, columns.interner), type_
     inside = columns.within(elements.parents_of(lengths), expression.body, given)
-    result = type_of(expression, columns.types)
+    result = columns.node(expression).result
     made = elements.arrays_of(_arrow(expression.body, inside), lengths, result)
     return of_arrow(made, result, columns.interner)
 
 
 def _folded(expression: HigherOrder, arrays: Any, columns: Columns) -> Result:
     start, array = expression.given
-    type_, of_elements = type_of(start, columns.types), element_type(type_of(array, columns.types))
+    type_, of_elements = columns.node(start).result, element_type(columns.node(array).result)
     (held_values, held_nulls), lengths = held(start, columns), elements.lengths_of(arrays)
     values, nulls = held_values.copy(), np.zeros(columns.count, bool) if held_nulls is None else held_nulls.copy()
     last, element = expression.keys
@@ -210,13 +209,14 @@ def _call(node: ColumnOperation, columns: Columns) -> Result:
     if (vector := function_of(node.expression).vector) is not None:
         results = [evaluate(operand, columns) for operand in node.operands]
         return where_defined(any_null(*(nulls for _, nulls in results)), [array for array, _ in results], vector)
-    if node.of_one is None:
+    if not columns.remembers or node.of_one is None:
         return _of_all(node.expression, columns)
     operand, call, type_ = node.of_one
     ids, nulls = evaluate(operand, columns)
 
     def compute(wanted: Array) -> Result:
-        return _of_all(call, Columns({"a": (wanted, None)}, {"a": type_}, len(wanted), columns.interner))
+        own = Columns({"a": (wanted, None)}, {"a": type_}, len(wanted), columns.interner, remembers=False)
+        return _of_all(call, own)
 
     return where_defined(nulls, [ids], lambda there: node.remembered.of(there, compute))
 
@@ -226,7 +226,7 @@ def _by_columns(compute: Callable[..., Any], expression: exp.Expression, columns
     operands, is_strict = operands_of(expression), function_of(expression).strict
     nulls = any_null(*(evaluate(operand, columns)[1] for operand in operands)) if is_strict else None
     there = columns if nulls is None else columns.where(~nulls)
-    result = type_of(expression, columns.types)
+    result = columns.node(expression).result
     found = compute([_arrow(operand, there) for operand in operands], there.count)
     if found is None:
         return None
@@ -243,8 +243,8 @@ def _of_all(expression: exp.Expression, columns: Columns) -> Result:
     arguments: list[exp.Expression] = []
     call = _with_arguments(expression, arguments)
     operands = [_arrow(argument, columns) for argument in arguments]
-    types = [type_of(argument, columns.types) for argument in arguments]
-    result = type_of(expression, columns.types)
+    types = [columns.node(argument).result for argument in arguments]
+    result = columns.node(expression).result
     if not operands:
         operands, types = [to_arrow([0] * columns.count, Type.INT64)], [Type.INT64]
     return of_arrow(computed(call, operands, types, result), result, columns.interner)
@@ -272,7 +272,7 @@ def _one_by_one(expression: exp.Expression, columns: Columns) -> Result:
     """A function by its definition, once for all rows with equal operands."""
     function, operands = function_of(expression), operands_of(expression)
     assert function.python is not None
-    compute, result = function.python, type_of(expression, columns.types)
+    compute, result = function.python, columns.node(expression).result
     there, which = _distinct([operand for operand in operands if not is_literal(operand)], columns)
     rows = zip(*(_rows(operand, there) for operand in operands), strict=True) if operands else [()] * there.count
     found = (None if function.strict and None in row else compute(*row) for row in rows)
@@ -306,11 +306,11 @@ def _rows(expression: exp.Expression, columns: Columns) -> Sequence[Any]:
     """The values of an expression as they stand in rows."""
     if is_literal(expression):
         return [meaning(expression, {})({})] * columns.count
-    return from_arrow(_arrow(expression, columns), type_of(expression, columns.types))
+    return from_arrow(_arrow(expression, columns), columns.node(expression).result)
 
 
 def _arrow(expression: exp.Expression, columns: Columns) -> Any:
     """The values of an expression as an Arrow column, with NULLs."""
     array, nulls = evaluate(expression, columns)
-    type_ = type_of(expression, columns.types)
+    type_ = columns.node(expression).result
     return decode(stored(array, type_, columns.interner), nulls, type_, columns.interner)
