@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from sqlglot import exp
 
-from deltic.circuit.expressions.trees import BITWISE, COMPARISONS, EQUALITIES
+from deltic.circuit.expressions.trees import BITWISE, COMPARISONS, EQUALITIES, TreePart
 from deltic.depth import deep
 from deltic.values.words import is_plain
 
@@ -31,14 +31,17 @@ def show(expression: exp.Expression) -> str:
 @lru_cache(maxsize=65536)
 @deep
 def _show(expression: exp.Expression) -> str:
-    copy = expression.copy()
-    for node in reversed(list(copy.walk())):
-        parent = node.parent
+    whole = exp.Paren(this=expression.copy())
+    for node in reversed(list(whole.this.walk())):
+        parent = None if node.parent is whole else node.parent
+        if isinstance(node, TreePart):
+            node.replace(exp.Column(this=exp.Identifier(this="…")))
+            continue
         if isinstance(node, exp.Identifier) and not is_plain(node.name):
             node.set("quoted", True)
         if parent is not None and _binds_looser(node, parent):
             _parenthesize(node)
-    return copy.sql(dialect="duckdb")
+    return str(whole.this.sql(dialect="duckdb"))
 
 
 def _parenthesize(node: exp.Expr) -> None:

@@ -8,7 +8,7 @@ from typing import NoReturn
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-from deltic.sql.statements.reading import Tokens, identifier, is_name, token_error
+from deltic.sql.statements.reading import Tokens, divided, identifier, is_name, token_error
 from deltic.sql.text import SourceText
 
 
@@ -93,6 +93,21 @@ class Cursor:
                 self.position += number + 1
                 return inside
         raise token_error(self.source, self.rest[0], "this parenthesis is not closed")
+
+    def parts(self) -> list[Tokens]:
+        """Go behind a parenthesis with all that is in it: the tokens between its commas, none where there is none.
+
+        Raises ProgramError where nothing stands between two of them.
+        """
+        inside = self.group()
+        found, place = list(divided(inside)), 0
+        for part in found:
+            if not part:
+                here = "in front of" if place < len(inside) else "behind"
+                comma = inside[min(place, len(inside) - 1)]
+                raise token_error(self.source, comma, f"nothing stands {here} this comma")
+            place += len(part) + 1
+        return found
 
     def end(self) -> None:
         """Raises ProgramError where tokens are left."""

@@ -19,7 +19,7 @@ from deltic.catalog.altering import (
 from deltic.sql.statements.cursor import Cursor
 from deltic.sql.statements.parse_columns import ColumnDefinitions, parse_column, parse_type
 from deltic.sql.statements.parse_storing import existing_value
-from deltic.sql.statements.reading import divided, identifier, is_name, query, token_error
+from deltic.sql.statements.reading import identifier, is_name, query, token_error
 from deltic.sql.statements.statements import AlterTable, AlterView
 
 _TABLE = "ADD, DROP, RENAME, ALTER COLUMN, SET or UNSET TBLPROPERTIES"
@@ -116,7 +116,7 @@ def _added(cursor: Cursor) -> Iterator[Alteration]:
         if not cursor.sees("PRIMARY", "KEY"):
             cursor.refuse("expected PRIMARY KEY", "other constraints are not supported")
     if cursor.take("PRIMARY", "KEY"):
-        names = [Cursor(part, cursor.source).name(_COLUMN) for part in divided(cursor.group())]
+        names = [Cursor(part, cursor.source).name(_COLUMN) for part in cursor.parts()]
         if not names:
             cursor.refuse("expected columns in parentheses")
         yield SetKey(tuple(name.name for name in names))
@@ -124,7 +124,7 @@ def _added(cursor: Cursor) -> Iterator[Alteration]:
     if not cursor.take("COLUMNS"):
         cursor.take("COLUMN")
     unless_there = cursor.take("IF", "NOT", "EXISTS")
-    parts = [Cursor(part, cursor.source) for part in divided(cursor.group())] if cursor.sees("(") else []
+    parts = [Cursor(part, cursor.source) for part in cursor.parts()] if cursor.sees("(") else []
     for inner in parts or [cursor]:
         yield _added_column(inner, unless_there)
         if parts:
@@ -163,7 +163,7 @@ def _dropped(cursor: Cursor) -> Iterator[Alteration]:
         cursor.take("COLUMN")
     if_there = cursor.take("IF", "EXISTS")
     if cursor.sees("("):
-        for part in divided(cursor.group()):
+        for part in cursor.parts():
             inner = Cursor(part, cursor.source)
             yield DropColumn(inner.name(_COLUMN).name, if_there)
             inner.end()

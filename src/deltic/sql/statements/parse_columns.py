@@ -13,7 +13,7 @@ from deltic.errors import did_you_mean
 from deltic.sql.statements.cursor import Cursor
 from deltic.sql.statements.parse_lateness import lateness_of, parse_lateness, parse_watermark
 from deltic.sql.statements.parse_storing import parse_default, stored_type
-from deltic.sql.statements.reading import Tokens, data_type, divided, is_type, token_error
+from deltic.sql.statements.reading import Tokens, data_type, is_type, token_error
 from deltic.values.types import Column, Schema, Type
 
 _CONSTRAINTS = ("CHECK", "UNIQUE", "REFERENCES", "FOREIGN", "GENERATED", "COLLATE", "IDENTITY")
@@ -36,7 +36,7 @@ def parse_columns(cursor: Cursor) -> ColumnDefinitions:
         cursor.refuse("expected the columns in parentheses, as in (id INT NOT NULL, name STRING)")
     made = ColumnDefinitions()
     watermarks: list[tuple[exp.Identifier, Tokens]] = []
-    for tokens in divided(cursor.group()):
+    for tokens in cursor.parts():
         inner = Cursor(tokens, cursor.source)
         if inner.sees("WATERMARK", "FOR"):
             watermarks.append(parse_watermark(inner))
@@ -44,7 +44,7 @@ def parse_columns(cursor: Cursor) -> ColumnDefinitions:
         if inner.take("CONSTRAINT"):
             inner.name("the name of the constraint")
         if inner.take("PRIMARY", "KEY"):
-            found = [Cursor(part, cursor.source).name("the name of a column") for part in divided(inner.group())]
+            found = [Cursor(part, cursor.source).name("the name of a column") for part in inner.parts()]
             inner.end()
         else:
             found = parse_column(inner, made)

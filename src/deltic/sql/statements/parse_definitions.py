@@ -13,7 +13,7 @@ from deltic.errors import CatalogError
 from deltic.sql.statements.cursor import Cursor
 from deltic.sql.statements.parse_columns import ColumnDefinitions, checked_schema, parse_columns
 from deltic.sql.statements.parse_functions import parse_drop_function, parse_function
-from deltic.sql.statements.reading import divided, query, token_error
+from deltic.sql.statements.reading import query, token_error
 from deltic.sql.statements.statements import (
     CreateFunction,
     CreateTable,
@@ -130,7 +130,7 @@ def _view(cursor: Cursor, replaces: bool) -> CreateView:
 
 def _named(cursor: Cursor) -> Iterator[exp.Identifier]:
     """The names of a view's columns, each with a comment or without."""
-    for tokens in divided(cursor.group()):
+    for tokens in cursor.parts():
         inner = Cursor(tokens, cursor.source)
         yield inner.name("the name of a column")
         if inner.take("COMMENT"):
@@ -215,7 +215,7 @@ def _options(cursor: Cursor) -> dict[str, str]:
     found: dict[str, str] = {}
     if not cursor.sees("("):
         cursor.refuse("expected options in parentheses, as in (path '/data/orders')")
-    for tokens in divided(cursor.group()):
+    for tokens in cursor.parts():
         inner = Cursor(tokens, cursor.source)
         name = inner.name("the name of an option").name.lower()
         inner.take("=")

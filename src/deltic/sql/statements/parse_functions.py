@@ -9,7 +9,7 @@ from sqlglot import exp
 from deltic.sql.scalars.functions.written import Parameter, SqlFunction
 from deltic.sql.statements.cursor import Cursor
 from deltic.sql.statements.parse_columns import ColumnDefinitions, parse_column, parse_type
-from deltic.sql.statements.reading import divided, expression, query, token_error
+from deltic.sql.statements.reading import expression, query, token_error
 from deltic.sql.statements.statements import CreateFunction, DropFunction
 from deltic.values.types import Column
 
@@ -66,7 +66,7 @@ def parse_drop_function(cursor: Cursor) -> DropFunction:
 def _parameters(cursor: Cursor) -> Iterator[Parameter]:
     seen: set[str] = set()
     has_default = False
-    for tokens in divided(cursor.group()):
+    for tokens in cursor.parts():
         inner = Cursor(tokens, cursor.source)
         name = inner.name("the name of a parameter")
         if name.name.lower() in seen:
@@ -93,7 +93,7 @@ def _parameters(cursor: Cursor) -> Iterator[Parameter]:
 
 def _columns(cursor: Cursor) -> Iterator[Column]:
     """The columns after RETURNS TABLE; none where they are those of the query."""
-    for tokens in divided(cursor.group()):
+    for tokens in cursor.parts():
         made = ColumnDefinitions()
         inner = Cursor(tokens, cursor.source)
         parse_column(inner, made)
