@@ -64,6 +64,8 @@ def converted(column: pa.Array | pa.ChunkedArray, source: Type, target: Type, by
 @cache
 def converter(source: Type, target: Type, by_part: bool = False) -> Conversion:
     """The cast of a single value."""
+    if source.is_integer and target is Type.STRING:  # recursions ask for one at a time
+        return str
     if (convert := _of_one(source, target)) is not None:
         return convert
     return lambda value: from_arrow(converted(to_arrow([value], source), source, target, by_part), target)[0]

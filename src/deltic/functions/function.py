@@ -33,7 +33,7 @@ class Function:
     has them, for strict functions: the values, and where they are undefined; `columns` Arrow columns of n rows, without
     NULL where it is strict, or gives None where `python` is to compute them; `failure` says why a row has no value;
     `reason` why a function is computed by Python row by row, the last of the tiers. One of the four is enough: a single
-    value is a column of one.
+    value is a column of one. `python` stands beside them where recursions ask for one value at a time.
 
     A `strict` function is NULL where an operand is, and does not compute those behind it then, unless it is `thorough`.
     A `partial` one may be undefined, which is an error in SQL; a

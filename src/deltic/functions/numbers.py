@@ -108,7 +108,11 @@ def _shifted_unsigned(values: Any, places: Any, width: Any) -> tuple[Any, None]:
     return found.astype(np.int32).astype(values.dtype) if width[0] == 32 else found, None
 
 
-def _folded(step: Callable[[Any, Any], Any], *columns: Any) -> tuple[Any, None]:
+def _folded(step: Callable[[float, float], float], *values: float) -> float:
+    return reduce(step, values)
+
+
+def _columns_folded(step: Callable[[Any, Any], Any], *columns: Any) -> tuple[Any, None]:
     return reduce(step, columns), None
 
 
@@ -275,7 +279,7 @@ FUNCTIONS |= by_rows(
         "round_decimal": Function(_rounded_type, columns=_decimals_rounded, partial=True),
         # Many floats, rounded after each step: Datalog's long sums and products.
         **{
-            f"{name}_in_order": Function(DOUBLE, vector=partial(_folded, step))
+            f"{name}_in_order": Function(DOUBLE, python=partial(_folded, step), vector=partial(_columns_folded, step))
             for name, step in (("sum", add), ("product", mul))
         },
         "format_number": Function(Type.STRING, python=_format_number, tolerant=True),

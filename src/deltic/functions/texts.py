@@ -184,6 +184,10 @@ def _passes_luhn(text: str) -> bool:
     return sum(digits[::2]) % 10 == -sum(sum(divmod(2 * digit, 10)) for digit in digits[1::2]) % 10
 
 
+def _joined(*parts: Any) -> Any:
+    return parts[0][:0].join(parts)
+
+
 def _concat(columns: Sequence[Any], count: int) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -241,6 +245,7 @@ FUNCTIONS |= by_rows(
         "length": Function(
             INT,
             takes=(TEXT,),
+            python=len,
             columns=kernel("utf8_length"),
             names=("length", "char_length", "character_length", "len"),
         ),
@@ -254,7 +259,7 @@ FUNCTIONS |= by_rows(
         "btrim": Function(TEXT, "trim({0}, {1})", (TEXT, TEXT), (" ",)),
         "ltrim": Function(TEXT, "ltrim({0}, {1})", (TEXT, TEXT)),
         "rtrim": Function(TEXT, "rtrim({0}, {1})", (TEXT, TEXT)),
-        "concat": Function(lambda _, types: types[0], columns=_concat, thorough=True),
+        "concat": Function(lambda _, types: types[0], python=_joined, columns=_concat, thorough=True),
         "concat_ws": Function(TEXT, python=_concat_ws, strict=False),
         "replace": Function(TEXT, "replace({0}, {1}, {2})", (TEXT, TEXT, TEXT), ("",)),
         "split": Function(TEXTS, "string_split_regex({0}, {1})"),
