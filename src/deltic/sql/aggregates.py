@@ -69,7 +69,7 @@ def is_aggregate(node: exp.Expression) -> bool:
     if isinstance(node, exp.Any):
         return node.arg_key != "expression" and not isinstance(node.this, exp.Query)
     if isinstance(node, exp.Anonymous):
-        return node.name.lower() in {**_ANONYMOUS, **_REFUSED} or aggregate_called(node.name) is not None
+        return node.name.lower() in _CALLED or aggregate_called(node.name) is not None
     return isinstance(node, exp.AggFunc) and not isinstance(node, exp.Grouping | exp.GroupingId)
 
 
@@ -537,7 +537,6 @@ _ANONYMOUS = {
     "some": "bool_or",
     "std": "stddev_samp",
     "try_avg": "avg",
-    "try_sum": "try_sum",
 }
 _ORDERED = ("mode", "percentile_cont", "percentile_disc", "string_agg")
 _RULES: dict[str, Rule] = {
@@ -574,3 +573,5 @@ _REFUSED = {
     "count_min_sketch": "exact counts are maintained: GROUP BY",
 }
 """Aggregates that are no others under another name, with what to write instead."""
+_CALLED = {*_ANONYMOUS, *_RULES, *_REFUSED}
+"""The names of aggregates that sqlglot may not know."""
