@@ -20,6 +20,7 @@ ANSWERED = {
         ("INTERVAL '1' DAY",)
     ],
     "SELECT bitmap_count(X 'FF01') AS n": [(9,)],
+    "SELECT make_dt_interval(0, 'x') AS i FROM t": [],
     "SELECT xor, values, 1 AS limit FROM (SELECT 2 AS xor, 3 AS values) AS q WHERE values = 3": [(2, 3, 1)],
     "SELECT x.col1 AS n FROM (VALUES (1), (2), (3)) TABLESAMPLE (2 ROWS) AS x": [(1,), (2,)],
     "SELECT count(*) AS n FROM (VALUES (1), (2), (3)) TABLESAMPLE (0 PERCENT)": [(0,)],

@@ -243,7 +243,12 @@ FUNCTIONS |= by_rows(
             lambda _, operands: Type.array(operands[0].or_null), python=_times, partial=True, failure=no_sequence
         ),
         "make_dt_interval": Function(
-            Type.DAY_TIME_INTERVAL, "", (INT, INT, INT, Type.decimal(16, 6)), (0, 0, 0, Decimal(0)), _span, partial=True
+            Type.DAY_TIME_INTERVAL,
+            "",
+            (INT, INT, INT, Type.decimal(16, 6)),
+            (0, 0, 0, Decimal("0.000000")),
+            _span,
+            partial=True,
         ),
         "make_ym_interval": Function(Type.YEAR_MONTH_INTERVAL, "", (INT, INT), (0, 0), _months, partial=True),
         "times": Function(lambda _, operands: operands[0], python=_scaled, partial=True),
