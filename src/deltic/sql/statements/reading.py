@@ -194,13 +194,19 @@ class _Parser(DelticParser):
 
 # What sqlglot says where the type of a CAST is none.
 _NO_TYPE = "Expected TYPE after CAST"
+# What it calls that which it expected, and what it is.
+_EXPECTED = {
+    "AS after CAST": "`AS`",
+    "CTE to have alias": "the name of a query in WITH",
+    "table name": "the name of a table",
+}
 
 
 def _misplaced(error: _Unexpected, tokens: Tokens, source: SourceText) -> ProgramError:
     """The error for a token that the grammar does not have there, or for a statement that ends too early."""
     found = error.token
-    expected = re.fullmatch(r"(?:Expecting|Expected) (.+)", error.message)
-    wanted = f"; expected `{expected[1]}`" if expected else ""
+    expected = re.fullmatch(r"(?:Expecting|Expected) (.+?)(?: but got .*)?", error.message)
+    wanted = f"; expected {_EXPECTED.get(expected[1], f'`{expected[1]}`')}" if expected else ""
     if found is None:
         last = tokens[-1]
         return token_error(source, last, f"the statement ends too early, after `{last.text}`{wanted}")
