@@ -2,8 +2,8 @@
 
 Catches exceptions of the parser, of Arrow and of Python that come through, and programs half taken over.
 
-Run seeds with ``python -m tests.datalog.test_random_text FIRST LAST``, 10,000 in some minutes; with ``--show`` it
-prints the errors that users read.
+Run 10,000 texts with ``python -m tests.datalog.test_random_text 0 10000``; with ``--show`` it prints the errors that
+users read.
 """
 
 from __future__ import annotations
@@ -80,3 +80,4 @@ if __name__ == "__main__":
     for number in range(first, last):
         if fault := fault_at(number, shown):
             sys.stdout.write(f"{fault}\n\n")
+            sys.stdout.flush()

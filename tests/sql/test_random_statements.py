@@ -2,7 +2,7 @@
 
 Catches exceptions of sqlglot, Arrow, DuckDB and Python that come through, endless definitions, and half-done ones.
 
-Run seeds with ``python -m tests.sql.test_random_statements FIRST LAST``, 10,000 in some minutes; with ``--show`` it
+Run 10,000 statements, those of 400 seeds, with ``python -m tests.sql.test_random_statements 0 400``; with ``--show`` it
 prints the errors that users read.
 """
 
@@ -73,3 +73,4 @@ if __name__ == "__main__":
     for seed in range(first, last):
         for fault in faults_of(seed, show):
             sys.stdout.write(f"{fault}\n")
+            sys.stdout.flush()
