@@ -34,7 +34,7 @@ from deltic.circuit.graph import Circuit, CircuitBuilder
 from deltic.circuit.monotone import is_monotone
 from deltic.circuit.tables import to_arrow
 from deltic.datalog import check, lower, parse
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.local.recursion.refresh import Policy, Refresh
 from deltic.engine.prepared import Prepared
 
@@ -59,7 +59,7 @@ class Meter:
     visited: int = 0
     iterations: int = 0
 
-    def measure(self, engine: LocalEngine, changes: Mapping[str, pa.Table]) -> Prepared:
+    def measure(self, engine: IncrementalEngine, changes: Mapping[str, pa.Table]) -> Prepared:
         """An epoch, whose processor time counts."""
         started = time.process_time()
         signal.setitimer(signal.ITIMER_PROF, max(LIMIT - self.seconds, 0.01))
@@ -74,8 +74,8 @@ def stop(*_: object) -> None:
     raise OverTimeError
 
 
-def new_engine(circuit: Circuit) -> LocalEngine:
-    return LocalEngine(circuit, refresh=Refresh(Policy.INCREMENTAL))
+def new_engine(circuit: Circuit) -> IncrementalEngine:
+    return IncrementalEngine(circuit, refresh=Refresh(Policy.INCREMENTAL))
 
 
 def batches(circuit: Circuit, tables: Tables) -> dict[str, pa.Table]:
@@ -84,7 +84,7 @@ def batches(circuit: Circuit, tables: Tables) -> dict[str, pa.Table]:
     return {name: to_arrow(ZSet.of(tables[name]), schema) for name, schema in schemas.items() if tables[name]}
 
 
-def loaded(circuit: Circuit, tables: Tables, meter: Meter) -> tuple[LocalEngine, Tables]:
+def loaded(circuit: Circuit, tables: Tables, meter: Meter) -> tuple[IncrementalEngine, Tables]:
     """An engine with these tables, and its views."""
     engine, given = new_engine(circuit), batches(circuit, tables)
     result = meter.measure(engine, given).commit()

@@ -16,7 +16,7 @@ from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit.tables import to_arrow
 from deltic.datalog import check, lower, parse
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.local.recursion.refresh import Policy, Refresh
 from deltic.engine.local.recursion.strategy import Strategy
 
@@ -123,7 +123,7 @@ def counted(edges: Edges, gone: Edges, strategy: Strategy) -> list[int]:
     """The rows that the engine visits for each deletion."""
     circuit = lower(check([parse(CLOSURE)]))
     (schema,) = (op.schema for op in circuit.operators if isinstance(op, ops.Source))
-    engine = LocalEngine(circuit, strategy, Refresh(Policy.INCREMENTAL))
+    engine = IncrementalEngine(circuit, strategy, Refresh(Policy.INCREMENTAL))
     engine.apply({"edge": to_arrow(ZSet.of(edges), schema)})
     return [engine.apply({"edge": to_arrow(ZSet({row: -1}), schema)}).rows_visited for row in gone]
 

@@ -16,7 +16,7 @@ from harness import DATA
 
 from deltic.circuit.tables import WEIGHT
 from deltic.datalog import check, lower, parse
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.local.recursion.refresh import Policy, Refresh
 from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.resources import ResourceLimits
@@ -90,10 +90,10 @@ GALEN = Problem(
 
 def new_engine(
     program: str, strategy: str = "nested", policy: str = "auto", resources: ResourceLimits | None = None
-) -> LocalEngine:
+) -> IncrementalEngine:
     """A local engine for a program, without rows."""
     circuit = lower(check([parse(program)]))
-    return LocalEngine(circuit, Strategy(strategy), Refresh(Policy(policy)), resources=resources)
+    return IncrementalEngine(circuit, Strategy(strategy), Refresh(Policy(policy)), resources=resources)
 
 
 def signed(tables: Tables, weight: int) -> dict[str, pa.Table]:
@@ -115,8 +115,9 @@ def sample(tables: Tables, size: int, seed: int) -> dict[str, pa.Table]:
     return {name: rows.take(pa.array(part - start)) for (name, rows), part, start in named if len(part)}
 
 
-def iterations(engine: LocalEngine) -> dict[str, int]:
+def iterations(engine: IncrementalEngine) -> dict[str, int]:
     """The greatest iteration of a row of each recursive relation."""
-    states = {name: engine.states[relation] for name, relation in engine.program.sinks.items()}
+    (store,) = engine.executor.stores
+    states = {name: store.states[relation] for name, relation in engine.program.sinks.items()}
     found = {name: max(run.max_time for run in state.contents.runs) for name, state in states.items()}
     return {name: greatest for name, greatest in found.items() if greatest > 0}

@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 from problems import Problem, new_engine, sample, signed
 
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.local.recursion import refresh
 from deltic.engine.local.recursion.costs import CostForecast
 from deltic.engine.resources import ResourceLimits
@@ -101,12 +101,12 @@ def _without(rows: Mapping[str, pa.Table], gone: Mapping[str, pa.Table]) -> dict
     return {name: part for name, part in left.items() if len(part)}
 
 
-def _check(engine: LocalEngine, expected: Mapping[str, int]) -> None:
+def _check(engine: IncrementalEngine, expected: Mapping[str, int]) -> None:
     sizes = {name: engine.count(name) for name in expected}
     assert sizes == expected, f"expected {expected} rows, got {sizes}"
 
 
-def _apply(engine: LocalEngine, rows: Mapping[str, pa.Table], step: Step | None) -> Epoch:
+def _apply(engine: IncrementalEngine, rows: Mapping[str, pa.Table], step: Step | None) -> Epoch:
     changes = signed(rows, step.weight if step else 1)
     started = time.perf_counter()
     result = engine.apply(changes)

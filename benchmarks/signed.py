@@ -20,7 +20,7 @@ from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit
 from deltic.circuit.tables import to_arrow
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.local.recursion.refresh import Policy, Refresh
 
 Row = tuple[Any, ...]
@@ -116,7 +116,7 @@ def measured(case: Case) -> Iterator[str]:
     """The cells of a line."""
     circuit, tables, changed, rows = case
     schemas = {op.name: op.schema for op in circuit.operators if isinstance(op, ops.Source)}
-    engine = LocalEngine(circuit, refresh=Refresh(Policy.INCREMENTAL))
+    engine = IncrementalEngine(circuit, refresh=Refresh(Policy.INCREMENTAL))
     started = time.perf_counter()
     load = engine.apply({name: to_arrow(ZSet.of(found), schemas[name]) for name, found in tables.items()})
     yield f"{time.perf_counter() - started:9.3f} {load.rows_visited:11,}"
@@ -129,7 +129,8 @@ def measured(case: Case) -> Iterator[str]:
             seconds.append(time.perf_counter() - started)
     yield f"{statistics.median(seconds):9.4f} {round(statistics.median(visited)):9,}"
     yield f"{max(seconds):9.4f} {max(visited):9,}"
-    yield f"{sum(len(engine.states[name].contents) for name in engine.program.recursive):9,}"
+    (store,) = engine.executor.stores
+    yield f"{sum(len(store.states[name].contents) for name in engine.program.recursive):9,}"
 
 
 def main(wanted: Sequence[str]) -> None:

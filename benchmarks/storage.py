@@ -27,9 +27,10 @@ from deltic.engine.files.address import files_at
 from deltic.engine.files.files import Files
 from deltic.engine.shards.files import RUNS
 from deltic.engine.shards.messages import DRIVER, Message
+from deltic.engine.shards.program import ShardsExecutor
 from deltic.engine.shards.tasks import Task
 from deltic.engine.spark.engine import spark_engine
-from deltic.engine.spark.executor import SparkExecutor
+from deltic.engine.spark.executor import SparkShards
 from deltic.pipeline.session import Pipeline
 
 SQL = """
@@ -103,8 +104,10 @@ def part(address: str, rows: int, batch: int, shards: int, limit: int) -> Iterat
     found = engine.version.lookup("total", {"customer": known}).to_pylist()
     yield "look up s", round(time.perf_counter() - started, 2)
     assert found[0]["n"] > 0
-    assert isinstance(engine.executor, SparkExecutor)
-    files = engine.executor.files
+    executor = engine.executor
+    assert isinstance(executor, ShardsExecutor)
+    assert isinstance(executor.holder, SparkShards)
+    files = executor.holder.files
     yield "files MiB", sum(map(files.size, files.names(RUNS))) // MIB
     yield "driver's peak MiB", peak() // MIB
 

@@ -26,7 +26,7 @@ from isolated import Outcome, isolated
 
 import deltic
 from deltic.circuit.operators import Source
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 
 QUERIES = Path(__file__).parent / "tpch"
 TABLES = ("region", "nation", "supplier", "customer", "part", "partsupp", "orders", "lineitem")
@@ -84,7 +84,7 @@ def measure(name: str, data: Path) -> Iterator[Any]:
     tables = {table: load(data, table) for table in TABLES if table in read}
     bootstrap = epoch(pipeline, "insert", tables)
     engine = pipeline._epochs.engine
-    assert isinstance(engine, LocalEngine)
+    assert isinstance(engine, IncrementalEngine)
     yield bootstrap.seconds, engine.nbytes / sum(table.nbytes for table in tables.values())
     duckdb = DuckDB(query, tables)
     orders = load(data, "orders")["o_orderkey"].to_numpy()

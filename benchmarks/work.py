@@ -21,7 +21,7 @@ from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column
 from deltic.circuit.tables import WEIGHT
 from deltic.datalog import check, lower, parse
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.local.recursion.refresh import Policy, Refresh
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
@@ -139,7 +139,7 @@ def batch(rows: Rows, weight: int) -> pa.Table:
 
 def measure(view: View, count: int) -> list[list[object]]:
     """The rows of the report for one view and size."""
-    engine = LocalEngine(view.circuit(count), refresh=Refresh(Policy.INCREMENTAL))
+    engine = IncrementalEngine(view.circuit(count), refresh=Refresh(Policy.INCREMENTAL))
     a, b = view.rows(count)
     started = time.perf_counter()
     loaded = engine.apply({"a": batch(a, 1), "b": batch(b, 1)}).rows_visited
@@ -152,7 +152,7 @@ def measure(view: View, count: int) -> list[list[object]]:
     return found
 
 
-def update(engine: LocalEngine, view: View, a: Rows, size: int) -> tuple[float, float, float]:
+def update(engine: IncrementalEngine, view: View, a: Rows, size: int) -> tuple[float, float, float]:
     """Medians over epochs that change `size` rows of a: rows changed, rows visited, seconds."""
     changed, visited, seconds = [], [], []
     for change in (change for epoch in range(REPEATS) for change in view.edit(a, size, epoch)):

@@ -18,7 +18,7 @@ from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.operators.semijoin import Semijoin
 from deltic.circuit.oracle.interpreter import run
 from deltic.circuit.reading import parse_circuit
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.local.recursion.strategy import Strategy
 from deltic.errors import CircuitError
 from deltic.values.types import Schema, Type
@@ -94,4 +94,4 @@ def test_the_engine_agrees_with_the_reference(make, strategy):
             }
             for _ in range(4)
         ]
-        assert first_disagreement(circuit, epochs, lambda c: LocalEngine(c, strategy)) is None
+        assert first_disagreement(circuit, epochs, lambda c: IncrementalEngine(c, strategy)) is None

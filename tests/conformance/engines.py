@@ -18,14 +18,14 @@ from deltic.circuit.oracle.pointwise import Rows
 from deltic.circuit.tables import WEIGHT
 from deltic.datalog import check, lower, parse
 from deltic.engine.conflicts import Conflicts
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.files.files import LocalFiles
-from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.recursion.refresh import Policy, Refresh
 from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.protocol import Engine
 from deltic.engine.reference import ReferenceEngine, from_arrow
 from deltic.engine.result import EpochResult
-from deltic.engine.shards.engine import ShardedEngine
+from deltic.engine.shards.program import ShardsExecutor
 from deltic.engine.spark.engine import spark_engine
 from deltic.engine.spark.placement import ShardPlace
 from tests.differential.circuits import sources_of
@@ -35,23 +35,27 @@ from tests.engine.spark.placing import Anywhere, placed
 # The reference, and the local engine under each strategy and refresh policy.
 ENGINES: dict[str, Callable[[Circuit], Engine]] = {
     "reference": ReferenceEngine,
-    "local": LocalEngine,
-    "local, elastic": partial(LocalEngine, strategy=Strategy.ELASTIC, refresh=Refresh(Policy.INCREMENTAL)),
-    "local, full": partial(LocalEngine, strategy=Strategy.FULL, refresh=Refresh(Policy.INCREMENTAL)),
-    "local, recomputed": partial(LocalEngine, refresh=Refresh(Policy.FULL)),
-    "three shards": partial(ShardedEngine, shards=3),
+    "local": IncrementalEngine,
+    "local, elastic": partial(IncrementalEngine, strategy=Strategy.ELASTIC, refresh=Refresh(Policy.INCREMENTAL)),
+    "local, full": partial(IncrementalEngine, strategy=Strategy.FULL, refresh=Refresh(Policy.INCREMENTAL)),
+    "local, recomputed": partial(IncrementalEngine, refresh=Refresh(Policy.FULL)),
+    "three shards": lambda circuit: on_shards(circuit, shards=3),
     "tasks": lambda circuit: in_tasks(circuit, "job"),
     "placed": lambda circuit: placed(circuit, Anywhere(len(circuit.nodes))),
-    "local, abandoned": partial(LocalEngine, refresh=Refresh(Policy.AUTO, switch=0)),
+    "local, abandoned": partial(IncrementalEngine, refresh=Refresh(Policy.AUTO, switch=0)),
 }
 
 
-def in_tasks(circuit: Circuit, executor: ShardPlace, **options: Any) -> ShardedEngine:
+def in_tasks(circuit: Circuit, executor: ShardPlace, **options: Any) -> IncrementalEngine:
     """The engine on Spark, its jobs run in this process; rows of more than 64 bytes go to tasks and come in files."""
     directory = Path(tempfile.mkdtemp(prefix="deltic-tasks-"))
     atexit.register(shutil.rmtree, directory, ignore_errors=True)
     made: dict[str, Any] = {"run_tasks": run_here, "direct": 64, "shards": 2, **options}
     return spark_engine(circuit, directory=LocalFiles(directory), place=executor, **made)
+
+
+on_shards = partial(IncrementalEngine, executor=ShardsExecutor.empty)
+"""Makes engines on shards in this process."""
 
 
 Changes = Mapping[str, Iterable[tuple[tuple, int]]]

@@ -12,7 +12,7 @@ import pytest
 from deltic.algebra.zset import ZSet
 from deltic.circuit.oracle.interpreter import run
 from deltic.datalog import check, lower, parse
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.errors import IterationLimitError
 from tests.conformance.engines import Driver
 from tests.datalog.by_tree import NoFixpointError, evaluate
@@ -155,7 +155,7 @@ class Local:
 
     def __init__(self, text):
         circuit = lower(check([parse(text)]))
-        self.driver = Driver(LocalEngine(circuit, iteration_limit=200), circuit)
+        self.driver = Driver(IncrementalEngine(circuit, iteration_limit=200), circuit)
 
     def epoch(self, before, tables):
         changes = {

@@ -17,7 +17,7 @@ from tests.differential.shrink import smaller_runs
 SCRIPT = '''\
 from deltic.algebra import ZSet
 from deltic.datalog import check, lower, parse
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.reference import ReferenceEngine, from_arrow, to_arrow
 
 PROGRAM = """
@@ -27,7 +27,7 @@ RUN = [  # the tables' contents after each epoch
 ]
 circuit = lower(check([parse(PROGRAM)]))
 schemas = {{op.name: op.schema for op in circuit.operators if op.keyword == "source"}}
-engines = LocalEngine(circuit), ReferenceEngine(circuit)
+engines = IncrementalEngine(circuit), ReferenceEngine(circuit)
 old = {{name: ZSet() for name in schemas}}
 for epoch, contents in enumerate(RUN):
     new = {{name: ZSet.of(contents[name]) for name in schemas}}

@@ -19,7 +19,7 @@ from deltic.circuit.graph import Circuit
 from deltic.circuit.oracle.pointwise import Row, Rows
 from deltic.circuit.tables import WEIGHT
 from deltic.engine.conflicts import Conflicts
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.protocol import Engine
 from deltic.engine.reference import ReferenceEngine, from_arrow, to_arrow
 from deltic.engine.result import EpochResult
@@ -51,7 +51,7 @@ def changes_between(old: Contents, new: Contents) -> dict[str, Rows]:
 
 
 def first_disagreement(
-    circuit: Circuit, run: Sequence[Contents], make: MakeEngine = LocalEngine
+    circuit: Circuit, run: Sequence[Contents], make: MakeEngine = IncrementalEngine
 ) -> Disagreement | None:
     """The first difference between an engine and the reference on a run; None when there is none."""
     changes = [changes_between(old, new) for old, new in itertools.pairwise([{}, *run])]
@@ -59,7 +59,7 @@ def first_disagreement(
 
 
 def first_disagreement_on(
-    circuit: Circuit, epochs: Sequence[tuple[Mapping[str, Rows], Conflicts]], make: MakeEngine = LocalEngine
+    circuit: Circuit, epochs: Sequence[tuple[Mapping[str, Rows], Conflicts]], make: MakeEngine = IncrementalEngine
 ) -> Disagreement | None:
     """The first difference between an engine and the reference on changes under a policy for conflicts.
 

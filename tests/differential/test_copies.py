@@ -16,10 +16,10 @@ import pytest
 
 from deltic.circuit.graph import Circuit
 from deltic.datalog import check, lower, parse
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.shards.copies import Copies
-from deltic.engine.shards.engine import ShardedEngine
 from deltic.program.program import Program
-from tests.conformance.engines import in_tasks
+from tests.conformance.engines import in_tasks, on_shards
 from tests.differential.cases import Case
 from tests.differential.compare import MakeEngine, first_disagreement
 from tests.differential.test_circuits import SHAPE, random_case
@@ -86,16 +86,16 @@ class ByLot(Copies):
         return {name: "by lot" for name in read if rng.random() < 0.5}
 
 
-def by_lot(circuit: Circuit, seed: int = 0, **options) -> ShardedEngine:
-    return ShardedEngine(circuit, **{"shards": 2 + seed % 2, "copies": ByLot(seed=seed), **options})
+def by_lot(circuit: Circuit, seed: int = 0, **options) -> IncrementalEngine:
+    return on_shards(circuit, **{"shards": 2 + seed % 2, "copies": ByLot(seed=seed), **options})
 
 
-def in_jobs(circuit: Circuit, seed: int = 0, executor: str = "job") -> ShardedEngine:
+def in_jobs(circuit: Circuit, seed: int = 0, executor: str = "job") -> IncrementalEngine:
     return in_tasks(circuit, executor, few=5, copies=ByLot(seed=seed))
 
 
-def by_size(circuit: Circuit, seed: int = 0) -> ShardedEngine:
-    return ShardedEngine(circuit, shards=2, copies=Copies(limit=700 + seed, least=1))
+def by_size(circuit: Circuit, seed: int = 0) -> IncrementalEngine:
+    return on_shards(circuit, shards=2, copies=Copies(limit=700 + seed, least=1))
 
 
 def compare(name: str, seeds: range, make, epochs: int = 5) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from tests.differential.cases import Case
 from tests.differential.compare import MakeEngine
 from tests.differential.shrink import shrink
@@ -23,7 +23,7 @@ from tests.differential.shrink import shrink
 BATCHES, PER_BATCH = 25, 20
 
 
-def check_seeds(seeds: Iterable[int], make: MakeEngine = LocalEngine) -> None:
+def check_seeds(seeds: Iterable[int], make: MakeEngine = IncrementalEngine) -> None:
     """Fail with a small program for the first seed on which the engine disagrees."""
     for seed in seeds:
         case = Case.random(seed)

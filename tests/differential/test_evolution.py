@@ -20,17 +20,16 @@ from deltic.calculus.planning import planned
 from deltic.circuit import operators as ops
 from deltic.circuit.edges import ZSetType
 from deltic.circuit.graph import Circuit, Node
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.local.recursion.refresh import Policy, Refresh
 from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.protocol import Engine
 from deltic.engine.reference import ReferenceEngine, from_arrow
-from deltic.engine.shards.engine import ShardedEngine
 from deltic.program.compiling import program_of
 from deltic.program.operators.delay import Delayed
 from deltic.program.operators.window import Windowed
 from tests.calculus.planning.test_plan import EAGER, Beliefs
-from tests.conformance.engines import Driver, in_tasks
+from tests.conformance.engines import Driver, in_tasks, on_shards
 from tests.differential.circuits import Shape, random_circuit, random_row
 from tests.differential.test_windows import delay, difference, flat_map, window, with_windows
 
@@ -78,7 +77,7 @@ def check(
     draw: Callable[[], Circuit],
     strategy: Strategy,
     refresh: Refresh,
-    make: Callable[[Circuit, Strategy, Refresh], Engine] = LocalEngine,
+    make: Callable[[Circuit, Strategy, Refresh], Engine] = IncrementalEngine,
 ) -> None:
     """A run of six epochs, some of which are changes of the circuit."""
     pool = draw()
@@ -127,7 +126,7 @@ def test_shards_keep_what_they_remember(seed):
         circuit = random_circuit(rng, shape)
         return with_windows(rng, circuit, choices) if seed % 2 else circuit
 
-    make = partial(ShardedEngine, shards=rng.randint(1, 4), rounds=seed % 3 != 0)
+    make = partial(on_shards, shards=rng.randint(1, 4), rounds=seed % 3 != 0)
     check(rng, draw, Strategy.NESTED, Refresh(), make)
 
 

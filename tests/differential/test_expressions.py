@@ -17,7 +17,7 @@ from deltic.circuit import operators as ops
 from deltic.circuit.expressions import cast, column, show
 from deltic.circuit.graph import Circuit, CircuitBuilder
 from deltic.circuit.oracle.pointwise import Rows
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.reference import ReferenceEngine, from_arrow, to_arrow
 from deltic.values.types import Column, Schema, Type
 from tests.differential.expressions import EXTREME, SCHEMA, random_row, random_scalar
@@ -60,7 +60,7 @@ def comparable(rows: Rows) -> set[Any]:
 
 
 def check(circuit: Circuit, texts: list[str], tables: list[Rows]) -> None:
-    engines = LocalEngine(circuit), ReferenceEngine(circuit)
+    engines = IncrementalEngine(circuit), ReferenceEngine(circuit)
     old: Rows = ZSet()
     for table in tables:
         batch = {"t": to_arrow(table - old, TABLE)}

@@ -14,7 +14,7 @@ import pytest
 
 from deltic.calculus.planning import Rewrites
 from deltic.circuit.graph import Circuit
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.local.plans import Plans
 from deltic.engine.local.recursion.strategy import Strategy
 from tests.calculus.planning.test_plan import EAGER
@@ -25,8 +25,8 @@ from tests.differential.compare import first_disagreement
 EAGERLY = Plans(costs=EAGER, growth=1.1, small=1, gain=float("inf"), review=1, regret=float("-inf"))
 
 
-def eager(circuit: Circuit) -> LocalEngine:
-    return LocalEngine(circuit, plans=EAGERLY)
+def eager(circuit: Circuit) -> IncrementalEngine:
+    return IncrementalEngine(circuit, plans=EAGERLY)
 
 
 @pytest.mark.parametrize("batch", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in range(1, 8))])
@@ -37,13 +37,15 @@ def test_random_programs(batch):
 @pytest.mark.slow
 @pytest.mark.parametrize("strategy", Strategy)
 def test_random_programs_by_strategy(strategy):
-    test_datalog.check_seeds(range(1000, 1020), lambda c: LocalEngine(c, strategy, plans=EAGERLY))
+    test_datalog.check_seeds(range(1000, 1020), lambda c: IncrementalEngine(c, strategy, plans=EAGERLY))
 
 
 @pytest.mark.parametrize("rewrites", [Rewrites(eliminate=False), Rewrites(share=False)], ids=str)
 @pytest.mark.slow
 def test_random_programs_with_each_rewrite_off(rewrites):
-    test_datalog.check_seeds(range(2000, 2020), lambda c: LocalEngine(c, plans=replace(EAGERLY, rewrites=rewrites)))
+    test_datalog.check_seeds(
+        range(2000, 2020), lambda c: IncrementalEngine(c, plans=replace(EAGERLY, rewrites=rewrites))
+    )
 
 
 @pytest.mark.parametrize("batch", [0, 1, *(pytest.param(n, marks=pytest.mark.slow) for n in range(2, 6))])

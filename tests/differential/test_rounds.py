@@ -15,12 +15,12 @@ import pytest
 
 from deltic.circuit.graph import Circuit
 from deltic.datalog import check, lower, parse
-from deltic.engine.shards.engine import ShardedEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.shards.lay_out import lay_out
 from deltic.engine.shards.tasks import total
 from deltic.engine.spark.placement import ShardPlace
 from deltic.program.compiling import program_of
-from tests.conformance.engines import Driver, in_tasks
+from tests.conformance.engines import Driver, in_tasks, on_shards
 from tests.differential.compare import MakeEngine, first_disagreement
 from tests.engine.shards.jobs import run_here
 
@@ -153,7 +153,7 @@ def compare(name: str, seeds: range, epochs: int = 6, make: MakeEngine | None = 
     circuit = circuit_of(name)
     for seed in seeds:
         run = random_run(random.Random(seed), circuit, epochs)
-        found = first_disagreement(circuit, run, make or partial(ShardedEngine, shards=1 + seed % 4))
+        found = first_disagreement(circuit, run, make or partial(on_shards, shards=1 + seed % 4))
         if found is not None:
             pytest.fail(f"seed {seed}\n{PROGRAMS[name]}\n{run}\n{found}", pytrace=False)
 
@@ -174,10 +174,10 @@ def test_many_rounds(name):
     compare(name, range(105, 108))
 
 
-def growing(circuit: Circuit, executor: ShardPlace | None, shards: int = 2) -> ShardedEngine:
+def growing(circuit: Circuit, executor: ShardPlace | None, shards: int = 2) -> IncrementalEngine:
     """Recursions begin on one shard, and grow out of it, and back, at no more rows than these tests have."""
     options = {"shards": shards, "rounds": "auto", "task_memory": 900}
-    return ShardedEngine(circuit, **options) if executor is None else in_tasks(circuit, executor, few=5, **options)
+    return on_shards(circuit, **options) if executor is None else in_tasks(circuit, executor, few=5, **options)
 
 
 @pytest.mark.parametrize("name", ["doubling", "one upon the other", "texts, ordered and made"])

@@ -15,7 +15,7 @@ import pytest
 
 from deltic.algebra.zset import ZSet
 from deltic.datalog import check, lower, parse
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.reference import from_arrow, to_arrow
 from tests.differential.circuits import sources_of
 from tests.differential.compare import Contents, first_disagreement
@@ -295,7 +295,7 @@ def test_a_closure_of_a_long_chain_cut_and_mended():
     """45,150 pairs over 300 iterations, against what a chain's closure is."""
     program = REACH + ".decl p(x: number, y: number)\np(x, y) :- edge(x, y).\np(x, z) :- p(x, y), edge(y, z)."
     circuit = lower(check([parse(program)]))
-    engine = LocalEngine(circuit)
+    engine = IncrementalEngine(circuit)
     schema = sources_of(circuit)["edge"].schema
     old: frozenset = frozenset()
     pairs: ZSet = ZSet()

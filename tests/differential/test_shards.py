@@ -13,8 +13,9 @@ from functools import partial
 import pytest
 
 from deltic.circuit.graph import Circuit
-from deltic.engine.shards.engine import ShardedEngine
-from deltic.engine.spark.placed import PlacedEngine
+from deltic.engine.engine import IncrementalEngine
+from deltic.engine.shards.program import ShardsExecutor
+from tests.conformance.engines import on_shards
 from tests.differential.cases import Case
 from tests.differential.compare import MakeEngine, first_disagreement
 from tests.differential.test_circuits import SHAPE, random_case
@@ -25,7 +26,7 @@ PER_BATCH = 8
 
 
 def check(seeds: range, shards: int, make: MakeEngine | None = None, **shape: bool) -> None:
-    make = make or partial(ShardedEngine, shards=shards)
+    make = make or partial(on_shards, shards=shards)
     for seed in seeds:
         case = random_case(seed, replace(SHAPE, **shape))
         found = first_disagreement(case.circuit, case.run, make)
@@ -40,7 +41,7 @@ def test_random_circuits(shards, shape, record_property):
     check(range(shards * 1000, shards * 1000 + PER_BATCH), shards, **shape)
 
 
-def by_lot(circuit: Circuit) -> PlacedEngine:
+def by_lot(circuit: Circuit) -> IncrementalEngine:
     """Each epoch runs by the local engine, on shards in this process, or as tasks without memory."""
     return placed(circuit, Anywhere(len(circuit.nodes)))
 
@@ -70,12 +71,12 @@ def test_random_datalog(shards, count, record_property):
     record_property("random programs", count)
     for seed in range(shards * 500, shards * 500 + count):
         case = Case.random(seed)
-        found = first_disagreement(case.circuit(), case.run, partial(ShardedEngine, shards=shards))
+        found = first_disagreement(case.circuit(), case.run, partial(on_shards, shards=shards))
         if found is not None:
             pytest.fail(f"{shards} shards, seed {seed}\n{case.program}\n{case.run}\n{found}", pytrace=False)
 
 
-class Reopening(ShardedEngine):
+class Reopening(IncrementalEngine):
     """Goes on with what it has written after each epoch."""
 
     def apply(self, *args, **keywords):
@@ -86,8 +87,8 @@ class Reopening(ShardedEngine):
 
 def test_random_circuits_on_shards_that_are_written_and_read_again(record_property):
     record_property("random circuits", 8)
-    check(range(400, 408), 2, partial(Reopening, shards=2), rich=True, ordered=True)
-    check(range(410, 412), 2, lambda circuit: TablesAlone(circuit, shards=2))
+    check(range(400, 408), 2, partial(Reopening, executor=ShardsExecutor.empty, shards=2), rich=True, ordered=True)
+    check(range(410, 412), 2, lambda circuit: TablesAlone(circuit, executor=ShardsExecutor.empty, shards=2))
 
 
 class TablesAlone(Reopening):

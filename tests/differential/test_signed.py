@@ -20,11 +20,11 @@ from deltic.circuit.graph import Circuit
 from deltic.circuit.monotone import is_monotone
 from deltic.circuit.oracle.pointwise import Rows
 from deltic.circuit.tables import from_arrow
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.local.recursion.refresh import Policy, Refresh
 from deltic.engine.protocol import Engine
 from deltic.engine.reference import ReferenceEngine
-from deltic.engine.shards.engine import ShardedEngine
+from deltic.engine.shards.program import ShardsExecutor
 from deltic.errors import IterationLimitError
 from tests.conformance.engines import in_tasks
 from tests.differential.circuits import Epoch, Shape, random_circuit, random_epochs
@@ -58,7 +58,7 @@ def step(engine: Engine, circuit: Circuit, epoch: Epoch) -> dict[str, Rows] | st
 
 def locally(circuit: Circuit, refresh: Refresh) -> Engine:
     """By the local engine."""
-    return LocalEngine(circuit, refresh=refresh, iteration_limit=LIMIT)
+    return IncrementalEngine(circuit, refresh=refresh, iteration_limit=LIMIT)
 
 
 def check(
@@ -103,7 +103,7 @@ def test_any_operator_on_a_feedback(shape: Shape, first: int) -> None:
 
 def on_shards(circuit: Circuit, refresh: Refresh) -> Engine:
     """In rounds, where nothing else is to be computed anew in every epoch."""
-    return ShardedEngine(circuit, refresh=refresh, iteration_limit=LIMIT, shards=3)
+    return IncrementalEngine(circuit, executor=ShardsExecutor.empty, refresh=refresh, iteration_limit=LIMIT, shards=3)
 
 
 def by_jobs(circuit: Circuit, refresh: Refresh) -> Engine:

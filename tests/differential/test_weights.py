@@ -15,7 +15,7 @@ from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit.oracle.pointwise import Rows
 from deltic.engine.conflicts import Conflicts
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.local.recursion.refresh import Policy, Refresh
 from deltic.engine.local.recursion.strategy import Strategy
 from tests.differential.circuits import Shape, random_circuit, random_epochs, random_row, sources_of
@@ -25,10 +25,10 @@ BAGS = Shape(fixpoints=1, plain_bodies=True)
 SIGNED = Shape(fixpoints=1, plain_bodies=True, signed=True, aggregates=False)
 POLICIES: tuple[Conflicts, ...] = ("error", "normalize", "trust")
 VARIANTS: dict[str, MakeEngine] = {
-    "nested": LocalEngine,
-    "elastic": functools.partial(LocalEngine, strategy=Strategy.ELASTIC, refresh=Refresh(Policy.INCREMENTAL)),
-    "full": functools.partial(LocalEngine, strategy=Strategy.FULL),
-    "recomputed": functools.partial(LocalEngine, refresh=Refresh(Policy.FULL)),
+    "nested": IncrementalEngine,
+    "elastic": functools.partial(IncrementalEngine, strategy=Strategy.ELASTIC, refresh=Refresh(Policy.INCREMENTAL)),
+    "full": functools.partial(IncrementalEngine, strategy=Strategy.FULL),
+    "recomputed": functools.partial(IncrementalEngine, refresh=Refresh(Policy.FULL)),
 }
 
 

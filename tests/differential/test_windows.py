@@ -17,7 +17,7 @@ from deltic.circuit.expressions import column, literal
 from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.oracle import interpreter as reference
 from deltic.circuit.reading import parse_circuit
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.values.types import Column, Type
 from tests.calculus.streams import check, differences, in_one_step
 from tests.circuit.meanings import by_interpreter, ends
@@ -116,7 +116,7 @@ def test_random_circuits_with_windows(batch):
 ENGINE = Shape(operators=6, fixpoints=1, bags=False, plain_bodies=True, aggregates=False)
 
 
-def check_engine(seed, make=LocalEngine):
+def check_engine(seed, make=IncrementalEngine):
     """An engine's changes of the views are those of the query, in small steps and in a big one."""
     rng = random.Random(seed)
     circuit = with_windows(rng, random_circuit(rng, ENGINE), (window, window, flat_map, delay, difference))

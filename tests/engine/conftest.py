@@ -7,7 +7,7 @@ from functools import lru_cache
 import pytest
 
 from deltic.circuit.graph import Circuit
-from deltic.engine.local.options import LocalOptions
+from deltic.engine.options import EngineOptions
 from deltic.program.compiling import program_of
 from deltic.program.program import Program
 
@@ -18,7 +18,7 @@ _PROGRAM_OF = lru_cache(maxsize=64)(program_of)
 def programs_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The program of a circuit depends on nothing else: tests that run the same ones in many ways make each once."""
 
-    def made_once(self: LocalOptions, circuit: Circuit) -> Program:
+    def made_once(self: EngineOptions, circuit: Circuit) -> Program:
         return _PROGRAM_OF(circuit, strict=self.refresh.strict)
 
-    monkeypatch.setattr(LocalOptions, "compiled", made_once)
+    monkeypatch.setattr(EngineOptions, "compiled", made_once)

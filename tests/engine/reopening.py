@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.image import Image, Json, Saved
-from deltic.engine.local.engine import LocalEngine
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ def copies(arrays: Mapping[str, Any]) -> Mapping[str, Any]:
     return {name: array.copy() for name, array in arrays.items()}
 
 
-class Reopening(LocalEngine):
+class Reopening(IncrementalEngine):
     """Goes on with what it has written after each epoch, and after each change of its circuit."""
 
     def apply(self, *args: Any, **keywords: Any) -> Any:

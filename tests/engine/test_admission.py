@@ -21,7 +21,7 @@ from deltic.circuit.edges import ZSetType
 from deltic.circuit.expressions import column, literal
 from deltic.circuit.graph import Circuit
 from deltic.circuit.improving import improves
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.local.kernels.admission import DOUBLES, ITERATION_BITS, LEAST, SINGLES, admissions
 from deltic.engine.local.kernels.thresholds import DEFAULTS, Thresholds
 from deltic.engine.local.storage.codec import order_floats, order_singles
@@ -80,9 +80,9 @@ def check_random(seed: int) -> bool:
     rng = random.Random(seed)
     circuit = random_bounds(rng)
     thresholds = WAYS[rng.choice(sorted(WAYS))]
-    engine = LocalEngine(circuit, refresh=INCREMENTAL, iteration_limit=40, thresholds=thresholds)
+    engine = IncrementalEngine(circuit, refresh=INCREMENTAL, iteration_limit=40, thresholds=thresholds)
     follow(circuit, engine, list(random_changes(rng, UNIVERSE, 4, most=5)))
-    begun = LocalEngine(circuit, iteration_limit=40)
+    begun = IncrementalEngine(circuit, iteration_limit=40)
     begun.apply({t: engine.read(t, table=True, counted=True) for t in engine.program.tables})
     assert entries(engine) == entries(begun), f"seed {seed}\n{circuit}"
     return improves(body_of(circuit))
@@ -149,7 +149,7 @@ def test_a_bound_that_comes_back_to_itself_without_an_aggregate_does_not_improve
     least = b.aggregate(b.plus(b.map(edge, x="x", d="w"), passed), ["x"], "min", "d", "d")
     circuit = b.circuit(dist=least, seen=b.distinct(dist, passed))
     assert not improves(body_of(circuit))
-    follow(circuit, LocalEngine(circuit), list(random_changes(random.Random(1), {"edge": UNIVERSE["e"]}, 4)))
+    follow(circuit, IncrementalEngine(circuit), list(random_changes(random.Random(1), {"edge": UNIVERSE["e"]}, 4)))
 
 
 def test_lengths_that_are_not_known() -> None:
@@ -163,9 +163,9 @@ def test_lengths_that_are_not_known() -> None:
     circuit = b.circuit(dist=b.aggregate(b.plus(first, step), ["x"], "min", "d", "d"))
     assert improves(body_of(circuit))
     for seed, thresholds in enumerate(WAYS.values()):
-        engine = LocalEngine(circuit, refresh=INCREMENTAL, iteration_limit=40, thresholds=thresholds)
+        engine = IncrementalEngine(circuit, refresh=INCREMENTAL, iteration_limit=40, thresholds=thresholds)
         follow(circuit, engine, list(random_changes(random.Random(seed), {"e": weighted((1, 7, 9))}, 4)))
-        begun = LocalEngine(circuit)
+        begun = IncrementalEngine(circuit)
         begun.apply({"e": engine.read("e", table=True, counted=True)})
         assert entries(engine) == entries(begun)
 
@@ -179,7 +179,7 @@ def test_the_least_and_the_greatest_of_all_numbers_and_null() -> None:
     step = b.builder.add(ops.Map(columns, (column("y"), column("d"))), b.join(dist, edge))
     circuit = b.circuit(dist=b.aggregate(b.plus(first, step), ["x"], "min", "d", "d"))
     for seed, thresholds in enumerate(WAYS.values()):
-        engine = LocalEngine(circuit, refresh=INCREMENTAL, thresholds=thresholds)
+        engine = IncrementalEngine(circuit, refresh=INCREMENTAL, thresholds=thresholds)
         follow(
             circuit,
             engine,
@@ -200,10 +200,10 @@ def test_floats_are_looked_at_in_their_own_order(type_: Type, pick: str) -> None
     first = b.builder.add(ops.Map(values.columns, (column("y"), column("w"))), edge)
     handed = b.builder.add(ops.Map(values.columns, (column("y"), column("d"))), b.join(best, edge))
     circuit = b.circuit(best=b.aggregate(b.plus(first, handed), ["x"], pick, "d", "d"))
-    engine = LocalEngine(circuit, refresh=INCREMENTAL)
+    engine = IncrementalEngine(circuit, refresh=INCREMENTAL)
     rows: list[Row] = [(x, x + 1, (1 if pick == "min" else -1) * 3.0**x / 7) for x in range(-count, count)]
     follow(circuit, engine, [{"e": dict.fromkeys(rows, 1)}, {"e": {rows[3]: -1, rows[20]: -1}}, {"e": {rows[3]: 1}}])
-    assert sum(len(engine.states[name].contents) for name in engine.program.recursive) < 10 * len(rows)
+    assert sum(len(engine.executor.running.states[name].contents) for name in engine.program.recursive) < 10 * len(rows)
 
 
 def unless_seven(name: str) -> exp.Expression:
@@ -222,7 +222,7 @@ def test_what_does_not_recur_is_seen_whole() -> None:
     circuit = b.circuit(dist=b.aggregate(b.plus(b.map(alone, x="x", d="w"), step), ["x"], "min", "d", "d"))
     assert improves(body_of(circuit))
     changes = random_changes(random.Random(2), {"e": UNIVERSE["e"]}, 5)
-    assert not follow(circuit, LocalEngine(circuit, refresh=INCREMENTAL, iteration_limit=40), list(changes))
+    assert not follow(circuit, IncrementalEngine(circuit, refresh=INCREMENTAL, iteration_limit=40), list(changes))
 
 
 ONE = literal(1, Type.INT64)
@@ -257,20 +257,20 @@ def test_ranks_rise_with_floats(order: int, encode: Callable[[Any], Any]) -> Non
 def test_least_labels_of_a_chain_cost_its_length() -> None:
     """Each node but the first hands on one label; by iteration, as many as there are nodes before it."""
     circuit, count = labels(), 300
-    engine = LocalEngine(circuit, refresh=INCREMENTAL)
+    engine = IncrementalEngine(circuit, refresh=INCREMENTAL)
     edges: list[Row] = [(x, x + 1) for x in range(count - 1)]
     load = {"node": dict.fromkeys([(x,) for x in range(count)], 1), "edge": dict.fromkeys(edges, 1)}
     assert engine.apply(batches(circuit, load)).rows_visited < 100 * count
     for weight in (-1, 1):
         assert engine.apply(batches(circuit, {"edge": {edges[100]: weight}})).rows_visited < 300 * count
-    assert sum(len(engine.states[name].contents) for name in engine.program.recursive) < 10 * count
+    assert sum(len(engine.executor.running.states[name].contents) for name in engine.program.recursive) < 10 * count
     assert views(engine, circuit)["label"].support() == {(x, 0) for x in range(count)}
 
 
 @pytest.mark.parametrize("thresholds", WAYS.values(), ids=WAYS)
 def test_a_circle_of_falling_values_has_no_end(thresholds: Thresholds) -> None:
     circuit = shortest()
-    engine = LocalEngine(circuit, iteration_limit=100, thresholds=thresholds)
+    engine = IncrementalEngine(circuit, iteration_limit=100, thresholds=thresholds)
     paths: dict[Row, int] = {(x, x + 1, 500): 1 for x in range(20)}
     engine.apply(batches(circuit, {"source": {(0,): 1}, "edge": paths}))
     before = views(engine, circuit)

@@ -15,8 +15,8 @@ import pytest
 
 from deltic.circuit.graph import Circuit
 from deltic.circuit.tables import WEIGHT
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.local import boundary
-from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.kernels.thresholds import DEFAULTS, Thresholds
 from deltic.engine.local.operators import aggregate
 from deltic.engine.local.operators import query as evaluate
@@ -89,7 +89,7 @@ def test_a_failure_leaves_no_trace(place, monkeypatch):
         rng = random.Random(seed)
         case, circuit, wanted = expected(seed)
         iterations = DEFAULTS if seed % 2 else Thresholds(most_waiting=-1)  # compiled ones, or vectorised ones alone
-        driver = Driver(LocalEngine(circuit, thresholds=iterations), circuit)
+        driver = Driver(IncrementalEngine(circuit, thresholds=iterations), circuit)
         contents: dict = {}
         for following, after in zip(case.run, wanted, strict=True):
             batches = batches_of(circuit, changes_between(contents, following))
@@ -178,14 +178,14 @@ def test_an_interrupt_at_the_very_end_leaves_no_trace(monkeypatch):
     social = Driver.of_program("local", FOLLOWS)
     social.insert(follows=[("ada", "bob")])
     before = social.everything()
-    original = social.engine.store.end_epoch
+    original = social.engine.executor.store.end_epoch
 
     def interrupted() -> None:
         original()
         signal.raise_signal(signal.SIGINT)
 
     with monkeypatch.context() as patch:
-        patch.setattr(social.engine.store, "end_epoch", interrupted)
+        patch.setattr(social.engine.executor.store, "end_epoch", interrupted)
         with pytest.raises(KeyboardInterrupt):
             social.insert(follows=[("bob", "cy")])
     assert social.everything() == before

@@ -16,12 +16,12 @@ import pytest
 
 from deltic.circuit.graph import Circuit
 from deltic.datalog import check, lower, parse
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.local.kernels.thresholds import Thresholds
 from deltic.engine.local.recursion.refresh import Policy, Refresh
 from deltic.engine.local.recursion.strategy import Strategy
-from deltic.engine.shards.engine import ShardedEngine
 from deltic.errors import IterationLimitError
+from tests.conformance.engines import on_shards
 from tests.differential.circuits import Shape, random_circuit, sources_of
 from tests.differential.compare import Contents, MakeEngine, ReferenceFailed, first_disagreement
 from tests.differential.datalog import FLOAT, NUMBER, SYMBOL, UNSIGNED
@@ -39,13 +39,15 @@ GROWING: dict[str, tuple[tuple[Any, ...], ...]] = {
 EPOCHS = len(GROWING[NUMBER])
 INCREMENTAL = Refresh(Policy.INCREMENTAL)
 PLACES: dict[str, MakeEngine] = {
-    "nested": partial(LocalEngine, refresh=INCREMENTAL),
-    "elastic": partial(LocalEngine, strategy=Strategy.ELASTIC, refresh=INCREMENTAL),
-    "full": partial(LocalEngine, strategy=Strategy.FULL),
-    "abandoned": partial(LocalEngine, strategy=Strategy.ELASTIC, refresh=Refresh(Policy.AUTO, switch=0)),
-    "by groups": partial(LocalEngine, refresh=INCREMENTAL, thresholds=Thresholds(grouped=0)),
-    "in small steps": partial(LocalEngine, refresh=INCREMENTAL, thresholds=Thresholds(allowance=1, handed=1, rest=0)),
-    "shards": partial(ShardedEngine, shards=2),
+    "nested": partial(IncrementalEngine, refresh=INCREMENTAL),
+    "elastic": partial(IncrementalEngine, strategy=Strategy.ELASTIC, refresh=INCREMENTAL),
+    "full": partial(IncrementalEngine, strategy=Strategy.FULL),
+    "abandoned": partial(IncrementalEngine, strategy=Strategy.ELASTIC, refresh=Refresh(Policy.AUTO, switch=0)),
+    "by groups": partial(IncrementalEngine, refresh=INCREMENTAL, thresholds=Thresholds(grouped=0)),
+    "in small steps": partial(
+        IncrementalEngine, refresh=INCREMENTAL, thresholds=Thresholds(allowance=1, handed=1, rest=0)
+    ),
+    "shards": partial(on_shards, shards=2),
 }
 
 

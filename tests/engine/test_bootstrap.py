@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.local.recursion.refresh import Policy, Refresh
 from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.local.storage.arrangement import Arrangement
@@ -41,11 +41,11 @@ def large_case(seed: int) -> Case:
     return Case(program, tuple(random_run(rng, program, MANY, 40)))
 
 
-def entries(engine: LocalEngine, state: State, arrangement: Arrangement, run: Run) -> Counter[Any]:
+def entries(engine: IncrementalEngine, state: State, arrangement: Arrangement, run: Run) -> Counter[Any]:
     """The entries of a run as {(row, time): weight}."""
     offsets = arrangement.sorted().columns(run.words)
     columns = [
-        decode(domain.decode(raw), domain.nulls(raw), column.type, engine.store.interner).to_pylist()
+        decode(domain.decode(raw), domain.nulls(raw), column.type, engine.executor.store.interner).to_pylist()
         for raw, domain, column in zip(offsets, state.domains, state.relation.schema, strict=True)
     ]
     rows = zip(*columns, strict=True) if columns else [()] * len(run)
@@ -57,10 +57,10 @@ def entries(engine: LocalEngine, state: State, arrangement: Arrangement, run: Ru
     return found
 
 
-def state_of(engine: LocalEngine) -> dict[Any, Counter[Any]]:
+def state_of(engine: IncrementalEngine) -> dict[Any, Counter[Any]]:
     """All entries of all arrangements, summed over their runs."""
     result = {}
-    for name, state in engine.states.items():
+    for name, state in engine.executor.running.states.items():
         arrangements = {("store", order): state.arrangement(order) for order in state.by_order}
         if state.counts is not None:
             arrangements["counts", ()] = state.counts
@@ -75,16 +75,16 @@ def state_of(engine: LocalEngine) -> dict[Any, Counter[Any]]:
 KEEPING = [Strategy.NESTED, Strategy.ELASTIC]
 
 
-def bootstrapped(case: Case, contents: Contents, strategy: Strategy) -> LocalEngine:
+def bootstrapped(case: Case, contents: Contents, strategy: Strategy) -> IncrementalEngine:
     circuit = case.circuit()
-    engine = LocalEngine(circuit, strategy)
+    engine = IncrementalEngine(circuit, strategy)
     engine.apply(batches_of(circuit, changes_between({}, contents)))
     return engine
 
 
 def check(case: Case, strategy: Strategy) -> None:
     circuit = case.circuit()
-    engine = LocalEngine(circuit, strategy, Refresh(Policy.INCREMENTAL))
+    engine = IncrementalEngine(circuit, strategy, Refresh(Policy.INCREMENTAL))
     old: Contents = {}
     for epoch, contents in enumerate(case.run):
         engine.apply(batches_of(circuit, changes_between(old, contents)))

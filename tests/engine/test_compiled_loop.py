@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from deltic.datalog import check, lower, parse
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.local.kernels.thresholds import DEFAULTS, Thresholds
 from deltic.engine.local.operators.search import Derivations
 from deltic.engine.local.recursion.compiled_loop import CompiledLoop
@@ -39,7 +39,7 @@ VECTORISED = Thresholds(most_waiting=-1)
 def states_of(case: Case, strategy: Strategy, thresholds: Thresholds = DEFAULTS) -> list[Any]:
     """The state after each epoch."""
     circuit = case.circuit()
-    engine = LocalEngine(circuit, strategy, INCREMENTAL, thresholds=thresholds)
+    engine = IncrementalEngine(circuit, strategy, INCREMENTAL, thresholds=thresholds)
     states = []
     old: Any = {}
     for contents in case.run:
@@ -134,7 +134,7 @@ def test_rows_of_several_words(strategy, entered):
     nodes = [(rng.randrange(-(2**60), 2**60), rng.uniform(-1e300, 1e300)) for _ in range(16)]
     edges = [(*a, *b) for a, b in itertools.pairwise(nodes)] + [(*rng.choice(nodes), *rng.choice(nodes)) for _ in "12"]
     runs = [{"e": frozenset(e for e in edges if rng.random() < 0.85)} for _ in range(8)]
-    make = functools.partial(LocalEngine, strategy=strategy, refresh=INCREMENTAL)
+    make = functools.partial(IncrementalEngine, strategy=strategy, refresh=INCREMENTAL)
     assert first_disagreement(circuit, runs, make) is None
     assert entered["iterations"] > 10
 
@@ -150,7 +150,7 @@ def test_lost_rows_with_many_later_derivations(many, searches, monkeypatch):
     calls = []
     original = LostRows.search
     monkeypatch.setattr(LostRows, "search", lambda *args: calls.append(1) or original(*args))
-    engine, anew = (LocalEngine(circuit, Strategy.ELASTIC, INCREMENTAL) for _ in "12")
+    engine, anew = (IncrementalEngine(circuit, Strategy.ELASTIC, INCREMENTAL) for _ in "12")
     for old, new in itertools.pairwise([set(), edges, left]):
         engine.apply(batches_of(circuit, changes_between({"e": frozenset(old)}, {"e": frozenset(new)})))
     assert len(calls) == searches
@@ -161,7 +161,7 @@ def test_lost_rows_with_many_later_derivations(many, searches, monkeypatch):
 def test_levels_fill_up_and_become_runs(entered):
     """A chain that is long enough for all levels of the overlay: 400 nodes, 79,800 paths."""
     circuit = lower(check([parse(CLOSURE)]))
-    engine = LocalEngine(circuit, Strategy.NESTED, INCREMENTAL)
+    engine = IncrementalEngine(circuit, Strategy.NESTED, INCREMENTAL)
     edges = frozenset((i, i + 1) for i in range(400))
     engine.apply(batches_of(circuit, changes_between({}, {"e": edges})))
     assert engine.count("p") == 400 * 401 // 2
@@ -178,7 +178,7 @@ def test_recursions_that_compute(strategy, entered):
     circuit = lower(check([parse(PROGRAM)]))
 
     def states(thresholds):
-        engine = LocalEngine(circuit, strategy, INCREMENTAL, thresholds=thresholds)
+        engine = IncrementalEngine(circuit, strategy, INCREMENTAL, thresholds=thresholds)
         old = {}
         for contents in RUNS * 2:
             engine.apply(batches_of(circuit, changes_between(old, contents)))

@@ -15,7 +15,7 @@ import pytest
 
 from deltic.algebra.zset import ZSet
 from deltic.datalog import check, lower, parse
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.local.epoch_runner import EpochRunner
 from deltic.engine.local.kernels.thresholds import Thresholds
 from deltic.engine.local.plan import questions
@@ -99,7 +99,7 @@ def random_run(rng, program, epochs=4, rows=4):
 @pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
 def test_random_epochs(program, thresholds, strategy):
     circuit = lower(check([parse(program)]))
-    make = functools.partial(LocalEngine, strategy=strategy, refresh=INCREMENTAL, thresholds=thresholds)
+    make = functools.partial(IncrementalEngine, strategy=strategy, refresh=INCREMENTAL, thresholds=thresholds)
     for seed in range(2):
         run = random_run(random.Random(seed), program)
         assert first_disagreement(circuit, run, make) is None, f"seed {seed}: {run}"
@@ -111,7 +111,7 @@ def test_memos_that_have_room_for_little(program, monkeypatch):
     monkeypatch.setattr(questions, "_MOST", 2)
     circuit = lower(check([parse(program)]))
     for strategy in (Strategy.NESTED, Strategy.ELASTIC):
-        make = functools.partial(LocalEngine, strategy=strategy, refresh=INCREMENTAL)
+        make = functools.partial(IncrementalEngine, strategy=strategy, refresh=INCREMENTAL)
         run = random_run(random.Random(9), program)
         assert first_disagreement(circuit, run, make) is None, str(run)
 
@@ -148,7 +148,7 @@ def counted(monkeypatch):
 
 def test_many_new_texts_need_few_epochs(counted):
     circuit = lower(check([parse(LONG)]))
-    engine = LocalEngine(circuit)
+    engine = IncrementalEngine(circuit)
     engine.apply(batches_of(circuit, {"start": ZSet.of([("a", 10_000)])}))
     assert engine.count("r") == 10_001
     assert counted["epochs"] < 15

@@ -13,9 +13,9 @@ import pytest
 from deltic.catalog import Catalog
 from deltic.circuit.reading import parse_circuit
 from deltic.datalog import check, define, lower, parse
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.local import boundary
 from deltic.engine.local import program as program_module
-from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.kernels.thresholds import DEFAULTS
 from deltic.engine.local.operators import query as evaluate
 from deltic.engine.local.recursion import refresh, settle
@@ -54,7 +54,7 @@ def circuit_of(*texts: str):
 def large_closure() -> Driver:
     """350 × 350 / 2 paths, and ten colors."""
     circuit = circuit_of(CLOSURE)
-    driver = Driver(LocalEngine(circuit), circuit)
+    driver = Driver(IncrementalEngine(circuit), circuit)
     driver.insert(
         edge=[(i, i + 1) for i in range(350)], color=[(i, "red" if i % 2 else "blue") for i in range(340, 350)]
     )
@@ -66,26 +66,26 @@ def large_closure() -> Driver:
 def test_a_view_that_is_added_costs_what_it_reads(name):
     text, most = ADDED[name]
     engine = large_closure().engine
-    runs = engine.states["path"].contents.runs
+    runs = engine.executor.running.states["path"].contents.runs
     result = engine.extend(circuit_of(CLOSURE, text))
     assert result.rows_visited <= most, result.rows_visited
     assert {"edge", "path", "color"} <= set(result.extension.kept)
-    assert engine.states["path"].contents.runs is runs
+    assert engine.executor.running.states["path"].contents.runs is runs
     assert result.components == ()
 
 
 def test_a_view_that_is_dropped_costs_nothing_and_takes_its_orders_with_it():
     driver = large_closure()
     engine = driver.engine
-    before = {name: arrangement.nbytes for name, arrangement in engine.store.arrangements().items()}
+    before = {name: arrangement.nbytes for name, arrangement in engine.executor.store.arrangements().items()}
     engine.extend(
         circuit_of(CLOSURE, ".decl back(y: number, c: symbol) back(y, c) :- path(x, y), color(x, c), edge(y, _).")
     )
-    assert len(engine.store.arrangements()) > len(before)
+    assert len(engine.executor.store.arrangements()) > len(before)
     result = engine.extend(circuit_of(CLOSURE))
     assert result.rows_visited == 0
     assert len(result.changes) == 0
-    assert {name: arrangement.nbytes for name, arrangement in engine.store.arrangements().items()} == before
+    assert {name: arrangement.nbytes for name, arrangement in engine.executor.store.arrangements().items()} == before
     assert "back" in result.extension.dropped
 
 
@@ -94,7 +94,7 @@ def test_what_reads_a_replaced_view_is_computed_and_nothing_else():
     above = ".decl b(x: number) b(x) :- a(x), edge(x, _). .decl c(x: number) c(x) :- path(0, x), !b(x)."
     beside = ".decl d(x: symbol) d(x) :- color(_, x)."
     circuit = circuit_of(CLOSURE, below, above, beside)
-    engine = LocalEngine(circuit)
+    engine = IncrementalEngine(circuit)
     driver = Driver(engine, circuit)
     driver.insert(edge=[(i, i + 1) for i in range(50)], color=[(i, "red") for i in range(0, 50, 2)])
     result = engine.extend(circuit_of(CLOSURE, below.replace("(x, _)", '(x, "red"), x > 10'), above, beside))
@@ -110,9 +110,9 @@ def test_what_reads_a_replaced_view_is_computed_and_nothing_else():
 def test_a_recursion_that_stays_remembers_what_updates_cost():
     driver = large_closure()
     driver.apply({"edge": [((10, 11), -1)]})
-    (learned,) = [step._history for step in driver.engine.running.strata._steps if hasattr(step, "_history")]
+    (learned,) = [step._history for step in driver.engine.executor.running.strata._steps if hasattr(step, "_history")]
     driver.engine.extend(circuit_of(CLOSURE, ADDED["beside"][0]))
-    assert [s._history for s in driver.engine.running.strata._steps if hasattr(s, "_history")] == [learned]
+    assert [s._history for s in driver.engine.executor.running.strata._steps if hasattr(s, "_history")] == [learned]
 
 
 PLACES = {
@@ -140,7 +140,7 @@ def test_a_failure_leaves_the_engine_as_it_was(place, monkeypatch):
         circuit = variant(rng, other)
         # Half of them iterate in vectors alone.
         thresholds = DEFAULTS._replace(most_waiting=-1) if seed % 2 else DEFAULTS
-        driver, reference = Driver(LocalEngine(circuit, thresholds=thresholds), circuit), ReferenceEngine(circuit)
+        driver, reference = Driver(IncrementalEngine(circuit, thresholds=thresholds), circuit), ReferenceEngine(circuit)
         run = [{name: rows for name, rows in contents.items() if name in driver.schemas} for contents in case.run]
         for old, new in zip([{}, *run], run, strict=False):
             batches = batches_of(circuit, changes_between(old, new))
@@ -167,7 +167,7 @@ def test_a_failure_leaves_the_engine_as_it_was(place, monkeypatch):
 
 def test_a_recursion_without_an_end_is_refused_and_leaves_the_engine_as_it_was():
     circuit = circuit_of(CLOSURE)
-    for engine in (LocalEngine(circuit, iteration_limit=50), ReferenceEngine(circuit, iteration_limit=50)):
+    for engine in (IncrementalEngine(circuit, iteration_limit=50), ReferenceEngine(circuit, iteration_limit=50)):
         driver = Driver(engine, circuit)
         driver.insert(edge=[(1, 2)])
         with pytest.raises(IterationLimitError):
@@ -180,7 +180,7 @@ def test_a_circuit_that_the_engine_cannot_run_is_refused():
     from deltic.circuit.reading import parse_circuit
 
     circuit = circuit_of(CLOSURE)
-    engine = LocalEngine(circuit)
+    engine = IncrementalEngine(circuit)
     both_change = parse_circuit(
         """
         %0 = source a : set{x: int64}
@@ -198,7 +198,7 @@ def test_a_circuit_that_the_engine_cannot_run_is_refused():
 def test_an_engine_without_rows_goes_on_too():
     first = circuit_of(".decl k(x: number) k(1). k(2).")
     second = circuit_of(".decl k(x: number) k(1). k(2).", ".decl l(x: number) l(x + 1) :- k(x). l(7).")
-    for engine in (LocalEngine(first), ReferenceEngine(first)):
+    for engine in (IncrementalEngine(first), ReferenceEngine(first)):
         changes = engine.extend(second).changes
         assert {name: dict(from_arrow(changes[name])) for name in changes} == {
             "k": {(1,): 1, (2,): 1},
@@ -218,7 +218,7 @@ def test_what_is_kept_sees_no_change_in_a_relation_that_begins_with_the_rows_it_
     v3 = "%3 = antijoin (%2, %1) : set{a: int64}\n%4 = sink v3 (%3) : set{a: int64}\n"
     first = parse_circuit(f"{join}{v3}%5 = sink v0 (%2) : set{{a: int64}}")
     second = parse_circuit(f"{join}{v3}%5 = join (%1) : set{{a: int64}}\n%6 = sink v2 (%5) : set{{a: int64}}")
-    driver = Driver(LocalEngine(first), first)
+    driver = Driver(IncrementalEngine(first), first)
     driver.insert(s=[(2,), (3,)])
     result = driver.engine.extend(second)
     assert "v3" not in result.changes

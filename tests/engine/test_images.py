@@ -20,7 +20,7 @@ from deltic.calculus.planning import COSTS
 from deltic.circuit.tables import WEIGHT
 from deltic.datalog import check as check_program
 from deltic.datalog import lower, parse
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.local.plans import Plans
 from deltic.engine.local.recursion.refresh import Policy, Refresh
 from deltic.engine.local.recursion.strategy import Strategy
@@ -132,16 +132,16 @@ def rows(*columns, weight=1):
 def test_a_plan_is_kept_with_what_it_was_made_for():
     circuit = lower(check_program([parse(PLANNED)]))
     costs = Plans(costs=replace(COSTS, least=10.0))
-    engine, plain = LocalEngine(circuit, plans=costs), LocalEngine(circuit)
+    engine, plain = IncrementalEngine(circuit, plans=costs), IncrementalEngine(circuit)
     hub = rows([0] * 300 + list(range(1, 301)), list(range(1, 301)) + [0] * 300)
     for each in (engine, plain):
         each.apply({"e": hub, "i": rows(range(150))})
-    again = LocalEngine(circuit, plans=costs)
+    again = IncrementalEngine(circuit, plans=costs)
     again.restore(saved(engine.capture()))
-    assert again.running.plans == engine.running.plans != costs
+    assert again.executor.running.plans == engine.executor.running.plans != costs
     assert again.program.relations.keys() == engine.program.relations.keys()
-    assert engine.running.plans.decisions
-    assert again.store.sizes() == engine.store.sizes()
+    assert engine.executor.running.plans.decisions
+    assert again.executor.store.sizes() == engine.executor.store.sizes()
     for change in ({"e": rows([7], [7])}, {"e": rows([0, 7], [1, 7], weight=-1)}, {"i": rows([1000])}):
         results = [each.apply(change) for each in (engine, again, plain)]
         assert results[0].rows_visited == results[1].rows_visited
@@ -150,18 +150,18 @@ def test_a_plan_is_kept_with_what_it_was_made_for():
 
 def test_what_recursions_know_of_costs_is_kept():
     circuit = lower(check_program([parse(CLOSURE)]))
-    engine, again = LocalEngine(circuit), LocalEngine(circuit)
+    engine, again = IncrementalEngine(circuit), IncrementalEngine(circuit)
     engine.apply({"e": rows(range(200), range(1, 201))})
     engine.apply({"e": rows([1000], [0])})
     again.restore(saved(engine.capture()))
-    assert again.running.strata.learned() == engine.running.strata.learned()
-    assert engine.running.strata.learned()[0]["coefficients"]
+    assert again.executor.running.strata.learned() == engine.executor.running.strata.learned()
+    assert engine.executor.running.strata.learned()[0]["coefficients"]
 
 
 def test_nothing_is_read_before_it_is_used():
     text = ".decl t(s: symbol, n: number)\n.input t\n.decl big(s: symbol)\nbig(s) :- t(s, n), n > 5."
     circuit = lower(check_program([parse(text)]))
-    engine, again = LocalEngine(circuit), LocalEngine(circuit)
+    engine, again = IncrementalEngine(circuit), IncrementalEngine(circuit)
     batch = pa.table({"s": [f"text {n}" for n in range(20)], "n": list(range(20)), WEIGHT: [1] * 20})
     engine.apply({"t": batch})
     image = saved(engine.capture())
@@ -187,10 +187,10 @@ class Unread:
 def test_relations_that_are_others_now_are_built():
     one = lower(check_program([parse(CLOSURE)]))
     other = lower(check_program([parse(CLOSURE + "p(x, x) :- e(x, _).")]))
-    engine, again = LocalEngine(one), LocalEngine(other)
+    engine, again = IncrementalEngine(one), IncrementalEngine(other)
     engine.apply({"e": rows([1, 2], [2, 3])})
     again.restore(saved(engine.capture()))
-    expected = LocalEngine(other)
+    expected = IncrementalEngine(other)
     expected.apply({"e": rows([1, 2], [2, 3])})
     assert again.read("p").sort_by([("x", "ascending"), ("y", "ascending")]) == expected.read("p").sort_by(
         [("x", "ascending"), ("y", "ascending")]

@@ -19,10 +19,10 @@ import pytest
 from deltic.circuit.tables import WEIGHT
 from deltic.datalog import check, lower, parse
 from deltic.engine.critical_section import CriticalSection
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.interrupts import postponed
 from deltic.engine.local import parallel
 from deltic.engine.local.boundary import Boundary
-from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.kernels.thresholds import Thresholds
 from deltic.engine.local.operators import search
 from deltic.engine.local.recursion.compiled_loop import CompiledLoop
@@ -81,7 +81,7 @@ def test_interrupts_at_any_time_leave_a_whole_state():
 def test_an_interrupt_in_the_midst_of_an_epoch_leaves_the_state_before_it(compiled, monkeypatch):
     circuit = lower(check([parse(CLOSURE)]))
     thresholds = Thresholds(allowance=2, most_waiting=1 << 15 if compiled else -1)
-    engine = LocalEngine(circuit, thresholds=thresholds)
+    engine = IncrementalEngine(circuit, thresholds=thresholds)
     driver = Driver(engine, circuit)
     driver.insert(e=CHAIN)
     before = state_of(engine)
@@ -145,7 +145,7 @@ TRIANGLES = """
 def test_a_long_search_is_interrupted(monkeypatch):
     """One search, in one piece, for triangles in a graph of four layers in a circle, which has none."""
     circuit = lower(check([parse(TRIANGLES)]))
-    engine = LocalEngine(circuit, thresholds=Thresholds(piece=1 << 30, patience=1 << 14))
+    engine = IncrementalEngine(circuit, thresholds=Thresholds(piece=1 << 30, patience=1 << 14))
     engine.apply({"e": edges(2)})
     rang = []
 
@@ -169,7 +169,7 @@ def test_a_long_search_is_interrupted(monkeypatch):
 def test_threads_end_with_the_epoch_that_was_interrupted(monkeypatch):
     monkeypatch.setenv("DELTIC_THREADS", "2")
     circuit = lower(check([parse(TRIANGLES)]))
-    engine = LocalEngine(circuit, thresholds=Thresholds(piece=1 << 10, patience=1 << 10))
+    engine = IncrementalEngine(circuit, thresholds=Thresholds(piece=1 << 10, patience=1 << 10))
     monkeypatch.setattr(search, "stream", interrupted_stream)
     before = threading.active_count()
     with pytest.raises(KeyboardInterrupt) as caught:

@@ -11,7 +11,7 @@ from deltic.circuit.expressions import column, literal
 from deltic.circuit.graph import Circuit, CircuitBuilder
 from deltic.circuit.iterations import computing_rules
 from deltic.datalog import check, lower, parse
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.reference import ReferenceEngine
 from deltic.errors import DelticError, IterationLimitError
@@ -36,7 +36,7 @@ PROGRAM = """
 ENGINES = {
     "reference": lambda circuit: ReferenceEngine(circuit, 60),
     **{
-        strategy.value: lambda circuit, strategy=strategy: LocalEngine(circuit, strategy, iteration_limit=60)
+        strategy.value: lambda circuit, strategy=strategy: IncrementalEngine(circuit, strategy, iteration_limit=60)
         for strategy in Strategy
     },
 }
@@ -85,14 +85,14 @@ CHAIN = """
 
 def test_recursions_that_compute_nothing_have_an_end_and_no_limit():
     chain = lower(check([parse(CHAIN)]))
-    driver = Driver(LocalEngine(chain, iteration_limit=10), chain)
+    driver = Driver(IncrementalEngine(chain, iteration_limit=10), chain)
     driver.insert(edge=[(i, i + 1) for i in range(200)])
     assert len(driver.rows("reach")) == 201
 
 
 def test_as_many_iterations_as_allowed():
     counting = lower(check([parse(".decl n(x: number)\nn(1).\nn(x + 1) :- n(x), x < 50.")]))
-    for make in (ReferenceEngine, lambda c, limit: LocalEngine(c, iteration_limit=limit)):
+    for make in (ReferenceEngine, lambda c, limit: IncrementalEngine(c, iteration_limit=limit)):
         driver = Driver(make(counting, 50), counting)
         driver.apply({})
         assert driver.rows("n") == {(i,) for i in range(1, 51)}

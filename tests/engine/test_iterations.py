@@ -16,7 +16,7 @@ from deltic.circuit.graph import Circuit, Node
 from deltic.circuit.oracle.interpreter import Interpreter, run
 from deltic.circuit.oracle.pointwise import Row, Rows
 from deltic.datalog import check, lower, parse
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.local.recursion.strategy import Strategy
 from tests.differential.compare import batches_of, changes_between
 from tests.engine.test_bootstrap import entries
@@ -62,8 +62,8 @@ def _value(circuit: Circuit, number: int, edges: Rows) -> Rows:
     return run(Circuit((*circuit.nodes[: number + 1], probe)), {"e": edges})["probe"]
 
 
-def stored_iterations(engine: LocalEngine, name: str) -> dict[Row, int]:
-    state = engine.states[name]
+def stored_iterations(engine: IncrementalEngine, name: str) -> dict[Row, int]:
+    state = engine.executor.running.states[name]
     found: dict[tuple[Row, int], int] = {}
     for run_ in state.contents.runs:
         for entry, weight in entries(engine, state, state.contents, run_).items():
@@ -78,7 +78,7 @@ def test_times_are_first_iterations(rules, strategy):
     circuit = program(rules)
     for seed in range(10):
         rng = random.Random(seed)
-        engine = LocalEngine(circuit, strategy)
+        engine = IncrementalEngine(circuit, strategy)
         edges: frozenset[Row] = frozenset()
         for _ in range(6):
             new = frozenset(e for e in sorted(edges) if rng.random() < 0.7)

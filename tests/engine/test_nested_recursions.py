@@ -14,7 +14,7 @@ import pytest
 from deltic.circuit import operators as ops
 from deltic.circuit.edges import ZSetType
 from deltic.circuit.graph import Circuit, CircuitBuilder
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.program.histories import Nested
 from tests.engine.signed_bodies import RANDOM, Body, random_changes
 from tests.engine.test_signed import INCREMENTAL, LIMIT, batches, follow
@@ -75,7 +75,7 @@ def random_nested(rng: random.Random) -> tuple[Circuit, bool]:
 def check(seed: int) -> bool:
     rng = random.Random(seed)
     circuit, grows = random_nested(rng)
-    engine = LocalEngine(circuit, refresh=INCREMENTAL, iteration_limit=LIMIT)
+    engine = IncrementalEngine(circuit, refresh=INCREMENTAL, iteration_limit=LIMIT)
     is_nested = any(isinstance(r.definition, Nested) for r in engine.program.relations.values())
     assert is_nested != grows, f"seed {seed}\n{circuit}"
     follow(circuit, engine, list(random_changes(rng, RANDOM, 4, most=4)))
@@ -102,7 +102,7 @@ def test_a_change_of_a_flat_one_costs_what_it_reaches() -> None:
     own, moves, r = inner.given(0, type_), inner.given(1, type_), inner.feedback("r", "x", "y")
     found = inner.inside(b, inner.plus(own, composed(inner, r, moves)), p, e)
     circuit = b.circuit(p=b.distinct(f, composed(b, found, f)))
-    engine = LocalEngine(circuit, refresh=INCREMENTAL)
+    engine = IncrementalEngine(circuit, refresh=INCREMENTAL)
     engine.apply(batches(circuit, {"e": {(x, x + 1): 1 for x in range(90)}, "f": {(x, x): 1 for x in range(0, 90, 9)}}))
     result = engine.apply(batches(circuit, {"e": {(200, 201): 1}, "f": {(200, 200): 1}}))
     assert result.rows_visited < 100

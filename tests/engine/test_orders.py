@@ -11,7 +11,7 @@ from collections.abc import Collection
 import pytest
 
 from deltic.datalog import check, lower, parse
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.local.recursion.refresh import Policy, Refresh
 from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.protocol import Engine
@@ -42,8 +42,8 @@ t(x, z) :- r(y, x), t(w, y), s(w, z).
 """
 
 
-def orders(engine: LocalEngine) -> dict[str, set[tuple[int, ...]]]:
-    return {name: set(state.built) for name, state in engine.states.items() if state.built}
+def orders(engine: IncrementalEngine) -> dict[str, set[tuple[int, ...]]]:
+    return {name: set(state.built) for name, state in engine.executor.running.states.items() if state.built}
 
 
 def changed(found: dict[str, set[tuple[int, ...]]], changes: Collection[str]) -> dict[str, set[tuple[int, ...]]]:
@@ -57,7 +57,7 @@ def rows(engine: Engine, name: str) -> list[tuple[int, ...]]:
 
 def test_a_load_builds_what_it_probes_and_the_first_change_the_rest():
     circuit = lower(check([parse(TRIANGLES)]))
-    engine, reference = LocalEngine(circuit), ReferenceEngine(circuit)
+    engine, reference = IncrementalEngine(circuit), ReferenceEngine(circuit)
     edges = frozenset((i, (i + k) % 12) for i in range(12) for k in (3, 4, 5))
     steps = [{"e": edges, "f": edges, "g": edges}, {"e": edges - {(0, 4), (1, 4)}, "f": edges, "g": edges}]
     old = {}
@@ -78,7 +78,7 @@ def test_a_load_builds_what_it_probes_and_the_first_change_the_rest():
 @pytest.mark.parametrize("policy", [Policy.INCREMENTAL, Policy.FULL])
 def test_a_bootstrap_leaves_orders_that_only_changes_of_tables_probe(strategy, policy):
     circuit = lower(check([parse(LABELLED)]))
-    engine, reference = LocalEngine(circuit, strategy, Refresh(policy)), ReferenceEngine(circuit)
+    engine, reference = IncrementalEngine(circuit, strategy, Refresh(policy)), ReferenceEngine(circuit)
     steps = [
         {"e": frozenset((i, (7 * i) % 30) for i in range(30)), "r": frozenset({(3, 4)}), "s": frozenset({(1, 5)})},
         {"e": frozenset((i, (7 * i) % 30) for i in range(29)), "r": frozenset({(3, 4)}), "s": frozenset({(1, 5)})},
@@ -95,7 +95,9 @@ def test_a_bootstrap_leaves_orders_that_only_changes_of_tables_probe(strategy, p
         assert rows(engine, "t") == rows(reference, "t"), number
         old = new
         if number == 0:
-            lacking = {name: set(state.by_order) - set(state.built) for name, state in engine.states.items()}
+            lacking = {
+                name: set(state.by_order) - set(state.built) for name, state in engine.executor.running.states.items()
+            }
             assert any(lacking.values())
 
 

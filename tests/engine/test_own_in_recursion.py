@@ -10,16 +10,17 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
 import deltic
 from deltic import ZSet
 from deltic.circuit.custom import CustomOperator
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.local.recursion.refresh import Policy, Refresh
-from deltic.engine.shards.engine import ShardedEngine
 from deltic.errors import EvaluationError, IterationLimitError, UnsupportedError
+from tests.conformance.engines import on_shards
 from tests.engine.reopening import Reopening
 from tests.engine.signed_bodies import RANDOM, Body, random_body, random_changes
 from tests.engine.test_signed import INCREMENTAL, LIMIT, batches, entries, follow, views
@@ -117,12 +118,12 @@ def test_the_operators_keep_the_law() -> None:
 def check(seed: int) -> int:
     rng = random.Random(seed)
     circuit = random_body(rng, operators())
-    engine = LocalEngine(circuit, refresh=INCREMENTAL, iteration_limit=LIMIT)
+    engine = IncrementalEngine(circuit, refresh=INCREMENTAL, iteration_limit=LIMIT)
     changes = list(random_changes(rng, RANDOM, 4, most=4))
     rejected = follow(circuit, engine, changes)
     if rejected == len(changes):
         return rejected  # it has no fixpoint even of nothing
-    begun = LocalEngine(circuit, iteration_limit=LIMIT)
+    begun = IncrementalEngine(circuit, iteration_limit=LIMIT)
     begun.apply({t: engine.read(t, table=True, counted=True) for t in engine.program.tables})
     assert entries(engine) == entries(begun), f"seed {seed}\n{circuit}"
     return rejected
@@ -138,14 +139,13 @@ def test_many_random_bodies() -> None:
         check(seed)
 
 
-@pytest.mark.parametrize("kind", [Reopening, ShardedEngine])
-def test_elsewhere(kind: type[LocalEngine]) -> None:
+@pytest.mark.parametrize("make", [Reopening, partial(on_shards, shards=3)])
+def test_elsewhere(make: Callable[..., IncrementalEngine]) -> None:
     """A state that is written and read again, in which states are made anew, and one shard of several."""
     for seed in (5, 9):
         rng = random.Random(seed)
         circuit = random_body(rng, operators())
-        options = {"shards": 3} if kind is ShardedEngine else {}
-        engine = kind(circuit, iteration_limit=LIMIT, **options)
+        engine = make(circuit, iteration_limit=LIMIT)
         follow(circuit, engine, list(random_changes(rng, RANDOM, 4, most=4)))
 
 
@@ -154,14 +154,14 @@ def test_what_an_epoch_that_is_taken_back_told_a_state_is_forgotten() -> None:
     edges, p = b.table("e", "x", "y"), b.feedback("p", "x", "y")
     (custom,) = (o for o in operators() if o.name == "stateful")
     circuit = b.circuit(p=b.distinct(edges, b.apply(custom, p, edges)))
-    engine = LocalEngine(circuit, refresh=INCREMENTAL)
+    engine = IncrementalEngine(circuit, refresh=INCREMENTAL)
     for change in random_changes(random.Random(4), {"e": RANDOM["e"]}, 5):
         before = entries(engine), views(engine, circuit)
         with engine.prepare(batches(circuit, {"e": {(0, 1): 1, (1, 2): 1}}), "normalize"):
             pass
         assert (entries(engine), views(engine, circuit)) == before
         engine.apply(batches(circuit, change), "normalize")
-    begun = LocalEngine(circuit)
+    begun = IncrementalEngine(circuit)
     begun.apply({"e": engine.read("e", table=True, counted=True)})
     assert entries(engine) == entries(begun)
 
@@ -178,7 +178,7 @@ def test_a_derivative_is_asked_for_the_change_alone() -> None:
     given, p = b.table("e", "x", "y"), b.feedback("p", "x", "y")
     own = deltic.operator(swapped, name="told", derivative=told, **ONE)
     circuit = b.circuit(p=b.distinct(given, b.apply(own, p)))
-    engine = LocalEngine(circuit, refresh=INCREMENTAL)
+    engine = IncrementalEngine(circuit, refresh=INCREMENTAL)
     engine.apply(batches(circuit, {"e": {(x, x + 1): 1 for x in range(500)}}))
     seen.clear()
     engine.apply(batches(circuit, {"e": {(900, 901): 1}}))
@@ -193,7 +193,7 @@ def test_an_error_names_the_operator_and_leaves_no_trace() -> None:
     edges, p = b.table("e", "x", "y"), b.feedback("p", "x", "y")
     own = deltic.operator(fails, **ONE)
     circuit = b.circuit(p=b.distinct(edges, b.apply(own, p)))
-    engine = LocalEngine(circuit, refresh=INCREMENTAL)
+    engine = IncrementalEngine(circuit, refresh=INCREMENTAL)
     engine.apply(batches(circuit, {"e": {(3, 4): 1}}))
     before = entries(engine)
     with pytest.raises(EvaluationError, match="operator fails raised ZeroDivisionError"):
@@ -208,7 +208,7 @@ def test_one_that_goes_round_in_circles_is_found() -> None:
     (custom,) = (o for o in operators() if o.name == "missed")
     circuit = b.circuit(p=b.distinct(b.apply(custom, edges, p)))
     with pytest.raises(IterationLimitError, match=r"it is as it was 2 before.*come and go p\(1, 2\)"):
-        LocalEngine(circuit).apply(batches(circuit, {"e": {(1, 2): 1}}))
+        IncrementalEngine(circuit).apply(batches(circuit, {"e": {(1, 2): 1}}))
 
 
 def test_strict_refuses_one_without_a_derivative() -> None:
@@ -218,10 +218,10 @@ def test_strict_refuses_one_without_a_derivative() -> None:
         edges, p = b.table("e", "x", "y"), b.feedback("p", "x", "y")
         circuit = b.circuit(p=b.distinct(edges, b.apply(custom, p, *[edges] * (len(custom.takes) - 1))))
         if custom.is_maintained:
-            LocalEngine(circuit, refresh=strict)
+            IncrementalEngine(circuit, refresh=strict)
         else:
             with pytest.raises(UnsupportedError, match=f"operator {custom.name} has no derivative"):
-                LocalEngine(circuit, refresh=strict)
+                IncrementalEngine(circuit, refresh=strict)
 
 
 def test_explain(golden: Callable[[str, str], None]) -> None:
@@ -230,4 +230,4 @@ def test_explain(golden: Callable[[str, str], None]) -> None:
     made = {o.name: o for o in operators()}
     longer = b.apply(made["derived"], p, b.apply(made["stateful"], p, edges))
     circuit = b.circuit(p=b.distinct(edges, longer, b.apply(made["greatest"], p)))
-    golden("engine/signed-own.txt", LocalEngine(circuit).explain("p"))
+    golden("engine/signed-own.txt", IncrementalEngine(circuit).explain("p"))

@@ -13,7 +13,7 @@ import pytest
 from deltic.calculus.planning import Rewrites
 from deltic.circuit.tables import WEIGHT
 from deltic.datalog import check, lower, parse
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.local.plans import Plans
 from deltic.engine.local.storage.state import State
 from deltic.errors import ChangeError
@@ -35,7 +35,7 @@ o(x) :- e(x, y), e(y, z)."""
 
 
 def engine(text, **switches):
-    return LocalEngine(lower(check([parse(text)])), plans=Plans(Rewrites(**switches)))
+    return IncrementalEngine(lower(check([parse(text)])), plans=Plans(Rewrites(**switches)))
 
 
 def numbers(count, weight=1):
@@ -134,7 +134,7 @@ def chain(nodes):
 
 
 def owners(**plans):
-    return LocalEngine(lower(check([parse(OWNERS)])), plans=Plans(**plans))
+    return IncrementalEngine(lower(check([parse(OWNERS)])), plans=Plans(**plans))
 
 
 def test_a_plan_is_reviewed_once_recursions_have_rows():

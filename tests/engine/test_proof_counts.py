@@ -17,7 +17,7 @@ from theory.tests.elastic.strata import DERIVED, random_epochs, random_rules, te
 from deltic.algebra.zset import ZSet
 from deltic.circuit.graph import Circuit
 from deltic.datalog import check, lower, parse
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.local.recursion.refresh import Policy, Refresh
 from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.reference import from_arrow, to_arrow
@@ -52,7 +52,7 @@ def epochs(engine_of, seed: int) -> Iterator[tuple[list[Rule], Any, Any, Facts, 
         yield rules, engine, result, deleted, inserted, given
 
 
-def kept(engine: LocalEngine) -> dict[str, Counter[Any]]:
+def kept(engine: IncrementalEngine) -> dict[str, Counter[Any]]:
     """The counts of each recursive relation, by row and iteration."""
     state = state_of(engine)
     return {name: state[name, "counts", ()] for name in DERIVED}
@@ -84,7 +84,7 @@ def all_proofs(rules: Sequence[Rule], given: Facts) -> list[Counter[Any]]:
 @pytest.mark.parametrize("policy", [Policy.INCREMENTAL, Policy.FULL], ids=lambda policy: policy.value)
 def test_elastic_keeps_the_proofs_of_the_first_iteration(policy):
     for seed in range(STRATA):
-        engine_of = partial(LocalEngine, strategy=Strategy.ELASTIC, refresh=Refresh(policy))
+        engine_of = partial(IncrementalEngine, strategy=Strategy.ELASTIC, refresh=Refresh(policy))
         proofs = None
         for rules, engine, _, deleted, inserted, given in epochs(engine_of, seed):
             proofs = bootstrap(rules, given) if proofs is None else update(rules, proofs, deleted, inserted)
@@ -95,7 +95,7 @@ def test_elastic_keeps_the_proofs_of_the_first_iteration(policy):
 def test_nested_keeps_those_of_all_iterations():
     more = 0
     for seed in range(STRATA):
-        engine_of = partial(LocalEngine, refresh=Refresh(Policy.INCREMENTAL))
+        engine_of = partial(IncrementalEngine, refresh=Refresh(Policy.INCREMENTAL))
         for rules, engine, _, _, _, given in epochs(engine_of, seed):
             assert kept(engine) == by_iteration(all_proofs(rules, given)), text(rules)
             more += kept(engine) != by_iteration(bootstrap(rules, given))
@@ -107,7 +107,7 @@ def test_nested_keeps_those_of_all_iterations():
 def test_the_impact_of_an_update_is_what_its_epoch_reports():
     for seed in range(STRATA):
         old: Facts = frozenset()
-        for rules, _, result, _, _, given in epochs(partial(LocalEngine, strategy=Strategy.ELASTIC), seed):
+        for rules, _, result, _, _, given in epochs(partial(IncrementalEngine, strategy=Strategy.ELASTIC), seed):
             new = frozenset().union(*map(support, bootstrap(rules, given)))
             for name in DERIVED:
                 change = from_arrow(result.changes[name]) if name in result.changes else ZSet()

@@ -18,7 +18,7 @@ from deltic.circuit import operators as ops
 from deltic.circuit.edges import ZSetType
 from deltic.circuit.expressions import column, literal
 from deltic.circuit.graph import Circuit
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.local.kernels.thresholds import DEFAULTS, Thresholds
 from deltic.engine.local.recursion.compiled_loop import CompiledLoop
 from deltic.values.types import Column, Schema, Type
@@ -75,9 +75,9 @@ def check_folded(seed: int, kind: str, thresholds: Thresholds) -> None:
     """Five epochs of random changes: views as the reference has them, histories as a start from nothing has them."""
     rng = random.Random(seed)
     circuit = folded(rng, kind)
-    engine = LocalEngine(circuit, refresh=INCREMENTAL, iteration_limit=LIMIT, thresholds=thresholds)
+    engine = IncrementalEngine(circuit, refresh=INCREMENTAL, iteration_limit=LIMIT, thresholds=thresholds)
     follow(circuit, engine, some_changes(rng, kind))
-    begun = LocalEngine(circuit, iteration_limit=LIMIT, thresholds=thresholds)
+    begun = IncrementalEngine(circuit, iteration_limit=LIMIT, thresholds=thresholds)
     begun.apply({t: engine.read(t, table=True, counted=True) for t in engine.program.tables})
     assert entries(engine) == entries(begun), f"{kind}, seed {seed}"
 
@@ -139,7 +139,7 @@ def test_means_of_floats() -> None:
 
 def test_what_reads_whole_groups_is_told() -> None:
     circuit = folded(random.Random(3), "integers or NULL")
-    engine = LocalEngine(circuit, refresh=INCREMENTAL)
+    engine = IncrementalEngine(circuit, refresh=INCREMENTAL)
     shown = engine.explain("v", full=True)
     is_whole = "max" in str(circuit)
     assert ("the whole history of a group is read" in shown) == is_whole
@@ -155,5 +155,5 @@ def test_aggregates_of_whole_numbers_are_compiled(kind: str, monkeypatch: pytest
 
     monkeypatch.setattr(CompiledLoop, "run", counted)
     circuit = folded(random.Random(1), kind)
-    LocalEngine(circuit, refresh=INCREMENTAL).apply(batches(circuit, {"given": {(0, 1): 1}}))
+    IncrementalEngine(circuit, refresh=INCREMENTAL).apply(batches(circuit, {"given": {(0, 1): 1}}))
     assert calls

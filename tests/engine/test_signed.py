@@ -22,15 +22,15 @@ from deltic.circuit.expressions import column
 from deltic.circuit.graph import Circuit, CircuitBuilder
 from deltic.circuit.operators.custom import Apply
 from deltic.circuit.tables import from_arrow, to_arrow
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.local.kernels.thresholds import DEFAULTS, Thresholds
 from deltic.engine.local.recursion.refresh import Policy, Refresh
 from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.protocol import Engine
 from deltic.engine.reference import ReferenceEngine
-from deltic.engine.shards.engine import ShardedEngine
 from deltic.errors import IterationLimitError, UnsupportedError
 from deltic.values.types import Schema, Type
+from tests.conformance.engines import on_shards
 from tests.engine.reopening import Reopening
 from tests.engine.signed_bodies import BODIES, RANDOM, Row, game, parity, random_body, random_changes, tree
 
@@ -48,11 +48,11 @@ def views(engine: Engine, circuit: Circuit) -> dict[str, ZSet[Row]]:
     return {name: from_arrow(engine.read(name, counted=True)) for name in circuit.sinks}
 
 
-def entries(engine: LocalEngine) -> dict[str, list[tuple[Any, ...]]]:
+def entries(engine: IncrementalEngine) -> dict[str, list[tuple[Any, ...]]]:
     """All histories: rows with iterations and changes of weight that do not cancel; NULL is (), a value (value,)."""
     found = {}
     for name in sorted(engine.program.recursive):
-        state, total = engine.states[name], dict[tuple[Any, ...], int]()
+        state, total = engine.executor.running.states[name], dict[tuple[Any, ...], int]()
         for run in state.contents.runs:
             columns = [
                 [() if nulls is not None and nulls[i] else (value,) for i, value in enumerate(values.tolist())]
@@ -86,9 +86,9 @@ def test_by_name(name: str) -> None:
     for seed in range(3):
         rng = random.Random(seed)
         circuit = BODIES[name].make()
-        engine = LocalEngine(circuit, refresh=INCREMENTAL, iteration_limit=LIMIT)
+        engine = IncrementalEngine(circuit, refresh=INCREMENTAL, iteration_limit=LIMIT)
         follow(circuit, engine, list(random_changes(rng, BODIES[name].universe, 5)))
-        begun = LocalEngine(circuit, iteration_limit=LIMIT)
+        begun = IncrementalEngine(circuit, iteration_limit=LIMIT)
         begun.apply({t: engine.read(t, table=True, counted=True) for t in BODIES[name].universe})
         assert entries(engine) == entries(begun), f"{name}, seed {seed}"
 
@@ -97,9 +97,9 @@ def check_random(seed: int) -> int:
     """A random body over random pairs; how many epochs had no fixpoint."""
     rng = random.Random(seed)
     circuit = random_body(rng)
-    engine = LocalEngine(circuit, refresh=INCREMENTAL, iteration_limit=LIMIT)
+    engine = IncrementalEngine(circuit, refresh=INCREMENTAL, iteration_limit=LIMIT)
     rejected = follow(circuit, engine, list(random_changes(rng, RANDOM, 4, most=5)))
-    begun = LocalEngine(circuit, iteration_limit=LIMIT)
+    begun = IncrementalEngine(circuit, iteration_limit=LIMIT)
     begun.apply({t: engine.read(t, table=True, counted=True) for t in engine.program.tables})
     assert entries(engine) == entries(begun), f"seed {seed}\n{circuit}"
     return rejected
@@ -128,7 +128,7 @@ def test_while() -> None:
     builder.add(ops.Sink("v"), while_changing(builder, start, follow_step, edges))
     circuit = builder.build()
     for seed in range(10):
-        engine = LocalEngine(circuit, refresh=INCREMENTAL, iteration_limit=LIMIT)
+        engine = IncrementalEngine(circuit, refresh=INCREMENTAL, iteration_limit=LIMIT)
         follow(circuit, engine, list(random_changes(random.Random(seed), BODIES["game"].universe | NODES, 4)))
 
 
@@ -146,7 +146,7 @@ def test_a_flatmap_of_a_recursive_relation() -> None:
     bundle = builder.add(ops.Fixpoint(body.build()), builder.add(ops.Source("child", schema)))
     builder.add(ops.Sink("v"), builder.add(ops.BundleRelation("p"), bundle))
     circuit = builder.build()
-    engine = LocalEngine(circuit, refresh=INCREMENTAL)
+    engine = IncrementalEngine(circuit, refresh=INCREMENTAL)
     follow(circuit, engine, list(random_changes(random.Random(1), BODIES["game"].universe, 6)))
 
 
@@ -164,13 +164,13 @@ def test_an_operator_of_a_user() -> None:
     bundle = builder.add(ops.Fixpoint(body.build()), builder.add(ops.Source("s", schema)))
     builder.add(ops.Sink("v"), builder.add(ops.BundleRelation("p"), bundle))
     circuit = builder.build()
-    engine = LocalEngine(circuit, refresh=INCREMENTAL)
+    engine = IncrementalEngine(circuit, refresh=INCREMENTAL)
     follow(circuit, engine, [{"s": {(9,): 1, (12,): 1}}, {"s": {(9,): -1, (70,): 1}}, {"s": {(12,): -1}}])
 
 
 def test_an_aborted_epoch_leaves_no_trace() -> None:
     circuit, universe = tree(), BODIES["tree"].universe
-    engine = LocalEngine(circuit, refresh=INCREMENTAL)
+    engine = IncrementalEngine(circuit, refresh=INCREMENTAL)
     for change in random_changes(random.Random(3), universe, 6):
         before = entries(engine), views(engine, circuit)
         with engine.prepare(batches(circuit, change), "normalize"):
@@ -181,7 +181,7 @@ def test_an_aborted_epoch_leaves_no_trace() -> None:
 
 def test_an_epoch_without_a_fixpoint_leaves_no_trace() -> None:
     circuit = game()
-    engine = LocalEngine(circuit, refresh=INCREMENTAL, iteration_limit=10)
+    engine = IncrementalEngine(circuit, refresh=INCREMENTAL, iteration_limit=10)
     engine.apply(batches(circuit, {"child": {(0, 1): 1, (1, 2): 1, (2, 3): 1}}))
     before = entries(engine), views(engine, circuit)
     with pytest.raises(
@@ -196,7 +196,7 @@ def test_an_epoch_without_a_fixpoint_leaves_no_trace() -> None:
 def test_what_goes_round_in_circles_is_found_with_its_rows(size: int, thresholds: Thresholds) -> None:
     """A bit that goes round `size` nodes, from which a chain leads that has come to rest before."""
     circuit = parity()
-    engine = LocalEngine(circuit, refresh=INCREMENTAL, thresholds=thresholds)
+    engine = IncrementalEngine(circuit, refresh=INCREMENTAL, thresholds=thresholds)
     chain = {(100 + i, 101 + i): 1 for i in range(90)}
     engine.apply(batches(circuit, {"child": chain, "node": {(100,): 1}}))
     before = entries(engine)
@@ -214,7 +214,7 @@ def test_what_goes_round_in_circles_is_found_with_its_rows(size: int, thresholds
 def test_updates_are_abandoned_where_a_bootstrap_is_better() -> None:
     """With a switch of 0 at once; the report says so."""
     circuit = tree()
-    engine = LocalEngine(circuit, refresh=Refresh(Policy.AUTO, switch=0.0))
+    engine = IncrementalEngine(circuit, refresh=Refresh(Policy.AUTO, switch=0.0))
     chain = {"node": {(x,): 1 for x in range(9)}, "child": {(x, x + 1): 1 for x in range(8)}}
     engine.apply(batches(circuit, chain))
     (report,) = engine.apply(batches(circuit, {"child": {(4, 5): -1}})).components
@@ -239,7 +239,8 @@ SIZES = {
 def test_compiled_or_not_the_histories_are_the_same(name: str, thresholds: Thresholds) -> None:
     circuit = BODIES[name].make()
     engines = [
-        LocalEngine(circuit, refresh=INCREMENTAL, iteration_limit=LIMIT, thresholds=t) for t in (DEFAULTS, thresholds)
+        IncrementalEngine(circuit, refresh=INCREMENTAL, iteration_limit=LIMIT, thresholds=t)
+        for t in (DEFAULTS, thresholds)
     ]
     for change in random_changes(random.Random(8), BODIES[name].universe, 6):
         ends = []
@@ -257,7 +258,7 @@ def test_compiled_or_not_the_histories_are_the_same(name: str, thresholds: Thres
 def test_strategies(strategy: Strategy) -> None:
     """Histories have all iterations, whatever the strategy; `full` computes them anew."""
     circuit = tree()
-    engine = LocalEngine(circuit, strategy, INCREMENTAL)
+    engine = IncrementalEngine(circuit, strategy, INCREMENTAL)
     engine.apply(batches(circuit, {"node": {(0,): 1, (1,): 1}}))
     (report,) = engine.apply(batches(circuit, {"child": {(0, 1): 1}})).components
     expected = "bootstrap" if strategy is Strategy.FULL else "update"
@@ -275,16 +276,16 @@ def test_a_state_that_is_written_and_read_again(name: str) -> None:
 def test_on_shards(name: str) -> None:
     """Histories take rounds, or each shard has its share of them, whose groups are together by the key."""
     circuit = BODIES[name].make()
-    engine = ShardedEngine(circuit, refresh=INCREMENTAL, iteration_limit=LIMIT, shards=3)
-    assert bool(engine.plan.iterated) is (name != "control")
-    assert ("on each shard its share" in str(engine.plan)) is (name == "control")
+    engine = on_shards(circuit, refresh=INCREMENTAL, iteration_limit=LIMIT, shards=3)
+    assert bool(engine.executor.plan.iterated) is (name != "control")
+    assert ("on each shard its share" in str(engine.executor.plan)) is (name == "control")
     follow(circuit, engine, list(random_changes(random.Random(6), BODIES[name].universe, 5)))
 
 
 def test_a_view_more() -> None:
     """The recursion goes on as it was, and the new view begins with its rows."""
     circuit = tree()
-    engine = LocalEngine(circuit, refresh=INCREMENTAL)
+    engine = IncrementalEngine(circuit, refresh=INCREMENTAL)
     changes = list(random_changes(random.Random(7), BODIES["tree"].universe, 4))
     for change in changes[:2]:
         engine.apply(batches(circuit, change), "normalize")
@@ -335,20 +336,20 @@ def test_a_recursion_inside_another_under_negation(moves: str) -> None:
     """The rows of the inner one come and go with the iterations of the outer one."""
     circuit = alternating()
     for seed in range(3):
-        engine = LocalEngine(circuit, refresh=INCREMENTAL, iteration_limit=LIMIT)
+        engine = IncrementalEngine(circuit, refresh=INCREMENTAL, iteration_limit=LIMIT)
         follow(circuit, engine, list(random_changes(random.Random(seed), BODIES[moves].universe, 6)))
-        begun = LocalEngine(circuit, iteration_limit=LIMIT)
+        begun = IncrementalEngine(circuit, iteration_limit=LIMIT)
         begun.apply({t: engine.read(t, table=True, counted=True) for t in ("node", "child")})
         assert entries(engine) == entries(begun)
 
 
 def test_strict_refuses_a_recursion_inside_a_recursion() -> None:
     with pytest.raises(UnsupportedError, match=r"known: the recursion reached stands in another.*without `strict`"):
-        LocalEngine(alternating(), refresh=Refresh(Policy.INCREMENTAL, strict=True))
+        IncrementalEngine(alternating(), refresh=Refresh(Policy.INCREMENTAL, strict=True))
 
 
 def test_explain_of_a_recursion_inside_a_recursion(golden: Callable[[str, str], None]) -> None:
-    golden("engine/signed-nested.txt", LocalEngine(alternating()).explain("known"))
+    golden("engine/signed-nested.txt", IncrementalEngine(alternating()).explain("known"))
 
 
 @pytest.mark.parametrize("name", ["tree", "shortest"])
@@ -356,4 +357,4 @@ def test_explain(name: str, golden: Callable[[str, str], None]) -> None:
     """What is kept of each relation of the body, and what is examined."""
     circuit = BODIES[name].make()
     (view,) = circuit.sinks
-    golden(f"engine/signed-{name}.txt", LocalEngine(circuit).explain(view))
+    golden(f"engine/signed-{name}.txt", IncrementalEngine(circuit).explain(view))

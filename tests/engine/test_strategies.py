@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.local.recursion import refresh
 from deltic.engine.local.recursion.component import RecursiveComponent
 from deltic.engine.local.recursion.refresh import Policy, Refresh
@@ -35,7 +35,7 @@ VARIANTS = {
 
 def maker(variant: str) -> Any:
     strategy, policy = VARIANTS[variant]
-    return functools.partial(LocalEngine, strategy=strategy, refresh=policy)
+    return functools.partial(IncrementalEngine, strategy=strategy, refresh=policy)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -101,7 +101,7 @@ def test_an_abandoned_update_leaves_no_trace(strategy, seeds, monkeypatch):
         return found
 
     monkeypatch.setattr(refresh.Recursive, "_act", act)
-    make = functools.partial(LocalEngine, strategy=strategy, refresh=NEVER_ABANDONED)
+    make = functools.partial(IncrementalEngine, strategy=strategy, refresh=NEVER_ABANDONED)
     for seed in seeds:
         found = Case.random(seed).disagreement(make)
         assert found is None, f"seed {seed}: {found}"
@@ -115,7 +115,7 @@ CHAIN = [((f"a{i}", f"a{i + 1}"), 1) for i in range(30)]
 def actions(strategy: Strategy, policy: Refresh) -> list[str]:
     """What is done in the first epoch, a deletion and an insertion."""
     driver = Driver.of_program("local", FOLLOWS)
-    driver.engine = LocalEngine(driver.circuit, strategy, policy)
+    driver.engine = IncrementalEngine(driver.circuit, strategy, policy)
     epochs = [CHAIN, [(("a3", "a4"), -1)], [(("a3", "a4"), 1)]]
     return [report.action for rows in epochs for report in driver.apply({"follows": rows}).components]
 

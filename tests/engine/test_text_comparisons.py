@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.local.kernels.thresholds import Thresholds
 from deltic.engine.local.recursion.strategy import Strategy
 from tests.conformance.engines import Driver
@@ -38,7 +38,7 @@ def test_random_graphs_of_words(strategy, compiled, seeds):
     circuit = Driver.of_program("local", RISING).circuit
 
     def make(circuit):
-        return LocalEngine(circuit, strategy, thresholds=thresholds)
+        return IncrementalEngine(circuit, strategy, thresholds=thresholds)
 
     for seed in seeds:
         run = random_run(random.Random(seed), WORDS)
@@ -54,5 +54,5 @@ def test_words_for_which_labels_are_given_anew():
 
 def test_the_search_itself_decides_them():
     """So that recursions that compare text run in compiled iterations."""
-    plans = Driver.of_program("local", RISING).engine.evaluations
+    plans = Driver.of_program("local", RISING).engine.executor.running.evaluations
     assert all(segment.compute is None for evaluation in plans for segment in evaluation.plan.segments)

@@ -146,7 +146,7 @@ def test_changes_by_key_of_dataframes_one_after_the_other(spark, tmp_path):
             "CREATE TABLE visit (id BIGINT NOT NULL PRIMARY KEY, at TIMESTAMP LATENESS INTERVAL 1 HOUR, page STRING);"
             "CREATE VIEW pages AS SELECT page, count(*) AS n FROM visit GROUP BY page"
         )
-        pipeline._epochs.engine._engine.executor.few = few
+        pipeline._epochs.engine.executor.there.holder.few = few
         hours = spark.range(80_000, numPartitions=3).selectExpr(
             "id", "timestamp_seconds(1000000 + id) AS at", "concat('p', id % 5) AS page"
         )

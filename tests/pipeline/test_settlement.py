@@ -78,7 +78,7 @@ def begun(pipeline, table):
     if not len(pipeline):
         pipeline.sql(f"CREATE TABLE t ({table}); {VIEW}")
     if hasattr(pipeline._epochs.engine, "placement"):
-        pipeline._epochs.engine._engine.executor.few = 0
+        pipeline._epochs.engine.executor.there.holder.few = 0
     return pipeline
 
 

@@ -10,6 +10,7 @@ import pytest
 
 import deltic
 from deltic import Shards
+from deltic.engine.local.executor import InlineExecutor
 from deltic.pipeline.durable.status import status_of
 from deltic.pipeline.shards import slots, task_memory
 from tests.conformance.test_evolution import WINDOW
@@ -205,11 +206,11 @@ def test_auto_runs_locally_until_the_memory_is_full(session, tmp_path):
     with deltic.Pipeline(state=tmp_path, durability=deltic.Durability(readonly=True)) as reader:
         assert reader["reaches"].to_arrow().num_rows == 401
     with deltic.Pipeline(session, shards=2, state=tmp_path) as again:
-        assert again._epochs.engine.home == "shards"
+        assert again._epochs.engine.executor.home == "shards"
 
 
 def test_auto_without_a_session_is_the_local_engine_and_nothing_more():
-    assert type(deltic.Pipeline()._epochs.engine).__name__ == "LocalEngine"
+    assert isinstance(deltic.Pipeline()._epochs.engine.executor, InlineExecutor)
     with pytest.raises(deltic.DelticError, match="name a directory with spill"):
         deltic.Pipeline(resources=deltic.Resources(memory="1 GiB"))
 
@@ -218,7 +219,7 @@ def test_a_cluster_without_a_directory_leaves_auto_local(session, monkeypatch):
     monkeypatch.setattr(Session.conf, "get", staticmethod(lambda name, default=None: "spark://there:7077"))
     pipeline = deltic.Pipeline(session)
     pipeline.datalog(FOLLOWS)
-    assert type(pipeline._epochs.engine).__name__ == "LocalEngine"
+    assert isinstance(pipeline._epochs.engine.executor, InlineExecutor)
     assert "by the local engine, always: no directory is named" in pipeline.explain("reaches")
     with pytest.raises(deltic.DelticError, match="name one that they all see"):
         deltic.Pipeline(session, shards=4)

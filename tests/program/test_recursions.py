@@ -18,7 +18,7 @@ from deltic.circuit.expressions.meaning import evaluate
 from deltic.circuit.operators.custom import Apply
 from deltic.datalog import check, lower, parse
 from deltic.datalog.syntax.program import Clause
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.program import formulas as f
 from deltic.program.compiling import program_of
 from deltic.program.factoring import conjunction
@@ -326,7 +326,7 @@ def test_an_operator_without_a_derivative_says_what_it_costs():
     body = Body()
     given, found = body.table("s", "x"), body.feedback("p", "x")
     halved = body.builder.add(Apply(made.entry), found)
-    told = LocalEngine(body.circuit(p=body.distinct(given, halved))).explain("p")
+    told = IncrementalEngine(body.circuit(p=body.distinct(given, halved))).explain("p")
     assert "p: signed histories: they are made by" in told
     assert (
         "f(a ⊕ Δa) ⊖ f(a), for it has no derivative: each look costs all rows of its inputs and of its result" in told

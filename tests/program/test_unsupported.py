@@ -15,7 +15,7 @@ from deltic.circuit.expressions import column
 from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.oracle.interpreter import Interpreter
 from deltic.circuit.tables import from_arrow, to_arrow
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.reference import ReferenceEngine
 from deltic.errors import UnsupportedError
 from deltic.values.types import Schema, Type
@@ -55,7 +55,7 @@ def test_sums_over_epochs(make):
     builder = CircuitBuilder()
     builder.add(ops.Sink("v"), make(builder, builder.add(S)))
     circuit, rng = builder.build(), random.Random(4)
-    engine, slow = LocalEngine(circuit), ReferenceEngine(circuit)
+    engine, slow = IncrementalEngine(circuit), ReferenceEngine(circuit)
     for epoch in range(8):
         rows = ZSet.of((rng.randrange(30), rng.randrange(30)) for _ in range(epoch % 4))
         changes = {"s": to_arrow(rows, S.schema)}
@@ -71,14 +71,14 @@ def test_refusals_name_the_operator_and_a_remedy(make):
     builder = CircuitBuilder()
     builder.add(ops.Sink("v"), make(builder, builder.add(S)))
     with pytest.raises(UnsupportedError, match=r"^local engine: %\d+ .*Interpreter"):
-        LocalEngine(builder.build())
+        IncrementalEngine(builder.build())
 
 
 def test_a_refusal():
     builder = CircuitBuilder()
     builder.add(ops.Sink("v"), both_change(builder, builder.add(S)))
     with pytest.raises(UnsupportedError) as error:
-        LocalEngine(builder.build())
+        IncrementalEngine(builder.build())
     assert str(error.value) == (
         "local engine: %2 join is not supported: deltic.circuit.oracle.interpreter.Interpreter runs it, slowly"
     )
@@ -100,7 +100,7 @@ def test_an_operator_without_a_derivative_falls_back(operator, monkeypatch):
     builder.add(ops.Sink("v"), builder.add(applied[operator], *[source] * (1 + (operator is ops.Join))))
     circuit = builder.build()
     with pytest.raises(UnsupportedError, match=rf"%1 {operator.keyword}\b.* has no derivative"):
-        LocalEngine(circuit)
+        IncrementalEngine(circuit)
     assert [*operator_lines(circuit)][-1] == f"recomputed from whole inputs: {operator.keyword} %1"
     rows = [{"s": ZSet.of([(1, 3), (2, 2)])}, {"s": ZSet.of([(1, 4)])}]
     one, other = Interpreter(incrementalize(circuit)), Interpreter(circuit)

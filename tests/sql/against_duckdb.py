@@ -17,7 +17,7 @@ import sqlglot
 from deltic.circuit.edges import ZSetType
 from deltic.circuit.graph import Circuit
 from deltic.circuit.tables import WEIGHT
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.sql.dialect import Deltic
 from deltic.sql.queries import view_circuit
 from deltic.sql.text import SourceText
@@ -76,7 +76,7 @@ def disagreement(query: str, schema: Schema, rng: random.Random, epochs: int = 3
     `translated` is the query in DuckDB's dialect, where that is not what sqlglot makes of it.
     """
     circuit = circuit_of(query, schema)
-    engine, state = LocalEngine(circuit), {table.name: Bag() for table in schema}
+    engine, state = IncrementalEngine(circuit), {table.name: Bag() for table in schema}
     shown = translated or sqlglot.transpile(query, read="spark", write="duckdb")[0]
     before = Bag()
     for epoch in range(epochs):

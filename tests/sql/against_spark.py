@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from tests.sql.against_duckdb import Bag, arrow_table, bag_of, batches_of, circuit_of, random_change
 from tests.sql.random_queries import Column, QueryMaker, Schema, Table, random_schema
 
@@ -102,7 +102,7 @@ def quick(spark) -> Iterator[None]:
 def followed(query, course):
     """The rows of the view after each epoch."""
     circuit = circuit_of(query, course.schema)
-    engine = LocalEngine(circuit)
+    engine = IncrementalEngine(circuit)
     for change in course.changes:
         engine.apply(batches_of(circuit, course.schema, change), "trust")
         yield bag_of(engine.read("v", counted=True))

@@ -18,7 +18,7 @@ import sqlglot
 import deltic
 from deltic.circuit.edges import ZSetType
 from deltic.circuit.tables import WEIGHT
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.reference import ReferenceEngine
 from deltic.errors import EvaluationError, ProgramError
 from deltic.sql.queries import view_circuit
@@ -154,7 +154,7 @@ def test_views_with_aggregates_equal_duckdb(seed):
     query = f"SELECT {key}{', '.join(f'{s} AS c{i}' for i, (s, _) in enumerate(pairs))} FROM r {tail}"
     theirs = f"SELECT {key}{', '.join(d for _, d in pairs)} FROM r {tail}"
     circuit = circuit_of(query)
-    engine, state, before = LocalEngine(circuit), Counter(), Counter()
+    engine, state, before = IncrementalEngine(circuit), Counter(), Counter()
     for epoch in range(5):
         change = harness.random_change(rng, TABLE.columns, state)
         result = engine.apply(harness.batches_of(circuit, (TABLE,), {"r": change}), "trust")
@@ -208,7 +208,7 @@ def test_types_are_those_of_spark(aggregate, type_):
 BIG = CircuitSchema((CircuitColumn("k", Type.INT32), CircuitColumn("x", Type.INT64, nullable=True)))
 
 
-@pytest.mark.parametrize("make", [LocalEngine, ReferenceEngine])
+@pytest.mark.parametrize("make", [IncrementalEngine, ReferenceEngine])
 def test_an_overflow_rejects_the_epoch_and_leaves_no_trace(make):
     query = "SELECT k, sum(x) AS s, max(x) AS m FROM r GROUP BY k"
     circuit = view_circuit(sqlglot.parse_one(query, read="spark"), {"r": ZSetType(BIG, False)}, "v", SourceText(query))
@@ -223,7 +223,7 @@ def test_an_overflow_rejects_the_epoch_and_leaves_no_trace(make):
     before = engine.read("v").to_pylist()
     with pytest.raises(EvaluationError, match="the sum of a group does not fit into int64") as error:
         apply((1, 2, 1), (2, 7, 1))
-    if make is LocalEngine:
+    if make is IncrementalEngine:
         assert str(error.value) == "v: the sum of a group does not fit into int64 with k = 1; the epoch was rejected"
     assert engine.read("v").to_pylist() == before
     apply((1, 1, 1), (2, 7, 1))

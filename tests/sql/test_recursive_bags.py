@@ -25,7 +25,7 @@ from deltic.circuit.expressions import column
 from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.oracle.interpreter import Interpreter
 from deltic.circuit.tables import from_arrow, to_arrow
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.reference import ReferenceEngine
 from deltic.errors import EvaluationError, IterationLimitError
 from deltic.values.types import Schema, Type
@@ -214,7 +214,7 @@ def test_the_steps_of_a_recursion_of_bags():
 def test_sets_inside_of_a_recursion_of_bags():
     """There a row takes part once at each iteration, however many ways lead to it."""
     circuit = doubling(distinct=True).build()
-    engine, reference, rng, table = LocalEngine(circuit), ReferenceEngine(circuit), random.Random(2), ZSet()
+    engine, reference, rng, table = IncrementalEngine(circuit), ReferenceEngine(circuit), random.Random(2), ZSet()
     for _ in range(6):
         change = ZSet({(x, rng.randint(x + 1, 4)): rng.randint(1, 2) for x in (rng.randint(0, 3) for _ in range(2))})
         change = change - ZSet({row: weight for row, weight in table if rng.random() < 0.4})

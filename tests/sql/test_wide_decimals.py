@@ -12,7 +12,7 @@ from decimal import Decimal
 import pytest
 
 import deltic
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.reference import ReferenceEngine
 from deltic.errors import EvaluationError
 from deltic.values.numbers import EXACT
@@ -105,7 +105,7 @@ def test_views_equal_the_reference(query, small, monkeypatch):
     circuit = harness.circuit_of(query, SCHEMA)
     rng = random.Random(query)
     state = {table.name: harness.Bag() for table in SCHEMA}
-    engines = [LocalEngine(circuit), ReferenceEngine(circuit)]
+    engines = [IncrementalEngine(circuit), ReferenceEngine(circuit)]
     for _ in range(5):
         changes = {t.name: harness.random_change(rng, t.columns, state[t.name]) for t in SCHEMA}
         batches = harness.batches_of(circuit, SCHEMA, changes)

@@ -65,8 +65,9 @@ import pickle, sys
 import pyarrow as pa
 with open(sys.argv[1], "rb") as file:
     plan, circuit, rows = pickle.load(file)
-from deltic.engine.shards.engine import ShardedEngine
-engine = ShardedEngine(circuit, shards=2)
+from deltic.engine.engine import IncrementalEngine
+from deltic.engine.shards.program import ShardsExecutor
+engine = IncrementalEngine(circuit, executor=ShardsExecutor.empty, shards=2)
 engine.apply({"Thing": rows})
 print({view: sorted(tuple(row.values()) for row in engine.read(view).to_pylist()) for view in sys.argv[2:]})
 """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -21,8 +20,9 @@ from deltic.pipeline.shards import Shards, task_memory
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from deltic.engine.local.engine import LocalEngine
-    from deltic.engine.shards.engine import ShardedEngine
+    from deltic.engine.engine import IncrementalEngine
+    from deltic.engine.executor import Host, MakeExecutor
+    from deltic.engine.options import EngineOptions
     from deltic.program.compiling import Compiler
 
 EngineName = Literal["auto", "local", "spark", "reference"]
@@ -81,14 +81,20 @@ class Engines:
 
     def new(self, circuit: Circuit) -> Engine:
         """An engine for the circuit, without rows; raises UnsupportedError when it cannot run it."""
-        kept = self.recursion
         if self.name == "reference":
             from deltic.engine.reference import ReferenceEngine
 
-            return ReferenceEngine(circuit, kept.iteration_limit)
+            return ReferenceEngine(circuit, self.recursion.iteration_limit)
+        return self._incremental(circuit)
+
+    def _incremental(self, circuit: Circuit) -> IncrementalEngine:
+        """An engine that is not the reference."""
+        from deltic.engine.engine import IncrementalEngine
+        from deltic.engine.local.plans import Plans
         from deltic.engine.local.recursion.refresh import Policy, Refresh
         from deltic.engine.local.recursion.strategy import Strategy
 
+        kept = self.recursion
         policy, _, strict = self.maintenance.refresh.partition(" ")
         options: dict[str, Any] = {
             "strategy": Strategy(kept.default),
@@ -97,77 +103,67 @@ class Engines:
             "recursion_timeout": kept.recursion_timeout,
             "strategies": {name: Strategy(strategy) for name, strategy in kept.chosen.items()},
             "compiler": self._compiler,
+            "resources": self.resources,
+            "plans": Plans(self.maintenance.rewrites),
         }
-        if self.shards is None:
-            return self._local(options, circuit)
-        if self.spark is None:
-            from deltic.engine.shards.engine import ShardedEngine
+        if self.shards is not None:
+            options |= self._of_shards(self.shards)
+        return IncrementalEngine(circuit, **options)
 
-            return ShardedEngine(circuit, **options, **self._split(self.shards))
-        return self._placed(circuit, self.shards, self.spark, options)
-
-    def _split(self, shards: Shards) -> dict[str, Any]:
-        """The options of engines on shards."""
+    def _of_shards(self, shards: Shards) -> dict[str, Any]:
+        """The options of an engine on shards."""
         from deltic.engine.shards.copies import Copies
+        from deltic.engine.shards.program import ShardsExecutor
 
         memory = task_memory(shards, self.spark)
         copies = Copies.within(memory) if shards.copies == "auto" else None
-        return {"shards": shards.count, "rounds": shards.rounds, "task_memory": memory, "copies": copies}
+        options = {"shards": shards.count, "rounds": shards.rounds, "task_memory": memory, "copies": copies}
+        if self.spark is None:
+            return {**options, "executor": ShardsExecutor.empty}
+        return {**options, **self._placed(shards, self.spark)}
 
-    def _local(self, options: Mapping[str, Any], circuit: Circuit) -> LocalEngine:
-        from deltic.engine.local.engine import LocalEngine
-        from deltic.engine.local.plans import Plans
-
-        return LocalEngine(circuit, **options, resources=self.resources, plans=Plans(self.maintenance.rewrites))
-
-    def _placed(self, circuit: Circuit, shards: Shards, spark: SparkSession, options: Mapping[str, Any]) -> Engine:
-        """An engine that chooses, for each epoch, between the places that there are."""
+    def _placed(self, shards: Shards, spark: SparkSession) -> dict[str, Any]:
+        """The options of an engine that chooses, for each epoch, between the places that there are."""
+        from deltic.engine.local.executor import InlineExecutor
+        from deltic.engine.shards.compaction import FROZEN
+        from deltic.engine.shards.program import ShardsExecutor
         from deltic.engine.spark.costs import Costs
-        from deltic.engine.spark.engine import spark_engine
+        from deltic.engine.spark.executor import SparkShards
         from deltic.engine.spark.job import run_each, run_job
-        from deltic.engine.spark.placed import PlacedEngine
-        from deltic.engine.spark.placement import Placement
-
-        def on_shards(circuit: Circuit) -> ShardedEngine:
-            job, each = partial(run_job, spark), partial(run_each, spark)
-            split: dict[str, Any] = {**options, **self._split(shards)}
-            return spark_engine(circuit, directory=shards.files(), run_tasks=job, run_each=each, **split)
+        from deltic.engine.spark.placed import PlacedExecutor
+        from deltic.engine.spark.placement import Home, Placement
 
         is_auto = self.name == "auto"
         executors: list[Place] = ["process", "job"] if shards.executor == "auto" else [shards.executor]
         places: list[Place] = ["local", *executors] if is_auto else executors
         placement = Placement(places, self.budget, Costs(shards.count, self.slots))
-        return PlacedEngine(circuit, placement, on_shards, partial(self._local, options) if is_auto else None)
+
+        def on_shards(circuit: Circuit, options: EngineOptions, host: Host) -> ShardsExecutor:
+            job, each = partial(run_job, spark), partial(run_each, spark)
+            holder = partial(SparkShards, directory=shards.files(), run_tasks=job, run_each=each)
+            return ShardsExecutor.empty(circuit, options, host, holder)
+
+        homes: dict[Home, MakeExecutor] = {"shards": on_shards}
+        if is_auto:
+            homes["local"] = InlineExecutor.empty
+        return {"executor": partial(PlacedExecutor, placement=placement, homes=homes), "frozen": FROZEN}
 
     def restored(self, circuit: Circuit, saved: Saved, tables_alone: bool) -> Engine:
         """An engine for the circuit with a state that was written by one of any kind."""
-        engine, written = self.new(circuit), shards_of(saved)
+        written = shards_of(saved)
         taken = {self.shards.count if self.shards else 0} | ({0} if self.name == "auto" else set())
-        if written in taken:
-            engine.restore(saved, tables_alone)
-        else:
-            name: EngineName = "spark" if written else "local"
-            writer = replace(self, name=name, shards=Shards(written) if written else None, spark=None).new(circuit)
-            writer.restore(saved, tables_alone)
-            _move(writer, engine)
+        if written in taken or self.name == "reference":
+            same = self.new(circuit)
+            same.restore(saved, tables_alone)
+            return same
+        name: EngineName = "spark" if written else "local"
+        writer = replace(self, name=name, shards=Shards(written) if written else None, spark=None)._incremental(circuit)
+        writer.restore(saved, tables_alone)
+        engine = self._incremental(circuit)
+        engine.take_over(writer)
         return engine
 
 
 def shards_of(saved: Saved) -> int:
     """How many shards have written a state; 0 for the local engine."""
     return len(saved.about.get("shards", ()))
-
-
-def _move(old: Engine, new: Engine) -> None:
-    """Let a new engine have the state of an old one of another kind."""
-    from deltic.engine.local.engine import LocalEngine
-    from deltic.engine.shards.engine import ShardedEngine
-    from deltic.engine.spark.moving import move
-    from deltic.engine.spark.placed import PlacedEngine
-
-    assert isinstance(old, LocalEngine | ShardedEngine)
-    if isinstance(new, PlacedEngine):
-        new.take_over(old)
-    else:
-        assert isinstance(new, LocalEngine | ShardedEngine)
-        move(old, new)

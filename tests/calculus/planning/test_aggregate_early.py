@@ -18,7 +18,7 @@ from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column
 from deltic.circuit.graph import Circuit, CircuitBuilder
 from deltic.circuit.oracle.interpreter import Interpreter, run
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.local.plans import Plans
 from deltic.values.types import Column, Schema, Type
 from tests.calculus.planning.test_plan import EAGER, Beliefs
@@ -96,5 +96,7 @@ def test_random_epochs(batch):
     for seed in range(batch * 15, (batch + 1) * 15):
         rng = random.Random(seed)
         circuit = aggregated(rng)
-        found = first_disagreement(circuit, [contents(rng) for _ in range(4)], lambda c: LocalEngine(c, plans=EAGERLY))
+        found = first_disagreement(
+            circuit, [contents(rng) for _ in range(4)], lambda c: IncrementalEngine(c, plans=EAGERLY)
+        )
         assert found is None, f"seed {seed}: {found}\n{circuit}"

@@ -17,7 +17,7 @@ from deltic.calculus.planning.magic import DemandHints, push_demand
 from deltic.catalog import Catalog
 from deltic.circuit.oracle.interpreter import run
 from deltic.datalog import check, define, parse
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.errors import ProgramError
 from tests.calculus.planning.programs import VALUES, Asking, asking
 from tests.differential.compare import batches_of, first_disagreement
@@ -116,7 +116,7 @@ def test_fewer_rows_are_visited():
     text, _ = CASES["two ways at once"]
     visited = []
     for hints in (DemandHints(never=("same",)), DemandHints()):
-        engine = LocalEngine(push_demand(circuit_of(text), hints)[0])
+        engine = IncrementalEngine(push_demand(circuit_of(text), hints)[0])
         batches = batches_of(engine.circuit, {"e": ZSet.of(set(tree))})
         visited.append(engine.apply(batches).rows_visited)
     assert visited[1] < visited[0] / 10
@@ -151,7 +151,9 @@ def test_random_epochs(batch):
         if circuit is not None:
             tables = [{name: frozenset(rows) for name, rows in drawn(rng, case.tables).items()} for _ in range(4)]
             hints = DemandHints(always=case.hidden)
-            found = first_disagreement(circuit, tables, lambda c, hints=hints: LocalEngine(push_demand(c, hints)[0]))
+            found = first_disagreement(
+                circuit, tables, lambda c, hints=hints: IncrementalEngine(push_demand(c, hints)[0])
+            )
             assert found is None, f"seed {seed}: {found}\n{case.text}"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from deltic.datalog import check, lower, parse
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from tests.conformance.engines import Driver
 
 PROGRAM = """
@@ -20,28 +20,28 @@ PROGRAM = """
 
 
 def test_explain(golden: Callable[[str, str], None]) -> None:
-    golden("plans/explain.txt", LocalEngine(lower(check([parse(PROGRAM)]))).explain("visible", full=True))
+    golden("plans/explain.txt", IncrementalEngine(lower(check([parse(PROGRAM)]))).explain("visible", full=True))
 
 
 def test_the_short_form(golden: Callable[[str, str], None]) -> None:
-    golden("plans/explain-short.txt", LocalEngine(lower(check([parse(PROGRAM)]))).explain("visible"))
+    golden("plans/explain-short.txt", IncrementalEngine(lower(check([parse(PROGRAM)]))).explain("visible"))
 
 
 def test_the_short_form_of_a_long_program_fits_a_screen() -> None:
     rules = "\n".join(f".decl v{i}(x: symbol)\nv{i}(x) :- reaches(x, y), v{i - 1}(y)." for i in range(1, 20))
     program = f"{PROGRAM}\n.decl v0(x: symbol)\nv0(x) :- follows(x, _).\n{rules}"
-    assert len(LocalEngine(lower(check([parse(program)]))).explain("v19").splitlines()) <= 40
+    assert len(IncrementalEngine(lower(check([parse(program)]))).explain("v19").splitlines()) <= 40
 
 
 def test_explain_leaves_other_views_out() -> None:
-    explained = LocalEngine(lower(check([parse(PROGRAM)]))).explain("reaches", full=True)
+    explained = IncrementalEngine(lower(check([parse(PROGRAM)]))).explain("reaches", full=True)
     assert "visible" not in explained
     assert "blocked" not in explained
 
 
 def test_the_memory_of_each_relation_is_told_once_there_is_any():
     circuit = lower(check([parse(".decl t(x: number)\n.input t\n.decl v(x: number)\nv(x) :- t(x).")]))
-    driver = Driver(LocalEngine(circuit), circuit)
+    driver = Driver(IncrementalEngine(circuit), circuit)
     assert "KiB" not in driver.engine.explain("v")
     driver.insert(t=[(n,) for n in range(1024)])
     assert "t: table; sorted [x]; 8.0 KiB now" in driver.engine.explain("v")

@@ -10,7 +10,7 @@ import pytest
 
 from deltic.algebra.zset import ZSet
 from deltic.circuit.reading import parse_circuit
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.errors import EvaluationError
 from tests.differential.compare import batches_of
 
@@ -43,16 +43,16 @@ JOINED = (
 )
 
 
-def engine_of(text: str) -> LocalEngine:
-    return LocalEngine(parse_circuit(text.strip()))
+def engine_of(text: str) -> IncrementalEngine:
+    return IncrementalEngine(parse_circuit(text.strip()))
 
 
-def change(engine: LocalEngine, **rows: dict[tuple, int]) -> None:
+def change(engine: IncrementalEngine, **rows: dict[tuple, int]) -> None:
     """One epoch of weighted rows of the tables."""
     engine.apply(batches_of(engine.circuit, {name: ZSet(found) for name, found in rows.items()}))
 
 
-def contents(engine: LocalEngine) -> list[tuple]:
+def contents(engine: IncrementalEngine) -> list[tuple]:
     return sorted(tuple(row.values()) for row in engine.read("v").to_pylist())
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from deltic.datalog import check, lower, parse
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.local.epoch_runner import EpochRunner
 from deltic.engine.local.growth import Growth
 from deltic.engine.local.storage.layout import Domain, DomainOverflow
@@ -70,7 +70,7 @@ def powers(numbers: set[int]) -> set[tuple[int, int]]:
 
 def test_a_value_without_a_place_lets_its_stratum_alone_begin_again(monkeypatch: pytest.MonkeyPatch) -> None:
     circuit = lower(check([parse(CHAIN)]))
-    engine, runs = LocalEngine(circuit), list[str]()
+    engine, runs = IncrementalEngine(circuit), list[str]()
     epoch, stratum = EpochRunner.attempt, _Derived.run
 
     def run_epoch(*args: object) -> object:

@@ -16,7 +16,7 @@ from sqlglot import exp
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column, is_not_null, is_null, literal
 from deltic.circuit.graph import Circuit, CircuitBuilder
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.values.types import Column, Schema, Type
 from tests.conformance.engines import Driver
 from tests.differential.compare import first_disagreement
@@ -146,7 +146,7 @@ def test_values_of_every_type_with_null(type_):
 
 def test_null_is_looked_up_and_shown_in_errors():
     built = circuit(VIEWS["copy"])
-    driver = Driver(LocalEngine(built), built)
+    driver = Driver(IncrementalEngine(built), built)
     driver.apply({"a": [((None, "x"), 1), ((1, None), 1), ((None, None), 1)]})
     assert driver.lookup("v", x=None) == {(None, "x"), (None, None)}
     assert driver.lookup("v", x=None, t="x") == {(None, "x")}
@@ -158,11 +158,11 @@ def test_null_is_looked_up_and_shown_in_errors():
 def test_what_was_wrong():
     """These gave [-2^63, 1, 3], raised IndexError, and lost the row."""
     built = circuit(VIEWS["copy"])
-    driver = Driver(LocalEngine(built), built)
+    driver = Driver(IncrementalEngine(built), built)
     driver.apply({"a": [((n, None), 1) for n in (1, None, 3)]})
     assert sorted(driver.engine.read("v").column("x").to_pylist(), key=str) == [1, 3, None]
     assert driver.engine.read("v").column("t").equals(pa.chunked_array([pa.nulls(3, pa.string())]))
     built = circuit(lambda b, a, c: b.add(plus_one("y"), a))
-    driver = Driver(LocalEngine(built), built)
+    driver = Driver(IncrementalEngine(built), built)
     driver.apply({"a": [((None, "x"), 1)]})
     assert driver.rows("v") == {(None,)}

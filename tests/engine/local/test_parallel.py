@@ -12,7 +12,7 @@ from functools import partial
 import pytest
 
 from deltic.datalog import check, lower, parse
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.local.kernels.thresholds import Thresholds
 from deltic.engine.local.parallel import processor_time, run_all, stream, threads, using
 from deltic.engine.local.recursion.refresh import Policy, Refresh
@@ -115,7 +115,7 @@ def test_results_and_visits_do_not_depend_on_threads() -> None:
     for count in (1, 2, 4):
         circuit = lower(check([parse(PROGRAM)]))
         used = ResourceLimits(threads=count)
-        engine = LocalEngine(circuit, refresh=Refresh(Policy.INCREMENTAL), thresholds=SMALL, resources=used)
+        engine = IncrementalEngine(circuit, refresh=Refresh(Policy.INCREMENTAL), thresholds=SMALL, resources=used)
         driver = Driver(engine, circuit)
         first = driver.insert(e=edges)
         second = driver.apply({"e": [(edge, -1) for edge in edges[:3]]})
@@ -127,7 +127,7 @@ def test_results_and_visits_do_not_depend_on_threads() -> None:
 @pytest.mark.usefixtures("small_pieces")
 @pytest.mark.parametrize("batch", [*range(1), *(pytest.param(n, marks=pytest.mark.slow) for n in range(1, 3))])
 def test_random_programs(batch: int) -> None:
-    make = partial(LocalEngine, thresholds=SMALL, resources=ResourceLimits(threads=2))
+    make = partial(IncrementalEngine, thresholds=SMALL, resources=ResourceLimits(threads=2))
     check_seeds(range(8_000 + batch * 20, 8_020 + batch * 20), make)
 
 

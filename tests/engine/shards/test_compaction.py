@@ -87,12 +87,15 @@ class World:
 
     def most_runs(self):
         """The runs of the arrangement that has the most."""
-        told = [read_description(self.engine.executor.files, state) for state in self.engine.executor.states.values()]
+        told = [
+            read_description(self.engine.executor.holder.files, state)
+            for state in self.engine.executor.holder.states.values()
+        ]
         return max(len(a["runs"]) for one in told for _, a in compaction._arrangements(one))
 
     def strays(self):
         """The files that nobody needs."""
-        files, states = self.engine.executor.files, set(self.engine.executor.states.values())
+        files, states = self.engine.executor.holder.files, set(self.engine.executor.holder.states.values())
         named = {name for state in states for name in files_of(read_description(files, state))}
         return {*files.names(RUNS), *files.names(DESCRIPTIONS)} - named - states
 
@@ -103,10 +106,10 @@ def test_compactions_and_epochs_by_turns(files):
         world.epoch(most=60)
         if step % 3 == 2:
             before = world.most_runs()
-            world.engine.executor.compacting.wait()
+            world.engine.executor.holder.compacting.wait()
             assert world.most_runs() <= before
             world.check()
-            assert world.engine.executor.compacting.mark == ""
+            assert world.engine.executor.holder.compacting.mark == ""
     assert world.aside.told
     assert set(world.aside.told) <= {"compaction of 1 shard", "compaction of 2 shards"}
     loose = World(files, run_each=None, frozen=FROZEN)
@@ -118,11 +121,11 @@ def test_compactions_and_epochs_by_turns(files):
 @pytest.mark.parametrize("between", ["epochs", "an epoch that packs anew", "an aborted epoch", "the process"])
 def test_what_comes_meanwhile_is_neither_lost_nor_doubled(tmp_path, between):
     world = World(LocalFiles(tmp_path), seed=len(between))
-    engine, compacting = world.engine, world.engine.executor.compacting
+    engine, compacting = world.engine, world.engine.executor.holder.compacting
     compacting.begin = lambda *_: None
     for _ in range(5):
         world.epoch(most=60)
-    before, states = world.most_runs(), dict(engine.executor.states)
+    before, states = world.most_runs(), dict(engine.executor.holder.states)
 
     def meanwhile():
         if between == "epochs":
@@ -134,18 +137,18 @@ def test_what_comes_meanwhile_is_neither_lost_nor_doubled(tmp_path, between):
             with engine.prepare({"edge": pa.table({"x": [-1], "y": [-1], WEIGHT: [1]})}):
                 pass
         else:
-            engine.executor.place = "process"
+            engine.executor.holder.place = "process"
             world.epoch(most=60)
 
     world.aside.between = meanwhile
-    compacting._compact(engine.executor, {0, 1}, whole=False)
+    compacting._compact(engine.executor.holder, {0, 1}, whole=False)
     world.check()
     if between in ("epochs", "an aborted epoch"):
         assert world.most_runs() < before
-    assert engine.executor.states != states or between == "the process"
+    assert engine.executor.holder.states != states or between == "the process"
     world.aside.between = lambda: None
     for executor in ("job", "process", "job"):
-        engine.executor.place = executor
+        engine.executor.holder.place = executor
         world.epoch(most=60)
     assert not world.strays()
 
@@ -153,7 +156,7 @@ def test_what_comes_meanwhile_is_neither_lost_nor_doubled(tmp_path, between):
 def test_nobody_publishes_while_an_epoch_is_committed(tmp_path):
     """Between the new state and the removal of what it does not name, or both would go."""
     engine, found = (world := World(LocalFiles(tmp_path))).engine, []
-    collect = engine.executor._collect_garbage
+    collect = engine.executor.holder._collect_garbage
 
     def enter():
         with pytest.raises(BusyError):
@@ -166,9 +169,9 @@ def test_nobody_publishes_while_an_epoch_is_committed(tmp_path):
         thread.join()
         collect()
 
-    engine.executor._collect_garbage = collected
+    engine.executor.holder._collect_garbage = collected
     world.epoch()
-    assert found == [1]
+    assert found == [0]
 
 
 def test_one_that_fails_changes_nothing_and_its_files_go(tmp_path, caplog):
@@ -182,15 +185,15 @@ def test_one_that_fails_changes_nothing_and_its_files_go(tmp_path, caplog):
     caplog.set_level(logging.WARNING, "deltic.compaction")
     for _ in range(4):
         world.epoch(most=60)
-        engine.executor.compacting.wait()
+        engine.executor.holder.compacting.wait()
     assert any("the executors are gone; the state is as it was" in message for message in caplog.messages)
     assert world.strays()
     world.epoch(count=1)
-    engine.executor.compacting.wait()
+    engine.executor.holder.compacting.wait()
     world.aside.between = lambda: None
     world.epoch(count=1)
-    engine.executor.compacting.wait()
-    engine.executor.compacting.begin = lambda *_: None
+    engine.executor.holder.compacting.wait()
+    engine.executor.holder.compacting.begin = lambda *_: None
     world.epoch(count=1)
     assert not world.strays()
 
@@ -200,7 +203,7 @@ def test_all_runs_become_one_where_somebody_asks(files):
     world.engine.compact()
     world.epoch()
     for executor in ("job", "process", "job"):
-        world.engine.executor.place = executor
+        world.engine.executor.holder.place = executor
         world.epoch(most=60)
     assert world.engine.compact()
     assert world.most_runs() == 1
@@ -219,7 +222,7 @@ def test_a_pipeline_that_keeps_no_files_says_so():
 def test_many_runs_are_merged_even_if_no_compaction_comes(tmp_path, monkeypatch):
     monkeypatch.setattr("deltic.engine.local.storage.run._MANY_RUNS", 3)
     world = World(LocalFiles(tmp_path))
-    world.engine.executor.compacting.begin = lambda *_: None
+    world.engine.executor.holder.compacting.begin = lambda *_: None
     for _ in range(6):
         world.epoch(most=60)
     assert world.most_runs() <= 4

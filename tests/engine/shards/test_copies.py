@@ -16,9 +16,8 @@ import pytest
 from deltic.circuit.reading import parse_circuit
 from deltic.datalog import check, lower, parse
 from deltic.engine.shards.copies import Copies
-from deltic.engine.shards.engine import ShardedEngine
 from deltic.engine.shards.plan import Search, Send
-from tests.conformance.engines import Driver, in_tasks
+from tests.conformance.engines import Driver, in_tasks, on_shards
 from tests.engine.reopening import saved
 
 STAR = """
@@ -47,7 +46,7 @@ FACTS = [(i % 20, i % 30, i % 7, i) for i in range(2000)]
 SMALL = {"a": [(i, i % 5) for i in range(20)], "b": [(i, i % 4) for i in range(30)], "c": [(i, i) for i in range(7)]}
 
 
-def star(make=ShardedEngine, copies=FEW, program=STAR, **options) -> Driver:
+def star(make=on_shards, copies=FEW, program=STAR, **options) -> Driver:
     circuit = lower(check([parse(program)]))
     return Driver(make(circuit, **{"shards": 3, "copies": copies, **options}), circuit)
 
@@ -63,7 +62,7 @@ def delete(driver, **rows):
 
 
 def test_rows_of_a_star_stay_where_they_are():
-    plan = loaded().engine.plan
+    plan = loaded().engine.executor.plan
     moved = [step for step in plan.steps if isinstance(step, Send) and step.source == "f"]
     assert not moved
     of_wide = [step for step in plan.steps if isinstance(step, Search) and step.query.head.startswith("wide")]
@@ -75,7 +74,7 @@ def test_what_it_saves():
     with_copies, by_keys = loaded(), loaded(copies=None)
     new = {"f": [(i % 20, i % 30, i % 7, i) for i in range(5000, 5200)]}
     assert 2 * with_copies.insert(**new).rows_visited < 3 * by_keys.insert(**new).rows_visited
-    held = [sum(shard.store.nbytes for shard in each.engine.shards) for each in (with_copies, by_keys)]
+    held = [sum(shard.store.nbytes for shard in each.engine.executor.shards) for each in (with_copies, by_keys)]
     assert held[0] < held[1]
     assert with_copies.rows("wide") == by_keys.rows("wide")
 
@@ -83,20 +82,20 @@ def test_what_it_saves():
 def test_explain_tells_which_and_why(golden):
     engine = loaded().engine
     golden("shards/copies.txt", engine.explain("wide") + "\n")
-    assert loaded(copies=None).engine.copied == {}
+    assert loaded(copies=None).engine.executor.copied == {}
 
 
-@pytest.mark.parametrize("make", [ShardedEngine, lambda circuit, **options: in_tasks(circuit, "job", **options)])
+@pytest.mark.parametrize("make", [on_shards, lambda circuit, **options: in_tasks(circuit, "job", **options)])
 def test_a_copy_goes_when_its_table_grows_and_comes_back_when_it_shrinks(make):
     driver = loaded(make=make)
     more = [(100 + i, i % 5) for i in range(900)]
     kept = driver.engine.count("count_of")
     driver.insert(a=more)
-    assert set(driver.engine.copied) == {"b", "c"}
+    assert set(driver.engine.executor.copied) == {"b", "c"}
     assert (driver.engine.epoch, driver.engine.count("count_of")) == (2, kept)
     delete(driver, a=more)
     delete(driver, f=FACTS[:600])
-    assert set(driver.engine.copied) == {"a", "b", "c"}
+    assert set(driver.engine.executor.copied) == {"a", "b", "c"}
     again = star(copies=None)
     again.insert(f=FACTS[600:], **SMALL)
     assert driver.everything() == again.everything()
@@ -104,10 +103,10 @@ def test_a_copy_goes_when_its_table_grows_and_comes_back_when_it_shrinks(make):
 
 def test_what_is_not_concerned_stays_as_it_is():
     driver = loaded()
-    runs = [shard.states["wide"].contents.runs for shard in driver.engine.shards]
-    driver.engine.running.place(copied={})
-    assert [shard.states["wide"].contents.runs for shard in driver.engine.shards] == runs
-    assert "a everywhere" not in driver.engine.plan.placed
+    runs = [shard.states["wide"].contents.runs for shard in driver.engine.executor.shards]
+    driver.engine.executor.place(copied={})
+    assert [shard.states["wide"].contents.runs for shard in driver.engine.executor.shards] == runs
+    assert "a everywhere" not in driver.engine.executor.plan.placed
 
 
 def test_a_copy_comes_at_half_of_what_it_may_be_kept_with():
@@ -127,10 +126,10 @@ def test_a_view_has_a_copy_once_its_size_is_known():
     best = ".decl best(a: number, x: number) best(a, x) :- a(a, _), x = max y : { a(a, y) }."
     driver = star(program=f"{STAR} {best} .decl top(a: number, m: number) top(a, m) :- f(a, _, _, m), best(a, m).")
     driver.insert(f=FACTS, **SMALL)
-    assert "best" not in driver.engine.copied, "as many rows as a product has could come of it"
+    assert "best" not in driver.engine.executor.copied, "as many rows as a product has could come of it"
     for start in (3000, 4000):
         driver.insert(f=[(i % 20, i % 30, i % 7, i) for i in range(start, start + 150)])
-    assert "best" in driver.engine.copied
+    assert "best" in driver.engine.executor.copied
 
 
 @dataclass(frozen=True)
@@ -155,18 +154,18 @@ MET = ".decl back(m: number, k: number) .input back .decl met(k: number, x: numb
 @pytest.mark.parametrize(("program", "first"), [(STAR, {"a", "b", "c"}), (f"{STAR}{MET}, back(m, k).", set())])
 def test_rows_that_are_split_by_shard_already_stay_so(program, first):
     driver = star(program=program)
-    key = driver.engine.plan.placed["f"].key
+    key = driver.engine.executor.plan.placed["f"].key
     rows = {"f": FACTS, **SMALL, **({} if first else {"back": [(i, i) for i in range(2000)]})}
     batches = {name: Elsewhere(driver.batch(name, [(row, 1) for row in those])) for name, those in rows.items()}
     driver.engine.prepare(batches).commit()
-    assert (driver.engine.plan.placed["f"].key, set(driver.engine.copied)) == (key, first)
+    assert (driver.engine.executor.plan.placed["f"].key, set(driver.engine.executor.copied)) == (key, first)
     driver.insert(f=[(i % 20, i % 30, i % 7, i) for i in range(5000, 5700)])
-    assert (driver.engine.plan.placed["f"].key, set(driver.engine.copied)) == (key, {"a", "b", "c"})
+    assert (driver.engine.executor.plan.placed["f"].key, set(driver.engine.executor.copied)) == (key, {"a", "b", "c"})
 
 
 def test_a_program_that_remembers_epochs_has_copies_for_which_rows_are_sent_alone():
     circuit = parse_circuit(DELAYED)
-    driver = Driver(ShardedEngine(circuit, shards=2, copies=Copies(least=100)), circuit)
+    driver = Driver(on_shards(circuit, shards=2, copies=Copies(least=100)), circuit)
     other = Driver.of_program("local", circuit)
     changes = [
         {"f": [(i % 3, i) for i in range(20)], "a": [(i, i) for i in range(3)]},
@@ -178,7 +177,7 @@ def test_a_program_that_remembers_epochs_has_copies_for_which_rows_are_sent_alon
     for rows in changes:
         epoch = {table: [(row, 1) for row in of_table] for table, of_table in rows.items()}
         assert driver.changes(epoch) == other.changes(epoch)
-        copied.append(set(driver.engine.copied))
+        copied.append(set(driver.engine.executor.copied))
     assert (copied[0], copied[-1]) == (set(), {"a"})
     assert driver.everything() == other.everything()
 
@@ -187,17 +186,17 @@ def test_a_program_that_remembers_epochs_has_copies_for_which_rows_are_sent_alon
 def test_a_program_that_remembers_epochs_keeps_a_copy_without_which_something_is_computed_anew(delay):
     """Places of a recursion in rounds begin with the recursion."""
     circuit = parse_circuit(f"{lower(check([parse(TWO_SIDED)]))}\n{delay}")
-    driver = Driver(ShardedEngine(circuit, shards=2, copies=Copies(least=50)), circuit)
+    driver = Driver(on_shards(circuit, shards=2, copies=Copies(least=50)), circuit)
     other = Driver.of_program("local", circuit)
     copied = []
     for first, count in ((0, 20), (20, 20), (100, 20), (200, 6), (210, 6), (220, 6)):
         epoch = {"f": [((i, i + 1), 1) for i in range(first, first + count)], "a": [((first + 2, 1 + first), 1)]}
         assert driver.changes(epoch) == other.changes(epoch)
-        copied.append(set(driver.engine.copied))
+        copied.append(set(driver.engine.executor.copied))
     for first in (1000, 2000):
         epoch = {"a": [((i, i + 1), 1) for i in range(first, first + 99, 2)]}
         assert driver.changes(epoch) == other.changes(epoch)
-    copied.append(set(driver.engine.copied))
+    copied.append(set(driver.engine.executor.copied))
     assert copied[-2:] == [{"a"}, {"a"} if delay else set()]
     assert driver.everything() == other.everything()
 
@@ -206,7 +205,7 @@ def test_a_program_that_remembers_epochs_keeps_a_copy_without_which_something_is
 def test_a_state_opens_under_each_choice(copies):
     driver, other = loaded(), star(copies=copies)
     other.engine.restore(saved(driver.engine.capture()))
-    assert set(other.engine.copied) == ({"a", "b", "c"} if copies else set())
+    assert set(other.engine.executor.copied) == ({"a", "b", "c"} if copies else set())
     for each in (driver, other):
         each.insert(f=[(1, 1, 1, 9999)], a=[(77, 3)])
         delete(each, c=[(2, 2)])
@@ -223,6 +222,6 @@ def test_copies_that_are_multiplied_visit_no_more_than_pieces_by_keys():
         driver.insert(**{name: [(i, i % n) for i in range(100, 200)] for name, n in (("a", 5), ("b", 4), ("c", 7))})
     changes = [{"a": [((300, 3), 1)]}, {"b": [((300, 2), 1)]}, {"c": [((6, 6), -1)]}, {"a": [((4, 4), -1)]}]
     visited = [[driver.apply(change).rows_visited for change in changes] for driver in made]
-    assert set(made[0].engine.copied) == {"a", "b", "c"}
+    assert set(made[0].engine.executor.copied) == {"a", "b", "c"}
     assert all(2 * with_copies <= 3 * by_keys for with_copies, by_keys in zip(*visited, strict=True)), visited
     assert made[0].rows("sums") == made[1].rows("sums")

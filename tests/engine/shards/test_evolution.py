@@ -11,13 +11,12 @@ import pytest
 
 from deltic.circuit.reading import parse_circuit
 from deltic.engine.reference import from_arrow
-from deltic.engine.shards.engine import ShardedEngine
 from deltic.engine.shards.files import files_of, read_description
 from deltic.engine.shards.lay_out import lay_out
 from deltic.engine.shards.shard import Shard
 from deltic.errors import IterationLimitError
 from deltic.program.compiling import program_of
-from tests.conformance.engines import Driver, in_tasks
+from tests.conformance.engines import Driver, in_tasks, on_shards
 from tests.conformance.test_evolution import DELAY
 from tests.engine.test_evolution import circuit_of
 
@@ -47,7 +46,7 @@ ADDED = {
 
 def engine_of(program: str, **options) -> Driver:
     circuit = circuit_of(program)
-    return Driver(ShardedEngine(circuit, **{"shards": 3, **options}), circuit)
+    return Driver(on_shards(circuit, **{"shards": 3, **options}), circuit)
 
 
 @pytest.mark.parametrize("name", ADDED)
@@ -55,13 +54,13 @@ def test_a_view_added_to_ten_costs_what_it_reads(name):
     text, most = ADDED[name]
     driver = engine_of(TEN)
     first = driver.insert(**ROWS).rows_visited
-    runs = [shard.states["sale"].contents.runs for shard in driver.engine.shards]
+    runs = [shard.states["sale"].contents.runs for shard in driver.engine.executor.shards]
     result = driver.engine.extend(circuit_of(TEN, text))
     assert first > 50_000
     assert result.rows_visited <= most, result.rows_visited
     assert {f"v{i}" for i in range(8)} | {"sale", "shop", "sold", "local"} <= set(result.extension.kept)
     assert "sale" not in result.extension.moved
-    assert [shard.states["sale"].contents.runs for shard in driver.engine.shards] == runs
+    assert [shard.states["sale"].contents.runs for shard in driver.engine.executor.shards] == runs
 
 
 def test_a_job_that_adds_a_view_writes_that_view_alone():
@@ -73,8 +72,8 @@ def test_a_job_that_adds_a_view_writes_that_view_alone():
     def runs():
         return {
             name
-            for state in engine.executor.states.values()
-            for name in files_of(read_description(engine.executor.files, state))
+            for state in engine.executor.holder.states.values()
+            for name in files_of(read_description(engine.executor.holder.files, state))
         }
 
     before = runs()
@@ -90,9 +89,9 @@ def test_a_table_moves_where_its_rows_would_be_kept_twice():
     driver.insert(**ROWS)
     join = circuit_of(TABLES, VIEWS[-1])
     assert {"sale", "shop"} <= set(driver.engine.extend(join).extension.moved)
-    plan = driver.engine.plan
+    plan = driver.engine.executor.plan
     assert {name: plan.key_text(name) for name in plan.kept if plan.placed[name].home == "sale"} == {"sale": "by shop"}
-    assert sum(len(s.states["sale"].contents) for s in driver.engine.shards) == 5_000
+    assert sum(len(s.states["sale"].contents) for s in driver.engine.executor.shards) == 5_000
     assert "moved sale" in driver.engine.explain("local") or "moved shop" in driver.engine.explain("local")
     changes = driver.apply({"sale": [((1, 1, 2), -1)]}, "error").changes
     assert dict(from_arrow(changes["local"])) == {(1, "town 1"): -1}
@@ -103,7 +102,7 @@ def test_a_table_stays_where_others_ask_for_it():
     driver.insert(**ROWS)
     by_item = circuit_of(TABLES, VIEWS[-1], ".decl both(i: number) both(i) :- sale(s, i, _), sale(t, i, _), s < t.")
     assert not driver.engine.extend(by_item).extension.moved
-    plan = driver.engine.plan
+    plan = driver.engine.executor.plan
     assert {plan.key_text(name) for name in plan.kept if plan.placed[name].home == "sale"} == {"by shop", "by item"}
 
 
@@ -125,7 +124,7 @@ def test_what_trusted_changes_left_of_a_table_moves_with_it():
 
 def test_what_is_due_is_due_still_where_definitions_are_taken_back():
     circuit = parse_circuit(DELAY)
-    log = Driver(ShardedEngine(circuit, shards=2), circuit)
+    log = Driver(on_shards(circuit, shards=2), circuit)
     log.insert(seen=[(1, 7)])
     twice = parse_circuit(f"{DELAY}\n%3 = sink again (%1) : set{{at: int64, who: int64}}")
     for _ in range(2):
@@ -138,7 +137,7 @@ def test_what_is_due_is_due_still_where_definitions_are_taken_back():
 
 def test_a_view_that_is_replaced_when_something_is_due_changes_by_both():
     circuit = parse_circuit(DELAY)
-    log = Driver(ShardedEngine(circuit, shards=2), circuit)
+    log = Driver(on_shards(circuit, shards=2), circuit)
     log.insert(seen=[(1, 7), (2, 8)])
     seen = DELAY.replace("sink before (%1)", "sink before (%0)")
     assert log.extend(parse_circuit(seen)) == {"before": {(1, 7): 1, (2, 8): 1}}
@@ -152,7 +151,7 @@ def test_a_failure_leaves_the_engine_as_it_was(failing, executor, monkeypatch):
     circuit = circuit_of(TEN)
     driver = Driver(in_tasks(circuit, executor), circuit)
     driver.insert(sale=ROWS["sale"][:40], shop=ROWS["shop"])
-    before, plan = driver.everything(), driver.engine.plan
+    before, plan = driver.everything(), driver.engine.executor.plan
     other = circuit_of(TEN, ".decl m(n: number) m(n) :- n = count : { sold(_, _) }.")
 
     def fail(self, *_):
@@ -162,7 +161,7 @@ def test_a_failure_leaves_the_engine_as_it_was(failing, executor, monkeypatch):
         patch.setattr(Shard, failing, fail)
         with pytest.raises(MemoryError):
             driver.engine.extend(other)
-    assert driver.engine.plan is plan
+    assert driver.engine.executor.plan is plan
     assert driver.engine.epoch == 1
     assert driver.everything() == before
     driver.insert(sale=[(1, 10_000, 3)])

@@ -119,7 +119,7 @@ def test_a_shard_keeps_for_later_what_its_later_tasks_take(tmp_path):
     engine.apply(next(changes_of(5))[0])
     _SENT.clear()
     engine.apply({"edge": _signed({(1, 2), (2, 1)}, set(), "xy")}, "normalize")
-    pieces = {name for name, placed in engine.plan.placed.items() if not placed.kept}
+    pieces = {name for name, placed in engine.executor.plan.placed.items() if not placed.kept}
     found = [(stage, message) for stage, message in _SENT if message.target in pieces]
     last = max(stage for stage, _ in _SENT)
     assert {message.stage for _, message in found} >= {1, 2}
@@ -133,13 +133,13 @@ def test_files_of_letters_go_once_nobody_reads_them(files):
     for change, _ in changes_of(7):
         result = engine.apply(change).changes
         old = result if old is None else old
-    there = set(engine.executor.files.names(MESSAGES))
+    there = set(engine.executor.holder.files.names(MESSAGES))
     rows = old["three"]
     del old, result
     gc.collect()
     more = engine.apply({"name": _signed({(40, "n")}, set(), ("x", "said"))})
     assert not more.changes
-    assert not set(engine.executor.files.names(MESSAGES)) & there
+    assert not set(engine.executor.holder.files.names(MESSAGES)) & there
     assert rows.num_rows
 
 
@@ -182,11 +182,11 @@ def test_a_letter_that_cannot_be_read_is_an_error_that_names_the_file(files, dam
     def damaged(messages, *given):
         name = messages[-1].file
         if is_on and damage == "gone":
-            engine.executor.files.remove(name)
+            engine.executor.holder.files.remove(name)
         elif is_on:
-            data = engine.executor.files.read(name)
-            engine.executor.files.remove(name)
-            engine.executor.files.write(name, [data[: len(data) // 2] if damage == "cut" else bytes(len(data))])
+            data = engine.executor.holder.files.read(name)
+            engine.executor.holder.files.remove(name)
+            engine.executor.holder.files.write(name, [data[: len(data) // 2] if damage == "cut" else bytes(len(data))])
         return run_here(messages, *given)
 
     engine.apply(before)
@@ -233,7 +233,9 @@ def test_a_job_tells_what_it_has_read_and_written(files):
     whole = _table(x=np.arange(n), y=np.random.default_rng(2).permutation(n))
     first = engine.apply({"edge": whole})
     there = sum(
-        engine.executor.files.size(name) for folder in (RUNS, MESSAGES) for name in engine.executor.files.names(folder)
+        engine.executor.holder.files.size(name)
+        for folder in (RUNS, MESSAGES)
+        for name in engine.executor.holder.files.names(folder)
     )
     assert first.bytes_written >= there
     assert first.bytes_read > whole.nbytes / 2
@@ -241,5 +243,5 @@ def test_a_job_tells_what_it_has_read_and_written(files):
     assert 0 < small.bytes_written < first.bytes_written / 20
     if isinstance(files, LocalFiles):  # a store is asked for what this process has not read lately
         assert 0 < small.bytes_read < first.bytes_read / 2
-    engine.executor.place = "process"
+    engine.executor.holder.place = "process"
     assert engine.apply({"edge": _table(x=[n + 1], y=[n])}).bytes_written == 0

@@ -11,11 +11,11 @@ import pytest
 
 from deltic.circuit.tables import WEIGHT
 from deltic.datalog import check, lower, parse
-from deltic.engine.shards.engine import ShardedEngine
 from deltic.engine.shards.lay_out import lay_out
 from deltic.engine.shards.plan import Search
 from deltic.engine.shards.restrict import restrict
 from deltic.program.compiling import program_of
+from tests.conformance.engines import on_shards
 
 EDGE = ".decl edge(x: number, y: number) .input edge\n"
 PROGRAMS = {
@@ -83,9 +83,9 @@ def test_recursions_are_on_all_shards():
     batch = rows.append_column(WEIGHT, pa.array([1] * rows.num_rows))
     held = {}
     for name in ("reach", "doubling"):
-        engine = ShardedEngine(circuit_of(name), shards=4)
+        engine = on_shards(circuit_of(name), shards=4)
         engine.apply({"edge": batch})
-        held[name] = [len(shard.states["reach"].contents) for shard in engine.shards]
+        held[name] = [len(shard.states["reach"].contents) for shard in engine.executor.shards]
     assert min(held["reach"]) > 0
     assert min(held["doubling"]) > 0
     assert sum(held["reach"]) == sum(held["doubling"])

@@ -38,7 +38,7 @@ CIRCUIT = lower(check([parse(PROGRAM)]))
 
 def engine_at(files, executor="job", shards=3):
     engine = spark_engine(CIRCUIT, directory=files, run_tasks=run_here, shards=shards)
-    engine.executor.place = executor
+    engine.executor.holder.place = executor
     return engine
 
 
@@ -83,7 +83,7 @@ def test_an_epoch_is_that_of_the_rows(files, monkeypatch):
     rng, there = random.Random(5), {"edge": set(), "name": set()}
     engine, other, elsewhere = engine_at(files), engine_at(files, "process", 2), engine_at(files, shards=2)
     for step, executor in enumerate(["job", "process", "job"]):
-        engine.executor.place = executor
+        engine.executor.holder.place = executor
         given, same = {}, {}
         for name, come, gone in changes(rng, there):
             columns = "xy" if name == "edge" else ("x", "said")
@@ -124,7 +124,7 @@ def test_the_driver_has_names_alone_and_files_go(files, monkeypatch):
     del batch
     gc.collect()
     assert folder.names(MESSAGES) == []
-    assert engine.executor.files.names(MESSAGES) == []
+    assert engine.executor.holder.files.names(MESSAGES) == []
 
 
 def test_rows_that_every_shard_has_stand_in_a_file_once(tmp_path, monkeypatch):

@@ -12,9 +12,8 @@ import pytest
 from deltic.datalog import check, lower, parse
 from deltic.engine.local.recursion.refresh import Policy, Refresh
 from deltic.engine.local.recursion.strategy import Strategy
-from deltic.engine.shards.engine import ShardedEngine
 from deltic.errors import DelticError
-from tests.conformance.engines import Driver, in_tasks
+from tests.conformance.engines import Driver, in_tasks, on_shards
 from tests.engine.reopening import saved
 
 E = ".decl e(x: number, y: number) .input e\n"
@@ -22,7 +21,7 @@ DOUBLING = E + ".decl p(x: number, y: number) p(x, y) :- e(x, y). p(x, z) :- p(x
 LIMIT = 4000
 
 
-def driver(program=DOUBLING, make=ShardedEngine, **options):
+def driver(program=DOUBLING, make=on_shards, **options):
     circuit = lower(check([parse(program)]))
     return Driver(make(circuit, **{"shards": 2, "rounds": "auto", "task_memory": LIMIT} | options), circuit)
 
@@ -44,11 +43,11 @@ def way(result):
     return report.way
 
 
-@pytest.mark.parametrize("make", [ShardedEngine, pytest.param(in_jobs, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("make", [on_shards, pytest.param(in_jobs, marks=pytest.mark.slow)])
 def test_out_of_one_shard_and_back(make):
     there = driver(make=make)
     assert way(there.insert(e=chain(0, 8))).startswith("on one shard, where it has ")
-    assert not there.engine.in_rounds
+    assert not there.engine.executor.placed.in_rounds
     grown = there.insert(e=chain(8, 40))
     assert way(grown).startswith("in rounds, where ")
     assert grown.components[0].action == "update", "what was there has moved before"
@@ -91,7 +90,7 @@ def test_two_recursions_grow_each_for_itself():
         + ".decl p(x: number, y: number) p(x, y) :- e(x, y). p(x, z) :- p(x, y), p(y, z)."
     )
     there.insert(e=chain(0, 40))
-    assert there.engine.in_rounds == {"p"}
+    assert there.engine.executor.placed.in_rounds == {"p"}
     assert len(there.rows("q")) == 3
 
 
@@ -108,7 +107,7 @@ def test_what_has_no_choice_is_not_watched(program, options, why):
     there = driver(program, task_memory=1, **options)
     assert way(there.insert(e=chain(0, 40))) == ""
     assert why in there.engine.explain("p")
-    assert not there.engine.in_rounds
+    assert not there.engine.executor.placed.in_rounds
 
 
 def test_a_choice_of_the_user_is_not_revised():
@@ -125,7 +124,7 @@ def test_a_recursion_that_is_added_grows_while_it_is_built():
     there = driver(E + ".decl a(x: number) a(x) :- e(x, _).")
     there.insert(e=chain(0, 40))
     there.extend(DOUBLING)
-    assert there.engine.in_rounds == {"p"}
+    assert there.engine.executor.placed.in_rounds == {"p"}
     assert len(there.rows("p")) == 40 * 41 // 2
     delete(there, e=chain(20, 21))
     assert len(there.rows("p")) == 20 * 21 // 2 + 19 * 20 // 2
@@ -137,7 +136,9 @@ def test_a_state_opens_under_each_choice(rounds, last):
     there, other = driver(), driver(rounds=rounds)
     there.insert(e=chain(0, last))
     other.engine.restore(saved(there.engine.capture()))
-    assert other.engine.in_rounds == ({"p"} if rounds == "always" or (rounds == "auto" and last == 40) else set())
+    assert other.engine.executor.placed.in_rounds == (
+        {"p"} if rounds == "always" or (rounds == "auto" and last == 40) else set()
+    )
     assert other.engine.epoch == 1
     for each in (there, other):
         each.insert(e=chain(last, last + 1))

@@ -19,11 +19,11 @@ import pytest
 import deltic
 from deltic.circuit.tables import WEIGHT
 from deltic.datalog import check, lower, parse
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.files import remote
 from deltic.engine.files.files import LocalFiles, SystemCalls
 from deltic.engine.files.pieces import MappedFile, read_piece
 from deltic.engine.files.remote import RemoteFiles
-from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.storage import run
 from deltic.engine.shards import tasks
 from deltic.engine.shards.files import DESCRIPTIONS, RUNS, files_of, read_description
@@ -80,7 +80,7 @@ def test_jobs_and_the_process_by_turns_over_the_same_files(files):
     engine = engine_at(files, "job")
     engine.apply({"name": table(x=range(30), said=[f"n{n}" for n in range(30)])})
     for step in range(12):
-        engine.executor.place = rng.choice(["job", "process"])
+        engine.executor.holder.place = rng.choice(["job", "process"])
         engine.apply({"edge": random_change(rng, edges)})
         assert rows_of(engine, "two") == two_of(edges), step
         assert rows_of(engine, "named") == sorted({(y, f"n{x}") for x, y in edges})
@@ -100,13 +100,13 @@ def test_garbage_goes_once_nobody_reads_it(files):
         engine.apply({"edge": random_change(rng, edges)})
     needed = {
         name
-        for state in engine.executor.states.values()
-        for name in files_of(read_description(engine.executor.files, state))
+        for state in engine.executor.holder.states.values()
+        for name in files_of(read_description(engine.executor.holder.files, state))
     }
-    there = {*engine.executor.files.names(RUNS), *engine.executor.files.names(DESCRIPTIONS)}
-    assert there >= {*needed, *engine.executor.states.values()}
-    assert len(there) <= len(needed) + 2 * len(engine.executor.states) + 2
-    sizes = sum(engine.executor.files.size(name) for name in engine.executor.files.names(RUNS))
+    there = {*engine.executor.holder.files.names(RUNS), *engine.executor.holder.files.names(DESCRIPTIONS)}
+    assert there >= {*needed, *engine.executor.holder.states.values()}
+    assert len(there) <= len(needed) + 2 * len(engine.executor.holder.states) + 2
+    sizes = sum(engine.executor.holder.files.size(name) for name in engine.executor.holder.files.names(RUNS))
     assert sizes < 200_000
 
 
@@ -116,7 +116,7 @@ def test_other_definitions_may_be_taken_back(files, executor):
     rng, edges = random.Random(11), set()
     engine = engine_at(files)
     engine.apply({"edge": random_change(rng, edges)})
-    engine.executor.place = executor
+    engine.executor.holder.place = executor
     with engine.prepare_extension(OTHER) as epoch:
         assert epoch.version.count("loops") == len({x for x, z in two_of(edges) if x == z})
     engine.apply({"edge": random_change(rng, edges)})
@@ -192,7 +192,7 @@ def test_what_is_read_in_parts_is_what_there_is(tmp_path, monkeypatch, seed):
     near = run.KeptRun.near
     monkeypatch.setattr(run.KeptRun, "near", lambda *given: parts.append(0) or near(*given))
     engine = spark_engine(circuit, directory=files, run_tasks=run_here, place="job", shards=2)
-    local, there = LocalEngine(circuit), dict[int, tuple[int, int]]()
+    local, there = IncrementalEngine(circuit), dict[int, tuple[int, int]]()
     for step in range(6):
         gone = rng.sample(sorted(there), min(len(there), rng.randrange(6)))
         rows = [(i, *there.pop(i), -1) for i in gone]
@@ -236,16 +236,16 @@ def test_a_disk_that_refuses_leaves_the_state_of_before(tmp_path, monkeypatch, e
     engine = engine_at(LocalFiles(tmp_path, system))
     engine.apply({"edge": table(x=[1, 2], y=[2, 3])})
     if executor != "job":
-        engine.executor.place = "process"
+        engine.executor.holder.place = "process"
         engine.apply({"edge": table(x=[3], y=[4])})
-        engine.executor.place = "job"
-    before, states = rows_of(engine, "two"), engine.executor.states
+        engine.executor.holder.place = "job"
+    before, states = rows_of(engine, "two"), engine.executor.holder.states
     system.is_on = True
     with pytest.raises(StateError, match=rf"files of a shard cannot be written \({told}.*Make room there, or name"):
         engine.apply({"edge": table(x=[9, 4], y=[9, 9])})
     system.is_on = False
     assert rows_of(engine, "two") == before
-    assert engine.executor.states == states
+    assert engine.executor.holder.states == states
     engine.apply({"edge": table(x=[9, 4], y=[9, 9])})
     assert (9, 9) in rows_of(engine, "two")
 
@@ -255,16 +255,16 @@ def test_a_disk_that_refuses_leaves_the_state_of_before(tmp_path, monkeypatch, e
 def test_files_that_are_not_what_was_written_are_named(files, folder, damage):
     engine = engine_at(files)
     engine.apply({"edge": table(x=range(1, 20), y=range(2, 21))})
-    name = engine.executor.files.names(folder)[0]
-    data = engine.executor.files.read(name)
-    engine.executor.files.remove(name)
+    name = engine.executor.holder.files.names(folder)[0]
+    data = engine.executor.holder.files.read(name)
+    engine.executor.holder.files.remove(name)
     if damage == "truncated":
-        engine.executor.files.write(name, [data[: len(data) // 2]])
+        engine.executor.holder.files.write(name, [data[: len(data) // 2]])
     epoch = engine.epoch
     with pytest.raises(StateError, match=rf"{name}: it .*nothing was changed"):
         engine.apply({"edge": table(x=range(50, 70), y=range(51, 71))})
     assert engine.epoch == epoch
-    engine.executor.files.write(name, [data])
+    engine.executor.holder.files.write(name, [data])
     engine.apply({"edge": table(x=range(50, 70), y=range(51, 71))})
     assert (50, 52) in rows_of(engine, "two")
 
@@ -296,7 +296,7 @@ def test_checkpoints_take_over_the_files_of_jobs_and_jobs_those_of_checkpoints(t
     second = checkpointed(engine, state, 2, first)
     assert system.counts["copied"] < 20_000
     assert system.counts["written"] < 20_000
-    engine.executor.files.clear()
+    engine.executor.holder.files.clear()
     other = reopened(second, state, shards)
     assert rows_of(other, "named") == [(2, "a name that is 1 long"), (3, "a name that is 2 long")]
     system.counts.clear()
@@ -331,12 +331,12 @@ def test_texts_that_went_another_way_are_not_taken_for_those_of_before(tmp_path)
     state, shards = LocalFiles(tmp_path / "state"), LocalFiles(tmp_path / "shards")
     engine = engine_at(shards)
     engine.apply({"name": table(x=range(9), said=[f"n{x}" for x in range(9)]), "edge": table(x=range(9), y=range(9))})
-    engine.executor.place = "process"
+    engine.executor.holder.place = "process"
     for prefix in ("abandoned", "more"):  # the first ones are numbered in this process, and never in the files
         with engine.prepare({"name": table(x=range(20, 29), said=[f"{prefix}{x}" for x in range(9)])}) as _:
             pass
     made = checkpointed(engine, state, 1)
-    engine.executor.place = "job"
+    engine.executor.holder.place = "job"
     engine.apply({"name": table(x=range(20, 29), said=[f"other{x}" for x in range(9)])})
     engine.apply({"edge": table(x=range(20, 29), y=range(20, 29))})
     wanted = rows_of(engine, "named")

@@ -7,15 +7,18 @@ import random
 import shutil
 import tempfile
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 from deltic.circuit.graph import Circuit
+from deltic.engine.engine import IncrementalEngine
+from deltic.engine.executor import MakeExecutor
 from deltic.engine.files.files import LocalFiles
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.local.executor import InlineExecutor
 from deltic.engine.placed import Place, Placed
-from deltic.engine.shards.engine import ShardedEngine
-from deltic.engine.spark.engine import spark_engine
-from deltic.engine.spark.placed import PlacedEngine
+from deltic.engine.shards.program import ShardsExecutor
+from deltic.engine.spark.executor import SparkShards
+from deltic.engine.spark.placed import PlacedExecutor
 from deltic.engine.spark.placement import HeldState, Home, Placement, home_of
 from tests.engine.shards.jobs import run_here
 
@@ -33,12 +36,13 @@ class Anywhere(Placement):
         return Placed(self._random.choice(places), "by lot", told.expected)
 
 
-def placed(circuit: Circuit, placement: Placement, shards: int = 2) -> PlacedEngine:
+def placed(circuit: Circuit, placement: Placement, shards: int = 2) -> IncrementalEngine:
     """An engine that chooses by a placement."""
     directory = Path(tempfile.mkdtemp(prefix="deltic-placed-"))
     atexit.register(shutil.rmtree, directory, ignore_errors=True)
-
-    def on_shards(circuit: Circuit) -> ShardedEngine:
-        return spark_engine(circuit, directory=LocalFiles(directory), run_tasks=run_here, shards=shards)
-
-    return PlacedEngine(circuit, placement, on_shards, LocalEngine)
+    holder = partial(SparkShards, directory=LocalFiles(directory), run_tasks=run_here)
+    homes: dict[Home, MakeExecutor] = {
+        "local": InlineExecutor.empty,
+        "shards": partial(ShardsExecutor.empty, holder=holder),
+    }
+    return IncrementalEngine(circuit, executor=partial(PlacedExecutor, placement=placement, homes=homes), shards=shards)

@@ -56,7 +56,7 @@ def visit(pipeline, *rows):
 
 
 def engine_of(pipeline):
-    return pipeline._epochs.engine._engine
+    return pipeline._epochs.engine.executor.there
 
 
 def component(pipeline, relation):
@@ -67,8 +67,8 @@ def component(pipeline, relation):
 def places(pipeline):
     """Where the rows of each component stand in files."""
     engine, found = engine_of(pipeline), defaultdict(set)
-    for number, name in engine.executor.states.items():
-        for place, about in contents_of(read_description(engine.executor.files, name)["contents"]).pieces:
+    for number, name in engine.executor.holder.states.items():
+        for place, about in contents_of(read_description(engine.executor.holder.files, name)["contents"]).pieces:
             found[component(pipeline, about["relation"])].add((number, place))
     return found
 
@@ -97,9 +97,9 @@ def test_a_component_is_changed_in_process_while_another_is_in_files(pipeline):
         assert visit(pipeline, ("ada", 10 + number)).placement.place == "process"
         assert runs(pipeline, "big") == (0, 0)
     engine = engine_of(pipeline)
-    written = engine.executor.files.traffic.written
-    engine.executor.write()
-    assert engine.executor.files.traffic.written - written < 30_000, (
+    written = engine.executor.holder.files.traffic.written
+    engine.executor.holder.write()
+    assert engine.executor.holder.files.traffic.written - written < 30_000, (
         "it is what the small component has, not the large one"
     )
     assert places(pipeline)["big"] == after["big"]

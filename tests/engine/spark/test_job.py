@@ -59,7 +59,7 @@ def test_rounds_of_histories_as_jobs(spark, tmp_path):
         shards=2,
         few=0,
     )
-    assert engine.plan.iterated
+    assert engine.executor.plan.iterated
     edges = [(0, 1), (0, 2), (1, 2)]
     rows = {"x": [x for x, _ in edges], "y": [y for _, y in edges], WEIGHT: [1, 1, 1]}
     engine.apply({"edge": pa.table(rows)})
@@ -90,22 +90,22 @@ def test_a_job_that_fails_leaves_the_state_of_before(spark, tmp_path):
     engine = in_jobs(spark, tmp_path, lower(check([parse(PROGRAM)])))
     rows = pa.table({"x": [1, 2], "y": [2, 3], WEIGHT: [1, 1]})
     engine.apply({"edge": rows})
-    before, engine.executor.states = engine.executor.states, {0: "missing.shard", 1: "missing.shard"}
+    before, engine.executor.holder.states = engine.executor.holder.states, {0: "missing.shard", 1: "missing.shard"}
     more = pa.table({"x": [3], "y": [4], WEIGHT: [1]})
     with pytest.raises(DelticError, match=r"missing.shard: it cannot be read .* nothing was changed"):
         engine.apply({"edge": more})
-    engine.executor.states = before
+    engine.executor.holder.states = before
     assert engine.count("reach") == 3
     engine.apply({"edge": more})
     assert engine.count("reach") == 6
     named = {
         name
-        for state in engine.executor.states.values()
-        for name in files_of(read_description(engine.executor.files, state))
+        for state in engine.executor.holder.states.values()
+        for name in files_of(read_description(engine.executor.holder.files, state))
     }
-    assert {*engine.executor.files.names(RUNS), *engine.executor.files.names(DESCRIPTIONS)} == {
+    assert {*engine.executor.holder.files.names(RUNS), *engine.executor.holder.files.names(DESCRIPTIONS)} == {
         *named,
-        *engine.executor.states.values(),
+        *engine.executor.holder.states.values(),
     }
 
 
@@ -117,10 +117,12 @@ def test_a_compaction_is_a_job_of_its_own(spark, tmp_path):
     for n in range(3):
         rows = pa.table({"x": range(100 * n, 100 * n + 40), "y": range(100 * n + 1, 100 * n + 41), WEIGHT: [1] * 40})
         engine.apply({"edge": rows})
-    engine.executor.compacting.wait()
-    engine.executor.compacting.begin(engine.executor, {0, 1})  # the last epoch began none where one went on
-    engine.executor.compacting.wait()
-    states = [read_description(engine.executor.files, state) for state in engine.executor.states.values()]
+    engine.executor.holder.compacting.wait()
+    engine.executor.holder.compacting.begin(
+        engine.executor.holder, {0, 1}
+    )  # the last epoch began none where one went on
+    engine.executor.holder.compacting.wait()
+    states = [read_description(engine.executor.holder.files, state) for state in engine.executor.holder.states.values()]
     runs = [len(a["runs"]) for one in states for name, a in _arrangements(one) if name[0] == "edge"]
     assert max(runs) < 3
     assert engine.count("reach") == 3 * 40 * 41 // 2

@@ -88,23 +88,23 @@ def test_a_move_that_fails_leaves_the_state_where_it_is(monkeypatch):
     there = driver("local", "job", "local", "job", "process")
     there.insert(edge=[(1, 2)])
     engine = there.engine
-    made = engine._shards
+    homes = engine.executor._homes
+    made = homes["shards"]
 
-    def without_workers(circuit):
-        engine = made(circuit)
-
+    def without_workers(*args):
         def fail(*_):
             raise DelticError("the cluster is gone")
 
-        engine.executor.run_tasks = fail
-        return engine
+        executor = made(*args)
+        executor.holder.run_tasks = fail
+        return executor
 
-    engine._shards = without_workers
+    homes["shards"] = without_workers
     result = there.insert(edge=[(2, 3)])
-    assert engine.home == "local"
+    assert engine.executor.home == "local"
     assert result.placement.place == "local"
     assert len(there.rows("reach")) == 3
-    engine._shards = made
+    homes["shards"] = made
     result = there.insert(edge=[(3, 4)])
     assert "the state could not be moved there (the cluster is gone)" in result.placement.reason
     assert len(there.rows("reach")) == 6
@@ -115,11 +115,11 @@ def test_an_epoch_that_is_rejected_after_a_move_leaves_equal_rows():
     there.insert(edge=[(1, 2)])
     with pytest.raises(DelticError, match="insert a row that is present"):
         there.insert(edge=[(1, 2)])
-    assert (there.engine.home, there.engine.epoch) == ("shards", 1)
+    assert (there.engine.executor.home, there.engine.epoch) == ("shards", 1)
     with there.engine.prepare({"edge": there.batch("edge", [((2, 3), 1)])}) as prepared:
         assert len(there.rows("reach")) == 3
         prepared.abort()
-    assert (there.engine.home, there.rows("reach")) == ("local", {(1, 2)})
+    assert (there.engine.executor.home, there.rows("reach")) == ("local", {(1, 2)})
 
 
 def test_what_trusted_changes_have_beside_the_rows_moves_too():
@@ -141,9 +141,9 @@ def test_definitions_change_where_the_state_is():
     there = driver("job", "job", "local", "local")
     there.insert(edge=[(1, 2), (2, 1)])
     assert there.extend(PROGRAM + ".decl loop(x: number) loop(x) :- reach(x, x).") == {"loop": {(1,): 1, (2,): 1}}
-    assert there.engine.home == "shards"
+    assert there.engine.executor.home == "shards"
     there.insert(edge=[(2, 3)])
-    assert there.engine.home == "local"
+    assert there.engine.executor.home == "local"
     assert there.rows("loop") == {(1,), (2,)}
 
 
@@ -165,8 +165,8 @@ def test_a_state_is_read_by_the_engine_that_wrote_it(home):
     there.insert(edge=[(1, 2), (2, 3)])
     image = there.engine.capture()
     other.engine.restore(saved(image))
-    assert other.engine.home == home_of(home)
-    assert other.engine.placement.costs.to_json() == there.engine.placement.costs.to_json()
+    assert other.engine.executor.home == home_of(home)
+    assert other.engine.executor.placement.costs.to_json() == there.engine.executor.placement.costs.to_json()
     assert other.rows("reach") == {(1, 2), (2, 3), (1, 3)}
     assert other.insert(edge=[(3, 4)]).rows_in == 1
     assert len(other.rows("reach")) == 6
@@ -183,4 +183,4 @@ def test_growing_out_of_the_driver():
     assert places[0] == "local"
     assert places[-1] == "job"
     assert there.insert(edge=[(0, 0)]).placement.place == "process"
-    assert there.engine._engine.resident < 60_000 < there.engine._engine.nbytes
+    assert there.engine.resident < 60_000 < there.engine.nbytes

@@ -50,7 +50,7 @@ def run(place, system, homes=None):
                 acknowledged = step
                 after(pipeline, step)
                 if homes is not None:
-                    homes.append(pipeline._epochs.engine.home)
+                    homes.append(pipeline._epochs.engine.executor.home)
             pipeline.close()
         end(pipeline)
     return acknowledged

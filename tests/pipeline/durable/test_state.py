@@ -363,7 +363,7 @@ FAULTS = {
     "in an epoch that is refused": ("deltic.engine.local.storage.store.Store.roll_back", _refused, "undo an epoch"),
     "behind a preview": ("deltic.engine.local.storage.store.Store.roll_back", _previewed, "abort epoch 3"),
     "once it is logged": (
-        "deltic.engine.local.engine.LocalEngine._go_on",
+        "deltic.engine.local.executor.InlineExecutor._go_on",
         lambda shop: sell(shop, ("c", 8)),
         "commit epoch 3",
     ),
@@ -632,7 +632,7 @@ def test_what_is_damaged_is_repaired_from_what_is_whole(place, shop, relation):
 
 
 def test_a_view_that_is_wrong_is_found_and_computed_anew(place, shop):
-    shop._epochs.engine.states["total"].contents.runs = ()
+    shop._epochs.engine.executor.running.states["total"].contents.runs = ()
     shop.checkpoint()
     abandon(shop)
     (told,) = verify(place, full=True).wrong

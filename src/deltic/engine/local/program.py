@@ -8,7 +8,7 @@ not doing so. An epoch changes the store; `roll_back` undoes it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -25,7 +25,6 @@ from deltic.engine.local.evolution import kept_relations, passed_to_new
 from deltic.engine.local.forgetting import Forgetting
 from deltic.engine.local.operators.binding import value_of
 from deltic.engine.local.operators.query import Environment, Evaluation
-from deltic.engine.local.options import LocalOptions
 from deltic.engine.local.plan.planner import plans_of
 from deltic.engine.local.plans import Plans
 from deltic.engine.local.storage.arrow import Encoded
@@ -34,6 +33,8 @@ from deltic.engine.local.storage.spilling import Space
 from deltic.engine.local.storage.state import State, StoreSnapshot
 from deltic.engine.local.storage.store import Store
 from deltic.engine.local.strata import Strata
+from deltic.engine.options import EngineOptions
+from deltic.engine.protocol import Engine
 from deltic.engine.result import ComponentReport
 from deltic.errors import UnsupportedError
 from deltic.program.program import Program
@@ -41,12 +42,18 @@ from deltic.program.program import Program
 if TYPE_CHECKING:
     from sqlglot import exp
 
+MakeInner = Callable[[Circuit], Engine]
+"""Makes the engine of a recursion inside a recursion."""
+
 
 class LocalProgram:
     """A circuit, the program of its plan, and the relations of that program in a store, ready for epochs."""
 
-    def __init__(self, circuit: Circuit, plans: Plans, program: Program, store: Store, options: LocalOptions) -> None:
+    def __init__(
+        self, circuit: Circuit, plans: Plans, program: Program, store: Store, options: EngineOptions, inner: MakeInner
+    ) -> None:
         self.circuit, self.plans, self.program, self.store, self.options = circuit, plans, program, store, options
+        self.inner = inner
         bags = [table for table, is_set in _are_sets(circuit).items() if not is_set]
         store.define(program, self._value_of, bags)
         store.keep_keys(_keys(circuit, program))
@@ -57,14 +64,14 @@ class LocalProgram:
             iteration_limit=options.iteration_limit,
             recursion_timeout=options.recursion_timeout,
             thresholds=options.thresholds,
-            inner_engine=options.inner_engine,
+            inner_engine=inner,
         )
         self.evaluations = [
             Evaluation(plan, store.domains.variables[rule], self.environment)
             for rule in program.rules
             for plan in plans_of(rule)
         ]
-        self.strategies = options.strategies(program)
+        self.strategies = options.strategies_of(program)
         self.strata = Strata(program, self.states, self.evaluations, self.strategies, options.refresh, self.environment)
         self.forgetting = Forgetting(program, self.states, store.interner)
         self.boundary, self.contents = Boundary(program, store), Contents(program, self.states, store.interner)
@@ -75,9 +82,11 @@ class LocalProgram:
         """The relations of which the last epoch has forgotten rows."""
 
     @classmethod
-    def empty(cls, circuit: Circuit, plans: Plans, options: LocalOptions, space: Space) -> LocalProgram:
+    def empty(
+        cls, circuit: Circuit, plans: Plans, options: EngineOptions, inner: MakeInner, space: Space
+    ) -> LocalProgram:
         """The program of a plan, without rows; raises UnsupportedError where the engine cannot run it."""
-        return cls(circuit, plans, options.compiled(plans.circuit), Store(space), options)
+        return cls(circuit, plans, options.compiled(plans.circuit), Store(space), options, inner)
 
     def _value_of(self, literal: exp.Expression) -> int:
         return value_of(literal, self.store.interner)
@@ -115,14 +124,14 @@ class LocalProgram:
         program = self.options.compiled(plans.circuit)
         kept = self._kept(circuit, program, begun)
         store = self.store.evolved((program.relations[new], was) for new, was in kept.items())
-        other = LocalProgram(circuit, plans, program, store, self.options)
+        other = LocalProgram(circuit, plans, program, store, self.options, self.inner)
         store.end_evolution()
         other.strata.adopt(self.strata, kept)
         return other, kept
 
     def _kept(self, circuit: Circuit, program: Program, begun: Collection[str]) -> dict[str, str]:
         """The relations of another program that this one has, each with its name here."""
-        strategies, before = self.options.strategies(program), _are_sets(self.circuit)
+        strategies, before = self.options.strategies_of(program), _are_sets(self.circuit)
         changed = [
             self.program.tables[table]
             for table, is_set in _are_sets(circuit).items()
@@ -163,20 +172,17 @@ class LocalProgram:
         """The relations that are not kept."""
         return [name for name in self.program.relations if name not in kept]
 
-    @classmethod
-    def restored(
-        cls, saved: Saved, circuit: Circuit, plans: Plans, options: LocalOptions, space: Space, tables_alone: bool
-    ) -> LocalProgram:
+    def restored(self, saved: Saved, plans: Plans, tables_alone: bool) -> LocalProgram:
         """The program of a plan over a state that was written; what that has not, or not alone, is computed.
 
         Raises UnsupportedError where rows that a view would be computed from have been forgotten.
         """
-        program = options.compiled(plans.circuit)
+        program = self.options.compiled(plans.circuit)
         wanted = set(program.tables.values()) if tables_alone else program.relations.keys()
-        store = restored(replace(saved, about=saved.about["store"]), program, wanted, space)
+        store = restored(replace(saved, about=saved.about["store"]), program, wanted, self.store.space)
         store.drop(passed_to_new(program, store.states) & store.states.keys())
         kept = {name: name for name in program.relations if name in store.states}
-        made = cls(circuit, plans, program, store, options)
+        made = LocalProgram(self.circuit, plans, program, store, self.options, self.inner)
         store.end_evolution()
         made.strata.learn(saved.about["learned"])
         if new := made.without(kept):

@@ -9,6 +9,7 @@ from deltic.engine.batches import Changed
 from deltic.engine.changes import Changes, ViewChange
 from deltic.engine.image import Json
 from deltic.engine.local.storage.store import Store
+from deltic.engine.local.version import together
 from deltic.engine.result import EpochResult
 from deltic.engine.shards.evolution import Former, Rows, ShardEvolution, evolution
 from deltic.engine.shards.extension import consolidated
@@ -17,7 +18,6 @@ from deltic.engine.shards.placed_program import PlacedProgram
 from deltic.engine.shards.plan import ShardPlan
 from deltic.engine.shards.setting import ShardDefinition
 from deltic.engine.shards.shard import Shard
-from deltic.engine.shards.version import together
 from deltic.program.operators.delay import Delayed
 from deltic.program.program import Program, Relation
 

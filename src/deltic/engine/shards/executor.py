@@ -1,13 +1,11 @@
-"""What runs the steps of shards, and where their rows are: the contract that all executors keep.
+"""What runs the steps of shards, and where their rows are: the contract of all that has shards.
 
-An executor has the shards of one placed program, with the rows of the last epoch. What must hold:
+It has the shards of one placed program, with the rows of the last epoch. What must hold, beside the contract of
+executors:
 
-* `execute` and `build` compute an epoch, and nobody sees it: until `commit`, or `take`, and after an exception,
-  `abort`, or where nobody takes it, the shards have the rows of before.
-* A version that an executor has given may be read while later epochs go on, and after `discard`.
 * One epoch at a time is between `execute` and its end; `shards` and `stores` show it as the shards do.
-* The steps, and so the rows and counts of an epoch, are the same for every executor. Executors differ in how a step
-  gets its messages, and in where runs are, and in nothing else.
+* The steps, and so the rows and counts of an epoch, are the same for all. They differ in how a step gets its messages,
+  and in where runs are, and in nothing else.
 """
 
 from __future__ import annotations
@@ -18,16 +16,14 @@ from typing import TYPE_CHECKING, Protocol
 
 from deltic.engine.batches import Changed
 from deltic.engine.conflicts import Conflicts
-from deltic.engine.critical_section import CriticalSection
+from deltic.engine.executor import Executed, Host
 from deltic.engine.keyed import plain
 from deltic.engine.local.storage.store import Store
-from deltic.engine.prepared import Prepared
-from deltic.engine.result import EpochResult
+from deltic.engine.local.version import StateVersion
 from deltic.engine.shards.evolution import ShardEvolution
 from deltic.engine.shards.messages import Message
 from deltic.engine.shards.placed_program import PlacedProgram
 from deltic.engine.shards.shard import Shard
-from deltic.engine.shards.version import ShardsVersion
 
 if TYPE_CHECKING:
     from deltic.engine.table_tasks import TableTasks
@@ -39,7 +35,7 @@ class Begun:
 
     changes: Mapping[str, Changed]
     conflicts: Conflicts
-    before: ShardsVersion
+    before: StateVersion
     is_first: bool
 
     @property
@@ -55,39 +51,14 @@ class Begun:
 
 
 @dataclass(frozen=True)
-class Executed:
-    """An epoch that was run, to be committed or aborted; `rows_in` tells how many rows of a table changed."""
+class ShardsExecuted(Executed):
+    """An epoch of shards that was run, or of shards of another program: then `commit` lets that be there."""
 
-    version: ShardsVersion
-    result: EpochResult
-    rows_in: Callable[[str], int]
-    commit: Callable[[], None]
-    abort: Callable[[], None]
     shrunk: frozenset[str] = frozenset()
     """The relations of recursions in rounds for which one task has much room then."""
 
 
-@dataclass(frozen=True)
-class Built:
-    """A program whose relations are there: how its views differ from those of before, and its version."""
-
-    result: EpochResult
-    version: ShardsVersion
-    take: Callable[[], None]
-    """Lets the executor have it."""
-
-
-class Host(Protocol):
-    """The engine that has an executor, as that sees it."""
-
-    section: CriticalSection
-
-    @property
-    def prepared(self) -> Prepared | None:
-        """The epoch that is neither committed nor aborted."""
-
-
-class Executor(Protocol):
+class ShardHolder(Protocol):
     """Has the shards of a placed program, and takes them through epochs."""
 
     placed: PlacedProgram
@@ -105,14 +76,14 @@ class Executor(Protocol):
     def stores(self) -> list[Store]:
         """The stores of all shards, to be looked into."""
 
-    def execute(self, epoch: Begun) -> Executed:
+    def execute(self, epoch: Begun) -> ShardsExecuted:
         """Run an epoch. Raises what its changes and its steps do."""
 
-    def build(self, placed: PlacedProgram, evolution: ShardEvolution, epoch: int) -> Built:
+    def build(self, placed: PlacedProgram, evolution: ShardEvolution, epoch: int) -> ShardsExecuted:
         """Compute what another program wants and is not there, from what is: its version is that of an epoch."""
 
     def compact(self) -> bool:
-        """Merge what epochs have left apart in files: whether this executor has any."""
+        """Merge what epochs have left apart in files: whether this one has any."""
 
     @property
     def tasks(self) -> TableTasks | None:
@@ -127,8 +98,8 @@ class Executor(Protocol):
         """The bytes of the state in the memory of this process."""
 
     def discard(self) -> None:
-        """Let go of files: the executor is not used any more."""
+        """Let go of files: it is not used any more."""
 
 
-MakeExecutor = Callable[[PlacedProgram, Host], Executor]
-"""Makes an executor that has no rows, for an engine."""
+MakeHolder = Callable[[PlacedProgram, Host], ShardHolder]
+"""Makes what has shards, without rows, for an engine."""

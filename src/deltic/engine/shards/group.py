@@ -17,7 +17,7 @@ from deltic.engine.local.recursion.pending import RoundId
 from deltic.engine.local.recursion.signed.oscillation import ClosingRelations
 from deltic.engine.local.storage.arrow import view_change
 from deltic.engine.local.storage.store import Store
-from deltic.engine.local.version import LocalVersion
+from deltic.engine.local.version import StateVersion, together
 from deltic.engine.prepared import unfailing
 from deltic.engine.result import ComponentReport, EpochResult
 from deltic.engine.shards.ends import termination_of
@@ -29,7 +29,6 @@ from deltic.engine.shards.room import told_in_rounds
 from deltic.engine.shards.round_steps import Renumbered
 from deltic.engine.shards.rounds import in_rounds, kept_as
 from deltic.engine.shards.shard import Shard
-from deltic.engine.shards.version import ShardsVersion, together
 from deltic.errors import DelticError
 
 
@@ -60,22 +59,18 @@ class ShardGroup:
             self.roll_back()
             raise
 
-    def end(self, epoch: int, before: ShardsVersion) -> ShardsVersion:
+    def end(self, before: StateVersion) -> StateVersion:
         """The version of an epoch that was run, after the one `before`, at the cost of the relations that it changes.
 
         What it changes is part of the rows then; `roll_back` still undoes it.
         """
         try:
-            versions = list(self._versions(epoch, before))
+            version = before.following(self.placed.program, self.stores)
         except BaseException:
             self.roll_back()
             raise
         self.forget_changes()
-        return ShardsVersion(epoch, versions)
-
-    def _versions(self, epoch: int, before: ShardsVersion) -> Iterator[LocalVersion]:
-        for shard, version in zip(self.shards, before.shards, strict=True):
-            yield version.following(epoch, self.placed.program, shard.store)
+        return version
 
     def forget_changes(self) -> None:
         """Forget what the epoch has changed, which is part of the rows."""

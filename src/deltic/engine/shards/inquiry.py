@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from deltic.engine.files.address import files_at
 from deltic.engine.files.files import Files
-from deltic.engine.local.version import LocalVersion
+from deltic.engine.local.version import StateVersion
 from deltic.engine.shards.messages import Message
 from deltic.engine.shards.options import Options
 from deltic.engine.shards.plan import ShardPlan
@@ -48,6 +48,6 @@ class Inquiry(ABC):
     def _found(self, shard: Shard, written: Files) -> Iterator[tuple[pa.Table, Any]]:
         """Inserted and deleted rows, part by part, each with its description."""
 
-    def _version(self, shard: Shard) -> LocalVersion:
+    def _version(self, shard: Shard) -> StateVersion:
         """The table as the shard has it."""
-        return LocalVersion.of(0, self.plan.program, shard.store, [self.name])
+        return StateVersion.of(0, self.plan.program, [shard.store], [self.name])

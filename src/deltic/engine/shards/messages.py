@@ -21,8 +21,8 @@ import pyarrow as pa
 from deltic.engine.arrow_stream import of_stream, to_stream
 from deltic.engine.files.files import Buffer, Files
 from deltic.engine.files.pieces import MappedFile
+from deltic.engine.local.version import together
 from deltic.engine.shards.files import MESSAGES, writing
-from deltic.engine.shards.version import together
 
 DRIVER = -1
 """The stage of messages that are for the driver."""

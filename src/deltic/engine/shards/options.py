@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from deltic.circuit import operators as ops
+from deltic.circuit.graph import Circuit
 from deltic.circuit.iterations import ITERATION_LIMIT, RECURSION_TIMEOUT
 from deltic.engine.local.kernels.thresholds import DEFAULTS, Thresholds
 from deltic.engine.local.recursion.refresh import AUTO, Refresh
 from deltic.engine.local.recursion.strategy import Strategies, Strategy
+from deltic.engine.options import EngineOptions
+from deltic.program.program import Program
 
 
 @dataclass(frozen=True)
@@ -30,3 +34,20 @@ class Options:
     thresholds: Thresholds = DEFAULTS
     frozen: int | None = None
     """Runs of so many rows are merged by compactions, and by no epoch that is a job; None where epochs merge all."""
+
+    @classmethod
+    def of(cls, circuit: Circuit, program: Program, given: EngineOptions) -> Options:
+        """What shards need of an engine's options, and of the tables of its circuit."""
+        sources = [op for op in circuit.operators if isinstance(op, ops.Source)]
+        return cls(
+            given.shards,
+            frozenset(source.name for source in sources if not source.is_set),
+            {program.tables[s.name]: tuple(map(s.schema.index, s.key)) for s in sources if s.key},
+            given.strategies_of(program),
+            given.refresh,
+            given.iteration_limit,
+            given.recursion_timeout,
+            given.task_memory,
+            given.thresholds,
+            given.frozen,
+        )

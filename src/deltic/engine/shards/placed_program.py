@@ -12,7 +12,7 @@ from deltic.circuit.tables import WEIGHT
 from deltic.engine.batches import Changed, arrow_of
 from deltic.engine.local.operators.faults import Faults
 from deltic.engine.local.storage.store import Store
-from deltic.engine.local.version import LocalVersion
+from deltic.engine.local.version import StateVersion
 from deltic.engine.shards.evolution import ShardEvolution
 from deltic.engine.shards.exchange import messages_of
 from deltic.engine.shards.lay_out import lay_out
@@ -22,7 +22,6 @@ from deltic.engine.shards.plan import Key, ShardPlan
 from deltic.engine.shards.room import shrunk
 from deltic.engine.shards.setting import ShardDefinition
 from deltic.engine.shards.shard import Shard
-from deltic.engine.shards.version import ShardsVersion
 from deltic.program.definitions import FixedRows
 from deltic.program.program import Program, Relation
 
@@ -95,9 +94,9 @@ class PlacedProgram:
         """The shards whose rows are in some stores."""
         return [Shard(number, self.plan, self.options, store) for number, store in enumerate(stores)]
 
-    def version(self, epoch: int, stores: Sequence[Store]) -> ShardsVersion:
+    def version(self, epoch: int, stores: Sequence[Store]) -> StateVersion:
         """The tables and views of an epoch, which are in some stores."""
-        return ShardsVersion(epoch, [LocalVersion.of(epoch, self.program, store) for store in stores])
+        return StateVersion.of(epoch, self.program, stores)
 
     def shrunk(self, stores: Sequence[Store]) -> frozenset[str]:
         """The relations of recursions in rounds that some stores have little of, where rounds go by size."""

@@ -1,20 +1,23 @@
-"""The executor of shards in this process: an exchange is a list of batches for each of them."""
+"""Shards in this process: an exchange is a list of batches for each of them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 
+from deltic.engine.executor import Host, nothing
 from deltic.engine.local.storage.store import Store
 from deltic.engine.shards.building import build
 from deltic.engine.shards.evolution import ShardEvolution
-from deltic.engine.shards.executor import Begun, Built, Executed, Host
+from deltic.engine.shards.executor import Begun, ShardHolder, ShardsExecuted
 from deltic.engine.shards.group import ShardGroup
 from deltic.engine.shards.placed_program import PlacedProgram
 from deltic.engine.shards.shard import Shard
 
 
-class ProcessExecutor:
-    """Has its shards in memory; see `Executor`."""
+class ProcessShards:
+    """Has its shards in memory; see `ShardHolder`."""
 
     def __init__(self, placed: PlacedProgram, host: Host | None = None) -> None:
         self.placed, self.shards = placed, placed.empty()
@@ -28,13 +31,11 @@ class ProcessExecutor:
     def stores(self) -> list[Store]:
         return [shard.store for shard in self.shards]
 
-    def execute(self, epoch: Begun) -> Executed:
+    def execute(self, epoch: Begun) -> ShardsExecuted:
         return run_in_process(self.placed, self.shards, epoch)
 
-    def build(self, placed: PlacedProgram, evolution: ShardEvolution, epoch: int) -> Built:
-        shards, result = build(placed, evolution, self.stores(), [shard.learned() for shard in self.shards])
-        version = placed.version(epoch, [shard.store for shard in shards])
-        return Built(result, version, lambda: self.take(placed, shards))
+    def build(self, placed: PlacedProgram, evolution: ShardEvolution, epoch: int) -> ShardsExecuted:
+        return build_in_process(self, placed, evolution, epoch)
 
     def compact(self) -> bool:
         return False
@@ -55,10 +56,20 @@ class ProcessExecutor:
         pass
 
 
-def run_in_process(placed: PlacedProgram, shards: Sequence[Shard], epoch: Begun) -> Executed:
+def run_in_process(placed: PlacedProgram, shards: Sequence[Shard], epoch: Begun) -> ShardsExecuted:
     """Run an epoch of shards in this process; after any exception their rows are as before."""
     group = ShardGroup(placed, shards)
     result = group.run(epoch.sent(placed, epoch.changes), epoch.conflicts)
-    changed = {name: group.changed_rows(name) for name in placed.program.tables.values()}
-    version = group.end(epoch.number, epoch.before)
-    return Executed(version, result, changed.__getitem__, group.keep, group.roll_back, placed.shrunk(group.stores))
+    rows_in = sum(group.changed_rows(placed.program.tables[table]) for table in epoch.changes)
+    version = group.end(epoch.before)
+    made = replace(result, rows_in=rows_in)
+    return ShardsExecuted(version, made, group.keep, group.roll_back, placed.shrunk(group.stores))
+
+
+def build_in_process(
+    holder: ShardHolder, placed: PlacedProgram, evolution: ShardEvolution, epoch: int
+) -> ShardsExecuted:
+    """Compute in this process what another program wants of what a holder has, which takes it with the commit."""
+    shards, result = build(placed, evolution, holder.stores(), [shard.learned() for shard in holder.shards])
+    version = placed.version(epoch, [shard.store for shard in shards])
+    return ShardsExecuted(version, result, partial(holder.take, placed, shards), nothing)

@@ -1,55 +1,84 @@
-"""A program over the shards of an executor: an epoch may place it in another way, and definitions make it another one.
+"""The executor on shards: an epoch may place its program in another way, and definitions make it another one.
 
-What must hold: the executor has the shards of `placed`, and `version` is that of the last epoch that was taken. What
-changes definitions, or the placement, is built beside what is there, and taken once it is whole. An engine that takes a
-state which was written has another ShardedProgram from then on; where that fails, it has the one of before.
+What must hold: the holder has the shards of `placed`, and `version` is that of the last epoch that was committed. What
+changes definitions, or the placement, is built beside what is there, and taken once it is whole. A state that was
+written is taken by another executor of this kind, so that where that fails, there is the one of before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
+from deltic.circuit.graph import Circuit
 from deltic.engine.batches import Changed, TableBatch, rows_of
 from deltic.engine.conflicts import Conflicts
-from deltic.engine.image import Saved
+from deltic.engine.executor import Executed, Host, nothing
+from deltic.engine.image import Image, Saved
 from deltic.engine.local.storage.store import Store
-from deltic.engine.shards.building import NOTHING, build, evolved, former, is_due, rows_in
+from deltic.engine.local.version import StateVersion
+from deltic.engine.options import EngineOptions
+from deltic.engine.protocol import NOTHING as NO_CHANGES
+from deltic.engine.shards.building import NOTHING, after, build, evolved, former, is_due, rows_in
 from deltic.engine.shards.copies import Survey
 from deltic.engine.shards.evolution import Former, ShardEvolution, completion
-from deltic.engine.shards.executor import Begun, Built, Executed, Executor
+from deltic.engine.shards.executor import Begun, MakeHolder, ShardHolder, ShardsExecuted
 from deltic.engine.shards.extension import weights_of
-from deltic.engine.shards.images import places_of, refuse_missing, restored_stores
+from deltic.engine.shards.images import image_of_shards, places_of, refuse_missing, refuse_other, restored_stores
 from deltic.engine.shards.placed_program import PlacedProgram
-from deltic.engine.shards.process import run_in_process
+from deltic.engine.shards.plan import ShardPlan
+from deltic.engine.shards.process import ProcessShards, run_in_process
 from deltic.engine.shards.room import Outgrown
 from deltic.engine.shards.setting import ShardDefinition
-from deltic.engine.shards.version import ShardsVersion
+from deltic.engine.shards.shard import Shard
+from deltic.engine.size import Size
+from deltic.engine.table_tasks import TableTasks
+from deltic.errors import CountOverflowError, IterationLimitError
 from deltic.program.memory import remembered
 from deltic.program.program import Program
 
-NO_CHANGES: Mapping[str, Changed] = MappingProxyType({})
 
+class ShardsExecutor:
+    """Has a placed program whose rows a holder has, or none so far; `has_begun` says whether there was an epoch.
 
-class ShardedProgram:
-    """A placed program whose rows an executor has, or none so far; `has_begun` says whether there was an epoch."""
+    See `Executor` for the contract.
+    """
 
-    def __init__(self, executor: Executor) -> None:
-        self.executor, self.has_begun = executor, False
+    def __init__(self, holder: ShardHolder, make_holder: MakeHolder, host: Host) -> None:
+        self.holder, self.has_begun = holder, False
+        self._make_holder, self._host = make_holder, host
         self.shrunk: frozenset[str] = frozenset()
         """The relations of recursions in rounds for which one task has much room."""
-        copies = self.definition.setting.copies
+        copies = self.definition.given.copies
         self._survey = None if copies is None else Survey(copies)
-        self.version: ShardsVersion = self.placed.version(0, executor.stores())
+        self._ways: dict[tuple[str, ...], str] = {}
+        self.version: StateVersion = self.placed.version(0, holder.stores())
+
+    @classmethod
+    def empty(
+        cls, circuit: Circuit, options: EngineOptions, host: Host, holder: MakeHolder = ProcessShards
+    ) -> ShardsExecutor:
+        """One for a circuit, without rows; raises UnsupportedError where it has no place on shards."""
+        placed = PlacedProgram.of(ShardDefinition.of(circuit, options))
+        return cls(holder(placed, host), holder, host)
+
+    @property
+    def circuit(self) -> Circuit:
+        return self.definition.circuit
 
     @property
     def placed(self) -> PlacedProgram:
         """The program, as it is placed."""
-        return self.executor.placed
+        return self.holder.placed
+
+    @property
+    def plan(self) -> ShardPlan:
+        """How it is placed."""
+        return self.placed.plan
 
     @property
     def definition(self) -> ShardDefinition:
@@ -58,17 +87,32 @@ class ShardedProgram:
 
     @property
     def program(self) -> Program:
-        """The program of the circuit."""
         return self.placed.program
+
+    @property
+    def shards(self) -> Sequence[Shard]:
+        """The shards, in this process."""
+        return self.holder.shards
+
+    @property
+    def stores(self) -> list[Store]:
+        return self.holder.stores()
 
     @property
     def copied(self) -> Mapping[str, str]:
         """The relations of which every shard has a copy, for they are small beside others, each with the reason."""
-        return self.definition.setting.copied
+        return self.definition.copied
 
     # Epochs
 
     def run(self, changes: Mapping[str, Changed], conflicts: Conflicts) -> Executed:
+        try:
+            executed = self._run(changes, conflicts)
+        except (IterationLimitError, CountOverflowError) as error:
+            raise error.told_of(self.program.views_over(error.relations[0])) from None
+        return replace(executed, commit=partial(self._go_on, executed))
+
+    def _run(self, changes: Mapping[str, Changed], conflicts: Conflicts) -> ShardsExecuted:
         """Run an epoch; recursions that grow out of a task on its way are in rounds from then on, and it begins again.
 
         After any exception the rows are as before.
@@ -77,24 +121,25 @@ class ShardedProgram:
         while True:
             try:
                 visited += self._copy_what_pays(changes)
-                executed = self.executor.execute(self._begun(changes, conflicts))
+                executed = self.holder.execute(self._begun(changes, conflicts))
                 result = replace(executed.result, rows_visited=executed.result.rows_visited + visited)
                 return replace(executed, result=result)
             except Outgrown as error:
                 visited += self.place(changes, outgrown=self.placed.in_rounds.union(error.relations))
 
-    def run_due(self) -> Executed | None:
+    def _run_due(self) -> ShardsExecuted | None:
         """The epoch in which what is due comes, if there is anything, run in this process; it is to be aborted."""
-        if not is_due(self.placed.plan, self.executor.stores()):
+        if not is_due(self.plan, self.holder.stores()):
             return None
-        return run_in_process(self.placed, self.executor.shards, self._begun({}, "error"))
+        return run_in_process(self.placed, self.shards, self._begun({}, "error"))
 
     def _begun(self, changes: Mapping[str, Changed], conflicts: Conflicts) -> Begun:
         return Begun(changes, conflicts, self.version, is_first=not self.has_begun)
 
-    def go_on(self, executed: Executed) -> None:
+    def _go_on(self, executed: ShardsExecuted) -> None:
         """Have the rows of an epoch that was run."""
         self.version, self.has_begun, self.shrunk = executed.version, True, executed.shrunk
+        self._ways |= {report.relations: report.way for report in executed.result.components if report.way}
         executed.commit()
 
     # Other placements
@@ -106,7 +151,7 @@ class ShardedProgram:
             return 0
         placed = self.placed
         kept = [name for name in self.program.relations if placed.plan.placed[name].kept]
-        there = rows_in(self.executor.stores()) if self.has_begun else NOTHING.rows
+        there = rows_in(self.holder.stores()) if self.has_begun else NOTHING.rows
         copied = self._survey.chosen(self.program, coming, there, kept, placed.options.shards, self.copied)
         return self.place(changes, copied=copied) if copied.keys() != self.copied.keys() else 0
 
@@ -121,15 +166,14 @@ class ShardedProgram:
         if not self.has_begun:
             self._place_nothing(definition, changes, is_for_copies=options.keys() == {"copied"})
             return 0
-        evolution = self.evolution(definition)
+        evolution = self._evolution(definition)
         if options.keys() == {"copied"} and evolution.computes and remembered(self.program):
             return 0
         try:
-            built = self.build(definition, evolution, self.version.epoch)
+            built = self._build(definition, evolution, self.version.epoch)
         except Outgrown as more:
-            outgrown = {*definition.setting.outgrown, *more.relations}
-            return self.place(**options | {"outgrown": outgrown})
-        self.take(built)
+            return self.place(**options | {"outgrown": definition.outgrown.union(more.relations)})
+        self._take(built)
         return built.result.rows_visited
 
     def _place_nothing(self, definition: ShardDefinition, changes: Mapping[str, Changed], is_for_copies: bool) -> None:
@@ -143,30 +187,95 @@ class ShardedProgram:
             self._reset(placed)
 
     def _reset(self, placed: PlacedProgram) -> None:
-        self.executor.reset(placed)
-        self.version = placed.version(0, self.executor.stores())
+        self.holder.reset(placed)
+        self.version = placed.version(0, self.holder.stores())
 
     # Other definitions
 
-    def evolution(self, definition: ShardDefinition, begun: Mapping[str, Changed] = NO_CHANGES) -> ShardEvolution:
+    def extend(self, circuit: Circuit, rows: Mapping[str, Changed]) -> Executed:
+        definition = self.definition.of_other(circuit)
+        while True:
+            try:
+                return self._extended(definition, rows)
+            except Outgrown as error:
+                definition = definition.with_other(outgrown=definition.outgrown.union(error.relations))
+
+    def _extended(self, definition: ShardDefinition, rows: Mapping[str, Changed]) -> Executed:
+        """The epoch that goes on with another definition, whose tables that have rows begin with these."""
+        evolution, due = self._evolution(definition, rows), self._run_due()
+        try:
+            built = self._build(definition, evolution, self.version.epoch + 1)
+        except (IterationLimitError, CountOverflowError) as error:
+            raise error.told_of(evolution.program.views_over(error.relations[0])) from None
+        finally:
+            if due is not None:
+                due.abort()
+        made = built.result
+        if due is not None:
+            made = after(due.result, made, self.program, definition.program)
+        return Executed(
+            built.version, replace(made, extension=evolution.extension), partial(self._take, built), nothing
+        )
+
+    def _evolution(self, definition: ShardDefinition, begun: Mapping[str, Changed] = NO_CHANGES) -> ShardEvolution:
         """How to go on with another definition, whose tables that are `begun` have other rows."""
         return evolved(self._former(definition, begun), self.definition, definition)
 
     def _former(self, other: ShardDefinition, begun: Mapping[str, Changed]) -> Former:
-        return former(self.placed, self.executor.stores(), other, begun) if self.has_begun else NOTHING
+        return former(self.placed, self.holder.stores(), other, begun) if self.has_begun else NOTHING
 
-    def build(self, definition: ShardDefinition, evolution: ShardEvolution, epoch: int) -> Built:
+    def _build(self, definition: ShardDefinition, evolution: ShardEvolution, epoch: int) -> ShardsExecuted:
         """Compute what a definition wants and is not there; the state is as before until it is taken."""
-        return self.executor.build(PlacedProgram(definition, evolution.plan), evolution, epoch)
+        return self.holder.build(PlacedProgram(definition, evolution.plan), evolution, epoch)
 
-    def take(self, built: Built) -> None:
+    def _take(self, built: ShardsExecuted) -> None:
         """Have what was built."""
-        built.take()
+        built.commit()
         self.version, self.has_begun, self.shrunk = built.version, True, frozenset()
 
-    # What was written
+    # What is written
 
-    def load(self, saved: Saved, tables_alone: bool) -> None:
+    def image(self) -> Image:
+        for shard in self.shards:
+            shard.fit()
+        about = {
+            "in rounds": sorted(self.placed.in_rounds),
+            "copied": dict(self.copied),
+            "relations": self.plan.program.fingerprints(),
+            "places": self.plan.keys,
+        }
+        return image_of_shards(about, self.shards)
+
+    def restored(self, saved: Saved, tables_alone: bool) -> ShardsExecutor:
+        about, definition = saved.about, self.definition
+        refuse_other(about, definition.options.shards)
+        outgrown = frozenset(about["in rounds"])
+        copied = {n: why for n, why in about.get("copied", {}).items() if n in self.program.relations}
+        written = definition.with_other(outgrown=outgrown, copied=copied)
+        if definition.rounds != "auto" and PlacedProgram.of(written).in_rounds != outgrown:
+            restored = self._restored(saved, tables_alone, written.with_other(rounds="auto"))
+            restored.place(rounds=definition.rounds, outgrown=frozenset())
+        else:
+            restored = self._restored(saved, tables_alone, written)
+        if definition.given.copies is None and restored.copied:
+            restored.place(copied={})
+        return restored
+
+    def _restored(self, saved: Saved, tables_alone: bool, definition: ShardDefinition) -> ShardsExecutor:
+        """The executor of a definition with a state that was written for it."""
+        holder = self._make_holder(PlacedProgram.of(definition), self._host)
+        restored = ShardsExecutor(holder, self._make_holder, self._host)
+        try:
+            restored._load(saved, tables_alone)
+        except BaseException as error:
+            restored.discard()
+            if not isinstance(error, Outgrown):
+                raise
+            outgrown = definition.outgrown.union(error.relations)
+            return self._restored(saved, tables_alone, definition.with_other(outgrown=outgrown))
+        return restored
+
+    def _load(self, saved: Saved, tables_alone: bool) -> None:
         """Have, without rows so far, a state that was written with recursions and copies placed in the same ways."""
         about = saved.about
         placed = PlacedProgram.of(self.definition, places_of(about, self.program))
@@ -175,11 +284,11 @@ class ShardedProgram:
         if tables_alone:
             self._reset(placed)
             tables = {table: weights_of(stores, name) for table, name in self.program.tables.items()}
-            self.go_on(self.run(tables, "trust"))
+            self.run(tables, "trust").commit()
         else:
             self._complete(placed, stores, saved)
         self.has_begun = True
-        self.version = self.placed.version(about["epoch"], self.executor.stores())
+        self.version = self.placed.version(about["epoch"], self.holder.stores())
 
     def _complete(self, placed: PlacedProgram, stores: list[Store], saved: Saved) -> None:
         """Have what is in some stores, and compute what a plan keeps beside it."""
@@ -193,4 +302,42 @@ class ShardedProgram:
             shards = placed.shards(stores)
             for shard, known in zip(shards, learned, strict=True):
                 shard.learn(known)
-        self.executor.take(placed, shards)
+        self.holder.take(placed, shards)
+
+    @property
+    def tasks(self) -> TableTasks | None:
+        return self.holder.tasks
+
+    def checks_keys(self, table: str) -> bool:
+        return self.placed.has_keys(self.program.tables[table])
+
+    def compact(self) -> bool:
+        return self.holder.compact()
+
+    def discard(self) -> None:
+        self.holder.discard()
+
+    # Reading
+
+    def forgotten(self, view: str) -> tuple[str, ...]:
+        return ()
+
+    def explain(self, name: str, full: bool) -> str:
+        below, count = self.program.below(self.program.sinks[name]), self.definition.options.shards
+        told = [self.plan.explain(below, count)]
+        told += [f"{', '.join(names)} {way}" for names, way in self._ways.items() if below.intersection(names)]
+        if copied := [f"  {name}: {why}" for name, why in self.copied.items() if name in below]:
+            told.append("\n".join([f"copies, whose changes go to all {count} shards:", *copied]))
+        return "\n\n".join(told)
+
+    def sizes(self) -> list[Size]:
+        sizes = ((shard.number, size) for shard in self.shards for size in shard.store.listed())
+        return [replace(size, relation=f"{size.relation} on shard {number}") for number, size in sizes]
+
+    @property
+    def nbytes(self) -> int:
+        return self.holder.nbytes
+
+    @property
+    def resident(self) -> int:
+        return self.holder.resident

@@ -27,7 +27,7 @@ from deltic.engine.local.storage.lookup import count_each, find_all
 from deltic.engine.local.storage.run import NO_TIMES, Run, Times, Weights, Words, plain
 from deltic.engine.local.storage.state import State, StoreSnapshot
 from deltic.engine.local.storage.store import Store
-from deltic.engine.local.version import LocalVersion
+from deltic.engine.local.version import StateVersion
 from deltic.engine.result import ComponentReport
 from deltic.engine.shards.exchange import ITERATION, Inbox, Received, joined, messages_of
 from deltic.engine.shards.messages import Message
@@ -136,7 +136,7 @@ class Steps:
         """Rows that were sent; of a table those about keys as what they amount to, as it is before the epoch."""
         if not any(ORDER in rows.column_names or are_by_key(rows).any() for rows in sent if name in self.options.keys):
             return sent
-        table, version = self._keyed(name), LocalVersion.of(0, self.plan.program, self.store, [name])
+        table, version = self._keyed(name), StateVersion.of(0, self.plan.program, [self.store], [name])
         look_up = partial(version.lookup_all, table.name)
         return [weighted(table, in_order(table, pa.concat_tables(sent)), look_up, self._conflicts)]
 

@@ -27,7 +27,7 @@ RunEach = Callable[[Sequence[Callable[[], Iterable[Message]]], str], Iterable[Me
 
 
 class Compacted(Protocol):
-    """What has the state of shards in files; see `SparkExecutor`."""
+    """What has the state of shards in files; see `SparkShards`."""
 
     files: Files
 

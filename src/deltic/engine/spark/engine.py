@@ -6,12 +6,13 @@ from functools import partial
 from typing import Any
 
 from deltic.circuit.graph import Circuit
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.files.files import Files
 from deltic.engine.shards.compaction import FROZEN
-from deltic.engine.shards.engine import ShardedEngine
 from deltic.engine.shards.messages import DIRECT
+from deltic.engine.shards.program import ShardsExecutor
 from deltic.engine.spark.compacting import RunEach
-from deltic.engine.spark.executor import FEW, RunTasks, SparkExecutor
+from deltic.engine.spark.executor import FEW, RunTasks, SparkShards
 from deltic.engine.spark.placement import ShardPlace
 
 
@@ -26,12 +27,13 @@ def spark_engine(
     few: int = FEW,
     frozen: int = FROZEN,
     **options: Any,
-) -> ShardedEngine:
-    """An engine whose shards a `SparkExecutor` has; `options` are those of a `Setting`.
+) -> IncrementalEngine:
+    """An engine whose executor has `SparkShards`; `options` are those of `EngineOptions`.
 
     Runs of `frozen` rows and more are merged by compactions, where `run_each` runs them, and else by epochs.
     """
-    executor = partial(
-        SparkExecutor, directory=directory, run_tasks=run_tasks, run_each=run_each, place=place, direct=direct, few=few
+    shards = partial(
+        SparkShards, directory=directory, run_tasks=run_tasks, run_each=run_each, place=place, direct=direct, few=few
     )
-    return ShardedEngine(circuit, executor=executor, frozen=None if run_each is None else frozen, **options)
+    executor = partial(ShardsExecutor.empty, holder=shards)
+    return IncrementalEngine(circuit, executor=executor, frozen=None if run_each is None else frozen, **options)

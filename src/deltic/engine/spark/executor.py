@@ -1,4 +1,4 @@
-"""The executor on Spark: an epoch runs in the driver's process or as one Spark job, over the same run files."""
+"""Shards on Spark: an epoch runs in the driver's process or as one Spark job, over the same run files."""
 
 from __future__ import annotations
 
@@ -13,22 +13,23 @@ from deltic.engine.batches import Changed, ConcatenatedBatch, apart
 from deltic.engine.changes import Changes, ViewChange
 from deltic.engine.conflicts import Conflicts, joined
 from deltic.engine.critical_section import CriticalSection
+from deltic.engine.executor import Host, nothing
 from deltic.engine.files.files import Files
 from deltic.engine.local.storage.run import KeptRun
 from deltic.engine.local.storage.store import Store
 from deltic.engine.prepared import Prepared
 from deltic.engine.result import EpochResult
-from deltic.engine.shards.building import build, building
+from deltic.engine.shards.building import building
 from deltic.engine.shards.compaction import Compaction
 from deltic.engine.shards.evolution import ShardEvolution
-from deltic.engine.shards.executor import Begun, Built, Executed, Host
+from deltic.engine.shards.executor import Begun, ShardsExecuted
 from deltic.engine.shards.files import bytes_of, collect_garbage, files_of, read_description
 from deltic.engine.shards.group import empty_relations, summed
 from deltic.engine.shards.messages import DIRECT, Mailbox, Message, sent
 from deltic.engine.shards.placed_program import PlacedProgram
 from deltic.engine.shards.plan import ShardPlan
 from deltic.engine.shards.posted import MessageBatch, RowSplit
-from deltic.engine.shards.process import run_in_process
+from deltic.engine.shards.process import build_in_process, run_in_process
 from deltic.engine.shards.restrict import restrict
 from deltic.engine.shards.room import Outgrown, told_in_rounds
 from deltic.engine.shards.shard import Shard
@@ -49,10 +50,10 @@ FEW = 1 << 16
 """The rows that wait for a round at most where the driver's process takes it: a job costs more than these."""
 
 
-class SparkExecutor:
+class SparkShards:
     """Has shards whose state is below `directory`, which driver and executors of Spark see under one name.
 
-    See `Executor` for the contract. `run_tasks` runs an epoch as a job. A state is in the memory of the driver, in
+    See `ShardHolder` for the contract. `run_tasks` runs an epoch as a job. A state is in the memory of the driver, in
     files, or in both: `states` names the descriptions of what was written last, and `_open` has the shards, where the
     driver has them; those that are `_ahead` of the files have run an epoch since. `place` says where the next epoch
     runs: it may be set between epochs. Rows of more than `direct` bytes go to tasks, and come from them, in files. Of
@@ -116,10 +117,10 @@ class SparkExecutor:
             return self._written_stores(self.placed.plan, self.states)
         return [shard.store for shard in self._open]
 
-    def execute(self, epoch: Begun) -> Executed:
+    def execute(self, epoch: Begun) -> ShardsExecuted:
         return self._job(epoch) if self.place == "job" else self._in_process(epoch)
 
-    def _in_process(self, epoch: Begun) -> Executed:
+    def _in_process(self, epoch: Begun) -> ShardsExecuted:
         """Run the epoch in this process."""
         executed = run_in_process(self.placed, self.shards, epoch)
 
@@ -129,14 +130,12 @@ class SparkExecutor:
 
         return replace(executed, commit=commit)
 
-    def build(self, placed: PlacedProgram, evolution: ShardEvolution, epoch: int) -> Built:
+    def build(self, placed: PlacedProgram, evolution: ShardEvolution, epoch: int) -> ShardsExecuted:
         if self.place == "job":
             return self._built_by_jobs(placed, evolution, epoch)
-        shards, result = build(placed, evolution, self.stores(), [shard.learned() for shard in self.shards])
-        version = placed.version(epoch, [shard.store for shard in shards])
-        return Built(result, version, lambda: self.take(placed, shards))
+        return build_in_process(self, placed, evolution, epoch)
 
-    def _built_by_jobs(self, placed: PlacedProgram, evolution: ShardEvolution, epoch: int) -> Built:
+    def _built_by_jobs(self, placed: PlacedProgram, evolution: ShardEvolution, epoch: int) -> ShardsExecuted:
         """A placed program, of the state as it is, by jobs."""
         builder = building(placed.definition, evolution)
         messages = list(sent(self.files, list(builder.beginning(evolution)), 0, self.direct))
@@ -148,7 +147,8 @@ class SparkExecutor:
             self.placed, self._empty_in_files = placed, empty
             self.states, self._open, self._ahead = outcome.states, None, False
 
-        return Built(self._result_of(builder.program, outcome), placed.version(epoch, stores), take)
+        result = self._result_of(builder.program, outcome)
+        return ShardsExecuted(placed.version(epoch, stores), result, take, nothing)
 
     def _saved(self) -> Mapping[int, str]:
         """The descriptions of the state as it is, in files."""
@@ -187,7 +187,7 @@ class SparkExecutor:
 
     # Jobs
 
-    def _job(self, epoch: Begun) -> Executed:
+    def _job(self, epoch: Begun) -> ShardsExecuted:
         """Run the epoch as a job; where a recursion takes rounds, as one for what leads to them, and one for each."""
         self.write()
         placed, written = self.placed, self.files.traffic.written
@@ -205,8 +205,9 @@ class SparkExecutor:
             if self.compacting is not None:
                 self.compacting.begin(self, outcome.apart)
 
-        result, rows_in = self._result_of(placed.program, outcome), outcome.rows_in
-        return Executed(version, result, lambda name: rows_in.get(name, 0), commit, _nothing, placed.shrunk(stores))
+        rows_in = sum(outcome.rows_in.get(placed.program.tables[table], 0) for table in epoch.changes)
+        result = replace(self._result_of(placed.program, outcome), rows_in=rows_in)
+        return ShardsExecuted(version, result, commit, nothing, placed.shrunk(stores))
 
     def _by_jobs(
         self,
@@ -337,7 +338,3 @@ class SparkExecutor:
         What they name no more goes with the next epoch.
         """
         self.states = {**self.states, **states}
-
-
-def _nothing() -> None:
-    """Give up nothing: what a job wrote is garbage where nobody has published it."""

@@ -1,96 +1,102 @@
-"""An engine that chooses for each epoch where it runs: by the local engine, or on shards, here or as a Spark job."""
+"""An executor that chooses for each epoch where it runs: in one store, or on shards, here or as a Spark job."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from deltic.circuit.graph import Circuit
 from deltic.engine.batches import Changed, apart, rows_of
 from deltic.engine.conflicts import Conflicts
-from deltic.engine.critical_section import CriticalSection, exclusive
+from deltic.engine.executor import Executed, Executor, Host, MakeExecutor
 from deltic.engine.image import Image, Saved
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.local.storage.store import Store
+from deltic.engine.local.version import StateVersion
+from deltic.engine.moving import move
+from deltic.engine.options import EngineOptions
 from deltic.engine.placed import Placed
-from deltic.engine.prepared import Prepared, prepared_by, refuse_second
-from deltic.engine.protocol import NOTHING, Engine
-from deltic.engine.shards.engine import ShardedEngine
 from deltic.engine.shards.posted import StagedRows
+from deltic.engine.shards.program import ShardsExecutor
 from deltic.engine.size import Size
-from deltic.engine.spark.executor import SparkExecutor
-from deltic.engine.spark.moving import Movable, move
+from deltic.engine.spark.executor import SparkShards
 from deltic.engine.spark.placement import HeldState, Home, Placement, home_of, kind_of
 from deltic.engine.table_tasks import TableTasks
 from deltic.errors import DelticError, UnsupportedError
 from deltic.program.memory import remembered
-
-# What can have the state.
-HomeEngine = LocalEngine | ShardedEngine
-MakeShards = Callable[[Circuit], ShardedEngine]
+from deltic.program.program import Program
 
 # What came since the state was measured has to be so many rows, and such a part of all, before that is done again.
 _FEW, _PART = 1000, 8
 
 
-class PlacedEngine(Engine):
-    """Runs a circuit where `placement` chooses; see `Engine` for the protocol.
+class PlacedExecutor:
+    """Has an executor where `placement` chooses; see `Executor` for the contract.
 
-    The state has one home: a local engine, made by `local`, or shards, made by `shards`; without the former it stays on
-    shards. All strata of a program run at one place. A move is no epoch: it comes before the epoch that it is for.
+    The state has one home, each made by one of `homes`: one store, or shards; where there are only shards, it stays
+    there. All strata of a program run at one place. A move is no epoch: it comes before the epoch that it is for.
     """
 
     def __init__(
-        self, circuit: Circuit, placement: Placement, shards: MakeShards, local: Callable[[Circuit], LocalEngine] | None
+        self,
+        circuit: Circuit,
+        options: EngineOptions,
+        host: Host,
+        placement: Placement,
+        homes: Mapping[Home, MakeExecutor],
     ) -> None:
-        self.circuit, self.placement = circuit, placement
-        self._shards, self._local = shards, local
-        self.section = CriticalSection()
-        """What lets one thread at a time work on the state, and interrupts wait."""
+        self.placement = placement
+        self._options, self._host, self._homes = options, host, homes
         self._last: Placed | None = None
-        self._settle(shards(circuit) if local is None else local(circuit))
+        self._settle(self._made(circuit, "local" if "local" in homes else "shards"))
 
-    def _settle(self, engine: HomeEngine) -> None:
-        """Let the state be that of this engine."""
-        self._engine = engine
-        self._prepared: Prepared | None = None
-        self._ready: ShardedEngine | None = None
+    def _settle(self, executor: Executor) -> None:
+        """Let the state be that of this executor."""
+        self.there = executor
+        self._ready: Executor | None = None
         """Shards that the state may move to."""
         self._held: HeldState | None = None
         self._since = self._here = 0
         """The rows that came since the state was measured; those of them that the driver's memory has."""
-        self._memory = remembered(engine.program)
-        self._follow()
+        self._memory = remembered(executor.program)
 
-    def _follow(self) -> None:
-        """Be at the epoch of the engine that has the state."""
-        self.epoch, self.token, self.version = self._engine.epoch, self._engine.token, self._engine.version
+    def _made(self, circuit: Circuit, home: Home) -> Executor:
+        """A new executor of a home, without rows."""
+        return self._homes[home](circuit, self._options, self._host)
 
     @property
     def home(self) -> Home:
         """Where the state is."""
-        return "local" if isinstance(self._engine, LocalEngine) else "shards"
+        return "shards" if isinstance(self.there, ShardsExecutor) else "local"
+
+    @property
+    def version(self) -> StateVersion:
+        return self.there.version
+
+    @property
+    def circuit(self) -> Circuit:
+        return self.there.circuit
+
+    @property
+    def program(self) -> Program:
+        return self.there.program
+
+    @property
+    def stores(self) -> list[Store]:
+        return self.there.stores
 
     # Epochs
 
-    def prepare(self, changes: Mapping[str, Changed], conflicts: Conflicts = "error", token: str = "") -> Prepared:
-        return prepared_by(lambda prepared: self._prepare(prepared, changes, conflicts, token))
-
-    @exclusive
-    def _prepare(
-        self, prepared: list[Prepared], changes: Mapping[str, Changed], conflicts: Conflicts, token: str
-    ) -> None:
-        """Add the epoch to `prepared`."""
-        refuse_second(self._prepared)
+    def run(self, changes: Mapping[str, Changed], conflicts: Conflicts) -> Executed:
         changed = {table: rows_of(batch) for table, batch in changes.items()}
         placed = self._placed(changed)
         kind = kind_of(changed, self._measured().rows)
-        inner = self._engine.prepare(changes, conflicts, token)
-        prepared.append(inner)
+        started = time.perf_counter()
+        executed = self.there.run(changes, conflicts)
         self._since += sum(changed.values())
         self._here += sum(changed.values())
-        result = inner.result
-        self.placement.costs.learn(placed.place, kind, changed, result.rows_visited, result.seconds)
+        result = executed.result
+        self.placement.costs.learn(placed.place, kind, changed, result.rows_visited, time.perf_counter() - started)
         self._last = placed
         told = [part.told for batch in changes.values() for part in apart(batch) if isinstance(part, StagedRows)]
         read, written = (sum(getattr(each, what) for each in told) for what in ("read", "written"))
@@ -100,18 +106,11 @@ class PlacedEngine(Engine):
             result = replace(result, phases={"moving": placed.moved, **result.phases})
 
         def commit() -> None:
-            self._prepared = None
-            inner.commit()
-            self._follow()
+            executed.commit()
             if placed.place == "job" and self._held is not None:  # the driver has let go of the state
                 self._held, self._here = replace(self._held, resident=0), 0
 
-        def abort() -> None:
-            self._prepared = None
-            inner.abort()
-
-        self._prepared = Prepared(inner.version, token, result, commit, abort)
-        prepared[:] = [self._prepared]
+        return replace(executed, result=result, commit=commit)
 
     def _placed(self, changed: Mapping[str, int]) -> Placed:
         """Where an epoch is to run; the state is there now. Where it cannot be moved, it is where it was."""
@@ -125,49 +124,49 @@ class PlacedEngine(Engine):
     def _at(self, wanted: Placed) -> Placed:
         """Let the next epoch run where it is wanted; raises what a move does."""
         if home_of(wanted.place) != self.home:
-            started, is_empty = time.perf_counter(), not self._engine.epoch
+            started, is_empty = time.perf_counter(), not self.version.epoch
             self._move(wanted)
             wanted = wanted if is_empty else replace(wanted, moved=time.perf_counter() - started)
-        _run_at(self._engine, wanted)
+        _run_at(self.there, wanted)
         return wanted
 
     def _move(self, wanted: Placed) -> None:
         """Move the state to another home. After any exception it is where it was."""
-        old = self._engine
-        new = self._made(home_of(wanted.place))
+        old, new = self.there, self._new(home_of(wanted.place))
         _run_at(new, wanted)
         try:
-            if old.epoch:
+            if old.version.epoch:
+                started = time.perf_counter()
                 moved, rows = move(old, new), self._measured().rows
-                self.placement.costs.learn(wanted.place, "load", rows, moved.rows_visited, moved.seconds)
+                seconds = time.perf_counter() - started
+                self.placement.costs.learn(wanted.place, "load", rows, moved.rows_visited, seconds)
         except BaseException:
-            _discard(new)
+            new.discard()
             raise
         self._settle(new)
-        _discard(old)
+        old.discard()
 
-    def _made(self, home: Home) -> HomeEngine:
-        """A new engine of a home, without rows."""
-        if home == "shards":
-            made, self._ready = self._ready or self._shards(self.circuit), None
-            return made
-        assert self._local is not None
-        return self._local(self.circuit)
+    def _new(self, home: Home) -> Executor:
+        """An executor of a home, without rows, for the circuit."""
+        ready = self._ready if home == "shards" else None
+        if ready is not None:
+            self._ready = None
+        return ready or self._made(self.circuit, home)
 
     @property
     def tasks(self) -> TableTasks | None:
         """Those of shards where a job may have the next epoch: they have the state, or there are no rows yet."""
         if "job" not in self.placement.places:
             return None
-        if isinstance(self._engine, ShardedEngine):
-            return self._engine.tasks
+        if self.home == "shards":
+            return self.there.tasks
         if any(self._measured().rows.values()):
             return None
-        self._ready = self._ready or self._shards(self.circuit)
+        self._ready = self._ready or self._made(self.circuit, "shards")
         return self._ready.tasks
 
     def checks_keys(self, table: str) -> bool:
-        return self._engine.checks_keys(table)
+        return self.there.checks_keys(table)
 
     def _measured(self) -> HeldState:
         """The sizes of the state: measured again after many changes, otherwise estimated from the changes since."""
@@ -178,99 +177,82 @@ class PlacedEngine(Engine):
         return HeldState(known.home, known.rows, known.bytes + grown, known.resident + here)
 
     def _measure(self) -> HeldState:
-        """Measure the state; homes that could not take it may be asked again."""
-        engine = self._engine
-        rows = {table: engine.entries(table) for table in engine.program.tables}
-        self._held, self._since, self._here = HeldState(self.home, rows, engine.nbytes, engine.resident), 0, 0
+        """Measure what there is; homes that could not take it may be asked again."""
+        rows = {table: self.version.entries(table) for table in self.program.tables}
+        self._held, self._since, self._here = HeldState(self.home, rows, self.nbytes, self.resident), 0, 0
         self._barred: dict[Home, str] = {"shards": self._memory, "local": self._memory} if self._memory else {}
         if total := sum(rows.values()):
             self.placement.costs.row_bytes = self._held.bytes / total
         return self._held
 
-    def prepare_extension(self, circuit: Circuit, rows: Mapping[str, Changed] = NOTHING) -> Prepared:
-        return prepared_by(lambda prepared: self._prepare_extension(prepared, circuit, rows))
-
-    @exclusive
-    def _prepare_extension(self, prepared: list[Prepared], circuit: Circuit, rows: Mapping[str, Changed]) -> None:
-        """Add the epoch to `prepared`."""
-        refuse_second(self._prepared)
+    def extend(self, circuit: Circuit, rows: Mapping[str, Changed]) -> Executed:
         elsewhere: Home = "shards" if self.home == "local" else "local"
         held = self._measured()
         why: dict[Home, str] = {elsewhere: "definitions change where the state is"}
         placed = self._at(self.placement.choose(held.rows, held, why))
         try:
-            inner = self._engine.prepare_extension(circuit, rows)
+            executed = self.there.extend(circuit, rows)
         except UnsupportedError as error:
-            if self._local is None or self.home == "local":
+            if "local" not in self._homes or self.home == "local":
                 raise
             placed = self._at(Placed("local", f"shards cannot go on with these definitions ({error})", {}))
-            inner = self._engine.prepare_extension(circuit, rows)
-        prepared.append(inner)
+            executed = self.there.extend(circuit, rows)
 
         def commit() -> None:
-            inner.commit()
-            self.circuit, self._last = circuit, placed
-            self._settle(self._engine)
+            executed.commit()
+            self._last = placed
+            self._settle(self.there)
 
-        def abort() -> None:
-            self._prepared = None
-            inner.abort()
-
-        result = replace(inner.result, placement=placed)
-        self._prepared = Prepared(inner.version, inner.token, result, commit, abort)
-        prepared[:] = [self._prepared]
+        return replace(executed, result=replace(executed.result, placement=placed), commit=commit)
 
     def compact(self) -> bool:
-        return self._engine.compact()
+        return self.there.compact()
+
+    def discard(self) -> None:
+        self.there.discard()
 
     # What is written
 
-    @exclusive
-    def capture(self) -> Image:
-        image = self._engine.capture()
+    def image(self) -> Image:
+        image = self.there.image()
         return replace(image, about={**image.about, "costs": self.placement.costs.to_json()})
 
-    @exclusive
-    def restore(self, saved: Saved, tables_alone: bool = False) -> None:
-        engine = self._made("shards" if "shards" in saved.about else "local")
-        engine.restore(saved, tables_alone)
-        self._settle(engine)
+    def restored(self, saved: Saved, tables_alone: bool) -> PlacedExecutor:
+        empty, old = self._new("shards" if "shards" in saved.about else "local"), self.there
+        self._settle(empty.restored(saved, tables_alone))
+        empty.discard()
+        old.discard()
         if "costs" in saved.about:
             self.placement.costs.take(saved.about["costs"])
-
-    @exclusive
-    def take_over(self, old: Movable) -> None:
-        """Have, without rows so far, the state of an engine of another kind."""
-        rows = {table: old.count(table, table=True) for table in old.program.tables}
-        self._last = self._at(self.placement.choose(rows, HeldState(self.home), {}))
-        move(old, self._engine)
-        self._settle(self._engine)
+        return self
 
     # Reading
 
-    def explain(self, name: str, full: bool = False) -> str:
-        told = self._engine.explain(name, full)
+    def explain(self, name: str, full: bool) -> str:
+        told = self.there.explain(name, full)
         if self._last is None:
             return told
         lines = [f"the last epoch ran {self._last.told}", *self._last.alternatives]
         return f"{told}\n\nplacement:\n" + "\n".join(f"  {line}" for line in lines)
 
     def sizes(self) -> list[Size]:
-        return self._engine.sizes()
+        return self.there.sizes()
 
     def forgotten(self, view: str) -> tuple[str, ...]:
-        return self._engine.forgotten(view)
+        return self.there.forgotten(view)
+
+    @property
+    def nbytes(self) -> int:
+        return self.there.nbytes
+
+    @property
+    def resident(self) -> int:
+        return self.there.resident
 
 
-def _run_at(engine: HomeEngine, placed: Placed) -> None:
+def _run_at(executor: Executor, placed: Placed) -> None:
     """Let the next epoch of shards run at a place of theirs."""
-    if isinstance(engine, ShardedEngine):
-        assert isinstance(engine.executor, SparkExecutor)
+    if isinstance(executor, ShardsExecutor):
+        assert isinstance(executor.holder, SparkShards)
         assert placed.place != "local"
-        engine.executor.place = placed.place
-
-
-def _discard(engine: HomeEngine) -> None:
-    """Let go of the files of an engine that is not used any more; who reads a version of it has them mapped."""
-    if isinstance(engine, ShardedEngine):
-        engine.discard()
+        executor.holder.place = placed.place

@@ -25,7 +25,7 @@ from deltic.engine.watermark import Watermark
 
 
 class TaskShards(Protocol):
-    """Shards whose state tasks read in files; see `SparkExecutor`."""
+    """Shards whose state tasks read in files; see `SparkShards`."""
 
     placed: PlacedProgram
     directory: Files

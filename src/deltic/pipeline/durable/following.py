@@ -14,8 +14,7 @@ import pyarrow as pa
 
 from deltic.engine.changes import Changes
 from deltic.engine.files.files import Files
-from deltic.engine.local.version import LocalVersion
-from deltic.engine.shards.version import ShardsVersion
+from deltic.engine.local.version import StateVersion
 from deltic.errors import StateError
 from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.definitions.replaying import replayed
@@ -75,7 +74,7 @@ class FollowedState:
 
     def part(self, name: str, number: int, parts: int, counted: bool) -> pa.Table:
         """One of several equal parts of the rows of a table or view; where `counted`, with weights."""
-        version = cast(LocalVersion | ShardsVersion, self.pipeline.snapshot().version)
+        version = cast(StateVersion, self.pipeline.snapshot().version)
         return version.part(name, number, parts, counted=counted)
 
     def _open(self, place: str | Path, epoch: int | None) -> None:

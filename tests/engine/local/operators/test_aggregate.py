@@ -20,8 +20,8 @@ from deltic.circuit.accumulators import ACCUMULATORS
 from deltic.circuit.expressions import column
 from deltic.circuit.graph import CircuitBuilder
 from deltic.datalog import check, lower, parse
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.local.accumulators import exact
-from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.operators import aggregate
 from deltic.values.types import Column, Schema, Type
 from tests.conformance.engines import Driver
@@ -219,7 +219,7 @@ def test_explain(golden):
         .decl best(shop: symbol, amount: float)
         best(s, a) :- sale(s, _, _), a = max x : { sale(s, _, x) }, 2 < count : { sale(s, _, _) }.
     """
-    explained = LocalEngine(lower(check([parse(program)]))).explain("best", full=True)
+    explained = IncrementalEngine(lower(check([parse(program)]))).explain("best", full=True)
     golden("plans/aggregate.txt", explained[explained.index("kept relations") :])
 
 
@@ -236,20 +236,20 @@ def test_least_and_greatest_texts_survive_that_labels_are_given_anew():
     made = []
 
     def make(circuit):
-        made.append(LocalEngine(circuit))
+        made.append(IncrementalEngine(circuit))
         return made[-1]
 
     row = (0, 0, 0.0, 0)
     run = [{"x": frozenset((*row, text) for text in pair)} for pair in itertools.pairwise(closing_in(150))]
     assert first_disagreement(extremes("s"), run, make) is None
-    assert made[0].store.interner.text.order.domain.numbering > 0
+    assert made[0].executor.store.interner.text.order.domain.numbering > 0
 
 
 def test_the_next_least_text_is_found_without_a_look_at_the_whole_group():
     visited = []
     for size in (1_000, 10_000):
         circuit = extremes("s")
-        driver = Driver(LocalEngine(circuit), circuit)
+        driver = Driver(IncrementalEngine(circuit), circuit)
         rows = [(0, 0, 0.0, 0, f"t{number:06}") for number in range(size)]
         driver.insert(x=rows)
         visited.append(driver.apply({"x": [(rows[0], -1)]}).rows_visited)

@@ -19,7 +19,7 @@ from deltic.circuit.constructions import last_steps, matches
 from deltic.circuit.expressions import column, literal
 from deltic.circuit.generators import generate
 from deltic.circuit.graph import CircuitBuilder
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.local.operators import window as windowing
 from deltic.engine.local.operators.flat_map import ranges
 from deltic.engine.local.storage.state import State
@@ -42,7 +42,7 @@ def windowed(length, type_=INT):
 
 def driver(builder):
     circuit = builder.build()
-    return Driver(LocalEngine(circuit), circuit)
+    return Driver(IncrementalEngine(circuit), circuit)
 
 
 def expanded(generator, *expressions, **types):
@@ -60,7 +60,7 @@ def test_windows_keep_bounded_state_and_visit_what_changes():
     engine, sizes, visited = windowed(50), [], []
     for now in range(1_000):
         visited.append(engine.insert(e=[(0, now), (1, now)]).rows_visited)
-        sizes.append(len(engine.engine.states["v"].contents))
+        sizes.append(len(engine.engine.executor.running.states["v"].contents))
     assert sorted(engine.rows("v")) == sorted((x, now) for now in range(949, 1_000) for x in (0, 1))
     assert max(sizes) <= 4 * 2 * 51
     assert max(visited) <= 12

@@ -18,7 +18,7 @@ from deltic.circuit import CircuitBuilder
 from deltic.circuit import operators as ops
 from deltic.circuit.operators.custom import Apply, Maintain
 from deltic.circuit.reading import parse_circuit
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.errors import CatalogError, CircuitError, DelticError, EvaluationError, ProgramError, UnsupportedError
 
 POINT = {"id": "int64", "x": "float64?"}
@@ -252,5 +252,5 @@ def test_an_engine_alone():
     builder = CircuitBuilder()
     source = builder.add(ops.Source("p", schema))
     builder.add(ops.Sink("v"), builder.add(Apply(kinds()["anew"].entry), source, source))
-    engine = LocalEngine(builder.build())
+    engine = IncrementalEngine(builder.build())
     assert "anew by f(a ⊕ Δa) ⊖ f(a), for it has no derivative" in engine.explain("v")

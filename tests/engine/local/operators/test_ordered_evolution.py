@@ -10,7 +10,7 @@ import random
 
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import CircuitBuilder
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.reference import ReferenceEngine
 from deltic.values.types import Column, Schema, Type
 from tests.conformance.engines import Driver
@@ -48,7 +48,7 @@ def test_definitions_come_and_go_while_data_is_there():
     rng = random.Random(1)
     steps = [{"a": TOP}, {"a": TOP, "b": OVER}, {"b": OVER, "c": RANK}, {"a": TOP, "b": OVER}, {"d": OVER, "e": TOP}]
     first = program(**steps[0])
-    local, reference = (Driver(make(first), first) for make in (LocalEngine, ReferenceEngine))
+    local, reference = (Driver(make(first), first) for make in (IncrementalEngine, ReferenceEngine))
     present = []
     for number, views in enumerate(steps):
         if number:
@@ -61,7 +61,7 @@ def test_definitions_come_and_go_while_data_is_there():
 
 def test_an_abandoned_epoch_leaves_nothing_behind():
     rng, circuit = random.Random(2), program(a=TOP, b=OVER, c=RANK)
-    local, reference = (Driver(make(circuit), circuit) for make in (LocalEngine, ReferenceEngine))
+    local, reference = (Driver(make(circuit), circuit) for make in (IncrementalEngine, ReferenceEngine))
     present = []
     for number in range(12):
         with local.engine.prepare({"s": local.batch("s", random_change(rng, present.copy(), 50**number % 10**15 + 1))}):

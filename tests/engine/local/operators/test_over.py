@@ -16,7 +16,7 @@ import pytest
 from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import CircuitBuilder
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.reference import from_arrow
 from deltic.errors import EvaluationError
 from deltic.values.types import Column, Schema, Type
@@ -38,7 +38,7 @@ def over(keys, order, calls, schema=ROWS):
     rows = builder.add(ops.Source("s", schema, is_set=False))
     builder.add(ops.Sink("v"), builder.add(ops.Over(keys, order, calls), rows))
     circuit = builder.build()
-    return Driver(LocalEngine(circuit), circuit)
+    return Driver(IncrementalEngine(circuit), circuit)
 
 
 def frame(unit, start, end):

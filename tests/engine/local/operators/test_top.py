@@ -15,7 +15,7 @@ import pytest
 from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import CircuitBuilder
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.values.types import Column, Schema, Type
 from tests.conformance.engines import Driver
 
@@ -35,7 +35,7 @@ def top(keys, order, limit, offset=0, schema=ROWS):
     rows = builder.add(ops.Source("s", schema, is_set=False))
     builder.add(ops.Sink("v"), builder.add(ops.Top(keys, order, limit, offset), rows))
     circuit = builder.build()
-    return Driver(LocalEngine(circuit), circuit)
+    return Driver(IncrementalEngine(circuit), circuit)
 
 
 def random_row(rng, reach):
@@ -98,4 +98,4 @@ def test_texts_get_new_labels_while_they_are_in_order():
             driver.insert(s=[(text,)])
             rows = sorted((t for t in texts[: n + 1] if t is not None), reverse=descending)
             assert driver.rows("v") == {(t,) for t in [None, *rows][1:3]}
-    assert all(driver.engine.store.interner.text.order.domain.numbering > 0 for driver in drivers)
+    assert all(driver.engine.executor.store.interner.text.order.domain.numbering > 0 for driver in drivers)

@@ -14,7 +14,7 @@ import pytest
 from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import CircuitBuilder
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.reference import ReferenceEngine, to_arrow
 from deltic.values.types import Column, Schema, Type
 from tests.conformance.engines import Driver
@@ -40,7 +40,7 @@ def test_a_percentile_moves_by_as_much_as_changed():
     visited = []
     for size in (1_000, 20_000):
         circuit = view(MEDIAN)
-        driver = Driver(LocalEngine(circuit), circuit)
+        driver = Driver(IncrementalEngine(circuit), circuit)
         driver.insert(x=[(0, float(i), "") for i in range(size)])
         edits = [((0, -1.0, ""), 1), ((0, 0.0, ""), -1), ((0, float(size - 1), ""), -1), ((0, size / 2, "b"), 1)]
         visited.append([driver.apply({"x": [edit]}).rows_visited for edit in edits])
@@ -84,12 +84,12 @@ def test_pairs_survive_that_labels_are_given_anew():
     made = []
 
     def make(circuit):
-        made.append(LocalEngine(circuit))
+        made.append(IncrementalEngine(circuit))
         return made[-1]
 
     run = [{"x": frozenset((len(t), 0.0, t) for t in pair)} for pair in itertools.pairwise(closing_in(150))]
     assert first_disagreement(circuit, run, make) is None
-    pairs = [dictionary for type_, dictionary in made[0].store.interner.items() if type_.is_composite]
+    pairs = [dictionary for type_, dictionary in made[0].executor.store.interner.items() if type_.is_composite]
     assert [d.order.domain.numbering > 0 for d in pairs] == [True]
 
 
@@ -102,7 +102,7 @@ def test_what_is_kept_is_said(golden):
         ops.AggregateCall("bit_or", "k", "b"),
         ops.AggregateCall("min_by", "s", "p", ("v",)),
     ]
-    explained = LocalEngine(view(*calls)).explain("v")
+    explained = IncrementalEngine(view(*calls)).explain("v")
     golden("plans/aggregates.txt", explained)
 
 
@@ -120,7 +120,7 @@ def test_views_that_are_added_and_epochs_that_are_aborted(seed):
         return builder.build()
 
     every = list(itertools.product((0, 1), (0.5, 1.0, 2.0), ("", "a", "b")))
-    engines = [LocalEngine(view(*one)), ReferenceEngine(view(*one))]
+    engines = [IncrementalEngine(view(*one)), ReferenceEngine(view(*one))]
     present: set = set()
     for epoch in range(8):
         if epoch == 3:

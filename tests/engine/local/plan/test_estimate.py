@@ -7,7 +7,7 @@ import random
 import pytest
 
 from deltic.datalog import check, lower, parse
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.local.kernels.thresholds import DEFAULTS, Thresholds
 from deltic.engine.local.operators.query import Evaluation
 from tests.differential.compare import batches_of, changes_between
@@ -23,8 +23,8 @@ def even_rows(count: int, per_key: int, rng: random.Random) -> frozenset[tuple[i
     return frozenset((x, y) for x in range(count) for y in rng.sample(range(count), per_key))
 
 
-def following(engine: LocalEngine, relation: str) -> list[Evaluation]:
-    return [e for e in engine.evaluations if e.query.delta.relation == relation]
+def following(engine: IncrementalEngine, relation: str) -> list[Evaluation]:
+    return [e for e in engine.executor.running.evaluations if e.query.delta.relation == relation]
 
 
 @pytest.mark.parametrize(("view", "most"), [(JOIN, 2.5), (TRIANGLE, 6)])
@@ -32,7 +32,7 @@ def test_the_estimate_is_near_what_is_counted(view, most):
     """High where an intersection is smaller than each of its parts."""
     rng = random.Random(1)
     circuit = lower(check([parse(TABLES + view)]))
-    engine = LocalEngine(circuit)
+    engine = IncrementalEngine(circuit)
     old = {"a": even_rows(300, 8, rng), "b": even_rows(300, 5, rng)}
     engine.apply(batches_of(circuit, changes_between({}, old)))
     before = [(e.actual.visited, e.actual.derived) for e in following(engine, "a")]
@@ -50,16 +50,16 @@ def test_compiled_iterations_count_as_vectorised_ones_do():
     edges = frozenset((i, i + 1) for i in range(60))
     counts = []
     for most_waiting in (DEFAULTS.most_waiting, -1):
-        engine = LocalEngine(circuit, thresholds=Thresholds(most_waiting=most_waiting))
+        engine = IncrementalEngine(circuit, thresholds=Thresholds(most_waiting=most_waiting))
         engine.apply(batches_of(circuit, changes_between({}, {"a": edges, "b": edges})))
-        counts.append([(e.actual.changed, e.actual.derived) for e in engine.evaluations])
+        counts.append([(e.actual.changed, e.actual.derived) for e in engine.executor.running.evaluations])
     assert counts[0] == counts[1]
     assert (60 * 61 // 2, 59 * 60 // 2) in counts[0]
 
 
 def test_explain_tells_both():
     circuit = lower(check([parse(TABLES + JOIN)]))
-    engine = LocalEngine(circuit)
+    engine = IncrementalEngine(circuit)
     assert "so far" not in engine.explain("v", full=True)
     engine.apply(batches_of(circuit, changes_between({}, {"a": {(1, 2)}, "b": {(2, 3), (2, 4)}})))
     explained = engine.explain("v", full=True)

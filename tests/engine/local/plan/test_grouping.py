@@ -8,31 +8,33 @@ import pytest
 
 from deltic.circuit.graph import Circuit
 from deltic.datalog import check, lower, parse
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.local.kernels.thresholds import Thresholds
 from tests.conformance.engines import Driver
 from tests.differential.test_datalog import check_seeds
 from tests.engine.local.plan.test_plans import PROGRAMS
 
 
-def grouping_always(circuit: Circuit) -> LocalEngine:
+def grouping_always(circuit: Circuit) -> IncrementalEngine:
     """An engine for which every change is a large one."""
-    return LocalEngine(circuit, thresholds=Thresholds(grouped=0))
+    return IncrementalEngine(circuit, thresholds=Thresholds(grouped=0))
 
 
 @pytest.mark.parametrize("name", ["closure", "galen", "negation"])
 def test_plan(name: str, golden: Callable[[str, str], None]) -> None:
-    engine = LocalEngine(lower(check([parse(PROGRAMS[name])])))
-    plans = [grouped.plan.describe() for e in engine.evaluations if (grouped := e.by_groups()) is not None]
+    engine = IncrementalEngine(lower(check([parse(PROGRAMS[name])])))
+    plans = [
+        grouped.plan.describe() for e in engine.executor.running.evaluations if (grouped := e.by_groups()) is not None
+    ]
     golden(f"plans/{name}-grouped.txt", "\n".join(plans))
 
 
 def test_plans_use_the_orders_that_are_kept() -> None:
-    engine = LocalEngine(lower(check([parse(PROGRAMS["galen"])])))
-    kept = {name: set(state.by_order) for name, state in engine.states.items()}
-    for evaluation in engine.evaluations:
+    engine = IncrementalEngine(lower(check([parse(PROGRAMS["galen"])])))
+    kept = {name: set(state.by_order) for name, state in engine.executor.running.states.items()}
+    for evaluation in engine.executor.running.evaluations:
         evaluation.by_groups()
-    assert {name: set(state.by_order) for name, state in engine.states.items()} == kept
+    assert {name: set(state.by_order) for name, state in engine.executor.running.states.items()} == kept
 
 
 @pytest.mark.parametrize("batch", [*range(2), *(pytest.param(n, marks=pytest.mark.slow) for n in range(2, 6))])

@@ -14,7 +14,7 @@ import pytest
 from sqlglot import parse_one
 
 from deltic.datalog import check, lower, parse
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.local.kernels.thresholds import Thresholds
 from deltic.engine.local.operators.query import Evaluation
 from deltic.engine.local.plan.plan import LetStep, Plan
@@ -36,10 +36,10 @@ class Counted:
 
     def __init__(self, program: str, monkeypatch: pytest.MonkeyPatch, **options: object) -> None:
         circuit = lower(check([parse(program)]))
-        self.engine = LocalEngine(circuit, **options)  # type: ignore[arg-type]
+        self.engine = IncrementalEngine(circuit, **options)  # type: ignore[arg-type]
         self.driver = Driver(self.engine, circuit)
         self.runs = 0
-        runner = self.engine.running.runner
+        runner = self.engine.executor.running.runner
         for begins in ("attempt", "_grow"):
             monkeypatch.setitem(vars(runner), begins, self._counted(getattr(runner, begins)))
 
@@ -51,7 +51,7 @@ class Counted:
         return counted
 
     def bits(self, relation: str, column: int = 0) -> int:
-        return self.engine.states[relation].domains[column].bits
+        return self.engine.executor.running.states[relation].domains[column].bits
 
 
 TABLES = ".decl a(x: number)\n.input a\n.decl b(x: number, y: number)\n.input b\n"
@@ -209,7 +209,7 @@ def test_a_large_change_is_sought_by_what_its_groups_determine(monkeypatch: pyte
     """Rows (x, y) of the change with y = x + 1, of which a group has at most one."""
     program = ".decl v(x: number)\nv(x) :- b(x, y), a(x), a(y), y = x + 1."
     view = Counted(TABLES + program, monkeypatch, thresholds=Thresholds(grouped=0))
-    (following,) = (e for e in view.engine.evaluations if e.query.delta.relation == "b")
+    (following,) = (e for e in view.engine.executor.running.evaluations if e.query.delta.relation == "b")
     grouped = following.by_groups()
     assert grouped is not None
     lines = [line.strip() for line in grouped.plan.describe().splitlines()[1:]]
@@ -227,7 +227,7 @@ def test_against_the_reference(strategy: Strategy, by_groups: bool, monkeypatch:
     """Values in every place where an expression stands, with insertions and deletions."""
     thresholds = Thresholds(grouped=0) if by_groups else Thresholds()
     circuit = lower(check([parse(PROGRAM)]))
-    make = partial(LocalEngine, strategy=strategy, refresh=Refresh(Policy.INCREMENTAL), thresholds=thresholds)
+    make = partial(IncrementalEngine, strategy=strategy, refresh=Refresh(Policy.INCREMENTAL), thresholds=thresholds)
     found = first_disagreement(circuit, RUNS, make)
     assert found is None, str(found)
     plans, original = list[Plan](), Evaluation.__init__
@@ -237,6 +237,6 @@ def test_against_the_reference(strategy: Strategy, by_groups: bool, monkeypatch:
         original(evaluation, plan, *others)
 
     monkeypatch.setattr(Evaluation, "__init__", noted)
-    LocalEngine(circuit, strategy)
+    IncrementalEngine(circuit, strategy)
     assert all(plan.segments[0].compute is None for plan in plans)
     assert any(isinstance(step, LetStep) for plan in plans for step in plan.segments[0].steps)

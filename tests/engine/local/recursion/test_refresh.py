@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deltic.datalog import check, lower, parse
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.local.recursion import refresh
 from deltic.engine.local.recursion.costs import CostForecast, CostProfile
 from deltic.engine.local.recursion.refresh import Refresh
@@ -151,12 +151,12 @@ def decisions(seed, strategy, slow, wanted, monkeypatch):
     """What is done in random epochs, and why, on a machine that is so slow at random; the views are right."""
     rng, noise = random.Random(seed), random.Random(slow)
     circuit = lower(check([parse(CLOSURE)]))
-    engine = LocalEngine(circuit, strategy, Refresh(switch=0.05))
+    engine = IncrementalEngine(circuit, strategy, Refresh(switch=0.05))
     driver = Driver(engine, circuit)
     now = itertools.accumulate(slow * noise.random() for _ in itertools.count())
     found = []
     with monkeypatch.context() as patch:
-        patch.setattr(refresh, "processor_time", lambda: engine.running.visited)
+        patch.setattr(refresh, "processor_time", lambda: engine.executor.running.visited)
         patch.setattr(time, "perf_counter", lambda: next(now))
         for changes, expected in zip(random_epochs(rng), wanted, strict=True):
             found += [(report.action, report.reason) for report in driver.apply(changes).components]

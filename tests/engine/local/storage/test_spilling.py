@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from deltic.datalog import check, lower, parse
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.local.recursion.refresh import Policy, Refresh
 from deltic.engine.local.storage import arrangement, spilling
 from deltic.engine.local.storage import run as run_module
@@ -72,10 +72,12 @@ def test_the_state_is_the_same(tmp_path: Path, memory: int) -> None:
     edges = frozenset((i, i + 1) for i in range(80))
     states = []
     for resources in (ResourceLimits(spill=tmp_path, memory=memory), ResourceLimits()):
-        engine = LocalEngine(circuit, refresh=Refresh(Policy.INCREMENTAL), resources=resources)
+        engine = IncrementalEngine(circuit, refresh=Refresh(Policy.INCREMENTAL), resources=resources)
         for old, new in ((set(), edges), (edges, edges - {(40, 41)}), (edges - {(40, 41)}, edges)):
             engine.apply(batches_of(circuit, changes_between({"e": frozenset(old)}, {"e": frozenset(new)})))
-        runs = [run for state in engine.states.values() for a in state.arrangements() for run in a.runs]
+        runs = [
+            run for state in engine.executor.running.states.values() for a in state.arrangements() for run in a.runs
+        ]
         assert any(is_mapped(run.words) for run in runs) == (resources.spill is not None)
         states.append(state_of(engine))
     assert states[0] == states[1]
@@ -83,18 +85,18 @@ def test_the_state_is_the_same(tmp_path: Path, memory: int) -> None:
 
 @pytest.mark.usefixtures("small")
 def test_random_programs(tmp_path: Path) -> None:
-    check_seeds(range(5_000, 5_030), partial(LocalEngine, resources=ResourceLimits(spill=tmp_path)))
+    check_seeds(range(5_000, 5_030), partial(IncrementalEngine, resources=ResourceLimits(spill=tmp_path)))
 
 
 def test_relations_that_are_read_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arrangement.parts, "__defaults__", (3,))
-    check_seeds(range(5_030, 5_045), LocalEngine)
+    check_seeds(range(5_030, 5_045), IncrementalEngine)
 
 
 @pytest.mark.usefixtures("small")
 def test_a_full_disk_leaves_no_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     circuit = lower(check([parse(CLOSURE)]))
-    engine = LocalEngine(circuit, resources=ResourceLimits(spill=tmp_path))
+    engine = IncrementalEngine(circuit, resources=ResourceLimits(spill=tmp_path))
     edges = frozenset((i, i + 1) for i in range(50))
     engine.apply(batches_of(circuit, changes_between({}, {"e": edges})))
     before = state_of(engine)

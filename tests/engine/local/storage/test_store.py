@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from deltic.datalog import check, lower, parse
-from deltic.engine.local.engine import LocalEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.local.operators.binding import value_of
 from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.local.storage.arrangement import present
@@ -116,13 +116,13 @@ def test_an_order_that_comes_during_a_change_has_both_versions(kind: RelationKin
 @pytest.mark.parametrize("strategy", Strategy)
 def test_a_recursive_relation_gets_an_order_with_its_iterations(strategy: Strategy) -> None:
     circuit = lower(check([parse(CLOSURE)]))
-    early, late = LocalEngine(circuit, strategy), LocalEngine(circuit, strategy)
-    early.store.arrange("p", (1, 0))
+    early, late = IncrementalEngine(circuit, strategy), IncrementalEngine(circuit, strategy)
+    early.executor.store.arrange("p", (1, 0))
     edges = frozenset((i, i + 1) for i in range(9))
     for engine in (early, late):
         engine.apply(batches_of(circuit, changes_between({}, {"e": edges})))
-    late.store.arrange("p", (1, 0))
-    one, other = (present_with_times(engine.states["p"]) for engine in (early, late))
+    late.executor.store.arrange("p", (1, 0))
+    one, other = (present_with_times(engine.executor.running.states["p"]) for engine in (early, late))
     assert one == other
     assert one
 
@@ -153,10 +153,10 @@ def test_a_program_that_compares_columns_unifies_their_domains() -> None:
     apart = "\n".join(f".decl {t}(x: number)\n.input {t}\n.decl v{t}(x: number)\nv{t}(x) :- {t}(x).\n" for t in "abcd")
     first = lower(check([parse(apart + ".decl v(x: number)\nv(x) :- a(x), b(x).\n")]))
     second = lower(check([parse(apart + ".decl v(x: number)\nv(x) :- c(x), b(x).\n")]))
-    engine = LocalEngine(first)
+    engine = IncrementalEngine(first)
     engine.apply(batches_of(first, changes_between({}, {t: frozenset([(i,)]) for i, t in enumerate("abcd", 10**6)})))
-    store = engine.store
-    store.define(LocalEngine(second).program, partial(value_of, interner=store.interner))
+    store = engine.executor.store
+    store.define(IncrementalEngine(second).program, partial(value_of, interner=store.interner))
     store.fit()
     a, b, c, d = (store.states[name].domains[0] for name in "abcd")
     assert a is b is c
@@ -184,7 +184,9 @@ NAMED = [
 @pytest.mark.parametrize("seed", range(6))
 def test_names_do_not_depend_on_the_order_of_declarations(seed: int) -> None:
     shuffled = random.Random(seed).sample(NAMED, len(NAMED))
-    names = [set(LocalEngine(lower(check([parse("\n".join(t))]))).store.sizes()) for t in (NAMED, shuffled)]
+    names = [
+        set(IncrementalEngine(lower(check([parse("\n".join(t))]))).executor.store.sizes()) for t in (NAMED, shuffled)
+    ]
     assert names[0] == names[1]
 
 

@@ -1,0 +1,177 @@
+"""The engine: the epochs of an incremental circuit one by one, each prepared and then committed or aborted."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from deltic.circuit.graph import Circuit
+from deltic.engine.batches import Changed
+from deltic.engine.conflicts import Conflicts
+from deltic.engine.critical_section import CriticalSection, exclusive
+from deltic.engine.executor import Executed, MakeExecutor
+from deltic.engine.image import Image, Saved
+from deltic.engine.local.executor import InlineExecutor
+from deltic.engine.local.recursion.refresh import AUTO, Refresh
+from deltic.engine.local.recursion.strategy import Strategy
+from deltic.engine.moving import move
+from deltic.engine.options import EngineOptions
+from deltic.engine.prepared import Prepared, prepared_by, refuse_second
+from deltic.engine.protocol import NOTHING, Engine
+from deltic.engine.result import Extension
+from deltic.engine.size import Size
+from deltic.engine.table_tasks import TableTasks
+from deltic.program.program import Program
+
+
+class IncrementalEngine(Engine):
+    """Runs a circuit by an executor; see `Engine` for the protocol, `EngineOptions` for the options.
+
+    `strategy`, `refresh` and `options` are those of EngineOptions. Raises UnsupportedError when the circuit has no
+    derivative, or the executor cannot run it.
+    """
+
+    def __init__(
+        self,
+        circuit: Circuit,
+        strategy: Strategy = Strategy.NESTED,
+        refresh: Refresh = AUTO,
+        executor: MakeExecutor = InlineExecutor.empty,
+        **options: Any,
+    ) -> None:
+        self.section = CriticalSection()
+        """What lets one thread at a time work on the state, and interrupts wait."""
+        self.options = EngineOptions(strategy, refresh, **options)
+        self.token = ""
+        self._prepared: Prepared | None = None
+        self.extension: Extension | None = None
+        """What the last change of definitions did."""
+        self.executor = executor(circuit, self.options, self)
+        """What has the rows of the last epoch, and runs the next one."""
+        self._follow()
+
+    def _follow(self) -> None:
+        """Be at the epoch of the executor."""
+        self.version = self.executor.version
+        self.epoch = self.version.epoch
+
+    @property
+    def circuit(self) -> Circuit:
+        """What is kept fresh."""
+        return self.executor.circuit
+
+    @property
+    def program(self) -> Program:
+        """The program of the circuit, as it is planned."""
+        return self.executor.program
+
+    @property
+    def prepared(self) -> Prepared | None:
+        """The epoch that is neither committed nor aborted."""
+        return self._prepared
+
+    def inner(self, circuit: Circuit) -> Engine:
+        """An engine for a recursion inside a recursion."""
+        return IncrementalEngine(circuit, iteration_limit=self.options.iteration_limit)
+
+    # Epochs
+
+    def prepare(self, changes: Mapping[str, Changed], conflicts: Conflicts = "error", token: str = "") -> Prepared:
+        return prepared_by(lambda made: self._prepare(made, token, lambda: self.executor.run(changes, conflicts)))
+
+    def prepare_extension(self, circuit: Circuit, rows: Mapping[str, Changed] = NOTHING) -> Prepared:
+        return prepared_by(lambda made: self._prepare(made, self.token, lambda: self.executor.extend(circuit, rows)))
+
+    @exclusive
+    def _prepare(self, prepared: list[Prepared], token: str, execute: Callable[[], Executed]) -> None:
+        """Add the epoch to `prepared` that is run by `execute`."""
+        started = time.perf_counter()
+        refuse_second(self._prepared)
+        try:
+            executed = execute()
+        finally:
+            self._follow()  # the executor may have moved the rows before the epoch
+        result = replace(executed.result, seconds=time.perf_counter() - started)
+
+        def commit() -> None:
+            with self.section:
+                executed.commit()
+                self.token, self._prepared = token, None
+                self.extension = result.extension or self.extension
+                self._follow()
+
+        def abort() -> None:
+            with self.section:
+                self._prepared = None
+                executed.abort()
+
+        self._prepared = Prepared(executed.version, token, result, commit, abort)
+        prepared.append(self._prepared)
+
+    # What is written
+
+    @exclusive
+    def capture(self) -> Image:
+        refuse_second(self._prepared)
+        image, program = self.executor.image(), self.program
+        own = {"epoch": self.epoch, "token": self.token, "tables": dict(program.tables), "views": dict(program.sinks)}
+        return replace(image, about={**own, **image.about})
+
+    @exclusive
+    def restore(self, saved: Saved, tables_alone: bool = False) -> None:
+        old, self.executor = self.executor, self.executor.restored(saved, tables_alone)
+        self.token, self.extension = saved.about["token"], None
+        self._follow()
+        if old is not self.executor:
+            old.discard()
+
+    @exclusive
+    def take_over(self, other: IncrementalEngine) -> None:
+        """Have, without rows so far, the state of an engine with another executor; raises what `move` does."""
+        move(other.executor, self.executor)
+        self.token = other.token
+        self._follow()
+
+    def compact(self) -> bool:
+        return self.executor.compact()
+
+    def discard(self) -> None:
+        """Let go of files, but for those that a version reads: the engine is not used any more."""
+        self.executor.discard()
+
+    # Reading
+
+    @property
+    def tasks(self) -> TableTasks | None:
+        return self.executor.tasks
+
+    def checks_keys(self, table: str) -> bool:
+        return self.executor.checks_keys(table)
+
+    @exclusive
+    def forgotten(self, view: str) -> tuple[str, ...]:
+        return self.executor.forgotten(view)
+
+    @exclusive
+    def explain(self, name: str, full: bool = False) -> str:
+        told = self.executor.explain(name, full)
+        if self.extension is None:
+            return told
+        below = self.program.below(self.program.sinks[name])
+        return f"{told}\n\nthe last change of definitions {self.extension.of(below)}"
+
+    @exclusive
+    def sizes(self) -> list[Size]:
+        return self.executor.sizes()
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of the state, in memory or in files."""
+        return self.executor.nbytes
+
+    @property
+    def resident(self) -> int:
+        """The bytes of the state in the memory of this process."""
+        return self.executor.resident
