@@ -209,5 +209,5 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A hint that names the nearest name, "" when none is alike."""
-    found = nearest(name, known)
-    return f"did you mean `{found}`?" if found else ""
+    result = nearest(name, known)
+    return f"did you mean `{result}`?" if result else ""

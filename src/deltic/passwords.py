@@ -48,9 +48,9 @@ def revealed(address: str) -> str:
     whole = _WHOLE.get(address, address)
     if _HIDDEN in _passwords(whole):
         raise ValueError(address)
-    found = _VARIABLE.sub(lambda match: os.environ[match[1]], whole)
-    _learn(found)
-    return found
+    result = _VARIABLE.sub(lambda match: os.environ[match[1]], whole)
+    _learn(result)
+    return result
 
 
 def hidden_in(text: str, addresses: Iterable[str]) -> str:

@@ -199,7 +199,7 @@ class RenameTable(Alteration):
 
 def altered(table: CatalogTable, alterations: Iterable[Alteration]) -> CatalogTable:
     """The table after alterations, one after the other. Raises CatalogError where it is no table to be altered."""
-    found = table
+    result = table
     for alteration in alterations:
         if table.source is not None:
             raise CatalogError(f"table {table.name} has the rows of {table.source}, and its columns are those of that")
@@ -208,8 +208,8 @@ def altered(table: CatalogTable, alterations: Iterable[Alteration]) -> CatalogTa
                 f"table {table.name} has a lateness, and what was computed of rows that are forgotten cannot be "
                 "computed again; make another table"
             )
-        found = alteration.applied(found)
-    return found
+        result = alteration.applied(result)
+    return result
 
 
 def origin(table: CatalogTable, before: Mapping[str, CatalogTable]) -> FormerTable | None:
@@ -218,14 +218,14 @@ def origin(table: CatalogTable, before: Mapping[str, CatalogTable]) -> FormerTab
     None where it is the same as before, or new.
     """
     columns: tuple[str | FixedValue, ...] = table.schema.names
-    found = table
-    while before.get(found.name) != found:
-        if found.former is None:
+    result = table
+    while before.get(result.name) != result:
+        if result.former is None:
             return None
-        sources = dict(zip(found.schema.names, found.former.columns, strict=True))
+        sources = dict(zip(result.schema.names, result.former.columns, strict=True))
         columns = tuple(sources[c] if isinstance(c, str) else c for c in columns)
-        found = found.former.table
-    return None if found is table else FormerTable(found, columns)
+        result = result.former.table
+    return None if result is table else FormerTable(result, columns)
 
 
 def widens(now: Type, then: Type) -> bool:
@@ -265,11 +265,11 @@ def _spelt(table: CatalogTable, name: str) -> list[str]:
 
 
 def _find(table: CatalogTable, name: str) -> str:
-    found = _spelt(table, name)
-    if len(found) != 1:
+    result = _spelt(table, name)
+    if len(result) != 1:
         hint = did_you_mean(name, table.schema.names) or f"the columns are {', '.join(table.schema.names)}"
         raise CatalogError(f"table {table.name} has no column {name}; {hint}", name)
-    return found[0]
+    return result[0]
 
 
 def _place(table: CatalogTable, after: str | None) -> int:

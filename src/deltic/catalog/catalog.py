@@ -248,10 +248,10 @@ class Catalog:
         if name not in self.relations:
             hint = did_you_mean(name, self.relations) or "define it first"
             raise CatalogError(f"view {view.name} reads {name}, and there is no table or view of that name; {hint}")
-        found = self.tables[name].type if is_own else self.relations[name]
-        if found.schema != wanted.schema:
-            raise CatalogError(f"view {view.name} reads {name} as {wanted.schema}, but its columns are {found.schema}")
-        if wanted.is_set and not found.is_set:
+        result = self.tables[name].type if is_own else self.relations[name]
+        if result.schema != wanted.schema:
+            raise CatalogError(f"view {view.name} reads {name} as {wanted.schema}, but its columns are {result.schema}")
+        if wanted.is_set and not result.is_set:
             raise CatalogError(
                 f"view {view.name} reads {name} as a set, but it is a bag: declare the source as a zset, "
                 "and put a distinct behind it where each row is to count once"

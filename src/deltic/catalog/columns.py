@@ -53,10 +53,10 @@ def schema_of(table: str, columns: Any) -> Schema:
 def _column(table: str, name: Any, type_: Any) -> Column:
     if not isinstance(name, str) or not name:
         raise CatalogError(f"table {table}: {name!r} cannot be the name of a column")
-    found = value_type(type_)
-    if found is None:
+    result = value_type(type_)
+    if result is None:
         raise CatalogError(f"table {table}, column {name}: there is no type {type_!r}; {remedy(type_)}")
-    return Column(name, found.type, found.nullable)
+    return Column(name, result.type, result.nullable)
 
 
 def value_type(type_: Any) -> ValueType | None:

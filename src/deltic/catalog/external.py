@@ -101,7 +101,7 @@ class External:
         """Raises CatalogError where a kind, or an option, is none of sources or targets."""
         known = KINDS[self.kind].options(role)
         if known is None:
-            kinds = ", ".join(kind for kind, found in KINDS.items() if found.options(role) is not None)
+            kinds = ", ".join(kind for kind, result in KINDS.items() if result.options(role) is not None)
             raise CatalogError(f"{self.kind} is no {role}; the kinds of {role}s are {kinds}")
         for name, _ in self.options:
             if name not in known:
@@ -120,18 +120,18 @@ def _as_spark_says(options: Mapping[str, Any]) -> dict[str, Any]:
 
     Where `header` stands, fields may be in quotes, as in Spark.
     """
-    found = {**options}
+    result = {**options}
     spark = {name.lower(): name for name in options if name.lower() in ("header", "sep", "quote", "inferschema")}
-    values = {name: found.pop(own) for name, own in spark.items()}
+    values = {name: result.pop(own) for name, own in spark.items()}
     if "header" in values:
-        found = {"headers": values["header"], "rfc4180": True, **found}
+        result = {"headers": values["header"], "rfc4180": True, **result}
     if "sep" in values:
-        found["delimiter"] = values["sep"]
+        result["delimiter"] = values["sep"]
     if "quote" in values:
         if values["quote"] not in ("", '"'):
             raise CatalogError(f'csv: fields are in quotes `"` or in none, found the quote {values["quote"]!r}')
-        found["rfc4180"] = bool(values["quote"])
-    return found
+        result["rfc4180"] = bool(values["quote"])
+    return result
 
 
 def _text(value: Any) -> str:

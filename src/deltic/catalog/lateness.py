@@ -35,14 +35,14 @@ class Lateness:
             told = "one column has its lateness" if isinstance(given, Mapping) else f"{given!r} is no lateness"
             raise CatalogError(f"table {table}: {told}; {_REMEDY}")
         ((name, length),) = given.items()
-        found = next((column for column in schema if column.name == name), None)
-        if found is None:
+        result = next((column for column in schema if column.name == name), None)
+        if result is None:
             hint = did_you_mean(str(name), schema.names) or f"the columns are {schema}"
             raise CatalogError(f"table {table}: it has no column {name!r} to have a lateness; {hint}")
         is_number = isinstance(length, int) and not isinstance(length, bool)
-        units = length if is_number else in_units(found.type, length) if isinstance(length, timedelta) else None
-        if units is None or (is_number and found.type in _OF_TIME):
-            raise CatalogError(f"table {table}: {length!r} is no lateness of column {name} {found.type}; {_REMEDY}")
+        units = length if is_number else in_units(result.type, length) if isinstance(length, timedelta) else None
+        if units is None or (is_number and result.type in _OF_TIME):
+            raise CatalogError(f"table {table}: {length!r} is no lateness of column {name} {result.type}; {_REMEDY}")
         return cls(name, units)
 
     def check(self, table: str, schema: Schema) -> None:

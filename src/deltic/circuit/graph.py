@@ -208,7 +208,7 @@ class CircuitBuilder:
                 label = f"%{here} = {self._nodes[here].operator.label}"
                 raise CircuitError(f"{label}: there is no {missing} of that name [DBSP §9.4.4 back-edge]")
         if end is not None and close is not None:
-            wanted, found = self.type_of(end), self.type_of(close)
-            if wanted.schema != found.schema or (wanted.is_set and not found.is_set):
+            wanted, result = self.type_of(end), self.type_of(close)
+            if wanted.schema != result.schema or (wanted.is_set and not result.is_set):
                 label = f"%{close} = {self._nodes[close].operator.label}"
-                raise CircuitError(f"{label}: %{end} carries {wanted}, not {found} [DBSP §9.4.4 back-edge]")
+                raise CircuitError(f"{label}: %{end} carries {wanted}, not {result} [DBSP §9.4.4 back-edge]")

@@ -42,10 +42,10 @@ def improves(body: Circuit) -> bool:
     assumed: dict[str, Bounds] = {name: {} for name in body.sinks}
     try:
         while True:
-            found = _bounds(body, assumed)
-            closed = {name: found.get(number, {}) for name, number in body.sinks.items()}
+            result = _bounds(body, assumed)
+            closed = {name: result.get(number, {}) for name, number in body.sinks.items()}
             if closed == assumed:
-                return not _circles(body, found)
+                return not _circles(body, result)
             assumed = closed
     except _Unknown:
         return False
@@ -53,13 +53,13 @@ def improves(body: Circuit) -> bool:
 
 def _bounds(body: Circuit, assumed: Mapping[str, Bounds]) -> dict[int, Bounds]:
     """The bounds of the nodes that depend on the recursion, whose relations have these. Raises _Unknown."""
-    found: dict[int, Bounds] = {}
+    result: dict[int, Bounds] = {}
     for number, node in enumerate(body.nodes):
         if isinstance(node.operator, ops.Feedback):
-            found[number] = assumed[node.operator.name]
-        elif any(n in found for n in node.inputs):
-            found[number] = _turned(body, node, found)
-    return found
+            result[number] = assumed[node.operator.name]
+        elif any(n in result for n in node.inputs):
+            result[number] = _turned(body, node, result)
+    return result
 
 
 def _turned(body: Circuit, node: Node, found: Mapping[int, Bounds]) -> Bounds:
@@ -104,15 +104,15 @@ def _together(inputs: Sequence[Bounds]) -> Bounds:
 
 def _picked(operator: ops.Aggregate, bounds: Bounds) -> Bounds:
     """The bounds of an aggregate of least and greatest values, each of which goes on where its column goes."""
-    found = {}
+    result = {}
     for call in operator.calls:
         like = ACCUMULATORS[call.function].like
         if like not in _TURNS or bounds.get(call.column, _TURNS[like]) != _TURNS[like]:
             raise _Unknown
-        found[call.name] = _TURNS[like]
+        result[call.name] = _TURNS[like]
     if any(key in bounds for key in operator.keys):
         raise _Unknown
-    return found
+    return result
 
 
 def _turn(expression: exp.Expression, bounds: Bounds) -> int:
@@ -132,10 +132,10 @@ def _turn(expression: exp.Expression, bounds: Bounds) -> int:
 
 
 def _agreed(turns: Sequence[int]) -> int:
-    found = set(turns) - {0}
-    if len(found) != 1:
+    result = set(turns) - {0}
+    if len(result) != 1:
         raise _Unknown
-    return found.pop()
+    return result.pop()
 
 
 def _conditions(predicate: exp.Expression) -> Iterator[exp.Expression]:

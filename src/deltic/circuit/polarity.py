@@ -21,29 +21,29 @@ _RISING = (ops.Map, ops.Filter, ops.Join, Semijoin, ops.Plus, ops.Distinct, ops.
 def polarities(body: Circuit) -> dict[str, Signs[str]]:
     """For each relation of a fixpoint's body the recursive relations that an iteration of it depends on, and how."""
     starts = {n: {op.name: 1} for n, op in enumerate(body.operators) if isinstance(op, ops.Feedback)}
-    found = _signs(body, starts)
-    return {name: found[number] for name, number in body.sinks.items()}
+    result = _signs(body, starts)
+    return {name: result[number] for name, number in body.sinks.items()}
 
 
 def grows_with(body: Circuit, *numbers: int) -> bool:
     """Whether all relations of a fixpoint's body grow with its recursive relations, and with these nodes."""
     starts = {n: {"": 1} for n, op in enumerate(body.operators) if isinstance(op, ops.Feedback) or n in numbers}
-    found = _signs(body, starts)
-    return all(found[number].get("", {1}) <= {1} for number in body.sinks.values())
+    result = _signs(body, starts)
+    return all(result[number].get("", {1}) <= {1} for number in body.sinks.values())
 
 
 def _signs(circuit: Circuit, starts: Mapping[int, Mapping[Name, int]]) -> list[Signs[Name]]:
     """What each node depends on, of the names for which the nodes `starts` stand."""
-    found: list[Signs[Name]] = []
+    result: list[Signs[Name]] = []
     for number, node in enumerate(circuit.nodes):
         ways: dict[Name, set[int]] = defaultdict(set)
         for name, sign in starts.get(number, {}).items():
             ways[name].add(sign)
         for source, turn in zip(node.inputs, _turns(node), strict=True):
-            for name, signs in found[source].items():
+            for name, signs in result[source].items():
                 ways[name].update(turn * sign for sign in signs)
-        found.append({name: frozenset(signs) for name, signs in ways.items()})
-    return found
+        result.append({name: frozenset(signs) for name, signs in ways.items()})
+    return result
 
 
 def _turns(node: Node) -> list[int]:

@@ -74,8 +74,8 @@ class PythonFunction:
         if self.nulls == "pass":
             names = [literal(f"a{i}", Type.STRING) for i in range(len(operands))]
             operands = [call("named_struct", *(part for pair in zip(names, operands, strict=True) for part in pair))]
-        found = checked(call(self.entry, *operands))
-        return call("field", found, literal("value", Type.STRING)) if self.returns.nullable else found
+        result = checked(call(self.entry, *operands))
+        return call("field", result, literal("value", Type.STRING)) if self.returns.nullable else result
 
     def may_be_null(self, operands: Sequence[bool]) -> bool:
         """Whether the result may be NULL, where this is known of the operands."""
@@ -110,11 +110,11 @@ class _Computing:
         """The value for one row; None where the function fails, whatever it raises."""
         values = given[0] if self.function.nulls == "pass" else given
         try:
-            found = self._value(values)
+            result = self._value(values)
         except Exception as error:  # noqa: BLE001, whatever the user's function raises
             self._failure = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
             return None
-        return (found,) if self.function.returns.nullable else found
+        return (result,) if self.function.returns.nullable else result
 
     def why(self, given: Sequence[Any] | None) -> str:
         """What the function raises for a row, or has raised last where that row is not known."""
@@ -133,10 +133,10 @@ class _Computing:
         """The column for columns of n rows."""
         if self.function.mode == "row":
             return self._of_rows(arrays, count)
-        found, wanted = self.function.body(*arrays), self.function.returns.type.arrow
-        if isinstance(found, pa.ChunkedArray):
-            found = found.combine_chunks()
-        array = found.cast(wanted) if isinstance(found, pa.Array) else pa.array(found, wanted)
+        result, wanted = self.function.body(*arrays), self.function.returns.type.arrow
+        if isinstance(result, pa.ChunkedArray):
+            result = result.combine_chunks()
+        array = result.cast(wanted) if isinstance(result, pa.Array) else pa.array(result, wanted)
         if len(array) != count:
             raise ValueError(f"it gave {len(array)} values for {count} rows")
         return array
@@ -180,12 +180,12 @@ class _Computing:
         if function.nulls == "pass":
             arrays = [pc.struct_field(arrays[0], [i]) for i in range(len(function.arguments))]
         try:
-            found = self._array(arrays, count)
+            result = self._array(arrays, count)
         except Exception:  # noqa: BLE001, row by row it is found which one fails
             return None
         if not function.returns.nullable:
-            return None if found.null_count else found
-        return pa.StructArray.from_arrays([found], names=["value"])
+            return None if result.null_count else result
+        return pa.StructArray.from_arrays([result], names=["value"])
 
 
 def fingerprint(body: Callable[..., Any]) -> str:
@@ -231,10 +231,10 @@ def _parts_of(function: types.FunctionType, seen: set[int]) -> Iterator[str]:
     for cell in function.__closure__ or ():
         yield from _parts(cell.cell_contents, seen)
     for name in _names(function.__code__):
-        found = function.__globals__.get(name)
-        if isinstance(found, _TOLD):
+        result = function.__globals__.get(name)
+        if isinstance(result, _TOLD):
             yield name
-            yield from _parts(found, seen)
+            yield from _parts(result, seen)
 
 
 def _parts_of_code(code: types.CodeType, seen: set[int]) -> Iterator[str]:

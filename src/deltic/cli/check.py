@@ -71,17 +71,17 @@ def check_command(
             place.write_text(json.dumps(asdict(costs), indent=2, sort_keys=True) + "\n", encoding="utf-8")
             print(f"{place} has the costs of {len(costs.incremental)} views and {len(costs.visited)} epochs")
             return 0
-        found = list(differences(_read(place), costs))
+        result = list(differences(_read(place), costs))
     except DelticError as error:
         print_error(error)
         return 1
-    if found:
+    if result:
         console = Console(highlight=False)
         if not console.is_terminal:
             console.width = _WIDE
-        console.print(_table(found))
-    failed = sum(each.fails for each in found)
-    print(f"{failed} of {len(found)} differences from {place} are too high" if failed else f"no cost is above {place}")
+        console.print(_table(result))
+    failed = sum(each.fails for each in result)
+    print(f"{failed} of {len(result)} differences from {place} are too high" if failed else f"no cost is above {place}")
     return 1 if failed else 0
 
 

@@ -11,11 +11,11 @@ from deltic.pipeline.registry import ListedFunction, listed, named
 def functions_command(name: str | None) -> int:
     """Print the functions of a name, or all with what computes them; the exit status."""
     try:
-        found = listed() if name is None else named(name)
+        result = listed() if name is None else named(name)
     except DelticError as error:
         print_error(error)
         return 1
-    for function in found:
+    for function in result:
         print(_short(function) if name is None else _full(function))
     return 0
 

@@ -105,12 +105,12 @@ def _late(late: LateRows) -> dict[str, Any]:
 def error_json(error: DelticError) -> dict[str, Any]:
     """An error for machines, with the places of its findings."""
     reason = error.reason if isinstance(error, EpochRejected) else error
-    found = reason.diagnostics if isinstance(reason, DiagnosticError) else ()
+    result = reason.diagnostics if isinstance(reason, DiagnosticError) else ()
     return {
         "kind": type(reason).__name__,
         "epoch": error.epoch if isinstance(error, EpochRejected) else None,
         "message": str(reason),
-        "findings": [_finding(finding) for finding in found],
+        "findings": [_finding(finding) for finding in result],
     }
 
 

@@ -91,8 +91,8 @@ def _pipeline(options: RunOptions, session: SparkSession | None) -> Pipeline:
 
 def _shards(options: ShardOptions) -> Shards | None:
     given = {name: getattr(value, "value", value) for name, value in vars(options).items() if value is not None}
-    found: Shards | None = grouped(given).get("shards")
-    return found
+    result: Shards | None = grouped(given).get("shards")
+    return result
 
 
 def _strategy(given: Sequence[str]) -> StrategyName | dict[str, StrategyName]:

@@ -91,5 +91,5 @@ def completed(pipeline: Pipeline, begun: str, number: int) -> str | None:
     schemas = [*pipeline.tables.values(), *pipeline.views.values()]
     names = [*pipeline, *(name for schema in schemas for name in schema.names)]
     words = [word if begun.isupper() or not begun else word.lower() for word in _WORDS.split()]
-    found = [word for word in dict.fromkeys([*names, *words]) if word.lower().startswith(begun.lower())]
-    return found[number] if number < len(found) else None
+    result = [word for word in dict.fromkeys([*names, *words]) if word.lower().startswith(begun.lower())]
+    return result[number] if number < len(result) else None

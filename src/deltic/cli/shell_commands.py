@@ -36,8 +36,8 @@ class Shell:
 
     def run(self, text: str) -> None:
         """Run statements, or a command. Raises DelticError."""
-        if (found := _found(text)) is not None:
-            command, argument = found
+        if (result := _found(text)) is not None:
+            command, argument = result
             command.run(self, argument)
             return
         if is_command(text):

@@ -19,10 +19,10 @@ _WIDE = 160
 def status_command(place: str, as_json: bool) -> int:
     """Print what a directory has; the exit status."""
     try:
-        found = status_of(place)
+        result = status_of(place)
     except DelticError as error:
         return _failed(error, as_json)
-    print(json.dumps(asdict(found), indent=2, ensure_ascii=False)) if as_json else _print_status(found)
+    print(json.dumps(asdict(result), indent=2, ensure_ascii=False)) if as_json else _print_status(result)
     return 0
 
 
@@ -60,24 +60,23 @@ def verify_command(place: str, full: bool, sample: int, is_repair: bool, as_json
     from deltic.pipeline.durable.verifying import repair, verify
 
     try:
-        found = (repair if is_repair else verify)(place, full, sample)
+        result = (repair if is_repair else verify)(place, full, sample)
     except DelticError as error:
         return _failed(error, as_json)
     if as_json:
-        print(json.dumps({"ok": not found.wrong, **asdict(found)}, indent=2, ensure_ascii=False))
+        print(json.dumps({"ok": not result.wrong, **asdict(result)}, indent=2, ensure_ascii=False))
     else:
-        for wrong in found.wrong:
+        for wrong in result.wrong:
             print_error(DelticError(wrong))
-        for repaired in found.repaired:
+        for repaired in result.repaired:
             print(f"repaired: {repaired}")
-        views = f"; compared with recomputation: {', '.join(found.views)}" if found.views else ""
-        print(
-            f"{found.pieces:,} pieces of {size(found.bytes)} and {found.records:,} records of the log looked at{views}"
-        )
-        for view, tables in found.forgotten.items():
+        views = f"; compared with recomputation: {', '.join(result.views)}" if result.views else ""
+        pieces = f"{result.pieces:,} pieces of {size(result.bytes)}"
+        print(f"{pieces} and {result.records:,} records of the log looked at{views}")
+        for view, tables in result.forgotten.items():
             print(f"not compared: {view}, since rows of {', '.join(tables)} were forgotten behind their watermarks")
-        print("all is whole" if not found.wrong else f"{len(found.wrong):,} findings")
-    return 1 if found.wrong and not found.repaired else 0
+        print("all is whole" if not result.wrong else f"{len(result.wrong):,} findings")
+    return 1 if result.wrong and not result.repaired else 0
 
 
 def compact_command(place: str) -> int:

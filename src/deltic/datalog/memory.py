@@ -27,11 +27,11 @@ class MadeOnce(Generic[MadeT]):
     def get(self, *parts: object) -> MadeT | None:
         """What was made of these objects."""
         key = tuple(map(id, parts))
-        found = self._known.get(key)
-        if found is None:
+        result = self._known.get(key)
+        if result is None:
             return None
-        self._used[key] = found
-        return found[1]
+        self._used[key] = result
+        return result[1]
 
     def keep(self, made: MadeT, *parts: object) -> None:
         """Remember what was made of these objects, which are kept so that their identities are theirs alone."""

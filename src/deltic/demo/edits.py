@@ -36,13 +36,13 @@ def add_import(text: bytes, module: str) -> bytes:
 
 def remove_import(text: bytes, module: str) -> bytes:
     """The text without `module` in its module-level `import` statements and without `from module import`."""
-    found = False
+    result = False
     for statement in reversed(parse(text).body):
         kept = _without_module(statement, module)
         if kept is not None:
-            found = True
+            result = True
             text = _replace_lines(text, statement.lineno, statement.end_lineno or statement.lineno, kept)
-    if not found:
+    if not result:
         raise DelticError(f"there is no import of {module} to remove")
     return text
 

@@ -235,15 +235,15 @@ class _Walk:
 
     def refer(self, path: list[str], call: ast.Call | None) -> None:
         """A mention of `a.b.c`, called or not: a fact about a name, or about the attributes of some object."""
-        found = self.scope.lookup(path[0])
+        result = self.scope.lookup(path[0])
         at = self.binding_scope(path[0])
         if at is not None:
             self.add_dotted(at, path)
             self.add("calls_name" if call else "mentions", self.scope.runner, at, ".".join(path))
             if call:
                 self.add("called_at", self.scope.runner, ".".join(path), call.lineno - self.line)
-        elif found and found[1] is NameBinding.RECEIVER and len(path) == 2 and call:
-            self.add("calls_self", self.scope.runner, found[0].receiver_class, path[1])
+        elif result and result[1] is NameBinding.RECEIVER and len(path) == 2 and call:
+            self.add("calls_self", self.scope.runner, result[0].receiver_class, path[1])
         else:
             for name in path[1:]:
                 self.add("sends", self.scope.runner, name)
@@ -258,10 +258,10 @@ class _Walk:
     def binding_scope(self, name: str) -> str | None:
         """Where a name is to be looked up: the scope that binds it statically, or the module when no scope
         does, for a star import may; None for a variable and for a built-in, which have no definition."""
-        found = self.scope.lookup(name)
-        if found is None:
+        result = self.scope.lookup(name)
+        if result is None:
             return None if name in BUILTINS else self.source.module
-        scope, binding = found
+        scope, binding = result
         return scope.entity if binding is NameBinding.STATIC else None
 
     def add_dotted(self, at: str, path: list[str]) -> None:

@@ -140,9 +140,9 @@ class Demo:
         measured: list[float] = []
         with self.report.working(f"epoch {epoch.number}: recomputing from scratch, for comparison"):
             if self._compared:
-                seconds, found = self._spark_s(replay, is_last)
+                seconds, result = self._spark_s(replay, is_last)
                 measured.append(seconds)
-                self.differences += found
+                self.differences += result
             if is_last or not measured:
                 fresh, seconds = replay.recompute()
                 measured.append(seconds)
@@ -188,7 +188,7 @@ class Demo:
             "recomputed by Spark": self._compared,
             "epochs": [asdict(epoch) for epoch in self.epochs],
             "medians": asdict(medians) if medians is not None else None,
-            "differences": [str(found) for found in self.differences],
+            "differences": [str(result) for result in self.differences],
             "views": str(self.out / "views"),
             "chart": str(self.out / "chart.png"),
         }

@@ -87,8 +87,8 @@ class Report:
     def differences(self, differences: list[ViewDifference]) -> None:
         """What the final check found wrong."""
         self._console.print(Text("The final check FAILED: views differ from recomputation.", style="bold red"))
-        for found in differences:
-            self.say(f"  {found}")
+        for result in differences:
+            self.say(f"  {result}")
 
     def _row(self, cells: dict[str, str], words: str, style: str) -> None:
         room = self._width - sum(width + 1 for width in self._columns.values()) - 1

@@ -96,8 +96,8 @@ def recompute_in_spark(
         seconds = perf_counter() - start
         computed = {view: pq.read_table(f"{folder}/views/{view}") for view in QUERIES}
     suspects = [view for view, rows in computed.items() if every_row or len(kept[view]) != rows.num_rows]
-    found = (difference(view, kept[view].to_arrow(), computed[view]) for view in suspects)
-    return seconds, [d for d in found if d is not None]
+    result = (difference(view, kept[view].to_arrow(), computed[view]) for view in suspects)
+    return seconds, [d for d in result if d is not None]
 
 
 @contextmanager

@@ -17,9 +17,9 @@ def stdlib_root() -> Path:
 def python_files(root: Path) -> list[str]:
     """The paths of all Python files relative to the root, sorted; installed packages are left out, and so are
     folders whose name no import statement could contain."""
-    found: list[str] = []
+    result: list[str] = []
     for folder, folders, names in os.walk(root):
         folders[:] = [f for f in folders if f.isidentifier() and f not in NOT_LIBRARY]
         relative = Path(folder).relative_to(root)
-        found += [(relative / name).as_posix() for name in names if name.endswith(".py")]
-    return sorted(found)
+        result += [(relative / name).as_posix() for name in names if name.endswith(".py")]
+    return sorted(result)

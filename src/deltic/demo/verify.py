@@ -26,8 +26,8 @@ class ViewDifference:
 def differences(kept: Pipeline, fresh: Pipeline, every_row: bool) -> list[ViewDifference]:
     """The views that differ between two pipelines: in size, or, with `every_row`, in any row."""
     suspects = [view for view in kept.views if every_row or len(kept[view]) != len(fresh[view])]
-    found = (difference(view, kept[view].to_arrow(), fresh[view].to_arrow()) for view in suspects)
-    return [d for d in found if d is not None]
+    result = (difference(view, kept[view].to_arrow(), fresh[view].to_arrow()) for view in suspects)
+    return [d for d in result if d is not None]
 
 
 def difference(view: str, kept: pa.Table, recomputed: pa.Table) -> ViewDifference | None:

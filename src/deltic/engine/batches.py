@@ -117,8 +117,8 @@ def conforming(table: str, batch: pa.Table, schema: Schema) -> pa.Table:
 
     fields = schema.to_arrow().append(pa.field(WEIGHT, pa.int64(), nullable=False))
     if sorted(batch.column_names) != sorted(fields.names):
-        found, wanted = (", ".join(names) for names in (batch.column_names, fields.names))
-        raise ChangeError(f"table {table}: a batch of changes has the columns {wanted}; found {found}")
+        result, wanted = (", ".join(names) for names in (batch.column_names, fields.names))
+        raise ChangeError(f"table {table}: a batch of changes has the columns {wanted}; found {result}")
     return pa.table([_column(table, batch.column(field.name), field) for field in fields], schema=fields)
 
 
@@ -137,6 +137,6 @@ def with_weights(rows: pa.Table, weights: npt.NDArray[np.int64] | int) -> pa.Tab
     """The rows with these weights in a column WEIGHT, or each with the same one."""
     import pyarrow as pa
 
-    found = pa.repeat(pa.scalar(weights, pa.int64()), len(rows)) if isinstance(weights, int) else pa.array(weights)
+    result = pa.repeat(pa.scalar(weights, pa.int64()), len(rows)) if isinstance(weights, int) else pa.array(weights)
     field = pa.field(WEIGHT, pa.int64(), nullable=False)
-    return rows.append_column(field, found) if rows.num_columns else pa.table([found], schema=pa.schema([field]))
+    return rows.append_column(field, result) if rows.num_columns else pa.table([result], schema=pa.schema([field]))

@@ -35,12 +35,12 @@ class Between:
         """Which values of a column are in the range."""
         import pyarrow.compute as pc
 
-        found = pc.is_valid(column)
+        result = pc.is_valid(column)
         if self.low is not None:
-            found = pc.and_(found, pc.greater_equal(column, _scalar(self.low, type_)))
+            result = pc.and_(result, pc.greater_equal(column, _scalar(self.low, type_)))
         if self.high is not None:
-            found = pc.and_(found, pc.less_equal(column, _scalar(self.high, type_)))
-        return pc.fill_null(found, False)
+            result = pc.and_(result, pc.less_equal(column, _scalar(self.high, type_)))
+        return pc.fill_null(result, False)
 
 
 def has_ranges(type_: Type) -> bool:

@@ -72,12 +72,12 @@ class ConflictError(TableError):
         return ConflictError, (self.table, self.kinds), {"turn": self.turn}
 
     def beside(self, others: Sequence[Self]) -> Self:
-        found: dict[tuple[bool, bool], Conflict] = {}
+        result: dict[tuple[bool, bool], Conflict] = {}
         for kind in (kind for error in (self, *others) for kind in error.kinds):
             which = not kind.comes, not kind.is_there
-            known = found.get(which, replace(kind, rows=(), total=0))
-            found[which] = replace(known, rows=[*known.rows, *kind.rows][:SHOWN], total=known.total + kind.total)
-        return type(self)(self.table, [found[which] for which in sorted(found)])
+            known = result.get(which, replace(kind, rows=(), total=0))
+            result[which] = replace(known, rows=[*known.rows, *kind.rows][:SHOWN], total=known.total + kind.total)
+        return type(self)(self.table, [result[which] for which in sorted(result)])
 
 
 class KeysError(TableError):

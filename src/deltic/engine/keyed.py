@@ -141,8 +141,8 @@ def changes_by_key(table: Keyed, rows: pa.Table) -> Iterator[pa.Table | KeyedCha
 
 def are_by_key(rows: pa.Table) -> Mask:
     """Which rows of a batch are about their keys, bool[n]."""
-    found: Mask = np.abs(np.asarray(rows.column(WEIGHT))) > MOST
-    return found
+    result: Mask = np.abs(np.asarray(rows.column(WEIGHT))) > MOST
+    return result
 
 
 def weighted(table: Keyed, rows: pa.Table, look_up: LookUp, conflicts: Conflicts) -> pa.Table:
@@ -275,8 +275,8 @@ def _summed(rows: pa.Table, numbers: Numbers) -> tuple[pa.Table, Numbers]:
 def _updated(before: pa.Table, old: Numbers, there: Mask, rows: pa.Table, new: Numbers) -> pa.Table:
     """The rows that are `there`, with the values that `rows` has for their keys; both have their keys' numbers."""
     before, old = before.filter(pa.array(there)), old[there]
-    found = rows.take(pa.array(np.searchsorted(new, old)))
-    columns = [(found if name in found.column_names else before).column(name) for name in before.column_names]
+    result = rows.take(pa.array(np.searchsorted(new, old)))
+    columns = [(result if name in result.column_names else before).column(name) for name in before.column_names]
     return pa.table(columns, schema=before.schema)
 
 

@@ -17,8 +17,8 @@ def row_numbers(rows: pa.Table, columns: Sequence[str]) -> Numbers:
     """A number for each row, below the number of rows: equal where the rows agree in these columns, NULL as a value."""
     numbers: Numbers = np.zeros(len(rows), np.int64)
     for name in columns:
-        found = _numbers(rows.column(name))
-        combined = numbers * (int(found.max(initial=0)) + 1) + found
+        result = _numbers(rows.column(name))
+        combined = numbers * (int(result.max(initial=0)) + 1) + result
         numbers = np.unique(combined, return_inverse=True)[1].astype(np.int64).reshape(-1)
     return numbers
 

@@ -188,8 +188,8 @@ class ReferenceVersion(Version):
         self, name: str, *, table: bool = False, counted: bool = False, columns: Sequence[str] | None = None
     ) -> pa.Table:
         rows = self.tables[name] if table else self._contents(name)
-        found = _shown(rows, (self.table_schemas if table else self.schemas)[name], counted)
-        return found if columns is None else found.select([*columns, *([WEIGHT] if counted else [])])
+        result = _shown(rows, (self.table_schemas if table else self.schemas)[name], counted)
+        return result if columns is None else result.select([*columns, *([WEIGHT] if counted else [])])
 
     def lookup(self, name: str, key: Mapping[str, object], *, counted: bool = False) -> pa.Table:
         return self._found(self._contents(name), self.schemas[name], key, counted)
@@ -197,13 +197,13 @@ class ReferenceVersion(Version):
     def lookup_all(self, name: str, keys: pa.Table) -> pa.Table:
         rows, schema = self.tables[name], self.table_schemas[name]
         wanted = keys.group_by(keys.column_names).aggregate([]).to_pylist()
-        found = [self._found(rows, schema, key, False) for key in wanted]
-        return pa.concat_tables(found) if found else _shown(ZSet(), schema, False)
+        result = [self._found(rows, schema, key, False) for key in wanted]
+        return pa.concat_tables(result) if result else _shown(ZSet(), schema, False)
 
     def count_each(self, name: str, keys: pa.Table) -> npt.NDArray[np.int64]:
         rows, schema = self.tables[name], self.table_schemas[name]
-        found = [self._found(rows, schema, key, False) for key in keys.to_pylist()]
-        return np.array([len(table) for table in found], np.int64)
+        result = [self._found(rows, schema, key, False) for key in keys.to_pylist()]
+        return np.array([len(table) for table in result], np.int64)
 
     def entries(self, name: str) -> int:
         return len(self.tables[name])
@@ -222,8 +222,8 @@ class ReferenceVersion(Version):
                 return value.has(mine, type_)
             return bool(in_order(mine) == in_order(values.of_python(value, type_)))
 
-        found = rows.filter(lambda row: all(has(row, column, value) for column, value in key.items()))
-        return _shown(found, schema, counted)
+        result = rows.filter(lambda row: all(has(row, column, value) for column, value in key.items()))
+        return _shown(result, schema, counted)
 
 
 def _shown(rows: Rows, schema: Schema, counted: bool) -> pa.Table:

@@ -52,11 +52,11 @@ class ResourceLimits:
 
 def bytes_of(size: int | str, what: str = "memory") -> int:
     """The number of bytes that a text such as "2 GiB" names; raises DelticError, with `what` it is for."""
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?i?)b?\s*", str(size), re.IGNORECASE)
-    unit = _UNITS.get(found[2].lower()) if found else None
-    if found is None or unit is None:
+    result = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?i?)b?\s*", str(size), re.IGNORECASE)
+    unit = _UNITS.get(result[2].lower()) if result else None
+    if result is None or unit is None:
         raise DelticError(f'{what} is {size!r}; it is a number of bytes, or a text such as "2 GiB" or "500 MB"')
-    return int(float(found[1]) * unit)
+    return int(float(result[1]) * unit)
 
 
 def available() -> int:

@@ -51,8 +51,8 @@ class Watermark:
         """Which rows, or keys, have a time before it; none where these have no times."""
         if self.least is None or self.column not in rows.column_names:
             return np.zeros(len(rows), np.bool_)
-        found: Mask = np.asarray(pc.fill_null(pc.less(as_numbers(rows.column(self.column)), self.least), False))
-        return found
+        result: Mask = np.asarray(pc.fill_null(pc.less(as_numbers(rows.column(self.column)), self.least), False))
+        return result
 
     def late(self, rows: pa.Table) -> Mask:
         """Which changes are before it, or of a key that has one which is."""
@@ -76,8 +76,8 @@ class Watermark:
     def latest_of(self, rows: pa.Table) -> int | None:
         """The same of rows with weights."""
         come = rows.filter(pc.greater(rows.column(WEIGHT), 0))
-        found: int | None = pc.max(as_numbers(come.column(self.column))).as_py()
-        return found
+        result: int | None = pc.max(as_numbers(come.column(self.column))).as_py()
+        return result
 
 
 def as_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -46,9 +46,9 @@ def days_months_later(days: Numbers, months: Numbers) -> tuple[Numbers, Any]:
     far = abs(months) > 12 * 10_000
     wanted = starts.astype("M8[M]") + np.where(far, 0, months)
     first, following = (month.astype("M8[D]").astype(np.int64) for month in (wanted, wanted + 1))
-    found = first + np.minimum(day, following - first - 1)
-    outside = far | (found < FIRST // DAY) | (found > LAST // DAY)
-    return np.where(outside, 0, found), outside
+    result = first + np.minimum(day, following - first - 1)
+    outside = far | (result < FIRST // DAY) | (result > LAST // DAY)
+    return np.where(outside, 0, result), outside
 
 
 def whole_months(starts: Numbers, ends: Numbers) -> tuple[Numbers, None]:
@@ -68,8 +68,8 @@ def months_between(laters: Numbers, earliers: Numbers, rounded: Any) -> tuple[An
 
     (later, end, is_last), (earlier, start, was_last) = (_in_month(times // DAY) for times in (laters, earliers))
     seconds = (end - start) * 86400 + laters % DAY // SECOND - earliers % DAY // SECOND
-    found = later - earlier + np.where((end == start) | (is_last & was_last), 0, seconds) / (31 * 86400)
-    return np.where(rounded, np.floor(found * 1e8 + 0.5) / 1e8, found), None
+    result = later - earlier + np.where((end == start) | (is_last & was_last), 0, seconds) / (31 * 86400)
+    return np.where(rounded, np.floor(result * 1e8 + 0.5) / 1e8, result), None
 
 
 def _in_month(days: Numbers) -> tuple[Numbers, Numbers, Any]:

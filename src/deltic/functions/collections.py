@@ -72,8 +72,8 @@ def _sorted_by(values: Values, signs: Values) -> Values | None:
         return None
 
     def sign(first: int, second: int) -> int:
-        found: int = signs[first * width + second]
-        return found
+        result: int = signs[first * width + second]
+        return result
 
     places = sorted(range(width), key=cmp_to_key(sign))
     return tuple(values[place] for place in places)
@@ -145,8 +145,8 @@ def _map(keys: Values, values: Values) -> Values | None:
 
 
 def _joined(values: Values, separator: str, instead: str | None = None) -> str:
-    found = (instead if value is None else value for value in values)
-    return separator.join(value for value in found if value is not None)
+    result = (instead if value is None else value for value in values)
+    return separator.join(value for value in result if value is not None)
 
 
 def _value_at(pairs: Values, wanted: Any) -> Any:
@@ -298,5 +298,5 @@ FUNCTIONS |= by_rows(
 
 
 def _unzipped(maps: Iterable[Values]) -> tuple[Values, Values]:
-    pairs = [pair for found in maps for pair in found]
+    pairs = [pair for result in maps for pair in result]
     return tuple(k for k, _ in pairs), tuple(v for _, v in pairs)

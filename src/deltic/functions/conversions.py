@@ -136,8 +136,8 @@ def _whole(floats: Any, target: Type) -> pa.Array:
     import numpy as np
 
     least, most = target.range
-    found = np.trunc(floats)
-    return _where((found >= least) & (found < most + 1), found, target)
+    result = np.trunc(floats)
+    return _where((result >= least) & (result < most + 1), result, target)
 
 
 def _where(there: Any, values: Any, target: Type) -> pa.Array:
@@ -165,8 +165,8 @@ def _instants(seconds: Any) -> pa.Array:
 
     if seconds.dtype.kind == "f":
         with np.errstate(all="ignore"):
-            found = np.trunc(seconds.astype(np.float64) * SECOND)
-        return _where((found >= FIRST) & (found <= LAST), found, Type.TIMESTAMP)
+            result = np.trunc(seconds.astype(np.float64) * SECOND)
+        return _where((result >= FIRST) & (result <= LAST), result, Type.TIMESTAMP)
     there = (seconds >= FIRST // SECOND) & (seconds <= LAST // SECOND)
     return _where(there, np.where(there, seconds, 0).astype(np.int64) * SECOND, Type.TIMESTAMP)
 
@@ -204,18 +204,18 @@ def _of_parts(column: pa.Array, source: Type, target: Type, by_part: bool) -> pa
     import pyarrow as pa
 
     (parts, types), (_, targets) = _parts(column, source), _parts(column, target)
-    found = [converted(*part, by_part) for part in zip(parts, types, targets, strict=True)]
+    result = [converted(*part, by_part) for part in zip(parts, types, targets, strict=True)]
     needed = len(parts) if not by_part else 1 if source.kind is Kind.MAP else 0
-    pairs = zip(found[:needed], parts, strict=False)
+    pairs = zip(result[:needed], parts, strict=False)
     lost = np.logical_or.reduce([np.asarray(a.is_null()) & np.asarray(b.is_valid()) for a, b in pairs])
     offsets = None if source.kind is Kind.STRUCT else lists_of(column, _FIRST_PART[source.kind]).offsets
     if lost.any():
         rows = lost if offsets is None else np.diff(np.concatenate([[0], np.cumsum(lost)])[offsets.to_numpy()]) > 0
         return _spread(_of_parts(column.filter(pa.array(~rows)), source, target, by_part), ~rows)
     if offsets is None:
-        return pa.StructArray.from_arrays(found, fields=list(target.arrow))
+        return pa.StructArray.from_arrays(result, fields=list(target.arrow))
     made = pa.ListArray if source.kind is Kind.ARRAY else pa.MapArray
-    return made.from_arrays(offsets, *found, type=target.arrow)
+    return made.from_arrays(offsets, *result, type=target.arrow)
 
 
 # From texts

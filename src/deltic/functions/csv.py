@@ -24,16 +24,16 @@ def _field(separator: str, quote: str, escape: str) -> re.Pattern[str]:
 
 def fields_of(text: str, separator: str, quote: str, escape: str, null: str) -> tuple[str | None, ...]:
     """The fields of a line, NULL for those that are empty or as NULL is written."""
-    pattern, found, place = _field(separator, quote, escape), list[str | None](), 0
+    pattern, result, place = _field(separator, quote, escape), list[str | None](), 0
     while (match := pattern.match(text, place)) is not None:
         shown = next(part for part in match.group("quoted", "open", "plain") if part is not None)
         if match["plain"] is None:
             shown = re.sub(rf"{re.escape(escape)}({re.escape(quote)}|{re.escape(escape)})", r"\1", shown)
-        found.append(None if shown in ("", null) else shown)
+        result.append(None if shown in ("", null) else shown)
         place = match.end()
         if not match["end"]:
             break
-    return tuple(found)
+    return tuple(result)
 
 
 def _line(separator: str, quote: str, escape: str, null: str, is_quoted: bool, *texts: str | None) -> str | None:

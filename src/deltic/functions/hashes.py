@@ -16,8 +16,8 @@ def _hashed(name: str, type_: Type, parts: Sequence[Any], count: int) -> Any:
 
     from deltic.values import hashing
 
-    found = getattr(hashing, name)(parts[1::2], count)
-    return pa.array(found.view(f"i{found.itemsize}"), type_.arrow)
+    result = getattr(hashing, name)(parts[1::2], count)
+    return pa.array(result.view(f"i{result.itemsize}"), type_.arrow)
 
 
 def _hash(name: str, type_: Type) -> Function:

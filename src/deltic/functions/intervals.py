@@ -45,11 +45,11 @@ def _form(first: str, last: str) -> re.Pattern[str]:
 
 def _units(text: str, first: str, last: str) -> int | None:
     """How many months or microseconds a text says; None for one of another form."""
-    found = _form(first, last).fullmatch(text)
-    if found is None:
+    result = _form(first, last).fullmatch(text)
+    if result is None:
         return None
     fields = between(first, last)
-    groups = found.groups()
+    groups = result.groups()
     plain, outer, quoted = groups[: len(fields) + 1], groups[len(fields) + 1], groups[len(fields) + 2 :]
     sign, *amounts = plain if plain[1] is not None else quoted
     if any(int(amount) >= _MOST[field] for field, amount in zip(fields[1:], map(_whole, amounts[1:]), strict=True)):

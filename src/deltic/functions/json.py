@@ -79,10 +79,10 @@ def quoted(text: str) -> str:
 
 def steps_of(path: str) -> list[Step] | None:
     """The steps of a path such as `$.a['b'][0][*].c`; None where it is no such path."""
-    found = list(_STEP.finditer(path, 1))
-    if path[:1] != "$" or "".join(step[0] for step in found) != path[1:]:
+    result = list(_STEP.finditer(path, 1))
+    if path[:1] != "$" or "".join(step[0] for step in result) != path[1:]:
         return None
-    return [_step(*step.groups()) for step in found]
+    return [_step(*step.groups()) for step in result]
 
 
 def _step(name: str | None, in_quotes: str | None, index: str | None, every: str | None) -> Step:
@@ -110,8 +110,8 @@ def _get(text: str, path: str) -> str | None:
     """What stands at a path, a text without quotes; of all elements several in an array, and one as JSON."""
     way = steps_of(path) or []
     try:
-        found = _found(_read(text), way)
-        return _encodable(_shown(found, None in way)) if found else None
+        result = _found(_read(text), way)
+        return _encodable(_shown(result, None in way)) if result else None
     except ValueError:
         return None
 

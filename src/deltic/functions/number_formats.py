@@ -57,12 +57,12 @@ class NumberFormat:
 @cache
 def number_format(text: str) -> NumberFormat | None:
     """The format that a text says; None where it is none."""
-    found = _FORMAT.fullmatch(text.upper())
-    if found is None or not (found["whole"] or found["fraction"]) or (found["before"] and found["behind"]):
+    result = _FORMAT.fullmatch(text.upper())
+    if result is None or not (result["whole"] or result["fraction"]) or (result["before"] and result["behind"]):
         return None
-    if found["fraction"] and not found["point"]:
+    if result["fraction"] and not result["point"]:
         return None
-    parts = {name: value or "" for name, value in found.groupdict().items()}
+    parts = {name: value or "" for name, value in result.groupdict().items()}
     made = NumberFormat(**{**parts, "whole": parts["whole"].replace("G", ",")})
     return made if len(made.whole.replace(",", "")) + len(made.fraction) <= 38 else None
 
@@ -71,10 +71,10 @@ def _read(text: str, written: str) -> Decimal | None:
     """The number that a text says; blanks in it are passed over."""
     form = number_format(written)
     assert form is not None
-    found = form.pattern.fullmatch("".join(text.split()))
-    if found is None:
+    result = form.pattern.fullmatch("".join(text.split()))
+    if result is None:
         return None
-    parts = found.groupdict()
+    parts = result.groupdict()
     whole, fraction = parts["whole"].replace(",", ""), parts.get("fraction") or ""
     if not whole + fraction:
         return None
@@ -124,18 +124,18 @@ _DOUBLES = Context(prec=1100)
 
 def is_java_pattern(text: str) -> bool:
     """Whether a text is a pattern of Java's DecimalFormat, of digits, a point, groups, a percent and signs around."""
-    found = _PATTERN.fullmatch(text)
-    return not text or (found is not None and bool(found["whole"]) and not found["whole"].endswith(","))
+    result = _PATTERN.fullmatch(text)
+    return not text or (result is not None and bool(result["whole"]) and not result["whole"].endswith(","))
 
 
 def _by_pattern(number: Decimal | float, pattern: str) -> str:
     """A number in a pattern of Java's DecimalFormat; the even one of two that are equally near."""
-    found = _PATTERN.fullmatch(pattern or "#,###")
-    assert found is not None
+    result = _PATTERN.fullmatch(pattern or "#,###")
+    assert result is not None
     if not math.isfinite(number):
-        return "NaN" if number != number else f"{'-' if number < 0 else ''}{found['before']}∞{found['behind']}"
-    whole, places, more = found["whole"], len(found["places"] or ""), len(found["more"] or "")
-    exact = Decimal(number).scaleb(2 if found["behind"].startswith("%") else 0, _DOUBLES)
+        return "NaN" if number != number else f"{'-' if number < 0 else ''}{result['before']}∞{result['behind']}"
+    whole, places, more = result["whole"], len(result["places"] or ""), len(result["more"] or "")
+    exact = Decimal(number).scaleb(2 if result["behind"].startswith("%") else 0, _DOUBLES)
     rounded = exact.quantize(Decimal(1).scaleb(-places - more), ROUND_HALF_EVEN, _DOUBLES)
     digits, _, fraction = f"{abs(rounded):f}".partition(".")
     fraction = fraction[:places] + fraction[places:].rstrip("0")
@@ -143,7 +143,7 @@ def _by_pattern(number: Decimal | float, pattern: str) -> str:
     digits = digits.lstrip("0").rjust(least, "0")
     group = len(whole) - whole.rindex(",") - 1 if "," in whole else len(digits)
     shown = re.sub(rf"(?<=[0-9])(?=(?:[0-9]{{{group}}})+$)", ",", digits) if group else digits
-    return f"{'-' if exact < 0 else ''}{found['before']}{shown}{'.' * bool(fraction)}{fraction}{found['behind']}"
+    return f"{'-' if exact < 0 else ''}{result['before']}{shown}{'.' * bool(fraction)}{fraction}{result['behind']}"
 
 
 def _type(node: exp.Expression, types: Sequence[Type]) -> Type:

@@ -94,8 +94,8 @@ def _width_bucket(values: Any, low: Any, high: Any, counts: Any) -> tuple[Any, A
     inside = known & ~is_before & ~is_behind
     with np.errstate(all="ignore"):
         places = counts * (values - low) / (high - low)
-    found = np.where(inside, places, 0).astype(np.int64) + 1
-    return np.where(is_before, 0, np.where(is_behind, counts + 1, found)), ~known
+    result = np.where(inside, places, 0).astype(np.int64) + 1
+    return np.where(is_before, 0, np.where(is_behind, counts + 1, result)), ~known
 
 
 def _shifted_unsigned(values: Any, places: Any, width: Any) -> tuple[Any, None]:
@@ -104,8 +104,8 @@ def _shifted_unsigned(values: Any, places: Any, width: Any) -> tuple[Any, None]:
 
     mask = np.where(width == 64, -1, (1 << 32) - 1).astype(np.int64)
     bits = (values.astype(np.int64) & mask).view(np.uint64)
-    found = (bits >> (places % width).astype(np.uint64)).view(np.int64)
-    return found.astype(np.int32).astype(values.dtype) if width[0] == 32 else found, None
+    result = (bits >> (places % width).astype(np.uint64)).view(np.int64)
+    return result.astype(np.int32).astype(values.dtype) if width[0] == 32 else result, None
 
 
 def _folded(step: Callable[[float, float], float], *values: float) -> float:
@@ -136,12 +136,12 @@ def _is_narrow(text: str, base: int, other: int) -> bool | None:
 
 def _leading(digits: str, base: int) -> int:
     """The number that digits of a base at the beginning of a text are."""
-    found = 0
+    result = 0
     for digit in digits:
         if (value := _DIGITS.find(digit)) not in range(base):
             break
-        found = found * base + value
-    return found
+        result = result * base + value
+    return result
 
 
 def _rebased(own: str, base: int, other: int) -> str:
@@ -185,9 +185,9 @@ def _decimals_rounded(columns: Sequence[Any], count: int) -> Any:
     precision, scale = _digits_rounded(decimals.type.precision, decimals.type.scale, places.as_py())
     is_narrow = precision - scale + decimals.type.scale < 38
     wide = (pa.decimal128 if is_narrow else pa.decimal256)(38 if is_narrow else 76, decimals.type.scale)
-    found = pc.round(decimals.cast(wide), places.as_py(), mode.as_py())
+    result = pc.round(decimals.cast(wide), places.as_py(), mode.as_py())
     most = _WIDE.subtract(Decimal(10) ** (precision - scale), Decimal(1).scaleb(-scale))
-    return pc.if_else(pc.less_equal(pc.abs(found), pa.scalar(most, found.type)), found, None)
+    return pc.if_else(pc.less_equal(pc.abs(result), pa.scalar(most, result.type)), result, None)
 
 
 def _format_number(value: Decimal | float | int, places: int) -> str | None:

@@ -125,9 +125,9 @@ READABLE, WRITABLE = frozenset(_READ), frozenset(_WRITTEN)
 @cache
 def parts_of(pattern: str) -> tuple[tuple[str, bool], ...]:
     """The parts of a pattern of a time, and whether they are letters."""
-    found = _PATTERN.finditer(pattern)
+    result = _PATTERN.finditer(pattern)
     return tuple(
-        (m[2], True) if m[2] else ((m[1] or "'").replace("''", "'") if m[4] is None else m[4], False) for m in found
+        (m[2], True) if m[2] else ((m[1] or "'").replace("''", "'") if m[4] is None else m[4], False) for m in result
     )
 
 
@@ -188,13 +188,13 @@ _MILLISECOND, _MICROSECOND = (1000, 1000), (1, 1000)
 @cache
 def _pieces(pattern: str) -> list[_Piece]:
     """The pieces of a pattern; what no field decides stands behind the piece before it."""
-    found: list[_Piece] = []
+    result: list[_Piece] = []
     for field, write in _fields(pattern):
-        if found and field in ((found[-1].size, found[-1].count), None):
-            found[-1].writers.append(write)
+        if result and field in ((result[-1].size, result[-1].count), None):
+            result[-1].writers.append(write)
         else:
-            found.append(_Piece(*(field or (3600 * SECOND, 24)), [write]))
-    return found
+            result.append(_Piece(*(field or (3600 * SECOND, 24)), [write]))
+    return result
 
 
 def _fields(pattern: str) -> Iterator[tuple[tuple[int, int] | None, Write]]:
@@ -243,8 +243,8 @@ def read_time(text: str, pattern: str) -> datetime | None:
     """The instant that one text says."""
     import pyarrow as pa
 
-    found: datetime | None = from_arrow(_columns_read([pa.array([text]), pa.array([pattern])], 1), Type.TIMESTAMP)[0]
-    return found
+    result: datetime | None = from_arrow(_columns_read([pa.array([text]), pa.array([pattern])], 1), Type.TIMESTAMP)[0]
+    return result
 
 
 FUNCTIONS |= {

@@ -28,15 +28,15 @@ def read_times(texts: pa.Array, pattern: str, *, in_zone: bool = True) -> tuple[
     import numpy as np
     import pyarrow.compute as pc
 
-    found = pc.extract_regex(texts, pattern)
+    result = pc.extract_regex(texts, pattern)
     parts: dict[str, Any] = {}
-    for field, part in zip(found.type, found.flatten(), strict=True):
+    for field, part in zip(result.type, result.flatten(), strict=True):
         name, said = field.name.rpartition("_")[2], part.fill_null("")
         parts[name] = pc.if_else(pc.equal(said, ""), parts.get(name, said), said)
     days, there = days_of(_years(parts, len(texts)), _months(parts, len(texts)), _number(parts, "day", 1, len(texts)))
     hours, known = _hours(parts, len(texts))
     minutes, seconds = (_number(parts, name, 0, len(texts)) for name in ("minute", "second"))
-    there &= np.asarray(found.is_valid()) & known & (hours < 24) & (minutes < 60) & (seconds < 60)
+    there &= np.asarray(result.is_valid()) & known & (hours < 24) & (minutes < 60) & (seconds < 60)
     times = days * DAY + ((hours * 60 + minutes) * 60 + seconds) * SECOND
     if "fraction" in parts:
         parts["fraction"] = pc.utf8_rpad(pc.utf8_slice_codeunits(parts["fraction"], 0, 6), 6, "0")

@@ -97,8 +97,8 @@ def _options(text: str) -> JsonOptions:
 
 
 def _to_json(value: Any, type_: str, options: str = "{}") -> str | None:
-    found, how = _type(type_), _options(options)
-    return _pretty(value, found, how) if how.is_pretty else _written(value, found, how)
+    result, how = _type(type_), _options(options)
+    return _pretty(value, result, how) if how.is_pretty else _written(value, result, how)
 
 
 def _pretty(value: Any, type_: Type, how: JsonOptions, indent: str = "") -> str:
@@ -116,11 +116,11 @@ def _pretty(value: Any, type_: Type, how: JsonOptions, indent: str = "") -> str:
 def _entries(value: Any, type_: Type, how: JsonOptions) -> list[tuple[str, Any, Type]]:
     """The names, values and types of the fields of a struct, without those that are NULL, or of a map."""
     if type_.kind is Kind.MAP:
-        found = [(_key(k, type_.key), v, type_.value.type) for k, v in value]
+        result = [(_key(k, type_.key), v, type_.value.type) for k, v in value]
     else:
         fields = zip(type_.fields, value, strict=True)
-        found = [(c.name, v, c.type) for c, v in fields if v is not None or how.keeps_null]
-    return sorted(found, key=lambda entry: entry[0]) if how.sorts_keys else found
+        result = [(c.name, v, c.type) for c, v in fields if v is not None or how.keeps_null]
+    return sorted(result, key=lambda entry: entry[0]) if how.sorts_keys else result
 
 
 def _written(value: Any, type_: Type, how: JsonOptions) -> str:
@@ -251,11 +251,11 @@ class _Reading:
             raise _Bad
         if target.kind is Kind.ARRAY and target.element.type.kind is Kind.STRUCT and isinstance(value, dict):
             value = [value]
-        found = self.read(value, target)
+        result = self.read(value, target)
         if self.is_bad and self.how.fails:
             raise _Bad
         is_told = self.is_bad and target.kind is Kind.STRUCT
-        return _with_text(found, target, self.text, self.how) if is_told else found
+        return _with_text(result, target, self.text, self.how) if is_told else result
 
     def read(self, value: Any, target: Type) -> Any:
         """A value of a type; _Bad where it has none."""
@@ -302,7 +302,7 @@ _TOKEN = re.compile(
 def _plain(text: str, how: JsonOptions) -> str:
     """JSON as the standard has it, of JSON in which the options allow more."""
     if how.bare_names or how.comments or how.leading_zeros:
-        text = _TOKEN.sub(lambda found: _standard(found, how), text)
+        text = _TOKEN.sub(lambda result: _standard(result, how), text)
     return requoted(text) if how.single_quotes else text
 
 
@@ -318,9 +318,9 @@ def _standard(found: re.Match[str], how: JsonOptions) -> str:
 
 
 def _by_pattern(value: Any, target: Type, pattern: str) -> Any:
-    if isinstance(value, _Number) or not isinstance(value, str) or (found := read_time(value, pattern)) is None:
+    if isinstance(value, _Number) or not isinstance(value, str) or (result := read_time(value, pattern)) is None:
         raise _Bad
-    return found if target is Type.TIMESTAMP else converter(Type.TIMESTAMP, target)(found)
+    return result if target is Type.TIMESTAMP else converter(Type.TIMESTAMP, target)(result)
 
 
 def _text(value: Any, target: Type) -> Any:
@@ -362,10 +362,10 @@ def _decimal(value: Any, target: Type) -> Any:
 
 
 def _of_text(value: str, target: Type) -> Any:
-    found = converter(TEXT, target)(str(value))
-    if found is None:
+    result = converter(TEXT, target)(str(value))
+    if result is None:
         raise _Bad
-    return found
+    return result
 
 
 def _boolean(value: Any, target: Type) -> Any:

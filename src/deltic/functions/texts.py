@@ -48,8 +48,8 @@ def _found(text: str, part: str, start: int, occurrence: int) -> int | None:
     if not start:
         return 0
     places = range(start - 1, len(text) + 1) if start > 0 else range(len(text) + start, -1, -1)
-    found = (place + 1 for place in places if text.startswith(part, place))
-    return next(islice(found, occurrence - 1, None), 0)
+    result = (place + 1 for place in places if text.startswith(part, place))
+    return next(islice(result, occurrence - 1, None), 0)
 
 
 def _sha2(value: bytes, bits: int) -> str | None:
@@ -75,14 +75,14 @@ def _part(value: Any, place: int, length: int) -> Any:
 
 def _left_padded(value: Any, length: int, filler: Any) -> Any:
     """So many letters or bytes, cut off or filled up before them with those of another."""
-    found = _filling(value, length, filler)
-    return None if found is None else (found + value)[: max(length, 0)]
+    result = _filling(value, length, filler)
+    return None if result is None else (result + value)[: max(length, 0)]
 
 
 def _right_padded(value: Any, length: int, filler: Any) -> Any:
     """So many letters or bytes, cut off or filled up with those of another."""
-    found = _filling(value, length, filler)
-    return None if found is None else (value + found)[: max(length, 0)]
+    result = _filling(value, length, filler)
+    return None if result is None else (value + result)[: max(length, 0)]
 
 
 def _filling(value: Any, length: int, filler: Any) -> Any:
@@ -109,26 +109,26 @@ def _soundex(text: str) -> str:
     letters = text.encode().upper().decode()  # of which ASCII's alone become capitals
     if letters[:1] not in _SOUNDS:
         return text
-    found, last = letters[0], _SOUNDS[letters[0]]
+    result, last = letters[0], _SOUNDS[letters[0]]
     for letter in letters[1:]:
         sound = _SOUNDS.get(letter)
         if sound is None:
             last = "0"
         elif sound != "7":
-            found += sound if sound not in ("0", last) else ""
+            result += sound if sound not in ("0", last) else ""
             last = sound
-    return found[:4].ljust(4, "0")
+    return result[:4].ljust(4, "0")
 
 
 def _split(text: str, pattern: str, limit: int) -> tuple[str, ...]:
     """The parts between the matches of a pattern, at most so many where the limit is above zero."""
     parts: list[str] = []
     begin = 0
-    for found in re.finditer(pattern, text, re.ASCII):
+    for result in re.finditer(pattern, text, re.ASCII):
         if len(parts) + 1 == limit:
             break
-        parts.append(text[begin : found.start()])
-        begin = found.end()
+        parts.append(text[begin : result.start()])
+        begin = result.end()
     return (*parts, text[begin:])
 
 
@@ -161,8 +161,8 @@ def _distance(first: str, second: str) -> int:
 
 def _bounded_distance(first: str, second: str, most: int) -> int:
     """The distance of Levenshtein, -1 where it is more than that."""
-    found = _distance(first, second)
-    return found if found <= most else -1
+    result = _distance(first, second)
+    return result if result <= most else -1
 
 
 def _masked(text: str | None, upper: str | None, lower: str | None, digit: str | None, other: str | None) -> str | None:
@@ -172,8 +172,8 @@ def _masked(text: str | None, upper: str | None, lower: str | None, digit: str |
 
     def shown(letter: str) -> str:
         kind = unicodedata.category(letter)
-        found = {"Lu": upper, "Ll": lower, "Nd": digit}.get(kind, other)
-        return letter if found is None else found
+        result = {"Lu": upper, "Ll": lower, "Nd": digit}.get(kind, other)
+        return letter if result is None else result
 
     return "".join(map(shown, text))
 

@@ -76,8 +76,8 @@ def _instants_of_milliseconds(milliseconds: Any) -> tuple[Any, Any]:
 
 
 def _make_dates(years: Any, months: Any, days: Any) -> tuple[Any, Any]:
-    found, there = days_of(years, months, days)
-    return found, ~there
+    result, there = days_of(years, months, days)
+    return result, ~there
 
 
 def _make_timestamp(year: int, month: int, day: int, hour: int, minute: int, second: Decimal) -> datetime | None:
@@ -98,11 +98,11 @@ def _times(start: Any, stop: Any, step: int | timedelta) -> tuple[Any, ...] | No
         return None
     if not isinstance(step, int) and abs(stop - start) >= abs(step) * MOST_ELEMENTS:
         return None
-    found, count = [], 0
+    result, count = [], 0
     while (time := _moved(start, step, count)) is not None and (time <= stop if is_ahead else time >= stop):
-        found.append(time)
+        result.append(time)
         count += 1
-    return tuple(found)
+    return tuple(result)
 
 
 def _moved(start: Any, step: int | timedelta, count: int) -> Any:
@@ -133,14 +133,14 @@ def _scaled(span: int | timedelta, number: Decimal | float) -> int | timedelta |
 def _span(days: int, hours: int, minutes: int, seconds: Decimal) -> timedelta | None:
     """The interval of days, hours, minutes and seconds."""
     whole = ((days * 24 + hours) * 60 + minutes) * 60_000_000 + int(seconds.scaleb(6))
-    found = _interval(timedelta(), whole)
-    return found if isinstance(found, timedelta) else None
+    result = _interval(timedelta(), whole)
+    return result if isinstance(result, timedelta) else None
 
 
 def _months(years: int, months: int) -> int | None:
     """The interval of years and months."""
-    found = _interval(0, 12 * years + months)
-    return found if isinstance(found, int) else None
+    result = _interval(0, 12 * years + months)
+    return result if isinstance(result, int) else None
 
 
 def _divided(span: int | timedelta, number: Decimal | float) -> int | timedelta | None:
@@ -192,8 +192,8 @@ def _seconds(span: timedelta) -> Decimal:
 
 def _window_starts(times: Any, step: Any, origin: Any, back: Any) -> tuple[Any, Any]:
     """The last start of a window that is not after a time, and so many before it; starts are `step` µs apart."""
-    found = times - (times - origin) % step - back * step
-    return found, found < FIRST
+    result = times - (times - origin) % step - back * step
+    return result, result < FIRST
 
 
 def _part(name: str, names: tuple[str, ...] | None = None) -> Function:

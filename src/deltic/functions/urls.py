@@ -22,10 +22,10 @@ _SIGNED = re.compile(r"%[+-](?=[0-9A-Fa-f])")
 
 def _parsed(url: str) -> dict[str, str | None] | None:
     """The parts of a URL by their names in Spark; None for a text that is none."""
-    found = _URI.fullmatch(url)
-    if found is None or _ILLEGAL.search(url):
+    result = _URI.fullmatch(url)
+    if result is None or _ILLEGAL.search(url):
         return None
-    scheme, authority, path, query, fragment = found.groups()
+    scheme, authority, path, query, fragment = result.groups()
     if scheme and authority is None and not path.startswith("/"):
         return {"PROTOCOL": scheme, "REF": fragment} if path else None
     user, host = _server(authority)
@@ -43,8 +43,8 @@ def _parsed(url: str) -> dict[str, str | None] | None:
 
 def _server(authority: str | None) -> tuple[str | None, str | None]:
     """The user and the host that an authority names, if it names a host."""
-    found = _AUTHORITY.fullmatch(authority or "")
-    return (found[1], found[2]) if found and _HOST.fullmatch(found[2]) else (None, None)
+    result = _AUTHORITY.fullmatch(authority or "")
+    return (result[1], result[2]) if result and _HOST.fullmatch(result[2]) else (None, None)
 
 
 def _part(missing: Callable[[], str | None]) -> Callable[..., str | None]:
@@ -52,10 +52,10 @@ def _part(missing: Callable[[], str | None]) -> Callable[..., str | None]:
         parts = _parsed(url)
         if parts is None:
             return missing()
-        found = parts.get(name)
-        if key is None or found is None:
-            return found
-        value = re.search(rf"(?:^|&){re.escape(key)}=([^&]*)", found) if name == "QUERY" else None
+        result = parts.get(name)
+        if key is None or result is None:
+            return result
+        value = re.search(rf"(?:^|&){re.escape(key)}=([^&]*)", result) if name == "QUERY" else None
         return value and value[1]
 
     return part

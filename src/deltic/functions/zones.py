@@ -50,11 +50,11 @@ def zone_of(name: str) -> tzinfo | None:
     name = _SHORT.get(name, name)
     if name in ("Z", "UTC", "GMT", "UT"):
         return UTC
-    if found := _OFFSET.fullmatch(name):
-        hours, minutes, seconds = (int(part or 0) for part in (found[2], found[3] or found[4], found[5]))
+    if result := _OFFSET.fullmatch(name):
+        hours, minutes, seconds = (int(part or 0) for part in (result[2], result[3] or result[4], result[5]))
         span = timedelta(hours=hours, minutes=minutes, seconds=seconds)
         is_one = span <= timedelta(hours=18) and max(minutes, seconds) < 60
-        return timezone(-span if found[1] == "-" else span) if is_one else None
+        return timezone(-span if result[1] == "-" else span) if is_one else None
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
@@ -71,9 +71,9 @@ def _shown(source: str, target: str, time: datetime) -> datetime | None:
         return None
     away = {1: _CYCLE, 9999: -_CYCLE}.get(time.year, 0)  # UTC may have no such year, but has the same day of another
     own = time.replace(year=time.year + away, tzinfo=zones[0])
-    found = own.astimezone(UTC).astimezone(zones[1])
-    year = found.year - away
-    return found.replace(year=year, tzinfo=time.tzinfo) if 1 <= year <= 9999 else None
+    result = own.astimezone(UTC).astimezone(zones[1])
+    year = result.year - away
+    return result.replace(year=year, tzinfo=time.tzinfo) if 1 <= year <= 9999 else None
 
 
 def _from_utc(time: datetime, zone: str) -> datetime | None:

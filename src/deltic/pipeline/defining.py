@@ -216,12 +216,12 @@ class Defining(Connecting):
 
         if isinstance(name, str):
             kept = {"arguments": arguments, "returns": returns, "vectorized": vectorized, "nulls": nulls}
-            found = function(body, name=name, deterministic=deterministic, **kept)
+            result = function(body, name=name, deterministic=deterministic, **kept)
         elif isinstance(name, OfPython):
-            found = name
+            result = name
         else:
             raise CatalogError(f"{name!r} has no name for SQL and Datalog: write function(name, body, …)")
-        return self._evolving.evolve(lambda now: now.with_function(found))
+        return self._evolving.evolve(lambda now: now.with_function(result))
 
     def drop(self, *names: str) -> Evolution:
         """Drop tables, with their rows, and views. Raises CatalogError where others read them."""

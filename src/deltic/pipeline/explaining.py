@@ -29,8 +29,8 @@ def explained(
         "outside": _outside(name, definitions),
         "placement": [bound] if bound else (),
     }
-    for title, found in parts.items():
-        lines = list(found)
+    for title, result in parts.items():
+        lines = list(result)
         if lines:
             told = "\n".join([told, "", f"{title}:", *(f"  {line}" for line in lines)])
     return told

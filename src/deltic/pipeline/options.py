@@ -195,11 +195,11 @@ _OTHER_FORMS = {"durability": Durability | None, "shards": Shards | int | None}
 def grouped(options: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments of `Pipeline` from options by name, as a command line or a file lists them; `shards` is a number."""
     options = {"count" if name == "shards" else name: value for name, value in options.items()}
-    found: dict[str, Any] = {name: value for name, value in options.items() if name not in _GROUP_OF}
+    result: dict[str, Any] = {name: value for name, value in options.items() if name not in _GROUP_OF}
     for group, made in GROUPS.items():
         if given := {name: value for name, value in options.items() if _GROUP_OF.get(name) == group}:
-            found[group] = made(**given)
-    return found
+            result[group] = made(**given)
+    return result
 
 
 def explains_groups(init: Callable[P, None]) -> Callable[P, None]:

@@ -48,8 +48,8 @@ class ListedFunction:
         """What computes it, the last choice last."""
         if not self.in_table:
             return tuple(dict.fromkeys(self.beside.values()))
-        found = {"core" if entry == "core" else FUNCTIONS[entry].tier for entry in self.entries} or {"core"}
-        return tuple(tier for tier in TIERS if tier in found)
+        result = {"core" if entry == "core" else FUNCTIONS[entry].tier for entry in self.entries} or {"core"}
+        return tuple(tier for tier in TIERS if tier in result)
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -65,14 +65,14 @@ def listed() -> Sequence[ListedFunction]:
     together: dict[object, list[str]] = {}
     for name in known():
         together.setdefault(_meaning(name), []).append(name)
-    found = [_of_sql(tuple(names), others) for names in together.values()]
-    beside = {(language, name) for function in found for language, own in function.languages.items() for name in own}
+    result = [_of_sql(tuple(names), others) for names in together.values()]
+    beside = {(language, name) for function in result for language, own in function.languages.items() for name in own}
     for front, functions in others:
         alone = {front.title: front.computed_by} if front.computed_by else {}
         for own in functions:
             if (front.title, own.name) not in beside:
-                found.append(ListedFunction({front.title: (own.name,)}, (own.entry,) if own.entry else (), alone))
-    return sorted(found, key=lambda function: function.names[0])
+                result.append(ListedFunction({front.title: (own.name,)}, (own.entry,) if own.entry else (), alone))
+    return sorted(result, key=lambda function: function.names[0])
 
 
 def _meaning(name: str) -> object:
@@ -94,8 +94,8 @@ def _of_sql(names: tuple[str, ...], others: Sequence[tuple[FrontEnd, Sequence[Fu
 def named(name: str) -> list[ListedFunction]:
     """The functions of a name in any language; CatalogError where there is none."""
     wanted = name.lower()
-    found = [function for function in listed() if wanted in map(str.lower, function.names)]
-    if not found:
+    result = [function for function in listed() if wanted in map(str.lower, function.names)]
+    if not result:
         hint = did_you_mean(wanted, {n for function in listed() for n in function.names})
         raise CatalogError(f"there is no function {name}" + (f"; {hint}" if hint else ""))
-    return found
+    return result

@@ -136,8 +136,8 @@ def _bytes_for_spark(text: str) -> int:
 
 def slots(spark: SparkSession) -> int:
     """How many tasks run at once, as far as the session's settings tell; 1 where they do not."""
-    if (found := re.fullmatch(r"local(?:\[(\d+|\*)(?:,.*)?\])?", _master(spark))) is not None:
-        return (os.cpu_count() or 1) if found[1] == "*" else int(found[1] or 1)
+    if (result := re.fullmatch(r"local(?:\[(\d+|\*)(?:,.*)?\])?", _master(spark))) is not None:
+        return (os.cpu_count() or 1) if result[1] == "*" else int(result[1] or 1)
     told = {name: spark.conf.get(f"spark.{name}", None) for name in ("cores.max", *_EXECUTORS)}
     numbers = {name: int(value) for name, value in told.items() if value is not None and value.isdecimal()}
     executors = numbers.get("executor.instances", numbers.get("dynamicAllocation.maxExecutors", 1))

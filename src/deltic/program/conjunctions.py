@@ -29,11 +29,11 @@ def restrict(body: Body, condition: Term) -> list[Body]:
     if not any(predicate.find_all(exp.Column)) and not is_checked(predicate):
         return [body] if evaluate(predicate, {}, {}) is True else []
     sides = (predicate.this, predicate.expression) if isinstance(predicate, exp.EQ | exp.NullSafeEQ) else ()
-    found = [body.infer(side) for side in sides]
-    if not found or found[0].type is not found[1].type:
+    result = [body.infer(side) for side in sides]
+    if not result or result[0].type is not result[1].type:
         return [replace(body, conditions=(*body.conditions, predicate))]
     left, right = map(_term_of, sides)
-    if isinstance(predicate, exp.EQ) and all(value.nullable for value in found):
+    if isinstance(predicate, exp.EQ) and all(value.nullable for value in result):
         body = replace(body, conditions=(*body.conditions, is_not_null(as_expression(left).copy())))
     return _equate(body, left, right)
 

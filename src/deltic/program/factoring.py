@@ -32,7 +32,7 @@ class Factored:
 
 def factored_rules(rules: Sequence[Rule]) -> list[Factored]:
     """The rules of a relation, those together that one formula is made of; a rule alone where none is found."""
-    waiting, found = list(rules), []
+    waiting, result = list(rules), []
     while waiting:
         first = waiting.pop(0)
         extensions = _agreeing([(other, made) for other in waiting if (made := _extension(first, other)) is not None])
@@ -40,20 +40,20 @@ def factored_rules(rules: Sequence[Rule]) -> list[Factored]:
         if together is None:
             together = Factored((first,), (first,), conjunction(first.body))
         waiting = [rule for rule in waiting if rule not in together.originals]
-        found.append(together)
-    return found
+        result.append(together)
+    return result
 
 
 def _agreeing(extensions: Sequence[tuple[Rule, Rule]]) -> list[tuple[Rule, Rule]]:
     """The extensions, in which variables that are computed alike are the same."""
     computed: dict[exp.Expression, int] = {}
-    found = []
+    result = []
     for original, rule in extensions:
         body = rule.body
         for variable, value in rule.body.equations:
             body = _with(body, body, variable, computed.setdefault(value, variable))
-        found.append((original, Rule(rule.head, rule.terms, body)))
-    return found
+        result.append((original, Rule(rule.head, rule.terms, body)))
+    return result
 
 
 def _choices(extensions: list[tuple[Rule, Rule]]) -> Iterator[Sequence[tuple[Rule, Rule]]]:

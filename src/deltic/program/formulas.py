@@ -164,9 +164,9 @@ def substituted(formula: Formula, terms: Mapping[int, Term]) -> Formula:
 
 
 def _variable(variable: int, terms: Mapping[int, Term]) -> int:
-    found = terms.get(variable, variable)
-    assert isinstance(found, int)
-    return found
+    result = terms.get(variable, variable)
+    assert isinstance(result, int)
+    return result
 
 
 def _replaced(term: Term, terms: Mapping[int, Term]) -> Term:
@@ -196,13 +196,13 @@ def occurrences(formula: Formula, negations: int = 0, aggregates: tuple[str, ...
 def named(lines: Sequence[str], names: Mapping[int, str]) -> list[str]:
     """Lines with their variables by names: the same for the same variable, and another one for each other."""
     given: dict[str, int] = {}
-    found: dict[int, str] = {}
+    result: dict[int, str] = {}
     for match in re.finditer(_VARIABLE, "\n".join(lines)):
-        if (variable := int(match[1])) not in found:
+        if (variable := int(match[1])) not in result:
             base = re.sub(r"_\d+$", "", names.get(variable, "")) or "v"
             given[base] = given.get(base, 0) + 1
-            found[variable] = base + (str(given[base]).translate(_LOW) if given[base] > 1 else "")
-    return [re.sub(_VARIABLE, lambda match: found[int(match[1])], line) for line in lines]
+            result[variable] = base + (str(given[base]).translate(_LOW) if given[base] > 1 else "")
+    return [re.sub(_VARIABLE, lambda match: result[int(match[1])], line) for line in lines]
 
 
 def text(formula: Formula) -> str:

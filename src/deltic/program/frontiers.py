@@ -176,17 +176,17 @@ class _Analysis:
         """The key of groups or parts that has a frontier, the first of them."""
         definition = relation.definition
         if isinstance(definition, Grouped):
-            found = [(k, k) for k in range(definition.keys) if k in self.flow[definition.source]]
+            result = [(k, k) for k in range(definition.keys) if k in self.flow[definition.source]]
         elif isinstance(definition, Windows | TopRows):
             names = self.program.relations[definition.source].schema.names
             keys = [names.index(key) for key in definition.operator.keys]
-            found = [(keys.index(k), k) for k in self._parts(definition)]
+            result = [(keys.index(k), k) for k in self._parts(definition)]
         else:
             return None
-        if not found:
+        if not result:
             self.reasons[relation.name] = "no key of its groups has a frontier"
             return None
-        position, k = found[0]
+        position, k = result[0]
         frontier = self.flow[definition.source][k]
         return Forgettable(position, frontier) if frontier else None
 
@@ -194,13 +194,13 @@ class _Analysis:
 
     def _derived(self, name: str) -> dict[int, Frontier]:
         """The frontiers of what all rules of a relation derive."""
-        found: dict[int, Frontier] | None = None
+        result: dict[int, Frontier] | None = None
         for rule in self.program.rules_of(name):
             for query in rule.queries():
                 told = self._query(query)
                 if told is not None:
-                    found = told if found is None else {c: found[c] | told[c] for c in found.keys() & told.keys()}
-        return found or {}
+                    result = told if result is None else {c: result[c] | told[c] for c in result.keys() & told.keys()}
+        return result or {}
 
     def _query(self, query: Query) -> dict[int, Frontier] | None:
         """The frontiers of what a delta query derives, None where nothing ever; notes what it reads."""
@@ -253,14 +253,14 @@ class _Bounds:
         rises = rising(term, self._limits)
         if rises is None:
             return None
-        found = self._found.get(variable_of(column_of(rises)))
-        return None if found is None else frozenset(bound.through(rises) for bound in found)
+        result = self._found.get(variable_of(column_of(rises)))
+        return None if result is None else frozenset(bound.through(rises) for bound in result)
 
     def _learn(self, variable: int, least: exp.Expression) -> bool:
         """Take it that a variable is at least an expression; whether that tells something new."""
-        if variable in self._found or (found := self.of(_term(least))) is None:
+        if variable in self._found or (result := self.of(_term(least))) is None:
             return False
-        self._found[variable] = found
+        self._found[variable] = result
         return True
 
 
@@ -280,9 +280,9 @@ def _at_least(greater: exp.Expression, least: exp.Expression) -> Iterator[tuple[
     """What a variable is at least, where it stands on the greater side, by itself or shifted by a constant."""
     if is_literal(least) or is_literal(greater):
         return
-    found = shifted_back(greater, least)
-    if found is not None:
-        yield variable_of(found[0]), found[1]
+    result = shifted_back(greater, least)
+    if result is not None:
+        yield variable_of(result[0]), result[1]
 
 
 def _term(expression: exp.Expression) -> Term:

@@ -51,8 +51,8 @@ class History(Historical):
             yield f"{first}: others are let in when what comes of it is there, so that few rows come and go"
 
     def __str__(self) -> str:
-        found = "the next iteration's sum" if self.delay else "sum at each iteration"
-        return found if self.admission is None else f"{found}, {self.admission}"
+        result = "the next iteration's sum" if self.delay else "sum at each iteration"
+        return result if self.admission is None else f"{result}, {self.admission}"
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ def _wanting(draft: DraftRelation, wanted: str, sinks: Mapping[str, str]) -> Dra
 
 def _reached(drafts: ProgramBuilder, roots: Sequence[str], known: NamingFacts) -> list[Stratum]:
     """The strata of what the roots are computed from, each after those that it reads."""
-    found = dict[int, Stratum]()
+    result = dict[int, Stratum]()
     seen = set[int]()
     pending: list[tuple[Stratum, Iterator[str]]] = []
 
@@ -66,6 +66,6 @@ def _reached(drafts: ProgramBuilder, roots: Sequence[str], known: NamingFacts) -
             if (read := next(reads, None)) is not None:
                 enter(read)
             else:
-                found[id(stratum)] = stratum
+                result[id(stratum)] = stratum
                 pending.pop()
-    return list(found.values())
+    return list(result.values())

@@ -105,13 +105,13 @@ class StratumFormulas:
         return isinstance(definition, Historical) and definition.delay == 0
 
     def _parts(self, name: str) -> list[FormulaPart]:
-        found = []
+        result = []
         for together in factored_rules(self.program.rules_of(name)):
             first = together.rules[0]
             for rule in (*together.rules, *together.originals):
                 self.names = {**rule.body.names, **self.names}
-            found.append(FormulaPart(first.terms, first.body.sign, together.formula, tuple(self._changes(together))))
-        return found
+            result.append(FormulaPart(first.terms, first.body.sign, together.formula, tuple(self._changes(together))))
+        return result
 
     def _changes(self, together: Factored) -> Iterator[FormulaChange]:
         """For each atom the sum of the queries that follow its change, of all rules that have it."""
@@ -182,7 +182,7 @@ class StratumFormulas:
 
     def _aggregated(self, rows: str, function: Grouped, terms: Sequence[Term], whole: bool) -> Formula:
         keys, values = terms[: function.keys], terms[function.keys :]
-        found = []
+        result = []
         for call, value in zip(function.calls, values, strict=True):
             cases = []
             for part in self.parts[rows]:
@@ -196,8 +196,8 @@ class StratumFormulas:
                     v for v in dict.fromkeys(mentioned(inside)) if v not in plain.values() and v not in _of(keys)
                 )
                 cases.append(Case(tuple(_with(t, plain) for t in targets), inside, local))
-            found.append(Aggregated(value, call.function, tuple(cases)))
-        return all_of(found)
+            result.append(Aggregated(value, call.function, tuple(cases)))
+        return all_of(result)
 
     # Text
 
@@ -215,10 +215,10 @@ class StratumFormulas:
 
     def _reason(self) -> str:
         for name in self.heads:
-            for found in occurrences(self.formula(name, self.variables(name))):
-                around = [*found.aggregates, *["¬"] * bool(found.negations)]
-                if found.atom.relation in self.heads and around:
-                    return f"{_shown(found.atom.relation)} stands behind {' and '.join(around)}"
+            for result in occurrences(self.formula(name, self.variables(name))):
+                around = [*result.aggregates, *["¬"] * bool(result.negations)]
+                if result.atom.relation in self.heads and around:
+                    return f"{_shown(result.atom.relation)} stands behind {' and '.join(around)}"
         inside = [d.component for n in self.stratum.relations if isinstance(d := self._definition(n), Nested)]
         if inside:
             return f"another recursion, of {inside[0]}, stands in it"
@@ -264,8 +264,8 @@ class StratumFormulas:
 
     def _parities(self, formula: Formula) -> Iterator[str]:
         """How each recursive atom of a rule stands in it."""
-        found = ((text(o.atom), _parity(o)) for o in occurrences(formula) if o.atom.relation in self.heads)
-        yield from (f"  {atom} stands {parity}" for atom, parity in dict.fromkeys(found))
+        result = ((text(o.atom), _parity(o)) for o in occurrences(formula) if o.atom.relation in self.heads)
+        yield from (f"  {atom} stands {parity}" for atom, parity in dict.fromkeys(result))
 
     def _examined(self, name: str, definition: Examined, function: Definition) -> Iterator[str]:
         """What a function makes of each group."""
@@ -320,9 +320,9 @@ def _lost(formula: Formula) -> Formula:
 
 
 def _with(term: Term, terms: Mapping[int, Term]) -> Term:
-    found = substituted(Holds("", (term,)), terms)
-    assert isinstance(found, Holds)
-    return found.terms[0]
+    result = substituted(Holds("", (term,)), terms)
+    assert isinstance(result, Holds)
+    return result.terms[0]
 
 
 def _equal(left: Term, right: Term) -> exp.Expression:

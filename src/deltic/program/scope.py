@@ -136,10 +136,10 @@ class Scope:
 
         Each use has variables of its own.
         """
-        if (found := self.joins.get(number)) is None:
-            found = self.joins[number] = BODIES[type(node.operator)](self, node.operator, node)
-            return found
-        return [body.renamed({variable: next(self.drafts.variables) for variable in body.types}) for body in found]
+        if (result := self.joins.get(number)) is None:
+            result = self.joins[number] = BODIES[type(node.operator)](self, node.operator, node)
+            return result
+        return [body.renamed({variable: next(self.drafts.variables) for variable in body.types}) for body in result]
 
     def below(self, number: int) -> list[Body]:
         """The conjunctions of what a map or a filter reads; where too many stand below it, a relation of its own."""
@@ -158,8 +158,8 @@ class Scope:
 
     def factors(self, number: int) -> list[Body]:
         """The conjunctions of what a join or an antijoin reads; where they are too many, a relation of its own."""
-        found = self.bodies(number)
-        return (self.kept(number) if len(found) > MOST else None) or found
+        result = self.bodies(number)
+        return (self.kept(number) if len(result) > MOST else None) or result
 
     def kept(self, number: int) -> list[Body] | None:
         """The relation of a sum, alone; None in a recursion, and for a join, whose conditions may stand above it."""

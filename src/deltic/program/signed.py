@@ -47,13 +47,13 @@ def lower_signed(drafts: ProgramBuilder, operator: ops.FixpointDelta, imports: S
     scope = _Signed(drafts, operator.body, imports)
     histories = scope.lower()
     drafts.place(Stratum(tuple(scope.members), recursive=True, refresh=operator.refresh, signed=True))
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for name, number in operator.body.sinks.items():
         body = scope.atom(histories[name], number)
-        found[name] = scope.declare(name, number, Derived(operator.body.type_of(number).is_set))
-        scope.enter(found[name], number, [body])
-        scope.place(found[name])
-    return found
+        result[name] = scope.declare(name, number, Derived(operator.body.type_of(number).is_set))
+        scope.enter(result[name], number, [body])
+        scope.place(result[name])
+    return result
 
 
 class _Signed(Scope):

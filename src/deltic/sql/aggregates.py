@@ -85,10 +85,10 @@ def lowered(call: exp.Expression, value: Value, source: SourceText) -> LoweredAg
         raise source.error(call, f"the aggregate {asked.name} is not supported in a maintained view", hint)
     if asked.order and asked.name not in _ORDERED:
         raise source.error(call, f"{asked.name} takes no order of rows")
-    found = rule(asked)
-    if asked.is_distinct and not all(ACCUMULATORS[made.function].of_sets for made in found.calls):
-        found = replace(found, inputs=tuple(map(comparable, found.inputs)), is_distinct=True)
-    return _filtered(found, asked)
+    result = rule(asked)
+    if asked.is_distinct and not all(ACCUMULATORS[made.function].of_sets for made in result.calls):
+        result = replace(result, inputs=tuple(map(comparable, result.inputs)), is_distinct=True)
+    return _filtered(result, asked)
 
 
 def _filtered(found: LoweredAggregates, asked: _Asked) -> LoweredAggregates:
@@ -153,30 +153,30 @@ class _Asked:
 
     def any(self, node: exp.Expression) -> Typed:
         """The value of an argument of any type."""
-        found = self.value(node)
-        return coerced(NULL, Type.BOOLEAN) if found.is_null else found
+        result = self.value(node)
+        return coerced(NULL, Type.BOOLEAN) if result.is_null else result
 
     def ordered(self, node: exp.Expression) -> Typed:
         """The value of an argument of any type whose values have an order."""
-        found = self.any(node)
-        if not found.type.type.is_ordered:
-            raise self._mismatch(node, "values that have an order", found)
-        return found
+        result = self.any(node)
+        if not result.type.type.is_ordered:
+            raise self._mismatch(node, "values that have an order", result)
+        return result
 
     def one_of(self, node: exp.Expression, what: str, fits: Callable[[Type], bool], otherwise: Type) -> Typed:
         """The value of an argument of a type that `fits`; texts, and NULL as it is written, as of `otherwise`."""
-        found = self.value(node)
-        if found.is_null or (found.type.type is Type.STRING and otherwise.is_numeric):
-            return coerced(found, otherwise)
-        if not fits(found.type.type):
-            raise self._mismatch(node, what, found)
-        return coerced(found, as_signed(found.type.type))
+        result = self.value(node)
+        if result.is_null or (result.type.type is Type.STRING and otherwise.is_numeric):
+            return coerced(result, otherwise)
+        if not fits(result.type.type):
+            raise self._mismatch(node, what, result)
+        return coerced(result, as_signed(result.type.type))
 
     def typed(self, node: exp.Expression, type_: Type) -> Typed:
         """The value of an argument, brought to a type as those of functions are."""
-        found = self.value(node)
+        result = self.value(node)
         try:
-            return to(found, type_)
+            return to(result, type_)
         except Mismatch as mismatch:
             raise self.source.error(node, f"{self.name}: {mismatch}") from None
 
@@ -190,10 +190,10 @@ class _Asked:
 
     def number_or_interval(self, node: exp.Expression) -> Typed:
         """The value of an argument that is a number, or an interval; an instant is one in seconds since 1970."""
-        found = self.one_of(
+        result = self.one_of(
             node, "a number, an interval or a TIMESTAMP", lambda t: t.is_numeric or t in _ADDED, Type.FLOAT64
         )
-        return coerced(found, Type.FLOAT64) if found.type.type is Type.TIMESTAMP else found
+        return coerced(result, Type.FLOAT64) if result.type.type is Type.TIMESTAMP else result
 
     def condition_of(self, node: exp.Expression) -> Typed:
         """The value of an argument that is a condition."""
@@ -201,11 +201,11 @@ class _Asked:
 
     def constant(self, node: exp.Expression, target: Type, what: str) -> object:
         """The value of an argument that is the same for all rows; None for NULL."""
-        found = self.value(node)
-        fits = found.is_null or found.type.type is target or (target.is_numeric and found.type.type.is_numeric)
-        if found.expression.find(exp.Column) or not fits:
+        result = self.value(node)
+        fits = result.is_null or result.type.type is target or (target.is_numeric and result.type.type.is_numeric)
+        if result.expression.find(exp.Column) or not fits:
             raise self.source.error(node, f"{what} of {self.name} is a constant of type {written(target)}")
-        return None if found.is_null else evaluate(coerced(found, target).expression, {}, {})
+        return None if result.is_null else evaluate(coerced(result, target).expression, {}, {})
 
     def _mismatch(self, node: exp.Expression, what: str, found: Typed) -> Exception:
         shown = f"{self.source.written(node)} is {written(found.type.type)}"
@@ -283,8 +283,8 @@ def _try_sum(asked: _Asked) -> LoweredAggregates:
     number = asked.number(asked.arguments[0])
     if not number.type.type.is_integer:
         return _sum(asked)
-    found = _one("checked_sum", coerced(number, Type.decimal(20)))
-    return replace(found, result=lambda results: converted(results[0], Type.INT64))
+    result = _one("checked_sum", coerced(number, Type.decimal(20)))
+    return replace(result, result=lambda results: converted(results[0], Type.INT64))
 
 
 def _avg(asked: _Asked) -> LoweredAggregates:
@@ -379,14 +379,14 @@ def _string_agg(asked: _Asked) -> LoweredAggregates:
     asked.take(1, 2)
     text, *separators = asked.arguments
     separator = asked.constant(separators[0], Type.STRING, "the delimiter") if separators else None
-    found = asked.value(text)
-    if found.type.type.is_composite or found.type.type is Type.BINARY:
-        raise asked._mismatch(text, "texts", found)
+    result = asked.value(text)
+    if result.type.type.is_composite or result.type.type is Type.BINARY:
+        raise asked._mismatch(text, "texts", result)
     if asked.is_distinct and any(ordered.this != text for ordered in asked.order):
         raise asked.error("with DISTINCT the order is that of the texts themselves", "order by the first argument")
     orders = [asked.ordered(ordered.this) for ordered in asked.order]
     parameters = (str(separator or ""), *map(direction, asked.order))
-    return _one("string_agg", coerced(found, Type.STRING), *orders, parameters=parameters)
+    return _one("string_agg", coerced(result, Type.STRING), *orders, parameters=parameters)
 
 
 def direction(ordered: exp.Ordered) -> str:
@@ -408,9 +408,9 @@ def _at_parts(
     asked: _Asked, function: str, node: exp.Expression, part: exp.Expression, falls: bool = False
 ) -> LoweredAggregates:
     """A percentile of a column, or an array of those at several parts; of intervals an interval."""
-    found = asked.value(node)
-    if not found.is_null and (span := found.type.type) in INTERVALS:
-        return _of_spans(_at_parts_of(asked, function, attempt("units_of_interval", found), part, falls), span)
+    result = asked.value(node)
+    if not result.is_null and (span := result.type.type) in INTERVALS:
+        return _of_spans(_at_parts_of(asked, function, attempt("units_of_interval", result), part, falls), span)
     column = asked.number(node) if asked.name == "approx_percentile" else asked.double(node)
     return _at_parts_of(asked, function, column, part, falls)
 
@@ -436,7 +436,7 @@ def _at_parts_of(asked: _Asked, function: str, column: Typed, node: exp.Expressi
 
 def _all_or_null(results: Sequence[Typed]) -> Typed:
     """The array of results that are there together, else NULL."""
-    return case([(is_null(results[0]), coerced(NULL, (found := RULES["array"](*results)).type.type))], found)
+    return case([(is_null(results[0]), coerced(NULL, (result := RULES["array"](*results)).type.type))], result)
 
 
 def _has_frequency(part: exp.Expression, source: SourceText) -> bool:

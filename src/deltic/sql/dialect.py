@@ -89,9 +89,9 @@ def _identifier(parser: SparkParser) -> exp.Identifier:
 def _position(parser: SparkParser) -> exp.Expression:
     """position('a' IN x), which Spark calls locate, or position('a', x)."""
     start = parser._index
-    found = parser._parse_position()
-    found.meta["in"] = any(token.token_type is TokenType.IN for token in parser._tokens[start : parser._index])
-    return found
+    result = parser._parse_position()
+    result.meta["in"] = any(token.token_type is TokenType.IN for token in parser._tokens[start : parser._index])
+    return result
 
 
 _BITS = (
@@ -182,10 +182,10 @@ class DelticParser(SparkParser):
 
     def _parse_subquery(self, *args: Any, **options: Any) -> exp.Subquery | None:
         """A query in parentheses, whose name may stand behind TABLESAMPLE."""
-        found = super()._parse_subquery(*args, **options)
-        if found is not None and found.args.get("sample") and not found.args.get("alias"):
-            found.set("alias", self._parse_table_alias())
-        return found
+        result = super()._parse_subquery(*args, **options)
+        if result is not None and result.args.get("sample") and not result.args.get("alias"):
+            result.set("alias", self._parse_table_alias())
+        return result
 
     def _parse_group(self, skip_group_by_token: bool = False) -> exp.Group | None:
         """GROUP BY, in which `window(` is a function and not the clause WINDOW."""
@@ -204,35 +204,35 @@ class DelticParser(SparkParser):
         if not signs:
             return self._parse_shifts()
         (sign, kind), *others = signs
-        found = self._parse_bits(others)
+        result = self._parse_bits(others)
         while self._match(sign):
-            found = self.expression(kind(this=found, expression=self._parse_bits(others)))
-        return found
+            result = self.expression(kind(this=result, expression=self._parse_bits(others)))
+        return result
 
     def _parse_shifts(self) -> Any:
-        found: Any = self._parse_term()
+        result: Any = self._parse_term()
         while True:
             if self._match_pair(TokenType.LT, TokenType.LT):
-                found = self.expression(exp.BitwiseLeftShift(this=found, expression=self._parse_term()))
+                result = self.expression(exp.BitwiseLeftShift(this=result, expression=self._parse_term()))
             elif self._match_pair(TokenType.GT, TokenType.GT):
                 is_unsigned = self._match(TokenType.GT)
                 places = self._parse_term()
-                shifted = self.expression(exp.BitwiseRightShift(this=found, expression=places))
-                found = shifted
+                shifted = self.expression(exp.BitwiseRightShift(this=result, expression=places))
+                result = shifted
                 if is_unsigned:
-                    found = exp.Anonymous(this="shiftrightunsigned", expressions=[shifted.this, shifted.expression])
+                    result = exp.Anonymous(this="shiftrightunsigned", expressions=[shifted.this, shifted.expression])
             else:
-                return found
+                return result
 
     def _parse_function_call(self, *args: Any, **options: Any) -> Any:
         """A call, whose function keeps the name that it was called by."""
         called = self._curr.text if self._curr else ""
-        found = node = super()._parse_function_call(*args, **options)
+        result = node = super()._parse_function_call(*args, **options)
         while isinstance(node, exp.Window | exp.Filter | exp.WithinGroup | exp.IgnoreNulls | exp.RespectNulls):
             node = node.this
         if isinstance(node, exp.Func):
             node.meta["called"] = called.lower()
-        return found
+        return result
 
     def _parse_pipe_syntax_join(self, query: exp.Query) -> exp.Query | None:
         return pipes.joined(self, query)

@@ -40,11 +40,11 @@ def find_name(
     `remedy` is what to write in its place, where that is known.
     """
     candidates = list(known)
-    found = spelt(name.name, candidates)
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise ambiguous(name, found, source)
+    result = spelt(name.name, candidates)
+    if len(result) == 1:
+        return result[0]
+    if result:
+        raise ambiguous(name, result, source)
     listed = f"there {'are' if len(candidates) > 1 else 'is'} {', '.join(candidates)}" if candidates else ""
     hint = remedy or did_you_mean(name.name, candidates) or listed or "create it first"
     raise source.error(name, f"there is no {kind} {name.name}", hint)

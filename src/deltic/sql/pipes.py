@@ -46,10 +46,10 @@ def _select(parser: SparkParser, query: exp.Query) -> exp.Select:
     selected = parser._parse_select(consume_pipe=False)
     if not isinstance(selected, exp.Select) or selected.args.get("from_"):
         _refuse(parser, word, "SELECT without FROM")
-    found = _open(query)
+    result = _open(query)
     for part in ("expressions", "distinct", "windows", "qualify"):
-        found.set(part, selected.args.get(part))
-    return around(found)
+        result.set(part, selected.args.get(part))
+    return around(result)
 
 
 def _extend(parser: SparkParser, query: exp.Query) -> exp.Select:
@@ -89,8 +89,8 @@ def _aggregate(parser: SparkParser, query: exp.Query) -> exp.Select:
     shown = [] if parser._match(TokenType.GROUP_BY, advance=False) else parser._parse_expressions()
     keys = parser._parse_expressions() if parser._match(TokenType.GROUP_BY) else []
     keys = [exp.PositionalColumn(this=key) if _is_number(key) else key for key in keys]
-    found = _open(query).select(*keys, *shown, append=False, copy=False)
-    return around(found.group_by(*(key.unalias() for key in keys), copy=False))
+    result = _open(query).select(*keys, *shown, append=False, copy=False)
+    return around(result.group_by(*(key.unalias() for key in keys), copy=False))
 
 
 def _is_number(key: exp.Expr) -> bool:
@@ -114,9 +114,9 @@ def _limit(parser: SparkParser, query: exp.Query) -> exp.Query:
 
 
 def _pivot(parser: SparkParser, query: exp.Query) -> exp.Select:
-    found = around(query)
-    found.args["from_"].this.set("pivots", parser._parse_pivots())
-    return around(found)
+    result = around(query)
+    result.args["from_"].this.set("pivots", parser._parse_pivots())
+    return around(result)
 
 
 OPERATORS: Mapping[str, Operator] = {
@@ -144,8 +144,8 @@ def joined(parser: SparkParser, query: exp.Query) -> exp.Select | None:
 
 def combined(parser: SparkParser, query: exp.Query) -> exp.Select | None:
     """UNION, INTERSECT or EXCEPT with what comes before, if there is one."""
-    found = parser.parse_set_operation(query)
-    if found is None:
+    result = parser.parse_set_operation(query)
+    if result is None:
         return None
-    found.set("this", around(query))
-    return around(found)
+    result.set("this", around(query))
+    return around(result)

@@ -139,11 +139,11 @@ class _Window:
         self._needs_order(ops.Frame(ops.Unit.ROWS, there, there))
         inputs = [self._any(self.node.this)]
         if default is not None:
-            found, target = self.value(default), inputs[0].type.type
-            if not can_coerce(found, target):
-                shown = f"{self.source.written(default)} is {written(found.type.type)}"
+            result, target = self.value(default), inputs[0].type.type
+            if not can_coerce(result, target):
+                shown = f"{self.source.written(default)} is {written(result.type.type)}"
                 raise self.error(default, f"the default of {self.name} has to be {written(target)}, and {shown}")
-            inputs += [] if found.is_null else [coerced(found, target)]
+            inputs += [] if result.is_null else [coerced(result, target)]
         return self._one(_SHIFTS[type(self.node)], inputs, (number,))
 
     def _needs_order(self, own: ops.Frame) -> None:
@@ -165,12 +165,12 @@ class _Window:
         if isinstance(self.node, exp.Filter) and type(self.node.this) in _PICKS:
             hint = "write first_value or last_value of a CASE, with IGNORE NULLS"
             raise self.error(self.node, f"FILTER of {self.source.written(self.node.this)} is not supported", hint)
-        found, frame = self._in_order(lowered(self.node, self.value, self.source)), self._frame()
+        result, frame = self._in_order(lowered(self.node, self.value, self.source)), self._frame()
         calls = []
-        for made in found.calls:
+        for made in result.calls:
             call = made.over([str(number) for number in made.inputs], "")
             calls.append(WindowColumn(call.function, made.inputs, call.parameters, frame))
-        return LoweredWindow(found.inputs, tuple(calls), found.result)
+        return LoweredWindow(result.inputs, tuple(calls), result.result)
 
     def _in_order(self, found: LoweredAggregates) -> LoweredAggregates:
         """An aggregate that puts values one after the other: in the order of the window, unless it has its own."""
@@ -212,25 +212,25 @@ class _Window:
 
     def _any(self, node: exp.Expression) -> Typed:
         """The value of an argument of any type."""
-        found = self.value(node)
-        return coerced(NULL, Type.BOOLEAN) if found.is_null else found
+        result = self.value(node)
+        return coerced(NULL, Type.BOOLEAN) if result.is_null else result
 
     def _constant(self, node: exp.Expression, what: str) -> tuple[Any, Type]:
         """A value that is the same for all rows, and its type."""
-        found = self.value(node)
-        if found.is_null or found.expression.find(exp.Column):
+        result = self.value(node)
+        if result.is_null or result.expression.find(exp.Column):
             raise self.error(node, f"{what} is a constant that is not NULL")
         try:
-            return evaluate(found.expression, {}, {}), found.type.type
+            return evaluate(result.expression, {}, {}), result.type.type
         except EvaluationError as error:
             raise self.error(node, str(error)) from None
 
     def _whole(self, node: exp.Expression, what: str) -> int:
         """A constant that is a whole number."""
-        found, type_ = self._constant(node, what)
+        result, type_ = self._constant(node, what)
         if not type_.is_integer:
             raise self.error(node, f"{what} is a whole number, and {self.source.written(node)} is {written(type_)}")
-        return int(found)
+        return int(result)
 
     def _above_zero(self, node: exp.Expression | None, what: str) -> int:
         """A constant that is a whole number above zero; one where none is given."""
@@ -280,16 +280,16 @@ class _Window:
         """A distance in the values of the order, and whether that is in months."""
         if len(self.order) != 1:
             raise self.error(spec, "a frame by RANGE with distances needs one column to order by", "write ROWS")
-        found, type_ = self._constant(amount, "a distance")
+        result, type_ = self._constant(amount, "a distance")
         ordered = self.order[0].type.type
         if ordered.is_numeric and type_.is_numeric:
-            return (int(found) if type_.is_integer else Decimal(str(found))), False
+            return (int(result) if type_.is_integer else Decimal(str(result))), False
         is_time = ordered.kind in _TIMES or ordered is Type.DATE
         if is_time and type_ is Type.YEAR_MONTH_INTERVAL:
-            return int(found), True
+            return int(result), True
         if ordered.kind in _TIMES and type_ is Type.DAY_TIME_INTERVAL:
-            return found // _MICROSECOND, False
-        if ordered is Type.DATE and (type_.is_integer or (type_ is Type.DAY_TIME_INTERVAL and not found % _DAY)):
-            return (int(found) if type_.is_integer else found // _DAY), False
+            return result // _MICROSECOND, False
+        if ordered is Type.DATE and (type_.is_integer or (type_ is Type.DAY_TIME_INTERVAL and not result % _DAY)):
+            return (int(result) if type_.is_integer else result // _DAY), False
         shown = f"{self.source.written(amount)} is {written(type_)}"
         raise self.error(amount, f"a distance in values of {written(ordered)} cannot be that: {shown}")

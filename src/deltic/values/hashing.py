@@ -71,9 +71,9 @@ def _fold(column: pa.Array, hashes: Hashes, function: _Function) -> Hashes:
     if not column.null_count:
         return hash_values(column, hashes, function)
     there = column.is_valid().to_numpy(zero_copy_only=False)
-    found = hashes.copy()
-    found[there] = hash_values(column.drop_null(), hashes[there], function)
-    return found
+    result = hashes.copy()
+    result[there] = hash_values(column.drop_null(), hashes[there], function)
+    return result
 
 
 # Values as integers
@@ -172,15 +172,15 @@ def _of_structs(column: pa.Array, seeds: Hashes, function: _Function) -> Hashes:
 
 def _rotated(values: Hashes, bits: int) -> Hashes:
     width = values.dtype.type
-    found: Hashes = (values << width(bits)) | (values >> width(8 * values.itemsize - bits))
-    return found
+    result: Hashes = (values << width(bits)) | (values >> width(8 * values.itemsize - bits))
+    return result
 
 
 def _mixed(hashes: Hashes) -> Hashes:
     hashes = (hashes ^ (hashes >> np.uint64(33))) * _P2
     hashes = (hashes ^ (hashes >> np.uint64(29))) * _P3
-    found: Hashes = hashes ^ (hashes >> np.uint64(32))
-    return found
+    result: Hashes = hashes ^ (hashes >> np.uint64(32))
+    return result
 
 
 def _int(values: npt.NDArray[np.int32], seeds: Hashes) -> Hashes:
@@ -239,8 +239,8 @@ def _ended(hashes: Hashes, length: int) -> Hashes:
     hashes = hashes ^ np.uint32(length)
     hashes = (hashes ^ (hashes >> np.uint32(16))) * np.uint32(0x85EBCA6B)
     hashes = (hashes ^ (hashes >> np.uint32(13))) * np.uint32(0xC2B2AE35)
-    found: Hashes = hashes ^ (hashes >> np.uint32(16))
-    return found
+    result: Hashes = hashes ^ (hashes >> np.uint32(16))
+    return result
 
 
 def _murmur_int(values: npt.NDArray[np.int32], seeds: Hashes) -> Hashes:

@@ -43,18 +43,18 @@ def xxh32(data: bytes, seed: int) -> int:
         for place in range(0, end - 15, 16):
             lanes = [_round32(lane, _word(data, place + 4 * i, 4)) for i, lane in enumerate(lanes)]
         place += 16
-        found = sum(_turned(lane, by, 32) for lane, by in zip(lanes, (1, 7, 12, 18), strict=True)) & _MASK32
+        result = sum(_turned(lane, by, 32) for lane, by in zip(lanes, (1, 7, 12, 18), strict=True)) & _MASK32
     else:
-        found = (seed + _E32) & _MASK32
-    found = (found + end) & _MASK32
+        result = (seed + _E32) & _MASK32
+    result = (result + end) & _MASK32
     while place + 4 <= end:
-        found = _turned((found + _word(data, place, 4) * _C32) & _MASK32, 17, 32) * _D32 & _MASK32
+        result = _turned((result + _word(data, place, 4) * _C32) & _MASK32, 17, 32) * _D32 & _MASK32
         place += 4
     for byte in data[place:]:
-        found = _turned((found + byte * _E32) & _MASK32, 11, 32) * _A32 & _MASK32
-    found = (found ^ found >> 15) * _B32 & _MASK32
-    found = (found ^ found >> 13) * _C32 & _MASK32
-    return found ^ found >> 16
+        result = _turned((result + byte * _E32) & _MASK32, 11, 32) * _A32 & _MASK32
+    result = (result ^ result >> 15) * _B32 & _MASK32
+    result = (result ^ result >> 13) * _C32 & _MASK32
+    return result ^ result >> 16
 
 
 def xxh64(data: bytes, seed: int) -> int:
@@ -65,20 +65,20 @@ def xxh64(data: bytes, seed: int) -> int:
         for place in range(0, end - 31, 32):
             lanes = [_round64(lane, _word(data, place + 8 * i, 8)) for i, lane in enumerate(lanes)]
         place += 32
-        found = sum(_turned(lane, by, 64) for lane, by in zip(lanes, (1, 7, 12, 18), strict=True)) & _MASK64
+        result = sum(_turned(lane, by, 64) for lane, by in zip(lanes, (1, 7, 12, 18), strict=True)) & _MASK64
         for lane in lanes:
-            found = ((found ^ _round64(0, lane)) * _A64 + _D64) & _MASK64
+            result = ((result ^ _round64(0, lane)) * _A64 + _D64) & _MASK64
     else:
-        found = (seed + _E64) & _MASK64
-    found = (found + end) & _MASK64
+        result = (seed + _E64) & _MASK64
+    result = (result + end) & _MASK64
     while place + 8 <= end:
-        found = (_turned(found ^ _round64(0, _word(data, place, 8)), 27, 64) * _A64 + _D64) & _MASK64
+        result = (_turned(result ^ _round64(0, _word(data, place, 8)), 27, 64) * _A64 + _D64) & _MASK64
         place += 8
     if place + 4 <= end:
-        found = (_turned(found ^ _word(data, place, 4) * _A64 & _MASK64, 23, 64) * _B64 + _C64) & _MASK64
+        result = (_turned(result ^ _word(data, place, 4) * _A64 & _MASK64, 23, 64) * _B64 + _C64) & _MASK64
         place += 4
     for byte in data[place:]:
-        found = _turned(found ^ byte * _E64 & _MASK64, 11, 64) * _A64 & _MASK64
-    found = (found ^ found >> 33) * _B64 & _MASK64
-    found = (found ^ found >> 29) * _C64 & _MASK64
-    return found ^ found >> 32
+        result = _turned(result ^ byte * _E64 & _MASK64, 11, 64) * _A64 & _MASK64
+    result = (result ^ result >> 33) * _B64 & _MASK64
+    result = (result ^ result >> 29) * _C64 & _MASK64
+    return result ^ result >> 32

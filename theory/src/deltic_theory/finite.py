@@ -129,8 +129,8 @@ def some_derivative(
     """
     table: dict[tuple[A, D], X] = {}
     for value, change in product(source.values, source.changes):
-        found = target.change_between(function(value), function(source.action.plus(value, change)))
-        if found is None:
+        result = target.change_between(function(value), function(source.action.plus(value, change)))
+        if result is None:
             return None
-        table[value, change] = found
+        table[value, change] = result
     return table

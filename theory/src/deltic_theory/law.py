@@ -79,20 +79,20 @@ def counterexample(law: Law, variables: Mapping[str, Domain[Any]], examples: int
     domains = [variables[name] for name in law.variables]
     sequences = [domain for domain in domains if isinstance(domain, Sequence)]
     if len(sequences) == len(domains):
-        found = next((values for values in product(*sequences) if not law.holds_for(values)), None)
+        result = next((values for values in product(*sequences) if not law.holds_for(values)), None)
     else:
-        found = _searched(law, domains, examples)
-    if found is None:
+        result = _searched(law, domains, examples)
+    if result is None:
         return None
-    return Counterexample(law, dict(zip(law.variables, found, strict=True)), law.left(*found), law.right(*found))
+    return Counterexample(law, dict(zip(law.variables, result, strict=True)), law.left(*result), law.right(*result))
 
 
 def check(laws: Sequence[Law], variables: Mapping[str, Domain[Any]], examples: int = 200) -> None:
     """Raises LawViolation for the first of `laws` with a counterexample."""
     for law in laws:
-        found = counterexample(law, variables, examples)
-        if found is not None:
-            raise LawViolation(found)
+        result = counterexample(law, variables, examples)
+        if result is not None:
+            raise LawViolation(result)
 
 
 def _searched(law: Law, domains: Sequence[Domain[Any]], examples: int) -> tuple[object, ...] | None:

@@ -47,15 +47,15 @@ def _of_integers(operator: str, type_: DdlogType, values: Sequence[str]) -> str:
 
 
 def _of_floats(operator: str, type_: DdlogType, values: Sequence[str]) -> str:
-    found = f"divided({values[0]}, {values[1]})" if operator == "/" else f"({values[0]} {operator} {values[1]})"
-    return f"single({found})" if isinstance(type_, Float) else found
+    result = f"divided({values[0]}, {values[1]})" if operator == "/" else f"({values[0]} {operator} {values[1]})"
+    return f"single({result})" if isinstance(type_, Float) else result
 
 
 def _unary(operator: str, type_: DdlogType, value: str) -> str:
     if operator == "~" and isinstance(type_, Bit):
         return f"({value} ^ {(1 << type_.width) - 1})"
-    found = f"({operator}{value})"
-    return found if operator == "~" or isinstance(type_, Float | Double) else wrapped(type_, found)
+    result = f"({operator}{value})"
+    return result if operator == "~" or isinstance(type_, Float | Double) else wrapped(type_, result)
 
 
 def _shift(operator: str, type_: DdlogType, values: Sequence[str]) -> str:
@@ -64,8 +64,8 @@ def _shift(operator: str, type_: DdlogType, values: Sequence[str]) -> str:
     distance = values[1]
     if 0 < width <= 128:
         distance = f"({distance} & {max(8, 1 << (width - 1).bit_length()) - 1})"
-    found = f"({values[0]} {operator} {distance})"
-    return wrapped(type_, found) if operator == "<<" else found
+    result = f"({values[0]} {operator} {distance})"
+    return wrapped(type_, result) if operator == "<<" else result
 
 
 def _concatenation(types: Sequence[DdlogType], values: Sequence[str]) -> str:

@@ -65,8 +65,8 @@ def _checked(modules: Sequence[Module], functions: Mapping[str, Callable[..., An
             if isinstance(item, s.RuleItem) and (rule := check_rule(declarations, module, item, findings)):
                 rules.append(rule)
             elif isinstance(item, s.IndexDeclaration):
-                if found := check_index(declarations, module, item, findings):
-                    indexes[found.name] = found
+                if result := check_index(declarations, module, item, findings):
+                    indexes[result.name] = result
             elif isinstance(item, s.ApplyItem):
                 _refuse(declarations, module, item)
     findings += [finding for rule in rules for finding in _streams(relations, rule)]

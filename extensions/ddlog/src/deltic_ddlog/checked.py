@@ -198,7 +198,7 @@ class ResolvedModules:
         """The types of a constructor's fields in a type."""
         definition = self.types[type_.name]
         given = dict(zip(definition.parameters, type_.arguments, strict=True))
-        return tuple(substitute(found, given) for found in dict(definition.constructors)[constructor])
+        return tuple(substitute(result, given) for result in dict(definition.constructors)[constructor])
 
     def compile_expression(self, expression: TypedExpression, names: Sequence[str]) -> Callable[..., Any]:
         """A function of Python of the values of `names`, in that order, which gives the expression's value."""

@@ -131,10 +131,10 @@ class _Parser:
         return None
 
     def _whole_number(self, least: int | None) -> int:
-        found = self._reader.record()
-        if not isinstance(found, int) or isinstance(found, bool) or (least is not None and found < least):
+        result = self._reader.record()
+        if not isinstance(result, int) or isinstance(result, bool) or (least is not None and result < least):
             raise RecordError(f"this takes a whole number{'' if least is None else ' from 0 on'}", self._start)
-        return found
+        return result
 
     def _profile(self) -> str:
         """`cpu on`, `change off` and the like, or nothing."""
@@ -144,17 +144,17 @@ class _Parser:
 
     def _updates(self, word: str) -> Updates:
         first = self._start
-        found = [self._update(word)]
+        result = [self._update(word)]
         while self._reader.takes(","):
             if self._reader.peek()[1] not in _UPDATES:
                 break
             word = self._reader.take()
             self._start = self._reader.offset - len(word)
-            found.append(self._update(word))
+            result.append(self._update(word))
         else:
             self._end()
         self._start = first
-        return Updates(tuple(found), self._span())
+        return Updates(tuple(result), self._span())
 
     def _update(self, word: str) -> RecordUpdate:
         reader = self._reader
@@ -173,8 +173,8 @@ class _Parser:
         return RecordUpdate(kind, record.name, record, None, self._span())
 
     def _query(self) -> QueryIndex:
-        found = self._reader.record()
-        if not isinstance(found, Made):
+        result = self._reader.record()
+        if not isinstance(result, Made):
             raise RecordError("an index with arguments is missing here", self._start)
         self._end()
-        return QueryIndex(found.name, found, self._span())
+        return QueryIndex(result.name, result, self._span())

@@ -113,8 +113,8 @@ class FunctionCompiler:
             raise ProgramError([span.error(told, "put its inner parts into functions of their own")]) from error
         exec(code, self._namespace, scope)
         self.sources[name] = source
-        found: Callable[..., Any] = scope[name]
-        return found
+        result: Callable[..., Any] = scope[name]
+        return result
 
     # --- what emitted code names
 
@@ -201,10 +201,10 @@ class FunctionCompiler:
             if isinstance(named, s.CallExpression) and isinstance(named.callee, s.NameExpression)
             else ""
         )
-        found = self.declarations.functions.find(module, name)
-        if not found:
+        result = self.declarations.functions.find(module, name)
+        if not result:
             raise ProgramError([named.span.error(f"there is no function `{name}`", "name one of the map's values")])
-        signature = self.declarations.functions.entries[found[0]][0]
+        signature = self.declarations.functions.entries[result[0]][0]
         types = tuple(parameter.type for parameter in signature.parameters)
         mutable = tuple(parameter.mutable for parameter in signature.parameters)
         instance = core.FunctionInstance(signature.name, signature.number, types, mutable, signature.result)
@@ -227,8 +227,8 @@ class FunctionCompiler:
         if native := NATIVES.get(instance.name):
             if not native.typed:
                 return native.function
-            found: Callable[..., Any] = native.function(Instance(instance.parameters, instance.result, self.types))
-            return found
+            result: Callable[..., Any] = native.function(Instance(instance.parameters, instance.result, self.types))
+            return result
         if given:
             return _promised(given, signature, instance.result)
         told = f"the function `{signature}` is not written in DDlog, and there is none of Python for it"

@@ -293,7 +293,7 @@ def bound_by(pattern: Pattern) -> tuple[tuple[str, DdlogType], ...]:
         case As():
             return ((pattern.name, pattern.type), *bound_by(pattern.pattern))
         case StructPattern():
-            return tuple(found for part in pattern.parts for found in bound_by(part))
+            return tuple(result for part in pattern.parts for result in bound_by(part))
         case _:
             return ()
 

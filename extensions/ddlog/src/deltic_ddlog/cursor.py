@@ -92,10 +92,10 @@ class TokenCursor:
 
     def accept(self, *texts: str) -> bool:
         """Take the next token if it is one of these."""
-        found = self.is_at(*texts)
-        if found:
+        result = self.is_at(*texts)
+        if result:
             self.advance()
-        return found
+        return result
 
     def expect(self, text: str, hint: str = "") -> Token:
         """Take the next token, which must be this one."""
@@ -135,13 +135,13 @@ class TokenCursor:
 
     def listed(self, item: Callable[[], ValueT], end: str) -> tuple[ValueT, ...]:
         """Items between commas, up to and with `end`."""
-        found: list[ValueT] = []
+        result: list[ValueT] = []
         while not self.accept(end):
-            found.append(item())
+            result.append(item())
             if not self.accept(","):
                 self.expect(end)
                 break
-        return tuple(found)
+        return tuple(result)
 
     def span(self, start: int) -> Span:
         """From an offset to the end of the token that was taken last."""
@@ -151,8 +151,8 @@ class TokenCursor:
         """What is told where the next token does not fit."""
         token = self.token
         told = "the end of the text" if token.kind == END and not token.text else f"`{self._text(token)}`"
-        found = self.source.place(token.start, max(token.end, token.start + 1))
-        return ProgramError([found.error(f"{wanted} is expected here, and not {told}", hint)])
+        result = self.source.place(token.start, max(token.end, token.start + 1))
+        return ProgramError([result.error(f"{wanted} is expected here, and not {told}", hint)])
 
     def _text(self, token: Token) -> str:
         text = self.source.text[token.start : token.end].split("\n")[0]

@@ -160,7 +160,7 @@ class Declarations:
         if isinstance(item.definition, s.TypeMention):
             mentions = [item.definition]
         else:
-            mentions = [found.type for made in item.definition or () for found in made.fields]
+            mentions = [result.type for made in item.definition or () for result in made.fields]
         used = {name for mention in mentions for name in _type_variables(mention)}
         for name in item.parameters:
             if item.definition is not None and name not in used:
@@ -180,8 +180,8 @@ class Declarations:
         shared: dict[str, DdlogType] = {}
         for place, item in enumerate(definition):
             name = entry.module.full(item.name)
-            names = tuple(found.name for found in item.fields)
-            types = tuple(self.type(found.type, entry.module, entry.parameters) for found in item.fields)
+            names = tuple(result.name for result in item.fields)
+            types = tuple(self.type(result.type, entry.module, entry.parameters) for result in item.fields)
             for declared, type_ in zip(item.fields, types, strict=True):
                 if shared.setdefault(declared.name, type_) != type_:
                     message = f"the field `{declared.name}` has another type in another constructor of the same type"
@@ -192,9 +192,9 @@ class Declarations:
                 self.report(item.span, f"the constructor `{name}` is declared twice", "rename one of them")
                 continue
             constructor = _KNOWN_CONSTRUCTORS.get(name) or Constructor(name, names, place)
-            found = ConstructorEntry(constructor, entry.name, types, item.span)
-            self.constructors.entries[name] = found
-            entry.constructors.append(found)
+            result = ConstructorEntry(constructor, entry.name, types, item.span)
+            self.constructors.entries[name] = result
+            entry.constructors.append(result)
 
     def type(self, mention: s.TypeMention, module: Module, variables: Collection[str]) -> DdlogType:
         """The type that a mention means; what is wrong is reported, and `BROKEN` stands for it."""
@@ -225,14 +225,16 @@ class Declarations:
     def _named(self, mention: s.TypeReference, module: Module, variables: Collection[str]) -> DdlogType:
         if not mention.arguments and mention.name in _BUILT_IN:
             return _BUILT_IN[mention.name]
-        found = self.types.find(module, mention.name)
-        if len(found) != 1:
-            message = f"there is no type `{mention.name}`" if not found else f"`{mention.name}` is ambiguous: "
-            message += " or ".join(f"`{name}`" for name in found)
-            hint = did_you_mean(mention.name, [*self.types.visible(module), *_BUILT_IN, "bit<32>"]) if not found else ""
+        result = self.types.find(module, mention.name)
+        if len(result) != 1:
+            message = f"there is no type `{mention.name}`" if not result else f"`{mention.name}` is ambiguous: "
+            message += " or ".join(f"`{name}`" for name in result)
+            hint = (
+                did_you_mean(mention.name, [*self.types.visible(module), *_BUILT_IN, "bit<32>"]) if not result else ""
+            )
             self.report(mention.span, message, hint)
             return BROKEN
-        entry = self.types.entries[found[0]]
+        entry = self.types.entries[result[0]]
         arguments = tuple(self.type(argument, module, variables) for argument in mention.arguments)
         if len(arguments) != len(entry.parameters):
             wanted = len(entry.parameters)
@@ -267,7 +269,7 @@ class Declarations:
     def fields(self, type_: Named, constructor: ConstructorEntry) -> tuple[DdlogType, ...]:
         """The types of a constructor's fields in a type."""
         given = dict(zip(self.types.entries[type_.name].parameters, type_.arguments, strict=True))
-        return tuple(substitute(found, given) for found in constructor.fields)
+        return tuple(substitute(result, given) for result in constructor.fields)
 
     # --- functions and relations
 
@@ -328,7 +330,7 @@ def _type_variables(mention: s.TypeMention) -> list[str]:
         case s.TupleType():
             return [v for item in mention.items for v in _type_variables(item)]
         case s.FunctionType():
-            found = [v for p in mention.parameters for v in _type_variables(p.type)]
-            return found + (_type_variables(mention.result) if mention.result else [])
+            result = [v for p in mention.parameters for v in _type_variables(p.type)]
+            return result + (_type_variables(mention.result) if mention.result else [])
         case _:
             return []

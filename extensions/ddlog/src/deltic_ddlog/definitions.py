@@ -18,7 +18,7 @@ KeyFunction = Callable[[Module, s.ParsedExpression | s.TypeMention | None], Call
 
 def type_definitions(declarations: Declarations, keys: KeyFunction) -> Mapping[str, TypeDefinition]:
     """The types by their names; an alias is none of its own. `keys` is asked when JSON is read."""
-    found = {}
+    result = {}
     for name, entry in declarations.types.entries.items():
         constructors = tuple((made.constructor, made.fields) for made in entry.constructors)
 
@@ -27,8 +27,8 @@ def type_definitions(declarations: Declarations, keys: KeyFunction) -> Mapping[s
 
         if entry.alias is None:
             form = form_of(entry.declaration, key) if constructors else None
-            found[name] = TypeDefinition(name, entry.parameters, constructors, form)
-    return found
+            result[name] = TypeDefinition(name, entry.parameters, constructors, form)
+    return result
 
 
 def constructor_definitions(

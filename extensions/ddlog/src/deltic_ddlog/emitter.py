@@ -99,21 +99,21 @@ class Emitter:
 
     def value(self, expression: core.TypedExpression) -> str:
         """An expression of Python for the value; what has to be done before is in statements."""
-        found = _EMIT[type(expression)](self, expression)
-        return self.kept(found) if len(found) > _LONGEST else found
+        result = _EMIT[type(expression)](self, expression)
+        return self.kept(result) if len(result) > _LONGEST else result
 
     def values(self, expressions: Sequence[core.TypedExpression]) -> list[str]:
         """Several values, computed from left to right."""
-        found: list[str] = []
+        result: list[str] = []
         for expression in expressions:
             before = len(self.lines)
             value = self.value(expression)
             if len(self.lines) > before:
                 inserted, self.lines = self.lines[before:], self.lines[:before]
-                found = [earlier if _is_constant(earlier) else self._saved(earlier) for earlier in found]
+                result = [earlier if _is_constant(earlier) else self._saved(earlier) for earlier in result]
                 self.lines += inserted
-            found.append(value)
-        return found
+            result.append(value)
+        return result
 
     def _saved(self, value: str) -> str:
         name = self.temporary()
@@ -130,9 +130,9 @@ class Emitter:
         """The statements of a branch, and its value behind them: "" where it leaves before."""
         outer, self.lines = self.lines, []
         value = self.value(expression)
-        found, value = self.lines, "" if self.has_left() else value
+        result, value = self.lines, "" if self.has_left() else value
         self.lines = outer
-        return found, value
+        return result, value
 
     def branch(self, header: str, name: str, found: tuple[list[str], str]) -> None:
         """A branch that gives its value a name; without a name the value does not matter."""

@@ -46,9 +46,9 @@ def uncovered(declarations: Declarations, rows: Sequence[Row], types: tuple[Ddlo
     heads = {_head(first) for first, *_ in rows if _has_head(first)}
     signature = _signature(declarations, content(types[0])) if heads else ()
     for head, fields in signature:
-        found = uncovered(declarations, [*_specialised(rows, head, len(fields))], (*fields, *types[1:]))
-        if found is not None:
-            return (_shown(head, found[: len(fields)]), *found[len(fields) :])
+        result = uncovered(declarations, [*_specialised(rows, head, len(fields))], (*fields, *types[1:]))
+        if result is not None:
+            return (_shown(head, result[: len(fields)]), *result[len(fields) :])
     if signature:
         return None
     rest = uncovered(declarations, [tuple(rest) for first, *rest in rows if _is_any(first)], types[1:])

@@ -33,11 +33,11 @@ BUILT_IN = (Bool, BigInt, Bit, Signed, Float, Double, StringType)
 def _candidates(inference: Inference, name: str, type_: DdlogType | None = None) -> list[Signature]:
     """The functions that a name may mean here; those of the module that defines a type are among them."""
     names = inference.declarations.functions
-    found = names.find_all(inference.module, name)
+    result = names.find_all(inference.module, name)
     if isinstance(type_, Named) and "::" in type_.name:
         home = f"{type_.name.rpartition('::')[0]}::{name}"
-        found += [home] if home in names.entries and home not in found else []
-    return [signature for full in found for signature in names.entries[full]]
+        result += [home] if home in names.entries and home not in result else []
+    return [signature for full in result for signature in names.entries[full]]
 
 
 def _unknown_function(inference: Inference, span: Span, name: str) -> None:
@@ -226,21 +226,21 @@ def text_of(
     chosen: list[Callable[[], core.TypedExpression]] = []
 
     def attempt() -> bool:
-        found = resolve(of.type)
-        if isinstance(found, TypeUnknown):
+        result = resolve(of.type)
+        if isinstance(result, TypeUnknown):
             return False
-        if isinstance(found, BUILT_IN):
-            is_text = found == STRING
+        if isinstance(result, BUILT_IN):
+            is_text = result == STRING
             chosen.append(of.build if is_text else lambda: core.ToText(STRING, of.build(), span=node.span))
             return True
-        if found == BROKEN:
+        if result == BROKEN:
             chosen.append(of.build)
             return True
-        candidates = [c for c in _candidates(inference, "to_string", found) if len(c.parameters) == 1]
-        candidates = [c for c in candidates if fits(c.parameters[0].type, found)]
+        candidates = [c for c in _candidates(inference, "to_string", result) if len(c.parameters) == 1]
+        candidates = [c for c in candidates if fits(c.parameters[0].type, result)]
         if not candidates:
-            hint = f"define `function to_string(x: {shown(found)}): string`"
-            inference.report(node.span, f"there is no text for `{shown(found)}`", hint)
+            hint = f"define `function to_string(x: {shown(result)}): string`"
+            inference.report(node.span, f"there is no text for `{shown(result)}`", hint)
             chosen.append(of.build)
             return True
         made = call(inference, node.span, "to_string", candidates, [of], [node.span])

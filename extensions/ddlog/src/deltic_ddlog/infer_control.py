@@ -87,18 +87,18 @@ def element_of(inference: Inference, span: Span, type_: DdlogType) -> DdlogType:
     element = inference.unknown()
 
     def attempt() -> bool:
-        found = resolve(type_)
-        while isinstance(found, Named) and found.name in REFERENCES:
-            found = resolve(found.arguments[0])
-        if isinstance(found, TypeUnknown):
+        result = resolve(type_)
+        while isinstance(result, Named) and result.name in REFERENCES:
+            result = resolve(result.arguments[0])
+        if isinstance(result, TypeUnknown):
             return False
-        if found == BROKEN:
+        if result == BROKEN:
             return True
-        entry = inference.declarations.types.entries[found.name] if isinstance(found, Named) else None
-        if entry is None or entry.element is None or not isinstance(found, Named):
-            inference.report(span, f"`{shown(found)}` has no items", "loops go over vectors, sets, maps and groups")
+        entry = inference.declarations.types.entries[result.name] if isinstance(result, Named) else None
+        if entry is None or entry.element is None or not isinstance(result, Named):
+            inference.report(span, f"`{shown(result)}` has no items", "loops go over vectors, sets, maps and groups")
             return True
-        given = dict(zip(entry.parameters, found.arguments, strict=True))
+        given = dict(zip(entry.parameters, result.arguments, strict=True))
         inference.require(span, substitute(entry.element, given), element)
         return True
 
@@ -154,10 +154,10 @@ def _try(inference: Inference, node: s.Try) -> InferredExpression:
         return inference.broken(node.span)
 
     def attempt() -> bool:
-        found = content(resolve(of.type))
-        if isinstance(resolve(found), TypeUnknown) or isinstance(resolve(returned), TypeUnknown):
+        result = content(resolve(of.type))
+        if isinstance(resolve(result), TypeUnknown) or isinstance(resolve(returned), TypeUnknown):
             return False
-        _check_try(inference, node, found, resolve(returned), value)
+        _check_try(inference, node, result, resolve(returned), value)
         return True
 
     def fail() -> None:
@@ -169,10 +169,10 @@ def _try(inference: Inference, node: s.Try) -> InferredExpression:
         known = inference.known(of.type)
         constructors = inference.declarations.constructors.entries
         is_option = isinstance(known, Named) and content(known) == known and known.name == _OPTION
-        found = constructors["ddlog_std::Some" if is_option else "ddlog_std::Ok"].constructor
+        result = constructors["ddlog_std::Some" if is_option else "ddlog_std::Ok"].constructor
         gives_none = isinstance(resolve(returned), Named) and inference.known(returned).name == _OPTION  # type: ignore[attr-defined]
         failed = constructors["ddlog_std::None"].constructor if gives_none else None
-        return core.TryValue(inference.known(value), of.build(), found, failed, span=node.span)
+        return core.TryValue(inference.known(value), of.build(), result, failed, span=node.span)
 
     return InferredExpression(value, build)
 

@@ -142,11 +142,11 @@ class PatternOf:
 def find_constructor(inference: Inference, node: s.Construct) -> ConstructorEntry | None:
     """The constructor of a name; None, and a finding, where there is none, or several."""
     names = inference.declarations.constructors
-    found = names.find(inference.module, node.constructor)
-    if len(found) == 1:
-        return names.entries[found[0]]
-    if found:
-        told = " or ".join(f"`{name}`" for name in found)
+    result = names.find(inference.module, node.constructor)
+    if len(result) == 1:
+        return names.entries[result[0]]
+    if result:
+        told = " or ".join(f"`{name}`" for name in result)
         inference.report(node.span, f"`{node.constructor}` is ambiguous: {told}", "write one of these in full")
     else:
         hint = did_you_mean(node.constructor, names.visible(inference.module))
@@ -165,25 +165,25 @@ def place_arguments(
 ) -> dict[int, s.ParsedExpression]:
     """The arguments by the places of their fields."""
     fields = entry.constructor.fields
-    found: dict[int, s.ParsedExpression] = {}
+    result: dict[int, s.ParsedExpression] = {}
     named = [argument for argument in arguments if argument.name is not None]
     if named and len(named) < len(arguments):
         inference.report(node.span, "some arguments have names and some have not", "name all, or none")
-        return found
+        return result
     if not named and len(arguments) != len(fields) and (arguments or complete):
         told = f"`{name}` has {len(fields)} field{'s' * (len(fields) != 1)}, and not {len(arguments)}"
         inference.report(node.span, told, f"its fields are {', '.join(fields)}" if fields else "")
-        return found
+        return result
     for place, argument in enumerate(arguments):
         if argument.name is not None and argument.name not in fields:
             hint = did_you_mean(argument.name, fields) or f"its fields are {', '.join(fields)}"
             inference.report(argument.span, f"`{name}` has no field `{argument.name}`", hint)
             continue
         place = place if argument.name is None else fields.index(argument.name)
-        if place in found:
+        if place in result:
             inference.report(argument.span, f"the field `{argument.name}` is given twice")
-        found[place] = argument.value
-    missing = [field_ for place, field_ in enumerate(fields) if place not in found]
+        result[place] = argument.value
+    missing = [field_ for place, field_ in enumerate(fields) if place not in result]
     if complete and missing and len(named) == len(arguments):
         inference.report(node.span, f"`{name}` lacks {' and '.join(f'`{m}`' for m in missing)}", "give all fields")
-    return found
+    return result

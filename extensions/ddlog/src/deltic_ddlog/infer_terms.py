@@ -89,8 +89,8 @@ def _float(inference: Inference, node: s.FloatExpression) -> InferredExpression:
         unify(unknown, Float() if node.width == 32 else Double())
 
     def decided() -> bool:
-        found = resolve(unknown)
-        return isinstance(found, Float | Double)
+        result = resolve(unknown)
+        return isinstance(result, Float | Double)
 
     def fail() -> None:
         inference.report(node.span, f"this is a `double`, and `{shown(unknown)}` is expected here")
@@ -334,9 +334,9 @@ def _slice(inference: Inference, node: s.Slice) -> InferredExpression:
     type_ = Bit(max(node.high - node.low + 1, 1))
 
     def build() -> core.TypedExpression:
-        found = inference.known(of.type)
-        if isinstance(found, Bit | Signed) and node.high >= found.width:
-            inference.report(node.span, f"`{found}` has no bit {node.high}")
+        result = inference.known(of.type)
+        if isinstance(result, Bit | Signed) and node.high >= result.width:
+            inference.report(node.span, f"`{result}` has no bit {node.high}")
         return core.BitsOf(type_, of.build(), node.high, node.low, span=node.span)
 
     return InferredExpression(type_, build)
@@ -349,17 +349,17 @@ def _cast(inference: Inference, node: s.CastExpression) -> InferredExpression:
     of = inference.infer(node.of)
 
     def attempt() -> bool:
-        found = resolve(of.type)
-        if isinstance(found, TypeUnknown):
+        result = resolve(of.type)
+        if isinstance(result, TypeUnknown):
             return False
-        if not _castable(found, type_):
-            told = f"`{shown(found)}` cannot be cast to `{type_}`"
-            inference.report(node.span, told, _remedy(found, type_))
+        if not _castable(result, type_):
+            told = f"`{shown(result)}` cannot be cast to `{type_}`"
+            inference.report(node.span, told, _remedy(result, type_))
         return True
 
     def guess() -> bool:
-        found = resolve(of.type)
-        return isinstance(found, TypeUnknown) and found.kind != "any" and is_number(type_) and unify(of.type, type_)
+        result = resolve(of.type)
+        return isinstance(result, TypeUnknown) and result.kind != "any" and is_number(type_) and unify(of.type, type_)
 
     def fail() -> None:
         inference.report(node.of.span, "the type of this is not known", "say it: `(x: bit<32>)`")

@@ -90,9 +90,9 @@ class Inference:
 
     def declare(self, name: str, type_: DdlogType, *, mutable: bool) -> Local:
         """A new variable."""
-        found = Local(self.unique(name), type_, mutable)
-        self._scopes[-1][name] = found
-        return found
+        result = Local(self.unique(name), type_, mutable)
+        self._scopes[-1][name] = result
+        return result
 
     def let(self, name: str, type_: DdlogType) -> None:
         """A variable that keeps its name."""
@@ -100,12 +100,12 @@ class Inference:
 
     def unique(self, name: str) -> str:
         """The name, or one like it that nothing has yet."""
-        found, number = name, 1
-        while found in self._names:
+        result, number = name, 1
+        while result in self._names:
             number += 1
-            found = f"{name}__{number}"
-        self._names.add(found)
-        return found
+            result = f"{name}__{number}"
+        self._names.add(result)
+        return result
 
     def forget_all_but(self, names: Iterable[str]) -> None:
         """Of a rule's variables these alone are known from here on."""
@@ -131,10 +131,10 @@ class Inference:
     def type(self, mention: s.TypeMention) -> DdlogType:
         """The type that is mentioned."""
         before = len(self.declarations.findings)
-        found = self.declarations.type(mention, self.module, self.type_variables)
+        result = self.declarations.type(mention, self.module, self.type_variables)
         self.findings += self.declarations.findings[before:]
         del self.declarations.findings[before:]
-        return found
+        return result
 
     def instance(self, signature: Signature) -> tuple[list[DdlogType], DdlogType]:
         """The parameters' types and the result's with unknown types for type variables."""
@@ -217,16 +217,16 @@ class Inference:
 
 def variables_of(type_: DdlogType) -> set[str]:
     """The type variables in a type."""
-    found: set[str] = set()
+    result: set[str] = set()
 
     def visit(part: DdlogType) -> DdlogType:
         part = resolve(part)
         if isinstance(part, TypeVariable):
-            found.add(part.name)
+            result.add(part.name)
         return with_parts(part, visit)
 
     visit(type_)
-    return found
+    return result
 
 
 Infer = Callable[[Inference, s.ParsedExpression], InferredExpression]

@@ -78,15 +78,15 @@ class Input:
 
     def change(self) -> Counter[Row]:
         """The weights by which the transaction changes rows; what a stream had goes with the next one."""
-        found = Counter(self._weights)
-        found.subtract(self._committed)
+        result = Counter(self._weights)
+        result.subtract(self._committed)
         for key, before in self._before.items():
             now = self._rows.get(key)
             if now is not None:
-                found[now] += 1
+                result[now] += 1
             if before is not None:
-                found[before] -= 1
-        return Counter({row: weight for row, weight in found.items() if weight})
+                result[before] -= 1
+        return Counter({row: weight for row, weight in result.items() if weight})
 
     def commit(self) -> None:
         """What the transaction has changed stays."""
@@ -202,14 +202,14 @@ def modified(value: Any, change: Record, type_: t.DdlogType, lowered: Lowered) -
         for name, part in by_field(change, value.constructor.fields, partly=True).items():
             value = value.with_field(name, modified(value.field(name), part, types[name], lowered))
         return value
-    found = lowered.columns.codecs.of(type_).read(change)
+    result = lowered.columns.codecs.of(type_).read(change)
     if isinstance(value, Set):
-        return value.difference(found).union(found.difference(value))
+        return value.difference(result).union(result.difference(value))
     if isinstance(value, MapValue):
         pairs = dict(value)
-        again = [key for key, new in found if key in pairs and pairs[key] == new]
-        return MapValue.of((key, new) for key, new in {**pairs, **dict(found)}.items() if key not in again)
-    return found
+        again = [key for key, new in result if key in pairs and pairs[key] == new]
+        return MapValue.of((key, new) for key, new in {**pairs, **dict(result)}.items() if key not in again)
+    return result
 
 
 def _is_of(change: Made, value: Struct, type_: t.DdlogType, lowered: Lowered) -> bool:
@@ -224,5 +224,5 @@ def _only(record: Made) -> Record:
     if len(record.arguments) != 1:
         raise RecordError(f"{record.name} takes one value")
     ((_, value),) = record.arguments
-    found: Record = value
-    return found
+    result: Record = value
+    return result

@@ -34,10 +34,10 @@ class Json:
     def of_text(self, type_: t.DdlogType, text: str) -> Any:
         """The value that a text says. Raises JsonError."""
         try:
-            found = json.loads(text)
+            result = json.loads(text)
         except ValueError as error:
             raise JsonError(str(error)) from error
-        return self.read(type_, found)
+        return self.read(type_, result)
 
     def text(self, type_: t.DdlogType, value: Any) -> str:
         """The text of a value. Raises JsonError."""
@@ -116,7 +116,7 @@ class Json:
 
     def _read_fields(self, type_: t.Named, place: int, given: Any) -> Struct:
         constructor = self._types[type_.name].constructors[place][0]
-        fields, found = _of(dict, given, type_), []
+        fields, result = _of(dict, given, type_), []
         forms = self._form(type_).constructors[place].fields
         known = {name for form in forms for name in (form.name, *form.others)}
         rest = {name: value for name, value in fields.items() if name not in known}
@@ -124,16 +124,16 @@ class Json:
             name = next((each for each in (form.name, *form.others) if each in fields), form.name)
             is_option = isinstance(part, t.Named) and part.name == "ddlog_std::Option"
             if form.is_flat:
-                found.append(self.read(part, rest))
+                result.append(self.read(part, rest))
             elif form.is_skipped or (name not in fields and form.has_default):
-                found.append(default_of(part, self._types))
+                result.append(default_of(part, self._types))
             elif name not in fields and not is_option:
                 raise JsonError(f"the field {name} is missing")
             elif form.key is not None:
-                found.append(self._read_keyed(part, form.key(), fields.get(name)))
+                result.append(self._read_keyed(part, form.key(), fields.get(name)))
             else:
-                found.append(self.read(part, fields.get(name)))
-        return Struct(constructor, found)
+                result.append(self.read(part, fields.get(name)))
+        return Struct(constructor, result)
 
     def _read_keyed(self, type_: t.DdlogType, key: Callable[[Any], Any], given: Any) -> MapValue:
         """A map of an array of its values."""
@@ -226,7 +226,7 @@ class Json:
     def _fields(self, type_: t.Named, constructor: Constructor) -> tuple[t.DdlogType, ...]:
         definition = self._types[type_.name]
         given = dict(zip(definition.parameters, type_.arguments, strict=True))
-        return tuple(t.substitute(found, given) for found in dict(definition.constructors)[constructor])
+        return tuple(t.substitute(result, given) for result in dict(definition.constructors)[constructor])
 
 
 def plain(value: Struct) -> Any:

@@ -167,16 +167,16 @@ class _Lexer:
 
     def _escape(self, start: int) -> tuple[str, int]:
         """What an escape stands for, and where it ends."""
-        found = _ESCAPE.match(self.text, start)
-        if not found:
+        result = _ESCAPE.match(self.text, start)
+        if not result:
             raise self.error(start, start + 1, "this escape says nothing", r"write `\\` for a backslash")
-        code, byte, gap, letter = found.groups()
+        code, byte, gap, letter = result.groups()
         if code or byte:
             point = int(code or byte, 16)
             if point > 0x10FFFF or 0xD800 <= point < 0xE000:
-                raise self.error(start, found.end(), "there is no such character in Unicode")
-            return chr(point), found.end()
-        return "" if gap else _ESCAPES.get(letter, letter), found.end()
+                raise self.error(start, result.end(), "there is no such character in Unicode")
+            return chr(point), result.end()
+        return "" if gap else _ESCAPES.get(letter, letter), result.end()
 
     def _raw(self, start: int) -> Token:
         """`[|...|]`, or `$[|...|]` with expressions."""

@@ -115,8 +115,8 @@ class _Loader:
         """A module, and whether it is one of ours."""
         if text := self.find(path):
             return text, parse(text.text, text.file), False
-        found = _library_module(path)
-        if found is None:
+        result = _library_module(path)
+        if result is None:
             assert wanted is not None
             if path in _NOT_HERE:
                 told = f"the module `{path}` of DDlog's library is not here: {_NOT_HERE[path]}"
@@ -128,7 +128,7 @@ class _Loader:
                 or f"{_place(path)} is sought beside the program, and where `--ddlog-library` says"
             )
             raise ProgramError([wanted.span.error(f"there is no module `{path}`", hint)])
-        return *found, True
+        return *result, True
 
 
 @cache
@@ -180,7 +180,7 @@ class Names(Generic[EntryT]):
         else:
             imported = [f"{path}::{name}" for path, alias in module.imports if alias is None]
             candidates = [module.full(name), *imported]
-        return [found for found in dict.fromkeys(candidates) if found in self.entries]
+        return [result for result in dict.fromkeys(candidates) if result in self.entries]
 
     def visible(self, module: Module) -> list[str]:
         """The names that can be used in a module as they are, for messages."""

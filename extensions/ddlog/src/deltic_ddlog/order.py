@@ -124,8 +124,8 @@ def _float_bytes(is_single: bool) -> Bytes:
         exponent, mantissa = raw >> bits & ((1 << (8 if is_single else 11)) - 1), raw & ((1 << bits) - 1)
         mantissa = mantissa << 1 if exponent == 0 else mantissa | 1 << bits
         placed = (exponent - bias & 0xFFFF) << 52 & 0x7FF0000000000000
-        found: bytes = (mantissa & 0xFFFFFFFFFFFFF | placed | (value > 0) << 63).to_bytes(8, "little")
-        return found
+        result: bytes = (mantissa & 0xFFFFFFFFFFFFF | placed | (value > 0) << 63).to_bytes(8, "little")
+        return result
 
     return said
 

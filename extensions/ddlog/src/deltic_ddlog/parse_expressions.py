@@ -199,12 +199,12 @@ class ExpressionParser(TypeParser):
         outer = self.tokens, self.at
         self.tokens, self.at = list(part), 0
         try:
-            found = self.sequence(part[0].start)
+            result = self.sequence(part[0].start)
             if self.token.kind != END:
                 raise self.unexpected("`}`")
         finally:
             self.tokens, self.at = outer
-        return found
+        return result
 
     def _word(self, token: Token) -> s.ParsedExpression:
         start = token.start
@@ -274,9 +274,9 @@ class ExpressionParser(TypeParser):
     def block(self) -> s.ParsedExpression:
         """`{a; b}`."""
         start = self.expect("{").start
-        found = self.sequence(start)
+        result = self.sequence(start)
         self.expect("}", "expressions in a block are put apart by `;`")
-        return found
+        return result
 
     def sequence(self, start: int) -> s.ParsedExpression:
         """Expressions with `;` between them; one at the end says that there is no value."""
@@ -297,11 +297,11 @@ class ExpressionParser(TypeParser):
         pairs, items = list[tuple[s.ParsedExpression, s.ParsedExpression]](), list[s.ParsedExpression]()
 
         def item() -> None:
-            found = self.expression()
+            result = self.expression()
             if self.accept("->"):
-                pairs.append((found, self.expression()))
+                pairs.append((result, self.expression()))
             else:
-                items.append(found)
+                items.append(result)
 
         self.listed(item, "]")
         span = self.span(start)

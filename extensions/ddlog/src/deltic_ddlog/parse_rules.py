@@ -97,21 +97,21 @@ class RuleParser(ExpressionParser):
         return self.token.kind == NAME and self.ahead().kind == NAME and self.ahead().text == "in"
 
     def _condition(self, start: int) -> s.Clause:
-        found = self.expression()
+        result = self.expression()
         span = self.span(start)
         if (
-            isinstance(found, s.Assign)
-            and isinstance(found.value, s.CallExpression)
-            and isinstance(found.value.callee, s.NameExpression)
+            isinstance(result, s.Assign)
+            and isinstance(result.value, s.CallExpression)
+            and isinstance(result.value.callee, s.NameExpression)
         ):
-            call, callee = found.value, found.value.callee.name
+            call, callee = result.value, result.value.callee.name
             if callee == "FlatMap":
                 self._check_arguments(call, 1)
-                return s.FlatMapClause(found.target, call.arguments[0], span=span)
+                return s.FlatMapClause(result.target, call.arguments[0], span=span)
             if callee == "Aggregate":
                 self._check_arguments(call, 2)
-                return s.AggregateClause(found.target, call.arguments[0], call.arguments[1], span=span)
-        return s.ConditionClause(found, span=span)
+                return s.AggregateClause(result.target, call.arguments[0], call.arguments[1], span=span)
+        return s.ConditionClause(result, span=span)
 
     def _check_arguments(self, call: s.CallExpression, count: int) -> None:
         if len(call.arguments) != count:
@@ -125,7 +125,7 @@ class RuleParser(ExpressionParser):
         start = self.token.start
         derived = self._statement()
         span = self.span(start)
-        return tuple(s.RuleItem((found.head,), found.clauses, attributes, span=span) for found in derived)
+        return tuple(s.RuleItem((result.head,), result.clauses, attributes, span=span) for result in derived)
 
     def _statement(self) -> list[_Derived]:
         with self.nested():
@@ -147,7 +147,7 @@ class RuleParser(ExpressionParser):
         return self._var_statement()
 
     def _after(self, clauses: tuple[s.Clause, ...], derived: list[_Derived]) -> list[_Derived]:
-        return [_Derived((*clauses, *found.clauses), found.head) for found in derived]
+        return [_Derived((*clauses, *result.clauses), result.head) for result in derived]
 
     def _for_statement(self) -> list[_Derived]:
         start = self.advance().start
@@ -180,11 +180,11 @@ class RuleParser(ExpressionParser):
         self.advance()
         condition = self.asked()
         holds = s.ConditionClause(condition, span=condition.span)
-        found = self._after((holds,), self._statement())
+        result = self._after((holds,), self._statement())
         if self.accept("else"):
             fails = s.ConditionClause(s.Unary("not", condition, span=condition.span), span=condition.span)
-            found += self._after((fails,), self._statement())
-        return found
+            result += self._after((fails,), self._statement())
+        return result
 
     def _match_statement(self) -> list[_Derived]:
         """Which case it is becomes a variable, so that a later case is tried only where no earlier one fits."""
@@ -207,15 +207,15 @@ class RuleParser(ExpressionParser):
         chosen = s.Assign(
             s.VariableDeclaration(name, span=span), s.MatchExpression(subject, numbered, span=span), span=span
         )
-        found = list[_Derived]()
+        result = list[_Derived]()
         for place, (pattern, derived) in enumerate(cases):
             number = s.IntLiteral(place, 32, span=span)
             is_case = s.Binary("==", s.NameExpression(name, span=span), number, span=pattern.span)
             binds = s.Assign(pattern, subject, span=pattern.span)
             clauses = [s.ConditionClause(e, span=pattern.span) for e in (chosen, is_case, binds)]
             clauses = clauses[:2] if isinstance(pattern, s.WildcardPattern) else clauses
-            found += self._after(tuple(clauses), derived)
-        return found
+            result += self._after(tuple(clauses), derived)
+        return result
 
     def _statement_case(self) -> tuple[s.ParsedExpression, list[_Derived]]:
         pattern = self.expression()
@@ -223,13 +223,13 @@ class RuleParser(ExpressionParser):
         return pattern, self._statement()
 
     def _block_statement(self) -> list[_Derived]:
-        found = list[_Derived]()
+        result = list[_Derived]()
         while not self.accept("}"):
-            found += self._statement()
+            result += self._statement()
             if not self.accept(";"):
                 self.expect("}", "statements in a block are put apart by `;`")
                 break
-        return found
+        return result
 
     def _var_statement(self) -> list[_Derived]:
         clause = self._condition(self.token.start)
@@ -247,8 +247,8 @@ def _anonymous(pattern: s.ParsedExpression) -> s.ParsedExpression:
         case s.TupleExpression():
             return replace(pattern, items=tuple(map(_anonymous, pattern.items)))
         case s.Construct():
-            found = (replace(argument, value=_anonymous(argument.value)) for argument in pattern.arguments)
-            return replace(pattern, arguments=tuple(found))
+            result = (replace(argument, value=_anonymous(argument.value)) for argument in pattern.arguments)
+            return replace(pattern, arguments=tuple(result))
         case s.Reference() | s.Ascription():
             return replace(pattern, of=_anonymous(pattern.of))
         case _:

@@ -79,11 +79,11 @@ class TypeParser(TokenCursor):
             return ()
 
     def _listed_arguments(self) -> tuple[TypeMention, ...]:
-        found = [self.type()]
+        result = [self.type()]
         while self.accept(","):
-            found.append(self.type())
+            result.append(self.type())
         self.expect(">")
-        return tuple(found)
+        return tuple(result)
 
     def _width(self, kind: str, start: int) -> TypeMention:
         self.expect("<", f"say its width: `{kind}<32>`")

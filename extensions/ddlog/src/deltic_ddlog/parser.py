@@ -80,11 +80,11 @@ class _ModuleParser(RuleParser):
 
     def _attributes(self) -> tuple[s.AttributeAnnotation, ...]:
         """`#[a = b, c] #[d]`."""
-        found = list[s.AttributeAnnotation]()
+        result = list[s.AttributeAnnotation]()
         while self.accept("#"):
             self.expect("[")
-            found += self.listed(self._attribute, "]")
-        return tuple(found)
+            result += self.listed(self._attribute, "]")
+        return tuple(result)
 
     def _attribute(self) -> s.AttributeAnnotation:
         start = self.token.start
@@ -107,11 +107,11 @@ class _ModuleParser(RuleParser):
     def _type_parameters(self) -> tuple[str, ...]:
         if not self.accept("<"):
             return ()
-        found = [self._type_variable()]
+        result = [self._type_variable()]
         while self.accept(","):
-            found.append(self._type_variable())
+            result.append(self._type_variable())
         self.expect(">")
-        return tuple(found)
+        return tuple(result)
 
     def _type_variable(self) -> str:
         if self.token.kind != TYPE_VARIABLE:
@@ -225,7 +225,7 @@ class _ModuleParser(RuleParser):
     def _relation(self, attributes: tuple[s.AttributeAnnotation, ...]) -> s.RelationDeclaration:
         start = self.token.start
         role: s.Role = next((role for role in _ROLES if self.accept(role)), "internal")
-        semantics = next((found for found in _SEMANTICS if self.accept(found)), None)
+        semantics = next((result for result in _SEMANTICS if self.accept(result)), None)
         if semantics is None:
             raise self.unexpected("`relation`, `stream` or `multiset`")
         by_reference = self.accept("&")

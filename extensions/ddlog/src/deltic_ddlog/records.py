@@ -162,8 +162,8 @@ class Reader:
         return name, self.record()
 
     def _element(self) -> Record:
-        found = self.record()
-        return (found, self.record()) if self.takes("->") else found
+        result = self.record()
+        return (result, self.record()) if self.takes("->") else result
 
     def _file(self) -> str:
         self.take("%")
@@ -176,15 +176,15 @@ class Reader:
     def _token(self) -> tuple[str, str, int]:
         """The next token, which is looked at several times before it is taken: its kind, its text, where it ends."""
         if self._next_from != self.offset:
-            found, self._next_from = _TOKEN.match(self.text, self.offset), self.offset
-            kind = str(found.lastgroup) if found else ""
-            self._next_token = (kind, found[kind], found.end()) if found else _END
+            result, self._next_from = _TOKEN.match(self.text, self.offset), self.offset
+            kind = str(result.lastgroup) if result else ""
+            self._next_token = (kind, result[kind], result.end()) if result else _END
         return self._next_token
 
     def _next(self) -> int:
         """Where the next thing begins that is no blank."""
-        found = re.compile(r"(?:\s|#[^\n]*(?:\n|\Z))*").match(self.text, self.offset)
-        return found.end() if found else self.offset
+        result = re.compile(r"(?:\s|#[^\n]*(?:\n|\Z))*").match(self.text, self.offset)
+        return result.end() if result else self.offset
 
 
 def _number(text: str) -> int | float:
@@ -209,10 +209,10 @@ class Codec:
 
     def _of_text(self, text: str) -> Any:
         reader = Reader(text)
-        found = self.read(reader.record())
+        result = self.read(reader.record())
         if reader.peek() != ("", ""):
             raise RecordError(f"it is no value of the type {self.type}", reader.offset)
-        return found
+        return result
 
 
 Style = Literal["dump", "store", "debug"]
@@ -317,10 +317,10 @@ class Codecs:
         """`closure_0123456789abcdef{5}`: a name, which commands do not know, and the values that are captured."""
 
         def read(record: Record) -> Any:
-            found = closures.of_name(record.name) if isinstance(record, Made) else None
-            if found is None or not isinstance(record, Made):
+            result = closures.of_name(record.name) if isinstance(record, Made) else None
+            if result is None or not isinstance(record, Made):
                 raise RecordError(f"closures cannot be written: a value of the type {type_} is made in a rule")
-            (code, make), values = found, [value for _, value in record.arguments]
+            (code, make), values = result, [value for _, value in record.arguments]
             return make(*(self.of(part).read(value) for part, value in zip(code.types, values, strict=True)))
 
         def show(closure: Any) -> str:
@@ -374,8 +374,8 @@ class Codecs:
         parts = self.of(t.Tuple((key, t.Named("ddlog_std::Vec", (t.Tuple((value, t.Signed(64))),)))))
 
         def read(record: Record) -> Group:
-            found, weights = parts.read(record)
-            return Group(found, tuple(weights))
+            result, weights = parts.read(record)
+            return Group(result, tuple(weights))
 
         return Codec(type_, read, lambda group: parts.show((group.key, group.values)))
 
@@ -397,13 +397,13 @@ class Codecs:
         assert isinstance(type_, t.Named)
         definition = self._types[type_.name]
         given = dict(zip(definition.parameters, type_.arguments, strict=True))
-        found: dict[str, list[Codec]] = {}
+        result: dict[str, list[Codec]] = {}
 
         def parts(name: str) -> list[Codec]:
-            if name not in found:
+            if name not in result:
                 fields = next(fields for made, fields in definition.constructors if made.name == name)
-                found[name] = [self.of(t.substitute(field, given)) for field in fields]
-            return found[name]
+                result[name] = [self.of(t.substitute(field, given)) for field in fields]
+            return result[name]
 
         by_name = {made.name: made for made, _ in definition.constructors}
         short = {name.rpartition("::")[2]: made for name, made in by_name.items()}
@@ -434,14 +434,14 @@ def by_field(record: Made, fields: tuple[str, ...], *, partly: bool = False) -> 
     """What a record says of each field, by place or by name; of all of them, unless `partly`. Raises RecordError."""
     names = [name for name, _ in record.arguments]
     if any(names) or (partly and not names):
-        found = {str(name): value for name, value in record.arguments}
+        result = {str(name): value for name, value in record.arguments}
     else:
-        found = dict(zip(fields, (value for _, value in record.arguments), strict=False))
-    wrong = [name for name in found if name not in fields]
-    missing = [name for name in fields if name not in found]
-    if wrong or (missing and not partly) or len(found) != len(record.arguments):
+        result = dict(zip(fields, (value for _, value in record.arguments), strict=False))
+    wrong = [name for name in result if name not in fields]
+    missing = [name for name in fields if name not in result]
+    if wrong or (missing and not partly) or len(result) != len(record.arguments):
         raise RecordError(f"{record.name} has the fields ({', '.join(fields)})")
-    return found
+    return result
 
 
 def _simple(type_: t.DdlogType) -> Codec | None:

@@ -52,7 +52,7 @@ def check_index(
     checking = _Checking(declarations, module)
     inference = checking.inference
     parameters = [(p.name, inference.type(p.type)) for p in item.parameters]
-    found = checking.atom_pattern(item.atom)
+    result = checking.atom_pattern(item.atom)
     for (name, type_), declared in zip(parameters, item.parameters, strict=True):
         local = inference.local(name)
         if local is None:
@@ -67,10 +67,10 @@ def check_index(
                 item.atom.span, f"`{name}` is no parameter of the index", "write `_` for what may be anything"
             )
     inference.solve()
-    if found is None or inference.findings:
+    if result is None or inference.findings:
         findings += inference.findings
         return None
-    entry, pattern, _ = found
+    entry, pattern, _ = result
     return c.Index(module.full(item.name), tuple(parameters), entry.name, pattern(), item.span)
 
 
@@ -88,11 +88,11 @@ class _Checking:
     def relation(self, atom: s.AtomClause) -> RelationEntry | None:
         """The relation that an atom names."""
         names = self.declarations.relations
-        found = names.find(self.module, atom.relation)
-        if len(found) == 1:
-            return names.entries[found[0]]
-        if found:
-            told = " or ".join(f"`{name}`" for name in found)
+        result = names.find(self.module, atom.relation)
+        if len(result) == 1:
+            return names.entries[result[0]]
+        if result:
+            told = " or ".join(f"`{name}`" for name in result)
             self.inference.report(atom.span, f"`{atom.relation}` is ambiguous: {told}", "write one of these in full")
             return None
         hint = did_you_mean(atom.relation, names.visible(self.module))
@@ -114,8 +114,8 @@ class _Checking:
 
     def _constructors(self, entry: RelationEntry) -> list[ConstructorEntry]:
         record = content(entry.record)
-        found = self.declarations.struct(record) if isinstance(record, Named) else None
-        return found.constructors if found else []
+        result = self.declarations.struct(record) if isinstance(record, Named) else None
+        return result.constructors if result else []
 
     def atom_pattern(
         self, atom: s.AtomClause, *, negated: bool = False
@@ -195,10 +195,10 @@ class _Checking:
 
     def _literal(self, clause: s.LiteralClause) -> None:
         atom, span = clause.atom, clause.span
-        found = self.atom_pattern(atom, negated=clause.negated)
-        if found is None:
+        result = self.atom_pattern(atom, negated=clause.negated)
+        if result is None:
             return
-        entry, pattern, bindings = found
+        entry, pattern, bindings = result
         if clause.negated:
             for name in sorted(bindings.bound):
                 told = f"`{name}` is not known here, and `not` binds nothing"

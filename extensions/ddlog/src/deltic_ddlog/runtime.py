@@ -14,16 +14,16 @@ def quotient(a: int, b: int) -> int:
     """a / b, cut towards zero."""
     if b == 0:
         raise EvaluationError(f"{a} / 0 has no value")
-    found = abs(a) // abs(b)
-    return found if (a < 0) == (b < 0) else -found
+    result = abs(a) // abs(b)
+    return result if (a < 0) == (b < 0) else -result
 
 
 def remainder(a: int, b: int) -> int:
     """What is left of a / b, with the sign of a."""
     if b == 0:
         raise EvaluationError(f"{a} % 0 has no value")
-    found = abs(a) % abs(b)
-    return -found if a < 0 else found
+    result = abs(a) % abs(b)
+    return -result if a < 0 else result
 
 
 def divided(a: float, b: float) -> float:
@@ -38,10 +38,10 @@ def divided(a: float, b: float) -> float:
 def single(value: float) -> float:
     """The number of 32 bits that is nearest."""
     try:
-        found: float = struct.unpack("f", struct.pack("f", value))[0]
+        result: float = struct.unpack("f", struct.pack("f", value))[0]
     except OverflowError:
         return math.copysign(math.inf, value)
-    return found
+    return result
 
 
 def truncated(value: float, low: int, high: int) -> int:

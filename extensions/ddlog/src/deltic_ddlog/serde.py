@@ -99,13 +99,13 @@ def _field(item: s.FieldDeclaration, rule: str, has_default: bool, refused: set[
 
 
 def _options(attributes: Iterable[s.AttributeAnnotation]) -> Options:
-    found: dict[str, tuple[str, ...]] = {}
+    result: dict[str, tuple[str, ...]] = {}
     for attribute in attributes:
         said = attribute.value.value if isinstance(attribute.value, s.StringExpression) else ""
         if attribute.name == "rust" and (inside := re.fullmatch(r"\s*serde\s*\((.*)\)\s*", said, re.DOTALL)):
             for name, text, nested in _OPTION.findall(inside[1]):
-                found[name] = (*found.get(name, ()), text or nested)
-    return found
+                result[name] = (*result.get(name, ()), text or nested)
+    return result
 
 
 def _first(options: Options, name: str) -> str:

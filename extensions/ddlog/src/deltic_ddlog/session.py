@@ -158,10 +158,10 @@ class Session:
             raise _at(update.span, error) from error
 
     def _input(self, name: str, span: Span) -> Input:
-        found = self._inputs.get(name.replace(".", "::"))
-        if found is None:
+        result = self._inputs.get(name.replace(".", "::"))
+        if result is None:
             raise DataError([span.error(f"there is no input relation {name}", _meant(name, self._inputs))])
-        return found
+        return result
 
     def _commit(self) -> dict[str, Counter[Row]]:
         """One epoch: the changes of inputs, and what delayed relations had before; gives the changes of outputs."""
@@ -246,11 +246,11 @@ class Session:
                     self.write("")
             return
         name = command.argument.replace(".", "::")
-        found = next((r for r in self._outputs if r.name == name), None)
-        if found is None:
+        result = next((r for r in self._outputs if r.name == name), None)
+        if result is None:
             told = f"there is no output relation {command.argument}"
             raise DataError([command.span.error(told, _meant(command.argument, [r.name for r in self._outputs]))])
-        self._print_relation(found)
+        self._print_relation(result)
         self._shown.add(name)
 
     def _print_relation(self, relation: ResolvedRelation) -> None:
@@ -302,8 +302,8 @@ class Session:
         view, width = self._pipeline[index_name(index.name)], len(index.parameters)
         wanted = {} if key is None else {f"key?{i}": value for i, value in enumerate(key)}
         rows = view.lookup(**wanted) if wanted else view
-        found = dict.fromkeys(tuple(row[width:]) for row in rows)
-        return (record for record, _ in self._sorted(self.lowered.form(index.relation), [(r, 1) for r in found]))
+        result = dict.fromkeys(tuple(row[width:]) for row in rows)
+        return (record for record, _ in self._sorted(self.lowered.form(index.relation), [(r, 1) for r in result]))
 
     def _index_names(self) -> str:
         return _listed(self.lowered.checked.indexes)
@@ -330,10 +330,10 @@ def _weights(change: Transaction, name: str) -> Counter[Row]:
 
 def _counted(weights: Iterable[tuple[Row, int]]) -> Counter[Row]:
     """The weight of each row."""
-    found = Counter[Row]()
+    result = Counter[Row]()
     for row, weight in weights:
-        found[row] += weight
-    return found
+        result[row] += weight
+    return result
 
 
 def _in_python(value: Any) -> Any:
@@ -358,5 +358,5 @@ def _meant(name: str, names: Iterable[str]) -> str:
 
 
 def _listed(names: Iterable[str]) -> str:
-    found = ", ".join(sorted(names))
-    return f"there are {found}" if found else "there is none"
+    result = ", ".join(sorted(names))
+    return f"there are {result}" if result else "there is none"

@@ -52,8 +52,8 @@ class Struct(tuple[Any, ...]):
     @property
     def constructor(self) -> Constructor:
         """What made it."""
-        found: Constructor = self[0]
-        return found
+        result: Constructor = self[0]
+        return result
 
     @property
     def fields(self) -> tuple[Any, ...]:
@@ -118,13 +118,13 @@ class Set(tuple[Any, ...]):
 
     def intersection(self, other: Set) -> Set:
         """What is in both."""
-        found = frozenset(other)
-        return Set(element for element in self if element in found)
+        result = frozenset(other)
+        return Set(element for element in self if element in result)
 
     def difference(self, other: Set) -> Set:
         """What is in this one and not in the other."""
-        found = frozenset(other)
-        return Set(element for element in self if element not in found)
+        result = frozenset(other)
+        return Set(element for element in self if element not in result)
 
     def __repr__(self) -> str:
         return f"[{', '.join(map(repr, self))}]"

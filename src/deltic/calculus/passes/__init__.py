@@ -64,8 +64,8 @@ def optimize(circuit: Circuit) -> Circuit:
     circuit = _with_optimized_calls(circuit)
     rewrites, unchanged = cycle(OPTIMIZATIONS), 0
     while unchanged < len(OPTIMIZATIONS) and not _is_plain(circuit):
-        found = next(rewrites)(circuit)
-        circuit, unchanged = found, unchanged + 1 if found == circuit else 0
+        result = next(rewrites)(circuit)
+        circuit, unchanged = result, unchanged + 1 if result == circuit else 0
     return circuit
 
 

@@ -41,11 +41,11 @@ def _without_distinct(rewriting: Rewriting, number: int, joined: bool) -> int | 
     if not all(is_positive(circuit, i) for i in node.inputs):
         return None
     joined = joined or isinstance(node.operator, ops.Join)
-    found = [_input(rewriting, i, joined) for i in node.inputs]
-    if all(new is None for new in found):
+    result = [_input(rewriting, i, joined) for i in node.inputs]
+    if all(new is None for new in result):
         return None
     kept = rewriting.new(*node.inputs)
-    return rewriting.add(node.operator, *(old if new is None else new for old, new in zip(kept, found, strict=True)))
+    return rewriting.add(node.operator, *(old if new is None else new for old, new in zip(kept, result, strict=True)))
 
 
 def _input(rewriting: Rewriting, number: int, joined: bool) -> int | None:

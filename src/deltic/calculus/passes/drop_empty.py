@@ -40,8 +40,8 @@ def _rule(rewriting: Rewriting, node: Node) -> int | None:
     kept = [number for number in node.inputs if not is_empty(rewriting.circuit, number)]
     if not kept or len(kept) == len(node.inputs):
         return None
-    found = rewriting.new(*kept)
-    return found[0] if len(found) == 1 else rewriting.add(node.operator, *found)
+    result = rewriting.new(*kept)
+    return result[0] if len(result) == 1 else rewriting.add(node.operator, *result)
 
 
 def is_empty(circuit: Circuit, number: int) -> bool:

@@ -38,9 +38,9 @@ def _trimmed(circuit: Circuit) -> Circuit:
     trimmed: dict[int, Node] = {}
     for number, node in enumerate(circuit.nodes):
         if isinstance(operator := node.operator, ops.Fixpoint) and read[number] and number not in past:
-            found = _over_used(node, operator, read[number])
-            lost = circuit.ancestors([*{*node.inputs} - {*found.inputs}])
-            trimmed[number] = node if remembering(circuit, lost) else found
+            result = _over_used(node, operator, read[number])
+            lost = circuit.ancestors([*{*node.inputs} - {*result.inputs}])
+            trimmed[number] = node if remembering(circuit, lost) else result
     if all(node is circuit.nodes[number] for number, node in trimmed.items()):
         return circuit
     builder = CircuitBuilder(circuit.depth)

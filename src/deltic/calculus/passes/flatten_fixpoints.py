@@ -93,7 +93,7 @@ def _add(builder: CircuitBuilder, body: Circuit, given: list[int], names: dict[s
 
 def _fresh(name: str, body: Circuit) -> str:
     """A name for a relation of a fixpoint inside that none around has, and no view."""
-    found = f"{name} in {min(body.sinks)}"
-    while found in body.sinks:
-        found += "'"
-    return found
+    result = f"{name} in {min(body.sinks)}"
+    while result in body.sinks:
+        result += "'"
+    return result

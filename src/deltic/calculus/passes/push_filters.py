@@ -48,7 +48,7 @@ class _Descent:
 
 
 def _descend(rewriting: Rewriting) -> _Descent:
-    found, arrived = _Descent(), dict[int, list[exp.Expression]]()
+    result, arrived = _Descent(), dict[int, list[exp.Expression]]()
     for number, node in reversed([*enumerate(rewriting.circuit.nodes)]):
         if number in rewriting.remembered:
             continue
@@ -57,17 +57,17 @@ def _descend(rewriting: Rewriting) -> _Descent:
             own = conjuncts(node.operator.predicate)
             if _takes(rewriting, node.inputs[0]) and (parts or _gets_on(rewriting, node.inputs[0], own)):
                 arrived[node.inputs[0]] = list(dict.fromkeys([*own, *parts]))
-                found.dissolved.add(number)
+                result.dissolved.add(number)
             elif parts:
-                found.above[number] = parts
+                result.above[number] = parts
         elif parts:
-            found.above[number], passed = _divided(rewriting, number, parts)
+            result.above[number], passed = _divided(rewriting, number, parts)
             for place, (inner, those) in enumerate(zip(node.inputs, passed, strict=True)):
                 if those and _takes(rewriting, inner):
                     arrived[inner] = those
                 elif those:
-                    found.on[number, place] = those
-    return found
+                    result.on[number, place] = those
+    return result
 
 
 def _takes(rewriting: Rewriting, number: int) -> bool:

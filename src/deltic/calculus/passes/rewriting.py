@@ -47,8 +47,8 @@ class Rewriting:
             self._builder = CircuitBuilder(self.circuit.depth)
             for number in self._numbers:
                 node = self.circuit.nodes[number]
-                found = self._builder.repeat(node, *node.inputs)
-                assert found == number, "no two nodes of a circuit are equal"
+                result = self._builder.repeat(node, *node.inputs)
+                assert result == number, "no two nodes of a circuit are equal"
         return self._builder
 
     @cached_property
@@ -90,10 +90,10 @@ class Rewriting:
     def sweep(self, imports: tuple[EdgeType, ...]) -> Circuit:
         """The new circuit, whose imports have the types of the outer inputs; `applied` says whether the rule was."""
         for number, node in enumerate(self.circuit.nodes):
-            found = None if number in self.remembered else self._rule(self, node)
-            if found is not None and not self.applied:
+            result = None if number in self.remembered else self._rule(self, node)
+            if result is not None and not self.applied:
                 self.applied, self._builder = True, self.builder
-            self._numbers.append(self._same(node, imports) if found is None else found)
+            self._numbers.append(self._same(node, imports) if result is None else result)
         if self._builder is None:
             return self.circuit
         return without_unread(self._builder.build()) if self.applied else self._builder.build()
@@ -120,9 +120,9 @@ class Rewriting:
             return replace(operator, type=outer)
         if isinstance(operator, ops.Fixpoint | ops.Bracket):
             body = Rewriting(operator.body, self._rule, self._prepare)
-            found = body.sweep(tuple(types))
+            result = body.sweep(tuple(types))
             self.applied = self.applied or body.applied
-            return operator if found is operator.body else replace(operator, body=found)
+            return operator if result is operator.body else replace(operator, body=result)
         return operator
 
 
@@ -134,12 +134,12 @@ def rewrite(
     The rule applies nowhere in a circuit without an operator of that kind. `prepare` looks at each circuit before the
     rule is asked for its nodes, and makes `notes` for it.
     """
-    while any(issubclass(found, kind) for found in circuit.kinds):
+    while any(issubclass(result, kind) for result in circuit.kinds):
         rewriting = Rewriting(circuit, rule, prepare)
-        found = rewriting.sweep(())
-        if not rewriting.applied or found == circuit:
+        result = rewriting.sweep(())
+        if not rewriting.applied or result == circuit:
             return circuit
-        circuit = found
+        circuit = result
     return circuit
 
 

@@ -86,15 +86,15 @@ class _Early:
         self, conjunction: NodeConjunction, keys: tuple[str, ...], calls: Calls
     ) -> tuple[JoinPart, float, float] | None:
         """The part that saves most, with the work before and after, where any does."""
-        found: list[tuple[float, JoinPart, float, float]] = []
+        result: list[tuple[float, JoinPart, float, float]] = []
         for part in parts(conjunction, set(keys)):
             joined, after = self.work.of(conjunction), self.work.split(part)
             if joined is None or after is None or not self._divides(part, calls):
                 continue
             before, costs = joined[1], self.work.costs
             if after <= costs.ratio * before and before - after >= costs.least:
-                found.append((before - after, part, before, after))
-        return max(found, key=lambda each: each[0])[1:] if found else None
+                result.append((before - after, part, before, after))
+        return max(result, key=lambda each: each[0])[1:] if result else None
 
     def _divides(self, part: JoinPart, calls: Calls) -> bool:
         """Whether aggregates of a part, of which some need its own variables, determine all of them."""

@@ -67,9 +67,9 @@ def conjunctions(circuit: Circuit, number: int, kept: Container[int] = ()) -> li
     node = circuit.nodes[number]
     if isinstance(node.operator, ops.Plus | ops.Map):
         return [
-            found
+            result
             for source in node.inputs
-            for found in (
+            for result in (
                 [conjunction_of(circuit, source, kept)] if source in kept else conjunctions(circuit, source, kept)
             )
         ]
@@ -126,11 +126,11 @@ class _Reader:
 
     def fresh(self, name: str) -> str:
         """A variable that no other column has."""
-        found = name
-        while found in self.taken:
-            found += "'"
-        self.taken.add(found)
-        return found
+        result = name
+        while result in self.taken:
+            result += "'"
+        self.taken.add(result)
+        return result
 
 
 def renames(operator: ops.Map) -> bool:

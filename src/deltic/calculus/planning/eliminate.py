@@ -76,12 +76,12 @@ class _Elimination:
             self.work = Work(Sizes(rewriting.builder, self.statistics, self.imports), self.costs)
         if isinstance(node.operator, ops.Fixpoint):
             return self._inside(rewriting, node, node.operator)
-        found = [self._input(rewriting, node, source) for source in node.inputs]
-        if all(made is None for made in found):
+        result = [self._input(rewriting, node, source) for source in node.inputs]
+        if all(made is None for made in result):
             return None
         same = rewriting.new(*node.inputs)
         return rewriting.add(
-            node.operator, *(old if made is None else made for old, made in zip(same, found, strict=True))
+            node.operator, *(old if made is None else made for old, made in zip(same, result, strict=True))
         )
 
     def _input(self, rewriting: Rewriting, node: Node, source: int) -> int | None:
@@ -123,11 +123,11 @@ class _Elimination:
             return None
         nodes = {atom.node: rewriting.new(atom.node)[0] for atom in (*whole.atoms, *whole.absent)}
         conjunction = whole.over(nodes)
-        found = self._reduced(rewriting, conjunction, live, as_set, self.views.get(source, ""))
-        if found is conjunction:
+        result = self._reduced(rewriting, conjunction, live, as_set, self.views.get(source, ""))
+        if result is conjunction:
             return None
         columns = tuple(c for c in rewriting.circuit.type_of(source).schema if c.name in live)
-        made = build(rewriting.builder, found, [c.name for c in columns])
+        made = build(rewriting.builder, result, [c.name for c in columns])
         if rewriting.builder.type_of(made).schema.columns == columns:
             return made
         return rewriting.add(ops.Map(columns, tuple(column(c.name) for c in columns)), made)
@@ -151,7 +151,7 @@ class _Elimination:
         self, conjunction: NodeConjunction, live: set[str], as_set: bool
     ) -> tuple[JoinPart, float | None, float | None] | None:
         """The part that the present plan has, or that saves most, with the work before and after, where any does."""
-        found: list[tuple[float, int, JoinPart, float | None, float | None]] = []
+        result: list[tuple[float, int, JoinPart, float | None, float | None]] = []
         possible = [part for part in parts(conjunction, live) if part.gone or not self._is_recursive(part)]
         joined = self.work.of(conjunction) if possible else None
         before = None if joined is None else joined[1]
@@ -159,13 +159,13 @@ class _Elimination:
             after = self.work.split(part)
             place = self.present.get(self._definition(part))
             if place is not None:
-                found.append((math.inf, -place, part, before, after))
+                result.append((math.inf, -place, part, before, after))
             elif before is None or after is None:
                 if self._seems_to_pay(conjunction, part, as_set):
-                    found.append((0.0, 0, part, None, None))
+                    result.append((0.0, 0, part, None, None))
             elif after <= self.costs.ratio * before and before - after >= self.costs.least:
-                found.append((before - after, 0, part, before, after))
-        return max(found, key=lambda each: each[:2])[2:] if found else None
+                result.append((before - after, 0, part, before, after))
+        return max(result, key=lambda each: each[:2])[2:] if result else None
 
     def _is_recursive(self, part: JoinPart) -> bool:
         """Whether a part follows what a recursion feeds back, so that only a set of its rows has iterations."""
@@ -230,12 +230,12 @@ def _read_as_sets(circuit: Circuit) -> set[int]:
     for number, node in enumerate(circuit.nodes):
         for source in node.inputs:
             readers.setdefault(source, []).append(number)
-    found: set[int] = set()
+    result: set[int] = set()
     for number in reversed(range(len(circuit.nodes))):
-        seen = [_sees_sets(circuit.nodes[r], number, r in found) for r in readers.get(number, ())]
+        seen = [_sees_sets(circuit.nodes[r], number, r in result) for r in readers.get(number, ())]
         if seen and all(seen) and isinstance(circuit.nodes[number].type, ZSetType) and is_positive(circuit, number):
-            found.add(number)
-    return found
+            result.add(number)
+    return result
 
 
 def _sees_sets(reader: Node, number: int, passed: bool) -> bool:

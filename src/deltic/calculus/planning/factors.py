@@ -82,9 +82,9 @@ class WantedRows:
         factors = self.factors
         for equation in conjuncts(predicate):
             bound = {name for factor in factors for name in factor.names}
-            if (found := _constant(equation, schema)) and found[0].name not in bound:
-                node = builder.add(ops.Map((found[0],), (found[1],)), unit)
-                factors = (*factors, Factor(node, ((found[0].name, found[0].name),)))
+            if (result := _constant(equation, schema)) and result[0].name not in bound:
+                node = builder.add(ops.Map((result[0],), (result[1],)), unit)
+                factors = (*factors, Factor(node, ((result[0].name, result[0].name),)))
             else:
                 factors = tuple(_with_equal(factor, equation, schema, bound) for factor in factors)
         condition = FactorCondition(ops.Filter(predicate), (), frozenset(columns_of(predicate)))
@@ -103,12 +103,12 @@ def sideways(
     `atoms` are other inputs. Those that nothing connects with the context tell something only where demand `begins`.
     """
     groups = [group for group in _groups(context.factors, atoms) if begins or group.factors]
-    found: list[Factor] = []
+    result: list[Factor] = []
     for group in groups:
         for part in _groups(*_pruned(group, wanted, begins)):
             if part.names & wanted and (begins or part.factors):
-                found.append(part.factor(builder, context.conditions).part(wanted))
-    return WantedRows(tuple(found))
+                result.append(part.factor(builder, context.conditions).part(wanted))
+    return WantedRows(tuple(result))
 
 
 def node_of(builder: CircuitBuilder, factor: Factor, columns: Sequence[Column] | None = None) -> int:
@@ -184,8 +184,8 @@ def _constant(equation: exp.Expression, schema: Schema) -> tuple[Column, exp.Exp
         return None
     for side, other in ((equation.left, equation.right), (equation.right, equation.left)):
         if isinstance(side, exp.Column) and isinstance(other, exp.Expression) and not columns_of(other):
-            found, own = infer(other, {}), schema.columns[schema.index(side.name)]
-            if found.type is own.type and not found.nullable and not own.type.is_float:
+            result, own = infer(other, {}), schema.columns[schema.index(side.name)]
+            if result.type is own.type and not result.nullable and not own.type.is_float:
                 return Column(own.name, own.type), other.copy()
     return None
 

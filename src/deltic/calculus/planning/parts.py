@@ -31,9 +31,9 @@ def parts(conjunction: NodeConjunction, live: set[str]) -> Iterator[JoinPart]:
     """
     variables = dict.fromkeys(v for atom in conjunction.atoms for v in atom.variables if v not in live)
     starts = [start for variable in variables for start in ({variable}, _connected(conjunction, variable))]
-    found = [*(_part(conjunction, start, live) for start in starts), *restrictions(conjunction, live)]
+    result = [*(_part(conjunction, start, live) for start in starts), *restrictions(conjunction, live)]
     seen: set[tuple[NodeAtom, ...]] = set()
-    for part in found:
+    for part in result:
         if part is not None and part.inside.atoms not in seen:
             seen.add(part.inside.atoms)
             yield part

@@ -26,16 +26,16 @@ def planned(
 
     Where nothing is decided it is the circuit itself. Of the `present` decisions those to eliminate variables stay.
     """
-    found, decisions = _optimized(circuit), list[KeptDecision]()
+    result, decisions = _optimized(circuit), list[KeptDecision]()
     if rewrites.share:
-        found, made = share(found, statistics, costs)
+        result, made = share(result, statistics, costs)
         decisions += made
     if rewrites.eliminate:
-        found, made = aggregate_early(found, statistics, costs)
+        result, made = aggregate_early(result, statistics, costs)
         decisions += made
-        found, made = eliminate(found, statistics, costs, present)
+        result, made = eliminate(result, statistics, costs, present)
         decisions += made
-    return (found if decisions else circuit), tuple(decisions)
+    return (result if decisions else circuit), tuple(decisions)
 
 
 @lru_cache(maxsize=4)

@@ -51,11 +51,11 @@ class _Sharing:
         named = views(circuit)
         for number, node in enumerate(circuit.nodes):
             if len(self.readers[number]) > 1 and isinstance(node.operator, _READ_THROUGH):
-                found = self._saved(number)
-                if found is not None:
+                result = self._saved(number)
+                if result is not None:
                     name = self.sinks.get(number, f"{named.get(number, '')}-{number}")
                     text = f"{name} is kept once for {len(self.readers[number])} readers"
-                    self.kept[number] = KeptDecision("share", name, text, *found)
+                    self.kept[number] = KeptDecision("share", name, text, *result)
 
     def _saved(self, number: int) -> tuple[float, float] | None:
         """The work for all readers without the relation and with it; None where it does not pay, or is not known."""
@@ -81,9 +81,9 @@ class _Sharing:
 
     def _work(self, number: int, *kept: int) -> float | None:
         """The work for a node, when these nodes are kept too."""
-        found = [self.work.of(term) for term in conjunctions(self.circuit, number, {*self.kept, *kept})]
-        known = [work for each in found if each is not None for work in each[1:]]
-        return sum(known) if len(known) == len(found) else None
+        result = [self.work.of(term) for term in conjunctions(self.circuit, number, {*self.kept, *kept})]
+        known = [work for each in result if each is not None for work in each[1:]]
+        return sum(known) if len(known) == len(result) else None
 
 
 def _builder(circuit: Circuit) -> CircuitBuilder:

@@ -198,8 +198,8 @@ class Sizes:
             return _at_one_value(size.of_rows(size.rows * guess), predicate)
         whole = self.statistics.rows(selection.relation) or 0.0
         part = self.statistics.passing(selection.relation, selection.conditions, guess * size.rows / max(1.0, whole))
-        found = size.of_rows(min(size.rows, part * whole))
-        return _at_one_value(replace(found, selection=selection), predicate)
+        result = size.of_rows(min(size.rows, part * whole))
+        return _at_one_value(replace(result, selection=selection), predicate)
 
     def projected(self, size: NodeSize, columns: Sequence[str]) -> NodeSize:
         """The size of the set of these columns, whose values are no longer as frequent as they were."""

@@ -109,9 +109,9 @@ def _concerns(predicate: exp.Expression, size: NodeSize) -> bool:
 
 def views(circuit: Circuit) -> dict[int, str]:
     """For each node the name of a sink that depends on it."""
-    found: dict[int, str] = {number: name for name, number in circuit.sinks.items()}
+    result: dict[int, str] = {number: name for name, number in circuit.sinks.items()}
     for number in reversed(range(len(circuit.nodes))):
-        if number in found:
+        if number in result:
             for source in circuit.nodes[number].inputs:
-                found.setdefault(source, found[number])
-    return found
+                result.setdefault(source, result[number])
+    return result

@@ -42,5 +42,5 @@ class DecimalMean(Accumulator):
 def mean_in_units(total: int, count: int, digits: int) -> int:
     """total / count in units of 10^−digits, the nearest whole number, of two the one further from zero."""
     doubled, divisor = 2 * abs(total) * 10**digits, 2 * count
-    found: int = (doubled + count) // divisor
-    return found if total >= 0 else -found
+    result: int = (doubled + count) // divisor
+    return result if total >= 0 else -result

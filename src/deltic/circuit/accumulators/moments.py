@@ -74,5 +74,5 @@ def correlation_beyond(count: int, xy: int, xx: int, yy: int) -> float | None:
 
 def root(a: int, b: int) -> float:
     """√(a² / b), with the sign of a."""
-    found = math.sqrt(quotient(a * a, b))
-    return found if a >= 0 else -found
+    result = math.sqrt(quotient(a * a, b))
+    return result if a >= 0 else -result

@@ -35,8 +35,8 @@ class Ranked(Accumulator):
             return None
         ends = list(itertools.accumulate(totals[value] for value in there))
         ranks = self.ranks(parameters, ends[-1])
-        found = [plain(next(v for v, end in zip(there, ends, strict=True) if end > rank)) for rank in ranks]
-        return self.between(parameters, ends[-1], found)
+        result = [plain(next(v for v, end in zip(there, ends, strict=True) if end > rank)) for rank in ranks]
+        return self.between(parameters, ends[-1], result)
 
     @abstractmethod
     def ranks(self, parameters: Sequence[Parameter], count: int) -> tuple[int, ...]:

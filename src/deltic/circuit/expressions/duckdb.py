@@ -90,8 +90,8 @@ def _queried(sql: str, table: pa.Table) -> pa.Array:
     connection = _connection()
     connection.register("operands", table)
     try:
-        found: pa.Table = connection.sql(f"SELECT {sql} AS r FROM operands").to_arrow_table()
+        result: pa.Table = connection.sql(f"SELECT {sql} AS r FROM operands").to_arrow_table()
     finally:
         connection.unregister("operands")
-    column = found.column("r")
+    column = result.column("r")
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column

@@ -76,8 +76,8 @@ def type_over(expression: exp.Expression, operands: Sequence[Type]) -> Type:
 
 
 def _refuse(expression: exp.Expression, operands: Sequence[Type | ValueType]) -> Type:
-    kind, found = type(expression).__name__, ", ".join(map(str, operands))
-    raise UnsupportedError(f"{show(expression)}: {kind} of ({found}) is not supported in an expression")
+    kind, result = type(expression).__name__, ", ".join(map(str, operands))
+    raise UnsupportedError(f"{show(expression)}: {kind} of ({result}) is not supported in an expression")
 
 
 def _result(expression: exp.Expression, operands: Sequence[Type]) -> Type | None:

@@ -51,8 +51,8 @@ class HigherOrder(exp.Expression, exp.Func):
     @property
     def body(self) -> exp.Expression:
         """The expression of the elements."""
-        found: exp.Expression = self.expressions[-1]
-        return found
+        result: exp.Expression = self.expressions[-1]
+        return result
 
 
 class Mapped(HigherOrder):

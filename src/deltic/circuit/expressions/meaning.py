@@ -124,10 +124,10 @@ def _fold(node: Fold, types: Mapping[str, Type], parts: list[Meaning]) -> Meanin
 
     def compute(row: Row) -> Any:
         values = array(row)
-        found = None if values is None else start(row)
+        result = None if values is None else start(row)
         for value in values or ():
-            found = body({**row, last: found, element: value})
-        return found
+            result = body({**row, last: result, element: value})
+        return result
 
     return compute
 
@@ -148,14 +148,14 @@ def _logic(node: exp.Expression, types: Mapping[str, Type], parts: list[Meaning]
     decisive = isinstance(node, exp.Or)
 
     def decide(row: Row) -> bool | None:
-        found: bool | None = not decisive
+        result: bool | None = not decisive
         for part in parts:
             value = part(row)
             if value is None:
-                found = None
+                result = None
             elif bool(value) is decisive:
                 return decisive
-        return found
+        return result
 
     return decide
 

@@ -47,16 +47,16 @@ class TreePart(exp.Column):
 
 def nodes_of(expression: exp.Expression) -> list[exp.Expression]:
     """The expression and its parts, each before its own, from the left."""
-    found, waiting = list[exp.Expression](), [expression]
+    result, waiting = list[exp.Expression](), [expression]
     while waiting:
         node = waiting.pop()
-        found.append(node)
+        result.append(node)
         for child in reversed(node.args.values()):
             if isinstance(child, exp.Expression):
                 waiting.append(child)
             elif isinstance(child, list):
                 waiting += [part for part in reversed(child) if isinstance(part, exp.Expression)]
-    return found
+    return result
 
 
 def is_checked(expression: exp.Expression) -> bool:
@@ -101,14 +101,14 @@ def balanced(operator: type[exp.Expression], operands: Sequence[exp.Expression])
 
 def conjuncts(predicate: exp.Expression) -> list[exp.Expression]:
     """The predicates, in their order, whose conjunction is this one, without parentheses around them."""
-    found, waiting = list[exp.Expression](), [predicate]
+    result, waiting = list[exp.Expression](), [predicate]
     while waiting:
         part = waiting.pop()
         if isinstance(part, exp.And | exp.Paren):
             waiting += reversed(operands_of(part))
         else:
-            found.append(part)
-    return found
+            result.append(part)
+    return result
 
 
 def columns_of(expression: exp.Expression) -> tuple[str, ...]:
@@ -148,13 +148,13 @@ def operands_of(expression: exp.Expression) -> list[exp.Expression]:
         return [*expression.given, expression.body]
     if isinstance(expression, exp.Case):
         return [operand for child in expression.iter_expressions() for operand in _parts(child)]
-    found = list[exp.Expression]()
+    result = list[exp.Expression]()
     for child in expression.args.values():
         if isinstance(child, exp.Expression):
-            found.append(child)
+            result.append(child)
         elif isinstance(child, list):
-            found += [part for part in child if isinstance(part, exp.Expression)]
-    return [child for child in found if not isinstance(child, _NO_OPERANDS)]
+            result += [part for part in child if isinstance(part, exp.Expression)]
+    return [child for child in result if not isinstance(child, _NO_OPERANDS)]
 
 
 def _parts(child: exp.Expression) -> list[exp.Expression]:

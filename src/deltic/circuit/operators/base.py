@@ -49,8 +49,8 @@ class Operator(ABC):
 
     def refuse(self, reason: str, inputs: Sequence[EdgeType]) -> NoReturn:
         """Raise the CircuitError of an application of the operator's rule that does not fit."""
-        found = ", ".join(map(str, inputs)) or "nothing"
-        raise CircuitError(f"{self.label}: {reason}; its inputs are: {found} [DBSP {self.rule}]")
+        result = ", ".join(map(str, inputs)) or "nothing"
+        raise CircuitError(f"{self.label}: {reason}; its inputs are: {result} [DBSP {self.rule}]")
 
     def zsets(self, inputs: Sequence[EdgeType], count: int | None = None) -> list[ZSetType]:
         """The inputs, checked to be `count` Z-sets (at least one when `count` is None)."""

@@ -87,10 +87,10 @@ class Fixpoint(Operator):
         outputs = {name: self.body.type_of(node) for name, node in self.body.sinks.items()}
         for op in self.body.operators:
             if isinstance(op, Feedback):
-                found = outputs.get(op.name)
-                if found is None or found.schema != op.schema:
+                result = outputs.get(op.name)
+                if result is None or result.schema != op.schema:
                     self.refuse(f"feedback {op.name} has no sink of its name and schema in the body", inputs)
-                if op.is_set and not found.is_set:
+                if op.is_set and not result.is_set:
                     self.refuse(f"the body's sink {op.name} must be a set; put a distinct before it", inputs)
         return BundleType(tuple((n, ZSetType(t.schema, t.is_set, depth)) for n, t in sorted(outputs.items())))
 
@@ -113,9 +113,9 @@ def check_imports(operator: Operator, body: Circuit, inputs: Sequence[EdgeType],
     """
     for op in body.operators:
         if isinstance(op, Import):
-            found = inputs[op.index] if op.index < len(inputs) else None
+            result = inputs[op.index] if op.index < len(inputs) else None
             accepted = [ZSetType(op.type.schema, is_set, depth) for is_set in (op.type.is_set, True)]
-            if found not in accepted:
+            if result not in accepted:
                 operator.refuse(f"the body imports input {op.index} as {op.type}", inputs)
     if depth != body.depth - 1:
         operator.refuse(f"its body must be built at depth {depth + 1}, not {body.depth}", inputs)
@@ -156,10 +156,10 @@ class BundleRelation(Operator):
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
         if len(inputs) != 1 or not isinstance(inputs[0], BundleType):
             self.refuse("takes one bundle", inputs)
-        found = dict(inputs[0].entries).get(self.name)
-        if found is None:
+        result = dict(inputs[0].entries).get(self.name)
+        if result is None:
             self.refuse("the bundle has no relation of that name", inputs)
-        return found
+        return result
 
     def arguments(self) -> str:
         return word(self.name)

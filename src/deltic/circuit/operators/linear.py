@@ -42,9 +42,9 @@ class Map(Operator):
             for name in columns_of(expression):
                 if name not in types:
                     self.refuse(f"column {name} of {show(expression)} is not in its input", inputs)
-            found = infer(expression, types)
-            if found.type is not column.type or (found.nullable and not (column.nullable or self.partial)):
-                self.refuse(f"{show(expression)} is {found}, but column {column} is declared", inputs)
+            result = infer(expression, types)
+            if result.type is not column.type or (result.nullable and not (column.nullable or self.partial)):
+                self.refuse(f"{show(expression)} is {result}, but column {column} is declared", inputs)
         kept = {e.name for e in self.expressions if isinstance(e, exp.Column)}
         injective = kept == set(source.schema.names)
         return ZSetType(Schema(self.columns), source.is_set and injective, source.depth)
@@ -68,8 +68,8 @@ class Filter(Operator):
         for name in columns_of(self.predicate):
             if name not in source.schema.names:
                 self.refuse(f"column {name} is not in its input", inputs)
-        if (found := infer(self.predicate, source.schema.value_types)).type is not Type.BOOLEAN:
-            self.refuse(f"the predicate must be Boolean, not {found}", inputs)
+        if (result := infer(self.predicate, source.schema.value_types)).type is not Type.BOOLEAN:
+            self.refuse(f"the predicate must be Boolean, not {result}", inputs)
         return source
 
     def arguments(self) -> str:

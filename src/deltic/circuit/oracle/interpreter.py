@@ -126,15 +126,15 @@ def _identities(circuit: Circuit, numbers: dict[Hashable, int]) -> list[int]:
 
     A cycle is identified by its name and by the operators on the way back. `numbers` has those given so far.
     """
-    found: list[int] = []
+    result: list[int] = []
     for node in circuit.nodes:
         around: Hashable = None
         if isinstance(node.operator, ops.BackEdge):
             close = circuit.closes[node.operator.name]
             around = frozenset(Counter(circuit.nodes[n].operator.label for n in circuit.ancestors([close])).items())
-        key = (node.operator, tuple(found[i] for i in node.inputs), around)
-        found.append(numbers.setdefault(key, len(numbers)))
-    return found
+        key = (node.operator, tuple(result[i] for i in node.inputs), around)
+        result.append(numbers.setdefault(key, len(numbers)))
+    return result
 
 
 class Bracketed:

@@ -24,12 +24,12 @@ def sequences(rows: Rows, keys: Sequence[str], order: Sequence[Order], schema: S
 
 def _sequence(part: Rows, order: Sequence[Order], schema: Schema) -> list[Row]:
     """Sorted by the least important column first: Python's sort keeps the order of what is equal."""
-    found = [row for row, weight in part for _ in range(weight)]
+    result = [row for row, weight in part for _ in range(weight)]
     for name in reversed(schema.names):
-        _sort(found, Order(name), schema)
+        _sort(result, Order(name), schema)
     for column in reversed(order):
-        _sort(found, column, schema)
-    return found
+        _sort(result, column, schema)
+    return result
 
 
 def _sort(rows: list[Row], order: Order, schema: Schema) -> None:
@@ -45,11 +45,11 @@ def _key(value: Any, order: Order) -> Any:
 def peers(sequence: Sequence[Row], order: Sequence[Order], schema: Schema) -> list[int]:
     """For each row of a sequence the number of its peers' group, from 0: rows that the order does not tell apart."""
     positions = [schema.index(o.column) for o in order]
-    found: list[int] = []
+    result: list[int] = []
     for i, row in enumerate(sequence):
         same = i > 0 and all(_equal(row[p], sequence[i - 1][p]) for p in positions)
-        found.append(found[-1] + (not same) if i else 0)
-    return found
+        result.append(result[-1] + (not same) if i else 0)
+    return result
 
 
 def _equal(a: Any, b: Any) -> bool:

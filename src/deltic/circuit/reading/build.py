@@ -49,8 +49,8 @@ def _add(builder: CircuitBuilder, parts: Sequence[Any], number: int, places: Tex
         raise places.error(keyword, str(error)) from None
     if added != number:
         raise places.error(reference, f"this is the node %{added} again")
-    if (found := builder.node(added).type) != declared:
-        raise places.error(keyword, f"the type of this node is {found}, not {declared}")
+    if (result := builder.node(added).type) != declared:
+        raise places.error(keyword, f"the type of this node is {result}, not {declared}")
 
 
 def _inputs(tree: Tree[Token] | None, number: int, places: TextPlaces) -> list[int]:

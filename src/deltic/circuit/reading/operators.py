@@ -114,19 +114,19 @@ def _bracket(line: NodeLine) -> ops.Bracket:
 
 def _refresh(line: NodeLine) -> RefreshPolicy:
     """The refresh policy of a fixpoint, if one is named."""
-    found = next((policy for policy in get_args(RefreshPolicy) if policy == (line.arguments or "")), None)
-    if found is None or line.rest:
+    result = next((policy for policy in get_args(RefreshPolicy) if policy == (line.arguments or "")), None)
+    if result is None or line.rest:
         raise line.places.error(line.arguments or line.keyword, f"{line.keyword} takes a refresh policy, or nothing")
-    policy: RefreshPolicy = found
+    policy: RefreshPolicy = result
     return policy
 
 
 def _flat_map(line: NodeLine) -> ops.FlatMap:
     """``[generator(expression, …) AS column]``."""
-    found = re.fullmatch(rf"\[(\w+)\((.*)\) AS ({WRITTEN})\]", line.argument("BRACKETS"), re.DOTALL)
-    if found is None:
+    result = re.fullmatch(rf"\[(\w+)\((.*)\) AS ({WRITTEN})\]", line.argument("BRACKETS"), re.DOTALL)
+    if result is None:
         raise line.places.error(line.arguments or line.keyword, f"{line.keyword} takes [generator(...) AS column]")
-    return ops.FlatMap(unquoted(found[3]), found[1], tuple(map(line.expression, split(found[2]))))
+    return ops.FlatMap(unquoted(result[3]), result[1], tuple(map(line.expression, split(result[2]))))
 
 
 def _custom(kind: type[Apply]) -> Reader:
@@ -136,23 +136,23 @@ def _custom(kind: type[Apply]) -> Reader:
         from deltic.circuit.custom import operator_called
 
         name = line.argument("NAME")
-        found = operator_called(name)
-        if found is None:
+        result = operator_called(name)
+        if result is None:
             told = f"there is no operator {name.rpartition('__')[0] or name}: make it by deltic.operator first"
             raise line.places.error(line.arguments or line.keyword, told)
         if kind is MaintainDelta:
-            return MaintainDelta(found.entry)
-        return (Maintain if found.is_maintained else Apply)(found.entry)
+            return MaintainDelta(result.entry)
+        return (Maintain if result.is_maintained else Apply)(result.entry)
 
     return read
 
 
 def _window(line: NodeLine) -> ops.Window:
     """``[column, length]``."""
-    found = re.fullmatch(rf"\[({WRITTEN}), (\d+)\]", line.argument("BRACKETS"))
-    if found is None:
+    result = re.fullmatch(rf"\[({WRITTEN}), (\d+)\]", line.argument("BRACKETS"))
+    if result is None:
         raise line.places.error(line.arguments or line.keyword, f"{line.keyword} takes [column, length]")
-    return ops.Window(unquoted(found[1]), int(found[2]))
+    return ops.Window(unquoted(result[1]), int(result[2]))
 
 
 _ORDER = rf"{WRITTEN} (?:ASC|DESC) NULLS (?:FIRST|LAST)"
@@ -175,12 +175,12 @@ def _top(kind: type[ops.Top]) -> Reader:
     """The reader of ``[PARTITION BY column, … ORDER BY column ASC NULLS FIRST, … LIMIT number OFFSET number]``."""
 
     def read(line: NodeLine) -> ops.Top:
-        found = _LIMITS.fullmatch(line.argument("BRACKETS"))
-        if found is None:
+        result = _LIMITS.fullmatch(line.argument("BRACKETS"))
+        if result is None:
             wanted = "[PARTITION BY column, ... ORDER BY column ASC NULLS FIRST, ... LIMIT number OFFSET number]"
             raise line.places.error(line.arguments or line.keyword, f"{line.keyword} takes {wanted}")
-        limit = None if found["limit"] is None else int(found["limit"])
-        return kind(_keys(found), _order(found), limit, int(found["offset"] or 0))
+        limit = None if result["limit"] is None else int(result["limit"])
+        return kind(_keys(result), _order(result), limit, int(result["offset"] or 0))
 
     return read
 
@@ -198,14 +198,14 @@ def _over(kind: type[ops.Over]) -> Reader:
     """The reader of ``[PARTITION BY column, … ORDER BY column ASC NULLS FIRST, …: function(column, …) AS name, …]``."""
 
     def read(line: NodeLine) -> ops.Over:
-        found = _OVER.fullmatch(line.argument("BRACKETS"))
-        assert found is not None
-        calls = [_WINDOW_CALL.fullmatch(part) or part for part in split(found["calls"])]
+        result = _OVER.fullmatch(line.argument("BRACKETS"))
+        assert result is not None
+        calls = [_WINDOW_CALL.fullmatch(part) or part for part in split(result["calls"])]
         for part in calls:
             if isinstance(part, str):
                 wanted = "function(column; constant) frame IGNORE NULLS AS name"
                 raise line.places.error(line.arguments or line.keyword, f"`{part}` is not {wanted}")
-        return kind(_keys(found), _order(found), tuple(_window_call(c) for c in calls if not isinstance(c, str)))
+        return kind(_keys(result), _order(result), tuple(_window_call(c) for c in calls if not isinstance(c, str)))
 
     return read
 

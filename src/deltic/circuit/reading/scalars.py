@@ -68,11 +68,11 @@ def _written(text: str, columns: Collection[str]) -> exp.Expr:
 def split(text: str) -> Iterator[str]:
     """The parts between the commas that stand outside of quotes and parentheses."""
     start = level = 0
-    for found in re.finditer(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|[(),]""", text):
-        level += {"(": 1, ")": -1}.get(found[0], 0)
-        if found[0] == "," and level == 0:
-            yield text[start : found.start()].strip()
-            start = found.end()
+    for result in re.finditer(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|[(),]""", text):
+        level += {"(": 1, ")": -1}.get(result[0], 0)
+        if result[0] == "," and level == 0:
+            yield text[start : result.start()].strip()
+            start = result.end()
     if text[start:].strip():
         yield text[start:].strip()
 

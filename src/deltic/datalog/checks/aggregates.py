@@ -46,10 +46,10 @@ def name_aggregates(head: BodyAtom, body: Literals, findings: Findings) -> tuple
     """The rule with a variable in place of each aggregate, bound by an aggregation among the literals."""
     everything = {node.name for part in (head, *body) for node in nodes_in(part) if isinstance(node, Variable)}
     scope = _Scopes(everything, findings)
-    found: list[Aggregation] = []
+    result: list[Aggregation] = []
     outside = {name: name for name in _names(head, *body)}
-    named = with_expressions(head, scope.change(outside, found))
-    return named, scope.conjunction(body, outside, frozenset(), found)
+    named = with_expressions(head, scope.change(outside, result))
+    return named, scope.conjunction(body, outside, frozenset(), result)
 
 
 class _Scopes:
@@ -61,9 +61,9 @@ class _Scopes:
 
     def fresh(self, name: str) -> str:
         """A name that the rule does not have yet."""
-        found = next(n for i in itertools.count(1) if (n := f"{name}_{i}") not in self._taken)
-        self._taken.add(found)
-        return found
+        result = next(n for i in itertools.count(1) if (n := f"{name}_{i}") not in self._taken)
+        self._taken.add(result)
+        return result
 
     def change(self, names: Names, found: list[Aggregation]) -> Change:
         """What gives the variables of an expression their names and takes aggregates out of it, into `found`."""
@@ -190,7 +190,7 @@ class _Scopes:
         It must not depend on the variables of that aggregate.
         """
         bound = bound_variables(body, given)
-        return [found for literal in body for found in self._parted(literal, bound)]
+        return [result for literal in body for result in self._parted(literal, bound)]
 
     def _parted(self, literal: BodyFormula, bound: Set[str]) -> list[BodyFormula]:
         """A literal without such aggregates inside of it, behind these."""

@@ -35,8 +35,8 @@ def compare_fields(head: BodyAtom, body: Literals) -> Literals:
         if between is not None:
             place = body.index(between)
             body = (*body[:place], *_of_fields(between), *body[place + 1 :])
-        elif found := next(_definitions(head, body), None):
-            variable, record, definition = found
+        elif result := next(_definitions(head, body), None):
+            variable, record, definition = result
             body = _with(variable, record, (literal for literal in body if literal is not definition))
         else:
             return body

@@ -110,13 +110,13 @@ def declared_types(programs: Sequence[ParsedProgram]) -> dict[str, ZSetType]:
 
 
 def _resolved(clause: Clause, memory: ClauseMemory, findings: Findings) -> Clause:
-    found = memory.resolved.get(clause)
-    if found is None:
+    result = memory.resolved.get(clause)
+    if result is None:
         before = len(findings)
-        found = resolve_quantifiers(clause, findings)
+        result = resolve_quantifiers(clause, findings)
         if len(findings) == before:
-            memory.resolved.keep(found, clause)
-    return found
+            memory.resolved.keep(result, clause)
+    return result
 
 
 def _inlined(

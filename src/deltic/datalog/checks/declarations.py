@@ -48,8 +48,8 @@ class RelationSignature:
     def records(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """The names of the fields of each record type that is met in the attributes."""
         members = (member for type_ in self.types if isinstance(type_, Structure) for member in type_.members)
-        found = {m.name: tuple(name for name, _ in m.branches[""]) for m in members if m.is_record}
-        return tuple(found.items())
+        result = {m.name: tuple(name for name, _ in m.branches[""]) for m in members if m.is_record}
+        return tuple(result.items())
 
 
 Signatures = Mapping[str, RelationSignature]

@@ -115,7 +115,7 @@ def preferred(types: Types) -> Base:
 
 def phrase(types: Iterable[Base]) -> str:
     """The types in words: "a number", "a number, an unsigned or a float"."""
-    found = set(types)
-    words = [f"{_ARTICLES[type_]} {name}" for name, type_ in BASE_TYPES.items() if type_ in found]
-    words += sorted(f"of type {type_}" for type_ in found - ANY)
+    result = set(types)
+    words = [f"{_ARTICLES[type_]} {name}" for name, type_ in BASE_TYPES.items() if type_ in result]
+    words += sorted(f"of type {type_}" for type_ in result - ANY)
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " or " + words[-1]

@@ -79,11 +79,11 @@ def _may_call(item: Item) -> bool:
 
 
 def _operator(node: OperatorAtom, functions: Mapping[str, OfPython], findings: Findings) -> CustomOperator | None:
-    found = functions.get(node.operator.lower())
-    custom: CustomOperator | None = _of(found, "CustomOperator")
+    result = functions.get(node.operator.lower())
+    custom: CustomOperator | None = _of(result, "CustomOperator")
     if custom is None:
         message = f"there is no operator of Python `{node.operator}`"
-        if found is not None:
+        if result is not None:
             message = f"`{node.operator}` is a function of values, and no operator on relations"
         names = [name for name, each in functions.items() if _of(each, "CustomOperator")]
         findings.append(node.span.error(message, did_you_mean(node.operator, names) or _GIVE))
@@ -101,7 +101,7 @@ def _aggregate(
     name = node.function.removeprefix(AGGREGATE)
     own: CustomAggregate | None = _of(functions.get(name.lower()), "CustomAggregate")
     if own is None:
-        names = [each for each, found in functions.items() if _of(found, "CustomAggregate")]
+        names = [each for each, result in functions.items() if _of(result, "CustomAggregate")]
         message = f"there is no aggregate of Python `{name}`"
         findings.append(node.span.error(message, did_you_mean(name, names) or _GIVE))
     elif len(own.results) != 1 or any(column.nullable for column in own.of):

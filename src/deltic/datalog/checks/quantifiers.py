@@ -149,10 +149,10 @@ class _Apart:
         return transform(node, rename) if clashes else node
 
     def _fresh(self, name: str) -> str:
-        found = next(n for i in itertools.count(1) if (n := f"{name}_{i}") not in self._all)
-        self._all.add(found)
-        self._taken.add(found)
-        return found
+        result = next(n for i in itertools.count(1) if (n := f"{name}_{i}") not in self._all)
+        self._all.add(result)
+        self._taken.add(result)
+        return result
 
 
 def _free(node: SyntaxNode, bound: Names) -> Iterator[str]:

@@ -85,8 +85,8 @@ class RuleChecker:
 
     def _given(self, reads: Sequence[str]) -> object:
         """What the rules of a clause depend on that mentions these relations; types are told apart by their names."""
-        found = [self._signatures.get(name) for name in reads]
-        return [s and (s.attributes, s.names or s.types) for s in found], self._declared is None, self._around
+        result = [self._signatures.get(name) for name in reads]
+        return [s and (s.attributes, s.names or s.types) for s in result], self._declared is None, self._around
 
     def _rules_of(self, clause: Clause) -> Iterator[CheckedRule]:
         bodies = self._bodies(clause)

@@ -200,14 +200,14 @@ def _graph(items: Sequence[Item]) -> dict[str, set[str]]:
 
 def _reached(name: str, graph: Mapping[str, set[str]]) -> set[str]:
     """The relations that one depends on."""
-    found: set[str] = set()
+    result: set[str] = set()
     pending = list(graph.get(name, ()))
     while pending:
         current = pending.pop()
-        if current not in found:
-            found.add(current)
+        if current not in result:
+            result.add(current)
             pending.extend(graph.get(current, ()))
-    return found
+    return result
 
 
 def _atoms(node: BodyFormula | Expression | None) -> Iterator[BodyAtom]:

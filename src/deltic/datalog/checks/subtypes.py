@@ -126,7 +126,7 @@ class _Rule:
         if not signature:
             return
         for argument, name, type_ in zip(head.arguments, signature.attributes, signature.names, strict=True):
-            wide = sorted(found for found in self._of(argument) if not self._may_be(found, type_))
+            wide = sorted(result for result in self._of(argument) if not self._may_be(result, type_))
             if wide and type_:
                 message = f"`{argument.span.text}` is of type `{wide[0]}`, but attribute `{name}` of "
                 message += f"`{head.relation}` is of type `{type_}`"
@@ -157,9 +157,9 @@ class _Rule:
         root = self._root(expression)
         wanted = frozenset({self._lattice.plain(type_)})
         before = self._types.get(root, wanted)
-        found = self._lattice.common(before, wanted)
-        self._types[root] = found
-        if found or not before:
+        result = self._lattice.common(before, wanted)
+        self._types[root] = result
+        if result or not before:
             self._sources.setdefault(root, _Source(type_, phrase, expression.span))
             return
         source = self._sources[root]

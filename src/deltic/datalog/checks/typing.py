@@ -105,9 +105,9 @@ class Typing:
 
     def _settle(self) -> None:
         """Take the types of fields of structures whose types are known, until none is left; report the others."""
-        open_ = [found for found in self._structures if found[0].functor != NIL]
-        while ready := [found for found in open_ if self._is_known(*found)] or self._alike(open_):
-            open_ = [found for found in open_ if found not in ready]
+        open_ = [result for result in self._structures if result[0].functor != NIL]
+        while ready := [result for result in open_ if self._is_known(*result)] or self._alike(open_):
+            open_ = [result for result in open_ if result not in ready]
             for apply, slot, fields in ready:
                 (type_,) = self._slots.types(slot)
                 of = type_.branches.get(_branch(apply), ()) if isinstance(type_, Structure) else ()
@@ -124,13 +124,13 @@ class Typing:
         self, open_: Sequence[tuple[FunctorCall, Slot, list[Slot]]]
     ) -> list[tuple[FunctorCall, Slot, list[Slot]]]:
         """The first structure whose types have the same fields, of one of them: its text is that of any."""
-        for found in open_:
-            apply, slot, _ = found
+        for result in open_:
+            apply, slot, _ = result
             types = sorted((t for t in self._slots.types(slot) if isinstance(t, Structure)), key=str)
             fields = {tuple(type_ for _, type_ in each.branches[_branch(apply)]) for each in types}
             if len(fields) == 1 and len(types) == len(self._slots.types(slot)):
                 self._slots.restrict(slot, frozenset(types[:1]))
-                return [found]
+                return [result]
         return []
 
     def _is_known(self, apply: FunctorCall, slot: Slot, fields: Sequence[Slot]) -> bool:
@@ -177,8 +177,8 @@ class Typing:
             profile = aggregate_profile(entry) if entry else AGGREGATES[aggregation.function]
         else:  # one of Python that has been reported
             profile = FunctorProfile((self._any,) * len(aggregation.targets), self._any)
-        found = self._arguments(aggregation.function, profile, aggregation.targets, aggregation.span)
-        self._slots.merge(self._expression(aggregation.result), found)
+        result = self._arguments(aggregation.function, profile, aggregation.targets, aggregation.span)
+        self._slots.merge(self._expression(aggregation.result), result)
 
     def _atom(self, atom: BodyAtom) -> None:
         signature = self._signatures.get(atom.relation)
@@ -221,12 +221,12 @@ class Typing:
         type_ = self._type_table.base(cast.type)
         if not type_:
             return slot
-        found = self._slots.new(frozenset({type_}))
+        result = self._slots.new(frozenset({type_}))
         if self._is_reinterpreted(cast, slot, type_):
             self._casts.append((cast, slot, type_))
         else:
             self._decide(cast, slot, type_)
-        return found
+        return result
 
     def _is_reinterpreted(self, cast: Cast, slot: Slot, type_: Base) -> bool:
         """Whether a number may have to become an unsigned, or the other way round: casts of users may do that."""

@@ -48,14 +48,14 @@ def _groups(inner: InnerBody, aggregation: Aggregation, node: int) -> int:
     first, *others = (column.name for column in values) if values else ("",)
     call = ops.AggregateCall(aggregation.entry or aggregation.function, first, name, tuple(others))
     builder = inner.place.builder
-    found = builder.add(ops.Aggregate(tuple(key.name for key in inner.keys), (call,)), rows)
-    columns = builder.type_of(found).schema.columns
-    found = _defined(builder, found, columns) if columns[-1].nullable else found
+    result = builder.add(ops.Aggregate(tuple(key.name for key in inner.keys), (call,)), rows)
+    columns = builder.type_of(result).schema.columns
+    result = _defined(builder, result, columns) if columns[-1].nullable else result
     type_ = inner.rule.type_of(aggregation.result)
     if columns[-1].type is type_:
-        return found
+        return result
     values_of = (*(column(key.name) for key in columns[:-1]), cast(column(name), type_))
-    return project(builder, found, (*columns[:-1], Column(name, type_)), values_of)
+    return project(builder, result, (*columns[:-1], Column(name, type_)), values_of)
 
 
 def _taken(aggregation: Aggregation, rule: CheckedRule) -> list[Type]:

@@ -39,8 +39,8 @@ def lower_absent_atom(atom: BodyAtom, rule: CheckedRule, scope: LoweringScope) -
     attributes = place.builder.type_of(node).schema.columns
     variables = _first_places(atom)
     kept = [Column(attributes[place].name, attributes[place].type) for place in variables.values()]
-    found = project(place.builder, node, kept, [column(attribute.name) for attribute in kept])
-    node = scope.bring(make_set(place.builder, found), place)
+    result = project(place.builder, node, kept, [column(attribute.name) for attribute in kept])
+    node = scope.bring(make_set(place.builder, result), place)
     columns = [Column(name, attribute.type) for name, attribute in zip(variables, kept, strict=True)]
     return project(scope.builder, node, columns, [column(attribute.name) for attribute in kept])
 

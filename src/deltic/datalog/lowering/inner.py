@@ -103,9 +103,9 @@ def lower_existential(
     """
     inner = InnerBody(existential, rule, scope, lower_rule)
     guard = inner.guard(node)
-    found = dict.fromkeys(inner.derive(inner.free, (*guard, *body), inner.keys) for body in existential.bodies)
+    result = dict.fromkeys(inner.derive(inner.free, (*guard, *body), inner.keys) for body in existential.bodies)
     builder = inner.place.builder
-    total = next(iter(found)) if len(found) == 1 else builder.add(ops.Plus(), *found)
+    total = next(iter(result)) if len(result) == 1 else builder.add(ops.Plus(), *result)
     return scope.bring(make_set(builder, total), inner.place)
 
 

@@ -24,8 +24,8 @@ def lower_limit(name: str, limit: int, scope: LoweringScope) -> int:
     builder = scope.builder
     count = ops.Aggregate((), (ops.AggregateCall("count", "", _SIZE),))
     enough = exp.GTE(this=column(_SIZE), expression=literal(limit, Type.INT64))
-    found = builder.add(ops.Filter(enough), builder.add(count, scope.relation(name)))
-    return make_set(builder, project(builder, found, (), ()))
+    result = builder.add(ops.Filter(enough), builder.add(count, scope.relation(name)))
+    return make_set(builder, project(builder, result, (), ()))
 
 
 def limited(name: str, node: int, limits: Sequence[int], scope: LoweringScope) -> int:

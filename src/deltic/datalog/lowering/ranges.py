@@ -59,12 +59,12 @@ def lower_range(
     values = [converted(argument, rule, wide) for argument in arguments]
     if wide is Type.INT64:
         values = _bounds(*values)
-    found = builder.add(ops.FlatMap(name, _GENERATORS[wide], tuple(values)), node)
+    result = builder.add(ops.FlatMap(name, _GENERATORS[wide], tuple(values)), node)
     if wide is type_:
-        return found
+        return result
     before = builder.type_of(node).schema.columns
     narrow = cast(column(name), type_)
-    return project(builder, found, (*before, Column(name, type_)), (*(column(c.name) for c in before), narrow))
+    return project(builder, result, (*before, Column(name, type_)), (*(column(c.name) for c in before), narrow))
 
 
 def _bounds(start: exp.Expression, stop: exp.Expression, step: exp.Expression | None = None) -> list[exp.Expression]:

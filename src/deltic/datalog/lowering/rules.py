@@ -83,8 +83,8 @@ class _RuleLowering:
         """
         before = self._builder.type_of(atom).schema.names
         may = self._as_set or self._builder.type_of(computed).is_set
-        found = joining.intersection(self._builder.type_of(computed).schema.names).difference(before)
-        if not may or all(self._is_invertible(name) for name in found):
+        result = joining.intersection(self._builder.type_of(computed).schema.names).difference(before)
+        if not may or all(self._is_invertible(name) for name in result):
             return computed
         return self._builder.add(Keep(self._rule.head.relation), make_set(self._builder, computed))
 
@@ -125,8 +125,8 @@ class _RuleLowering:
             if isinstance(ready, Aggregation):
                 node = lower_aggregation(ready, self._rule, self._scope, node, lower_rule)
             else:
-                found = lower_existential(ready, self._rule, self._scope, node, lower_rule)
-                node = self._builder.add(ops.Join(), node, found)
+                result = lower_existential(ready, self._rule, self._scope, node, lower_rule)
+                node = self._builder.add(ops.Join(), node, result)
             node = self._compute(node)
         return node
 

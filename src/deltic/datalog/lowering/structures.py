@@ -103,8 +103,8 @@ class _Unpacking:
     def rule(self) -> CheckedRule:
         """The rule unpacked."""
         body = [*self._rule.body]
-        while (found := self._unbinding(body)) is not None:
-            body[found : found + 1] = self._fields(*_match(body[found]))
+        while (result := self._unbinding(body)) is not None:
+            body[result : result + 1] = self._fields(*_match(body[result]))
         return replace(self._rule, body=tuple(body), variables=self._variables, types=self._types)
 
     def split(self, literal: BodyFormula) -> Iterator[BodyFormula]:

@@ -93,8 +93,8 @@ def _grouped(atoms: Sequence[BodyAtom]) -> list[list[BodyAtom]]:
     """The atoms in groups, in which each shares variables with others where that can be."""
     names = [_names([atom]) for atom in atoms]
     having: dict[str, list[int]] = defaultdict(list)
-    for place, found in enumerate(names):
-        for name in found:
+    for place, result in enumerate(names):
+        for name in result:
             having[name].append(place)
     waiting = dict.fromkeys(range(len(atoms)))
     groups: list[list[BodyAtom]] = []

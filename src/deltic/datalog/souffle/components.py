@@ -160,12 +160,12 @@ class _Instantiation:
 
         `bare` is the scope of the instance, to which the component adds what its parameters stand for.
         """
-        found = scope.component(mention.name)
-        if found is None:
+        result = scope.component(mention.name)
+        if result is None:
             hint = did_you_mean(mention.name, scope.known()) or f"write `.comp {mention.name} {{ ... }}`"
             self._error(mention.span, f"there is no component `{mention.name}`", hint)
             return
-        component, home = found
+        component, home = result
         if len(component.parameters) != len(mention.arguments):
             has, given = len(component.parameters), len(mention.arguments)
             message = f"the component `{mention.name}` has {has} parameters, and gets {given} here"

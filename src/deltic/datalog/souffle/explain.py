@@ -79,8 +79,8 @@ def _failure(source: ProgramText, error: UnexpectedInput) -> _Failure:
     if isinstance(error, UnexpectedToken) and error.token.type == "$END":
         return _Failure(source, len(source.text), "", accepts, stack)
     offset: Any = error.pos_in_stream
-    found = str(error.token) if isinstance(error, UnexpectedToken) else source.text[offset]
-    return _Failure(source, offset, found, accepts, stack)
+    result = str(error.token) if isinstance(error, UnexpectedToken) else source.text[offset]
+    return _Failure(source, offset, result, accepts, stack)
 
 
 def _sql(failure: _Failure) -> SyntaxFinding | None:
@@ -96,8 +96,8 @@ _SQL_HINT = "this looks like SQL, which pipeline.sql and files *.sql take"
 
 
 def _directive(failure: _Failure) -> SyntaxFinding | None:
-    found = unknown_directive(failure.source.text, failure.position) if "DIRECTIVE" in failure.accepts else None
-    return failure.finding(failure.position, *found) if found else None
+    result = unknown_directive(failure.source.text, failure.position) if "DIRECTIVE" in failure.accepts else None
+    return failure.finding(failure.position, *result) if result else None
 
 
 def _slip(failure: _Failure) -> SyntaxFinding | None:
@@ -128,8 +128,8 @@ def _qualifier(failure: _Failure) -> SyntaxFinding | None:
     word = failure.previous_word
     if word is None or word.type != "IDENT" or "LPAR" not in failure.accepts:
         return None
-    found = unknown_qualifier(failure.source.line(word.line or 0)[: (word.end_column or 1) - 1])
-    return failure.before(*found) if found else None
+    result = unknown_qualifier(failure.source.line(word.line or 0)[: (word.end_column or 1) - 1])
+    return failure.before(*result) if result else None
 
 
 def _unfinished(failure: _Failure) -> SyntaxFinding | None:

@@ -54,9 +54,9 @@ def nodes_in(node: SyntaxNode) -> Iterator[SyntaxNode]:
     """The node and everything inside it, each before its parts, from left to right."""
     pending = [node]
     while pending:
-        found = pending.pop()
-        yield found
-        pending.extend(reversed(tuple(parts_of(found))))
+        result = pending.pop()
+        yield result
+        pending.extend(reversed(tuple(parts_of(result))))
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,7 @@ class ImageContents:
     @property
     def places(self) -> list[PiecePlace]:
         """Where everything stands."""
-        return [place for place, _ in self.pieces] + [s.place for found in self.growing.values() for s in found]
+        return [place for place, _ in self.pieces] + [s.place for result in self.growing.values() for s in result]
 
     @property
     def files(self) -> set[str]:
@@ -128,13 +128,13 @@ class _There:
         self._origins = {name: _origins(sequence) for name, sequence in image.growing.items()}
         kept = [piece.owner.kept for piece in image.pieces]
         kept += [stretch for sequence in image.growing.values() for stretch in sequence.kept]
-        found = [at for at in map(written, kept) if at is not None and not self._is_ours(at)]
-        found += [at for piece in image.pieces if (at := written(piece.owner.kept)) is not None and self._is_ours(at)]
-        found += [WrittenPieces(files, s.place) for name in image.growing for s in self._known(name)]
+        result = [at for at in map(written, kept) if at is not None and not self._is_ours(at)]
+        result += [at for piece in image.pieces if (at := written(piece.owner.kept)) is not None and self._is_ours(at)]
+        result += [WrittenPieces(files, s.place) for name in image.growing for s in self._known(name)]
         wanted = Counter[tuple[str, str]]()
-        for at in found:
+        for at in result:
             wanted[_key(at)] += at.place.length
-        sizes = {_key(at): self._size(at) for at in found}
+        sizes = {_key(at): self._size(at) for at in result}
         self._worth = {key for key, size in sizes.items() if wanted[key] >= _USED * size}
 
     def _is_ours(self, at: WrittenPieces) -> bool:
@@ -193,10 +193,10 @@ def _key(at: WrittenPieces) -> tuple[str, str]:
 
 def _origins(sequence: GrowingSequence) -> dict[str, int]:
     """The origins of sequences that begin as this one does, and how far they have the same elements."""
-    found = {sequence.origin: sequence.count}
+    result = {sequence.origin: sequence.count}
     for kept in sequence.kept:
-        found[kept.about["origin"]] = kept.about["to"]
-    return found
+        result[kept.about["origin"]] = kept.about["to"]
+    return result
 
 
 def write_contents(files: Files, prefix: str, image: Image, before: ImageContents | None) -> ImageContents:

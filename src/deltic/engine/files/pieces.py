@@ -143,8 +143,8 @@ class _Cut:
     def of(self, mapped: MappedFile) -> npt.NDArray[np.generic]:
         """The elements, of what was fetched."""
         data = [mapped.part(start, end - start) for start, end in self.parts]
-        found = np.concatenate(data) if data else np.empty(0, np.uint8)
-        return found.view(self._type).reshape(*self._rows, self._count)
+        result = np.concatenate(data) if data else np.empty(0, np.uint8)
+        return result.view(self._type).reshape(*self._rows, self._count)
 
 
 @dataclass(frozen=True)
@@ -199,8 +199,8 @@ def read_piece(mapped: MappedFile, place: PiecePlace) -> tuple[Mapping[str, Json
         raise mapped.damaged(f"the piece at byte {place.offset:,} has no head")
     start = data[:_HEAD].tobytes()
     (length,), (checksum,) = _LENGTH.unpack_from(start), _SUM.unpack_from(start, _LENGTH.size)
-    found = zlib.crc32(data[_HEAD:].data, zlib.crc32(start[: _LENGTH.size]))
-    if not found == checksum == place.checksum:
+    result = zlib.crc32(data[_HEAD:].data, zlib.crc32(start[: _LENGTH.size]))
+    if not result == checksum == place.checksum:
         raise mapped.damaged(f"the piece at byte {place.offset:,} has another checksum than was written")
     return _told(data, length)
 
@@ -228,5 +228,5 @@ def _arrays(data: Bytes, told: Sequence[Mapping[str, Json]]) -> Iterator[tuple[s
     for entry in told:
         dtype, shape = np.dtype(entry["type"]), tuple(entry["shape"])
         count = int(np.prod(shape))
-        found = data[entry["offset"] : entry["offset"] + count * dtype.itemsize]
-        yield entry["name"], found.view(dtype).reshape(shape)
+        result = data[entry["offset"] : entry["offset"] + count * dtype.itemsize]
+        yield entry["name"], result.view(dtype).reshape(shape)

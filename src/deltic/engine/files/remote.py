@@ -60,10 +60,10 @@ class RemoteFiles:
         path = self._path(folder)
         try:
             with os_errors(path):
-                found = self.system.ls(path, detail=False, refresh=True)
+                result = self.system.ls(path, detail=False, refresh=True)
         except FileNotFoundError:
             return []
-        last = sorted(name.rstrip("/").rpartition("/")[2] for name in found if name.strip("/") != path.strip("/"))
+        last = sorted(name.rstrip("/").rpartition("/")[2] for name in result if name.strip("/") != path.strip("/"))
         return [f"{folder}/{name}" if folder else name for name in last]
 
     def size(self, name: str) -> int:
@@ -243,10 +243,10 @@ class _Cached:
             lows = [int(blocks[0]) * BLOCK for blocks in np.split(missing, cut)]
             highs = [min((int(blocks[-1]) + 1) * BLOCK, self.size) for blocks in np.split(missing, cut)]
             with os_errors(self._path):
-                found = self._system.cat_ranges(
+                result = self._system.cat_ranges(
                     [self._path] * len(lows), lows, highs, on_error="raise", **self._options
                 )
-            for low, high, data in zip(lows, highs, found, strict=True):
+            for low, high, data in zip(lows, highs, result, strict=True):
                 if len(data) != high - low:
                     told = f"it has {len(data):,} of {high - low:,} bytes from {low:,} on"
                     raise OSError(errno.EIO, told, self._path)
@@ -266,11 +266,11 @@ class _Recent:
     def of(self, key: object, made: Callable[[], _Cached]) -> _Cached:
         """The file with this key, which stands for its content."""
         with self._lock:
-            found = self._files.pop(key, None) or made()
-            self._files[key] = found
+            result = self._files.pop(key, None) or made()
+            self._files[key] = result
             while len(self._files) > 1 and sum(file.size for file in self._files.values()) > self._limit:
                 self._files.popitem(last=False)
-            return found
+            return result
 
 
 _RECENT = _Recent(_KEPT)

@@ -36,8 +36,8 @@ class Boundary:
 
     def view(self, name: str, schema: Schema) -> State | None:
         """The state of a view, if there is one of that name with these columns."""
-        found = self.store.states[self.program.sinks[name]] if name in self.program.sinks else None
-        return found if found is not None and found.relation.schema == schema else None
+        result = self.store.states[self.program.sinks[name]] if name in self.program.sinks else None
+        return result if result is not None and result.relation.schema == schema else None
 
     def encoded(self, changes: Mapping[str, Changed]) -> dict[str, Encoded]:
         """The batches of tables as values."""
@@ -73,12 +73,12 @@ class Boundary:
 
     def changes_from(self, old: Boundary, kept: Mapping[str, str]) -> Changes:
         """The changes of the views from what they were before an evolution; `kept`: relations, by their new names."""
-        found: dict[str, ViewChange] = {}
+        result: dict[str, ViewChange] = {}
         for view, name in self.program.sinks.items():
             state = self.store.states[name]
             before = old.view(view, state.relation.schema)
             is_kept = before is not None and kept.get(name) == before.relation.name
             change = state.delta if is_kept else difference(before, state)
             if change is not None:
-                found[view] = view_change(state, change, self.store.interner)
-        return Changes(found)
+                result[view] = view_change(state, change, self.store.interner)
+        return Changes(result)

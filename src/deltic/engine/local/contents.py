@@ -38,8 +38,8 @@ class Contents:
 
     def recursive(self) -> dict[str, int]:
         """How many rows the recursive relations have that have any, by what statistics call them."""
-        found = {recursive(name): len(self.states[name].contents) for name in sorted(self.program.recursive)}
-        return {name: rows for name, rows in found.items() if rows}
+        result = {recursive(name): len(self.states[name].contents) for name in sorted(self.program.recursive)}
+        return {name: rows for name, rows in result.items() if rows}
 
     def relations(self, batches: Mapping[str, Encoded] = NO_BATCHES) -> Relations:
         """What plans look at, when tables get these batches."""

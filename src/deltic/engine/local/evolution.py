@@ -30,10 +30,10 @@ def kept_relations(
             named[relation.fingerprint].append(name)
     kept: dict[str, str] = {}
     for stratum in new.strata:
-        found = _counterparts(stratum, old, new, named)
-        if found and (not stratum.recursive or is_maintained_alike(stratum.relations, tuple(found.values()))):
-            kept |= found
-            for name in found.values():
+        result = _counterparts(stratum, old, new, named)
+        if result and (not stratum.recursive or is_maintained_alike(stratum.relations, tuple(result.values()))):
+            kept |= result
+            for name in result.values():
                 named[old.relations[name].fingerprint].remove(name)
     for name in passed_to_new(new, kept):
         kept.pop(name, None)
@@ -49,17 +49,17 @@ def passed_to_new(program: Program, kept: Collection[str]) -> set[str]:
 
 def _counterparts(stratum: Stratum, old: Program, new: Program, named: dict[str, list[str]]) -> dict[str, str]:
     """The relations of the old program that those of a stratum are; none unless all are there."""
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for name in stratum.relations:
         candidates = [
             other
             for other in named.get(new.relations[name].fingerprint, ())
-            if kind_of(old, other) is kind_of(new, name) and other not in found.values()
+            if kind_of(old, other) is kind_of(new, name) and other not in result.values()
         ]
         if not candidates:
             return {}
-        found[name] = name if name in candidates else candidates[0]
-    return found
+        result[name] = name if name in candidates else candidates[0]
+    return result
 
 
 def difference(old: State | None, new: State) -> Run | None:

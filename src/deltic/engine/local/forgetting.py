@@ -41,19 +41,19 @@ class Forgetting:
         self._program, self._states, self._interner = program, states, interner
         self._frontiers = frontiers(program)
         self._rows = [
-            _Rows(states[name], found)
-            for name, found in self._frontiers.rows.items()
+            _Rows(states[name], result)
+            for name, result in self._frontiers.rows.items()
             if states[name].kind is not RelationKind.TRANSIENT
         ]
-        beside = [(name, found) for name, found in self._frontiers.groups.items()]
-        beside += [(name, found) for name, found in self._frontiers.rows.items() if name in program.tables.values()]
-        self._beside = [_Beside(a, found, _FEW) for name, found in beside for a in states[name].auxiliary.values()]
+        beside = [(name, result) for name, result in self._frontiers.groups.items()]
+        beside += [(name, result) for name, result in self._frontiers.rows.items() if name in program.tables.values()]
+        self._beside = [_Beside(a, result, _FEW) for name, result in beside for a in states[name].auxiliary.values()]
         told = [*self._frontiers.rows.values(), *self._frontiers.groups.values()]
-        self._marks = {b.watermark: states[b.watermark] for found in told for b in found.frontier}
+        self._marks = {b.watermark: states[b.watermark] for result in told for b in result.frontier}
         self._meanings = {
             bound: meaning(bound.expression, {MARK: states[bound.watermark].domains[0].type})
-            for found in told
-            for bound in found.frontier
+            for result in told
+            for bound in result.frontier
         }
         self._known: dict[tuple[Bound, Any], int | None] = {}
         self._done = self._ahead = _Done()
@@ -128,20 +128,20 @@ class Forgetting:
         """The watermark that is a row; None for no row."""
         if not words.shape[1]:
             return None
-        ((found, nulls),), type_ = state.layout.values(words), state.domains[0].type
-        return values.from_arrow(decode(found, nulls, type_, self._interner), type_)[0]
+        ((result, nulls),), type_ = state.layout.values(words), state.domains[0].type
+        return values.from_arrow(decode(result, nulls, type_, self._interner), type_)[0]
 
     def _least(
         self, frontier: Frontier, marks: Marks, type_: Type, known: Mapping[tuple[Bound, Any], int | None]
     ) -> int | None:
         """The least of the bounds as a relation holds it; None where one is not known."""
-        found = []
+        result = []
         for bound in frontier:
             key = bound, marks.get(bound.watermark)
             if key not in self._known:
                 self._known[key] = known[key] if key in known else self._bound(*key, type_)
-            found.append(self._known[key])
-        return None if any(value is None for value in found) else min(value for value in found if value is not None)
+            result.append(self._known[key])
+        return None if any(value is None for value in result) else min(value for value in result if value is not None)
 
     def _bound(self, bound: Bound, mark: Any, type_: Type) -> int | None:
         """What a bound is, when the watermark is this value."""
@@ -153,18 +153,18 @@ class Forgetting:
             return None
         if value is None:
             return None
-        (found, _) = encode(values.to_arrow([value], type_), type_, self._interner)
-        return int(found[0])
+        (result, _) = encode(values.to_arrow([value], type_), type_, self._interner)
+        return int(result[0])
 
     # What is told
 
     def lines(self, relations: Collection[str]) -> Iterator[str]:
         """The lines of `explain` about some relations: what is forgotten, and what is not, with the reason."""
         names = watermarks(self._program)
-        for what, found in (("rows", self._frontiers.rows), ("groups", self._frontiers.groups)):
-            for name in (n for n in found if n in relations and n not in self._program.passed):
-                column = self._states[name].relation.schema.names[found[name].column]
-                yield f"{name}: {what} are forgotten whose {column} is before {shown(found[name].frontier, names)}"
+        for what, result in (("rows", self._frontiers.rows), ("groups", self._frontiers.groups)):
+            for name in (n for n in result if n in relations and n not in self._program.passed):
+                column = self._states[name].relation.schema.names[result[name].column]
+                yield f"{name}: {what} are forgotten whose {column} is before {shown(result[name].frontier, names)}"
         for name, reason in self._frontiers.reasons.items():
             if name in relations:
                 yield f"{name}: all rows are kept, for {reason}"

@@ -150,16 +150,16 @@ class Measured:
         values = frequencies.values[frequencies.counts > 0]
         count = min(len(values), max(_VALUES, len(values) // part))
         _, chosen = _Matches(*frequencies.of(values[np.argsort(_mixed([values]))[:count]]), frequencies.order).all()
-        found = _at(self._whole(start), chosen)
+        result = _at(self._whole(start), chosen)
         tables.remove(start)
         while tables:
-            near = next((table for table in tables if found.values.keys() & table[1].keys()), None)
-            matches = None if near is None else self._matches(found, near)
+            near = next((table for table in tables if result.values.keys() & table[1].keys()), None)
+            matches = None if near is None else self._matches(result, near)
             if near is None or matches is None or matches.counts.sum() > _MOST:
                 return -1.0
-            found = self._pairs(found, near, *matches.all())
+            result = self._pairs(result, near, *matches.all())
             tables.remove(near)
-        return len(values) / max(1, count) * _different(_mixed([found.values[v] for v in kept]))
+        return len(values) / max(1, count) * _different(_mixed([result.values[v] for v in kept]))
 
     def _sample(self, tables: Sequence[Table]) -> _Sample:
         """Rows of the join of tables."""

@@ -65,8 +65,8 @@ def run_all(tasks: Sequence[Callable[[], R]]) -> list[R]:
     def run(index: int) -> Iterator[tuple[int, R]]:
         yield index, tasks[index]()
 
-    found = dict(stream(range(len(tasks)), run))
-    return [found[index] for index in range(len(tasks))]
+    result = dict(stream(range(len(tasks)), run))
+    return [result[index] for index in range(len(tasks))]
 
 
 def stream(items: Sequence[T], work: Callable[[T], Iterator[R]]) -> Iterator[R]:
@@ -103,13 +103,13 @@ class _Workers(Generic[T, R]):
         """The results of all threads."""
         running = len(self._threads)
         while running:
-            found = self._queue.get()
-            if isinstance(found, BaseException):
-                raise found
-            if found is None:
+            result = self._queue.get()
+            if isinstance(result, BaseException):
+                raise result
+            if result is None:
                 running -= 1
             else:
-                yield found[0]
+                yield result[0]
 
     def stop(self) -> None:
         """Wait for all threads to end; results that are left are dropped."""

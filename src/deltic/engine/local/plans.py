@@ -59,10 +59,10 @@ class Plans:
         None where that does not save a good part of the rows that the epoch has visited.
         """
         lasting = {question: n for question, n in self.numbers.items() if not question.relations & rows.keys()}
-        found = self._made(circuit, Measured({**self.rows, **rows}, relations, lasting), self.decisions)
-        saved = sum(before - after for before, after in found._beyond(self))
-        pays = found.circuit != self.circuit and saved >= self.regret * visited
-        return found if pays and found._includes(self) else None
+        result = self._made(circuit, Measured({**self.rows, **rows}, relations, lasting), self.decisions)
+        saved = sum(before - after for before, after in result._beyond(self))
+        pays = result.circuit != self.circuit and saved >= self.regret * visited
+        return result if pays and result._includes(self) else None
 
     def extended(self, circuit: Circuit, rows: Mapping[str, int], relations: Relations) -> Plans:
         """The plan of another circuit, in which what both have is planned as it is.
@@ -84,8 +84,8 @@ class Plans:
         return {name: n for name, n in rows.items() if name in self.rows}
 
     def _made(self, circuit: Circuit, measured: Measured, present: Sequence[KeptDecision] = ()) -> Plans:
-        found, decisions = planned(circuit, measured, self.rewrites, self.costs, present)
-        made = replace(self, circuit=found, rows=measured.sizes, decisions=decisions, numbers=measured.numbers)
+        result, decisions = planned(circuit, measured, self.rewrites, self.costs, present)
+        made = replace(self, circuit=result, rows=measured.sizes, decisions=decisions, numbers=measured.numbers)
         return replace(made, unknown=frozenset(measured.unknown))
 
     def described(self, circuit: Circuit) -> dict[str, Json]:
@@ -116,15 +116,15 @@ class Plans:
         self, relations: Collection[str], states: Mapping[str, State], queries: Sequence[Evaluation]
     ) -> list[str]:
         """The lines of `explain` about the hidden relations among some relations: what was expected, and what was."""
-        found = []
+        result = []
         for decision in self.decisions:
             if decision.relation in relations:
                 name, rows = decision.relation, len(states[decision.relation].contents)
                 for_it = sum(q.actual.visited for q in queries if q.query.head == name)
                 by_readers = sum(q.actual.visited for q in queries if name in q.query.relations)
                 told = f"{for_it:,} rows visited for it, {by_readers:,} by the rules that read it; it holds {rows:,}"
-                found += [str(decision), f"  so far: {told}"]
-        return found
+                result += [str(decision), f"  so far: {told}"]
+        return result
 
     def pays(self, old: Plans, held: int, added: int) -> bool:
         """Whether to rebuild views for this plan, when tables that hold so many rows get so many more.

@@ -48,14 +48,14 @@ class Strata:
             by_head[evaluation.query.head].append(evaluation)
         self._steps: list[_Derived | _Defined | Recursive] = []
         for stratum in program.strata:
-            found = [e for name in stratum.relations for e in by_head.get(name, ())]
+            result = [e for name in stratum.relations for e in by_head.get(name, ())]
             name = stratum.relations[0]
             definition = program.relations[name].definition
             if stratum.recursive:
-                component = component_of(stratum, states, found, strategies.of(stratum.relations), environment)
+                component = component_of(stratum, states, result, strategies.of(stratum.relations), environment)
                 self._steps.append(Recursive(component, states, refresh.of(stratum)))
             elif isinstance(definition, Derived):
-                self._steps.append(_Derived(name, states, found))
+                self._steps.append(_Derived(name, states, result))
             elif type(definition) in KERNELS:
                 kernel = KERNELS[type(definition)](definition, states, states[name], environment)
                 self._steps.append(_Defined(name, definition, states, kernel, environment.visits))

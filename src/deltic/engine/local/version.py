@@ -93,8 +93,8 @@ class StateVersion(Version):
 
         def ask(relation: Frozen, interner: Interner) -> pa.Table:
             values, known = relation.key(equal, interner), relation.ranges(ranges, interner)
-            found = relation.no_rows() if values is None else find_rows(relation, values, known)
-            shown, types = relation.shown(*found, interner, counted), relation.schema.types
+            result = relation.no_rows() if values is None else find_rows(relation, values, known)
+            shown, types = relation.shown(*result, interner, counted), relation.schema.types
             for column in (c for c in ranges if relation.schema.index(c) not in known):
                 shown = shown.filter(ranges[column].mask(shown.column(column), types[column]))
             return shown
@@ -138,7 +138,7 @@ class StateVersion(Version):
 
 def together(tables: Iterable[pa.Table]) -> pa.Table:
     """The rows of tables that have the same columns."""
-    found = list(tables)
-    if len(found) == 1:
-        return found[0]
-    return pa.concat_tables(found) if found[0].num_columns else nullary(sum(table.num_rows for table in found))
+    result = list(tables)
+    if len(result) == 1:
+        return result[0]
+    return pa.concat_tables(result) if result[0].num_columns else nullary(sum(table.num_rows for table in result))

@@ -103,10 +103,10 @@ def _runs(described: _Described, arrangement: _Described) -> list[tuple[Json, Js
 
 def _without_rest(made: _Described, more: Mapping[str, int]) -> _Described:
     """The description without pieces that no arrangement has; `more` are bytes of files beside those that it says."""
-    contents, found = made["contents"], [arrangement for _, arrangement in _arrangements(made)]
-    used = sorted({number for arrangement in found for number, _ in arrangement["runs"]})
+    contents, result = made["contents"], [arrangement for _, arrangement in _arrangements(made)]
+    used = sorted({number for arrangement in result for number, _ in arrangement["runs"]})
     numbers = {old: new for new, old in enumerate(used)}
-    for arrangement in found:
+    for arrangement in result:
         arrangement["runs"] = [[numbers[number], bare] for number, bare in arrangement["runs"]]
     contents["pieces"] = [contents["pieces"][number] for number in used]
     sizes = {**more, **contents["sizes"]}

@@ -35,8 +35,8 @@ class Comparison(Inquiry):
     beside: Beside
 
     def _found(self, shard: Shard, written: Files) -> Iterator[tuple[pa.Table, None]]:
-        found = self._all(shard) if self.beside.is_whole and not key_of(self.rows) else self._some(shard)
-        yield from ((rows, None) for rows in found)
+        result = self._all(shard) if self.beside.is_whole and not key_of(self.rows) else self._some(shard)
+        yield from ((rows, None) for rows in result)
 
     def _some(self, shard: Shard) -> Iterator[pa.Table]:
         """What differs from a part of the table, or from what has the same keys."""

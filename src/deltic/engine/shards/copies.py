@@ -63,7 +63,7 @@ class Copies:
         Rows of relations that are not told are bounded, as far as they can be.
         """
         sizes, large, held = _bounded(program, rows), _joined(program, rows), 0.0
-        found: dict[str, str] = {}
+        result: dict[str, str] = {}
         for name in sorted(large.keys() - small_relations(program), key=lambda name: (sizes[name], name)):
             margin = 1 if name in copied else 2
             beside = max(large[name], key=lambda other: (rows[other], other))
@@ -71,8 +71,8 @@ class Copies:
             is_within = self.limit is None or held + wanted <= self.limit
             if is_within and margin * shards * sizes[name] <= rows[beside] >= self.least:
                 held += wanted / margin
-                found[name] = f"at most {sizes[name]:,.0f} rows, beside {rows[beside]:,} of {beside}"
-        return found
+                result[name] = f"at most {sizes[name]:,.0f} rows, beside {rows[beside]:,} of {beside}"
+        return result
 
 
 @dataclass
@@ -113,13 +113,13 @@ class Survey:
 
 def _joined(program: Program, rows: Mapping[str, int]) -> dict[str, set[str]]:
     """The relations that could be copied, each with those that are joined with it and have so many rows."""
-    found: dict[str, set[str]] = {}
+    result: dict[str, set[str]] = {}
     for rule in program.rules:
         large = {atom.relation for atom in rule.body.atoms if atom.relation in rows}
         for name in set(rule.relations) - program.recursive:
             if others := large - {name}:
-                found.setdefault(name, set()).update(others)
-    return found
+                result.setdefault(name, set()).update(others)
+    return result
 
 
 def _bounded(program: Program, rows: Mapping[str, int]) -> dict[str, float]:

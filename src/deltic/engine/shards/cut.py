@@ -111,7 +111,7 @@ class _Cut:
     def _computable(self) -> list[tuple[int, exp.Expression]]:
         """The equations that give a variable which an atom has, from variables that are known."""
         wanted = {v for atom in (*self.atoms, *self.absent) for v in atom.variables()}
-        found: list[tuple[int, exp.Expression]] = []
+        result: list[tuple[int, exp.Expression]] = []
         known = set(self.bound)
         while True:
             new = [
@@ -120,8 +120,8 @@ class _Cut:
                 if v in wanted and v not in known and known.issuperset(variables_of(e))
             ]
             if not new:
-                return found
-            found += new
+                return result
+            result += new
             known |= {v for v, _ in new}
 
     # Pieces
@@ -132,8 +132,8 @@ class _Cut:
         if not self.bound.issuperset(piece.key):
             self._compute(self._current())
         self.pieces.append(piece)
-        found = [a for a in self.atoms if a.relation not in self.small and set(piece.key) <= a.variables()]
-        self._take(piece, found)
+        result = [a for a in self.atoms if a.relation not in self.small and set(piece.key) <= a.variables()]
+        self._take(piece, result)
         self._finish(piece)
 
     def _probe_everywhere(self, atom: Atom) -> None:
@@ -159,8 +159,8 @@ class _Cut:
 
     def _finish(self, piece: Piece) -> None:
         """Let the piece do all else that it can: copies that share a variable, what is computed, tested and absent."""
-        while found := [a for a in self.atoms if a.relation in self.small and a.variables() & self.bound]:
-            self._take(piece, found)
+        while result := [a for a in self.atoms if a.relation in self.small and a.variables() & self.bound]:
+            self._take(piece, result)
         self._compute(piece)
         for atom in [a for a in self.absent if a.variables() <= self.bound]:
             if is_copied(atom, self.small, True) or (piece.key and set(piece.key) <= atom.variables()):

@@ -182,17 +182,17 @@ class _Evolving:
         wanted = {name for name, placed in plan.placed.items() if placed.kept and name not in taken}
         wanted |= set(plan.program.sinks.values())
         moving = {name: aliases[was] for name, was in self.moved.items() if name not in taken}
-        found: list[Step] = []
+        result: list[Step] = []
         for step in reversed(plan.steps):
             made = {*plan.makes(step)} - taken.keys()
             if made & wanted and (isinstance(step, Take) or made.isdisjoint(moving)):
-                found.append(step)
+                result.append(step)
                 wanted |= plan.reads(step)
-        followed = {name for step in found for name in _followed(plan, step)} | set(plan.program.sinks.values())
+        followed = {name for step in result for name in _followed(plan, step)} | set(plan.program.sinks.values())
         yield from (Present(name, 0) for name in plan.placed if name in followed and name in taken)
-        taking = {step.name for step in found if isinstance(step, Take)}
+        taking = {step.name for step in result if isinstance(step, Take)}
         yield from (Move(alias, name, 0) for name, alias in moving.items() if name in taking)
-        yield from reversed(found)
+        yield from reversed(result)
 
     def _extension(self) -> Extension:
         old, new = self.former.program.relations, self.program.relations

@@ -62,8 +62,8 @@ def writing(files: Files) -> Iterator[None]:
 def read_description(files: Files, name: str) -> Mapping[str, Json]:
     """A description that was written; raises StateError where it cannot be read."""
     try:
-        found: Mapping[str, Json] = json.loads(files.read(name))
-        return found
+        result: Mapping[str, Json] = json.loads(files.read(name))
+        return result
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "it is not what was written"
         raise StateError(f"state {files.place}: {name}: it cannot be read ({reason}); {_REMEDY}") from None

@@ -105,9 +105,9 @@ class ShardGroup:
         postponed.check()
         for shard in self.shards:
             shard.end()
-        found = {view: change for view, name in self.placed.program.sinks.items() if (change := self._change(name))}
+        result = {view: change for view, name in self.placed.program.sinks.items() if (change := self._change(name))}
         reports = (*summed(report for shard in self.shards for report in shard.reports), *iterated)
-        return EpochResult(Changes(found), rows_visited=self._visited(), components=reports)
+        return EpochResult(Changes(result), rows_visited=self._visited(), components=reports)
 
     def _stage(self, stage: int, mail: Mail) -> list[Message]:
         """Take all shards through a stage: what they send."""
@@ -206,10 +206,10 @@ def empty_relations(plan: ShardPlan, stores: Sequence[Store]) -> Collection[str]
 
 def summed(reports: Iterable[ComponentReport]) -> Iterator[ComponentReport]:
     """The reports of each recursion as one; the first one's action and reason stand for all."""
-    found: dict[tuple[str, ...], list[ComponentReport]] = defaultdict(list)
+    result: dict[tuple[str, ...], list[ComponentReport]] = defaultdict(list)
     for report in reports:
-        found[report.relations].append(report)
-    for same in found.values():
+        result[report.relations].append(report)
+    for same in result.values():
         sums: dict[str, Any] = {
             what: sum(getattr(report, what) for report in same)
             for what in ("rows_in", "rows_out", "rows_visited", "seconds", "state_bytes")

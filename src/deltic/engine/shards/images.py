@@ -43,21 +43,21 @@ def _of_shard(number: int, name: str) -> str:
 
 def refuse_other(about: Mapping[str, Json], shards: int) -> None:
     """Raises UnsupportedError for a state that was not written by so many shards."""
-    found = len(about.get("shards", ()))
-    if found != shards:
-        kind = f'engine="spark" with {found} shards' if found else 'engine="local"'
+    result = len(about.get("shards", ()))
+    if result != shards:
+        kind = f'engine="spark" with {result} shards' if result else 'engine="local"'
         raise UnsupportedError(f"the state was written by {kind}, and {shards} shards cannot take it: open it as then")
 
 
 def places_of(about: Mapping[str, Json], program: Program) -> dict[str, tuple[Key, ...]]:
     """The keys by which rows of relations of a program were spread when a state was written, that of the home first."""
-    found: dict[str, tuple[Key, ...]] = {}
+    result: dict[str, tuple[Key, ...]] = {}
     for name, keys in about.get("places", {}).items():
         home, *_ = there = tuple(None if key is None else tuple(key) for key in keys)
         relation = program.relations.get(name)
         if relation is not None and about["relations"].get(name) == f"{relation.fingerprint} {home}":
-            found[name] = there
-    return found
+            result[name] = there
+    return result
 
 
 def refuse_missing(stores: Sequence[Store], program: Program) -> None:

@@ -166,7 +166,7 @@ class _LayOut:
         for name in stratum.relations:
             self._place(self.program.relations[name], name, self.homes[name])
         chains = [
-            found for name in stratum.relations for rule in self.program.rules_of(name) for found in self.chains[rule]
+            result for name in stratum.relations for rule in self.program.rules_of(name) for result in self.chains[rule]
         ]
         inner = [(query, pieces) for query, pieces in chains if query.delta.relation in stratum.relations]
         below = list(self._probe_below(stratum, inner))
@@ -324,11 +324,11 @@ class _LayOut:
 
         That is what spreads the first one of the atoms which they are found from of which there are no copies.
         """
-        found = next((atom for atom in read if self.placed[atom.relation].key is not None), None)
-        key, wanted = None if found is None else self.placed[found.relation].key, self.placed[target].key
-        if found is None or key is None or wanted is None:
+        result = next((atom for atom in read if self.placed[atom.relation].key is not None), None)
+        key, wanted = None if result is None else self.placed[result.relation].key, self.placed[target].key
+        if result is None or key is None or wanted is None:
             return False
-        return [found.terms[c] for c in key] == [terms[c] for c in wanted] and all(
+        return [result.terms[c] for c in key] == [terms[c] for c in wanted] and all(
             isinstance(terms[c], int) for c in wanted
         )
 
@@ -355,9 +355,9 @@ def _renamed(rule: Rule, names: Mapping[Atom, str]) -> Rule:
 
 def _distinct_names(names: Iterable[str]) -> list[str]:
     """The names, told apart where two are the same."""
-    found: list[str] = []
+    result: list[str] = []
     for name in names:
-        while name in found:
+        while name in result:
             name += "'"
-        found.append(name)
-    return found
+        result.append(name)
+    return result

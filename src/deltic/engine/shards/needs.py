@@ -77,11 +77,11 @@ def alike(program: Program, relations: Sequence[str]) -> list[tuple[list[str], l
     members = {name: [name] for name in relations}
     for source, target, columns in ties(program, relations):
         if members[source] is members[target]:
-            found: list[Lane] = [lane for lane in lanes[source] if (lane[source], lane[target]) in columns]
+            result: list[Lane] = [lane for lane in lanes[source] if (lane[source], lane[target]) in columns]
         else:
             members[source] += members[target]
             pairs = ((a, b) for a in lanes[source] for b in lanes[target] if (a[source], b[target]) in columns)
-            found = [{**a, **b} for a, b in pairs]
+            result = [{**a, **b} for a, b in pairs]
         for name in members[source]:
-            members[name], lanes[name] = members[source], found
+            members[name], lanes[name] = members[source], result
     return [(members[name], lanes[name]) for name in relations if members[name][0] == name]

@@ -255,15 +255,15 @@ class ShardPlan:
         wanted = {name for step in self.stages[stage] for name in self.reads(step)}
         wanted |= self.followed_since(stage + 1) if writes else set()
         changed = {name for name, placed in self.placed.items() if writes and placed.kept}
-        found: list[Step] = []
+        result: list[Step] = []
         for step in reversed([step for steps in self.stages[:stage] for step in steps]):
             sends = isinstance(step, Send | Move) or (isinstance(step, Search) and not step.stays)
             asked = wanted if isinstance(step, Present) else wanted | changed
             is_due = step.stage >= since or self.is_left(step, since)
             if is_due and not sends and not asked.isdisjoint(self.makes(step)):
-                found.append(step)
+                result.append(step)
                 wanted |= self.reads(step)
-        return found[::-1]
+        return result[::-1]
 
     def is_left(self, step: Step, since: int) -> bool:
         """Whether nothing is kept of a step of before a stage: what it finds is taken later, or stands for a change."""

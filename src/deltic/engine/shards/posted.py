@@ -248,12 +248,12 @@ class StagedRows(MessageBatch):
     def __init__(self, site: StagingArea, messages: Iterable[Message]) -> None:
         """Of what tasks have told; raises the error of one."""
         finalize(self, site.files.clear)
-        found, self.told = list(messages), WriteReport()
+        result, self.told = list(messages), WriteReport()
         """What tasks have said of the rows."""
-        for message in found:
+        for message in result:
             if message.stage == DRIVER:
                 self.told.include(pickle.loads(message.content))
         if self.told.errors:
             raise joined(self.told.errors)
-        there = [message for message in found if message.stage != DRIVER]
+        there = [message for message in result if message.stage != DRIVER]
         super().__init__(site.files, site.split, there, self.told.rows, site.nothing)

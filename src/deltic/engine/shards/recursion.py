@@ -110,8 +110,8 @@ def in_rounds(query: Query, relations: Collection[str]) -> Query:
         return replace(atom, when=When.NEW if inner else When.OLD)
 
     body = query.body
-    found = replace(body, atoms=tuple(map(read, body.atoms)), absent=tuple(map(read, body.absent)))
-    return replace(query, body=found)
+    result = replace(body, atoms=tuple(map(read, body.atoms)), absent=tuple(map(read, body.absent)))
+    return replace(query, body=result)
 
 
 def preserved_key(program: Program, relations: Sequence[str]) -> Mapping[str, int] | None:

@@ -36,8 +36,8 @@ class _Restrict:
         self._arrives = dict.fromkeys(changed, 0)
 
     def run(self, plan: ShardPlan) -> ShardPlan:
-        found = [(step, stage) for step in plan.steps if (stage := self._stage(step)) is not None]
-        return replace(plan, steps=tuple(replace(step, stage=stage) for step, stage in found))
+        result = [(step, stage) for step in plan.steps if (stage := self._stage(step)) is not None]
+        return replace(plan, steps=tuple(replace(step, stage=stage) for step, stage in result))
 
     def _stage(self, step: Step) -> int | None:
         """The stage of a step; None where it has nothing to follow."""

@@ -241,8 +241,8 @@ class RoundSteps(Steps):
 
 def _admitted(state: State, admission: PriorityOrder, total: Run) -> Run:
     """Derivations of a history, none earlier than it admits their rows."""
-    found = admitted(state, admission, Derivations(total.words, total.times, total.all_weights()), 0)
-    admitted_then = derived_by_time([found], 0)
+    result = admitted(state, admission, Derivations(total.words, total.times, total.all_weights()), 0)
+    admitted_then = derived_by_time([result], 0)
     assert admitted_then is not None
     return admitted_then
 

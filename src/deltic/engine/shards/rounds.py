@@ -223,8 +223,8 @@ class Rounds:
             entries = list(self._queue.of(name).drain())
             again = [(time, words, NO_WEIGHTS) for time, words, weights in entries if not weights.any()]
             waiting = [entry for entry in entries if entry[2].any()]
-            for role, found in zip(_HELD, (waiting, again), strict=True):
-                held, run = self._kept(state, role), of_times(found)
+            for role, result in zip(_HELD, (waiting, again), strict=True):
+                held, run = self._kept(state, role), of_times(result)
                 held.layout, held.runs = state.layout, () if run is None else (run,)
 
     def load(self) -> None:

@@ -87,12 +87,12 @@ class Settlement(Inquiry):
     def _amounts(self, look_up: LookUp) -> list[pa.Table]:
         """What each change amounts to, behind those before it."""
         are_late = None if self.watermark is None else self.watermark.before
-        found = [self.nothing]
+        result = [self.nothing]
         for turn, change in enumerate(self.changes):
             try:
                 for part in change.parts(self.table):
-                    found.append(amount(self.table, part, found, look_up, self.conflicts, are_late))
+                    result.append(amount(self.table, part, result, look_up, self.conflicts, are_late))
             except TableError as error:
                 error.turn = turn
                 raise
-        return found
+        return result

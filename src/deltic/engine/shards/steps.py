@@ -153,8 +153,8 @@ class Steps:
                 continue
             relation = self.states[name].frozen()
             columns, weights = joined([(each.columns, each.weights) for each in received])
-            come, found = weights > 0, {c: columns[c] for c in self.options.keys[name]}
-            keys = {c: (values[come], None if n is None else n[come]) for c, (values, n) in found.items()}
+            come, result = weights > 0, {c: columns[c] for c in self.options.keys[name]}
+            keys = {c: (values[come], None if n is None else n[come]) for c, (values, n) in result.items()}
             if (count_each(relation, keys) > 1).any():
                 rows = relation.shown(*find_all(relation, keys), self.store.interner, counted=False)
                 raise shared_keys(self._keyed(name), rows)

@@ -252,14 +252,14 @@ class Task:
 
 def _received_by(steps: Iterable[Step]) -> set[str]:
     """The placed relations of which steps take what was sent."""
-    found: set[str] = set()
+    result: set[str] = set()
     for step in steps:
         match step:
             case Take(name=name):
-                found.add(name)
+                result.add(name)
             case Iterate(stratum=stratum):
-                found.update(stratum.relations)
-    return found
+                result.update(stratum.relations)
+    return result
 
 
 def _counts(delta: Run) -> tuple[int, int]:
@@ -286,17 +286,17 @@ def wake(shards: int) -> list[Message]:
 
 def total(messages: Iterable[Message]) -> Outcome:
     """The outcome of all shards: sums, and all errors."""
-    found = Outcome()
+    result = Outcome()
     for message in sorted(messages, key=lambda message: message.shard):
         if message.target.startswith(_NEXT):
             stage, target = message.target.removeprefix(_NEXT).split("\0", 1)
-            found.following.append(replace(message, target=target, stage=int(stage)))
+            result.following.append(replace(message, target=target, stage=int(stage)))
             continue
         if message.target not in ("", _FAILED):
-            found.changes.setdefault(message.target, []).append(message)
+            result.changes.setdefault(message.target, []).append(message)
             continue
-        found.include(pickle.loads(message.content))
-    return found
+        result.include(pickle.loads(message.content))
+    return result
 
 
 # State

@@ -284,8 +284,8 @@ class SparkShards:
         return [store_of(plan, self.files, one) for one in described]
 
     def _result_of(self, program: Program, outcome: Outcome) -> EpochResult:
-        mailbox, found = Mailbox(self.files), {v: n for v, n in program.sinks.items() if n in outcome.changes}
-        changes = {v: ViewChange(*outcome.counts[n], mailbox.reader(outcome.changes[n])) for v, n in found.items()}
+        mailbox, result = Mailbox(self.files), {v: n for v, n in program.sinks.items() if n in outcome.changes}
+        changes = {v: ViewChange(*outcome.counts[n], mailbox.reader(outcome.changes[n])) for v, n in result.items()}
         reports = tuple(summed(outcome.reports))
         return EpochResult(
             Changes(changes),

@@ -71,12 +71,12 @@ def run_job(
     """
     with _told_as("the Spark job of the epoch failed, and nothing was changed"), described(spark, what), watched(spark):
         try:
-            found = _found(spark, messages, tasks, shards)
+            result = _found(spark, messages, tasks, shards)
         except Exception as error:
             if _GIVEN_UP not in str(error):
                 raise
-            found = _found(spark, messages, tasks, shards)
-    return _letters(found.to_batches())
+            result = _found(spark, messages, tasks, shards)
+    return _letters(result.to_batches())
 
 
 @contextmanager

@@ -34,13 +34,13 @@ How = Mapping[str, Any]
 
 def altered_by(now: Definitions, statement: Altering) -> Definitions:
     """Definitions after ALTER, without it in their history. Raises ProgramError."""
-    found = spelt(statement.name.name, now.catalog.relations)
-    if not found and isinstance(statement, AlterTable) and statement.if_there:
+    result = spelt(statement.name.name, now.catalog.relations)
+    if not result and isinstance(statement, AlterTable) and statement.if_there:
         return now
-    is_view = bool(found) and found[0] in now.catalog.views
-    if found and is_view is not isinstance(statement, AlterView):
+    is_view = bool(result) and result[0] in now.catalog.views
+    if result and is_view is not isinstance(statement, AlterView):
         kind, other = ("view", "table") if is_view else ("table", "view")
-        told = f"{found[0]} is a {kind}"
+        told = f"{result[0]} is a {kind}"
         hint = f"write ALTER {kind.upper()}" if isinstance(statement, AlterView) or not statement.alterations else ""
         raise statement.source.error(statement.name, told, hint or f"a {other} alone can be altered so")
     known = now.catalog.views if isinstance(statement, AlterView) else now.catalog.shown_tables
@@ -95,10 +95,10 @@ def _check_readers(now: Definitions, name: str, to: str, columns: Sequence[str])
             raise CatalogError(f"table {name} cannot be renamed: {_told(readers)} it; drop or replace what does first")
     queries = {view.name.name: view.query for view in now.sql.views}
     for column in columns:
-        found = [view for view in readers if view in queries and reads_column(queries[view], name, column)]
-        if found:
+        result = [view for view in readers if view in queries and reads_column(queries[view], name, column)]
+        if result:
             raise CatalogError(
-                f"{name}.{column} has to stay: {_told(found)} it; drop or replace what does first", column
+                f"{name}.{column} has to stay: {_told(result)} it; drop or replace what does first", column
             )
 
 
@@ -175,7 +175,7 @@ def how_of(
 
 
 def _value_type(name: str, given: Any) -> ValueType:
-    found = value_type(given)
-    if found is None:
+    result = value_type(given)
+    if result is None:
         raise CatalogError(f"column {name}: there is no type {given!r}; {remedy(given)}")
-    return found
+    return result

@@ -62,9 +62,9 @@ def _defining(now: Definitions, statement: Statement) -> Definitions:
 
 
 def _altering(now: Definitions, statement: Altering) -> Definitions:
-    found = altered_by(now, statement)
+    result = altered_by(now, statement)
     if not isinstance(statement, AlterView) or statement.query is None:
-        return found
+        return result
     (name,) = spelt(statement.name.name, now.catalog.views)
     return _defining(now, statement.defined(name, now.sql.views))
 

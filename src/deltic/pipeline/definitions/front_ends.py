@@ -98,9 +98,9 @@ def front_end_of(path: Path, language: str = "") -> FrontEnd:
     if language:
         return front_end(language)
     suffix = path.suffix.lower()
-    for found in _OWN.values() if any(suffix in own.suffixes for own in _OWN.values()) else front_ends():
-        if suffix in found.suffixes:
-            return found
+    for result in _OWN.values() if any(suffix in own.suffixes for own in _OWN.values()) else front_ends():
+        if suffix in result.suffixes:
+            return result
     for name, (_, _, ending) in _ELSEWHERE.items():
         if suffix == ending:
             raise _not_installed(name)
@@ -111,12 +111,12 @@ def _loaded(point: EntryPoint) -> FrontEnd:
     """What an entry point names; DelticError where that is no front end, or cannot be imported."""
     package = point.dist.name if point.dist else "a package"
     try:
-        found = point.load()
+        result = point.load()
     except (ImportError, AttributeError) as error:
         raise DelticError(f"the front end {point.name} of {package} cannot be loaded: {error}") from error
-    if not (isinstance(found, type) and issubclass(found, FrontEnd)):
+    if not (isinstance(result, type) and issubclass(result, FrontEnd)):
         raise DelticError(f"the front end {point.name} of {package} is {point.value}, which is no class of FrontEnd")
-    return found()
+    return result()
 
 
 def _not_installed(name: str) -> DelticError:

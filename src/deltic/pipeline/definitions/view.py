@@ -33,8 +33,8 @@ def view_definition(name: str, given: Circuit | Flow | str, is_hidden: bool) -> 
         circuit = given if isinstance(given, Circuit) else given.circuit(name)
     sinks = list(circuit.sinks)
     if name not in sinks and len(sinks) != 1:
-        found = f"the sinks {', '.join(sinks)}" if sinks else "no sink"
-        raise CatalogError(f"view {name}: its circuit has {found}; name one of them {name}")
+        result = f"the sinks {', '.join(sinks)}" if sinks else "no sink"
+        raise CatalogError(f"view {name}: its circuit has {result}; name one of them {name}")
     part = _named(circuit.part(name if name in sinks else sinks[0]), name)
     type_ = part.type_of(part.sinks[name])
     check_columns(name, type_.schema)

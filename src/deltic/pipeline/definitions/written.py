@@ -33,8 +33,8 @@ def table_of_json(
     """The table that was kept so."""
     from deltic.circuit.reading.parser import parse_circuit
 
-    (found,) = parse_circuit(text, "<table>").operators
-    assert isinstance(found, Source)
+    (result,) = parse_circuit(text, "<table>").operators
+    assert isinstance(result, Source)
     late = None if lateness is None else Lateness(*lateness)
     outside = None if source is None else of_json(source)
-    return CatalogTable(found.name, found.schema, tuple(key), bag, lateness=late, source=outside)
+    return CatalogTable(result.name, result.schema, tuple(key), bag, lateness=late, source=outside)

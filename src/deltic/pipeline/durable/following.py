@@ -127,12 +127,12 @@ def definitions_of(place: str | Path, functions: Iterable[OfPython] | str | Path
     from deltic.pipeline.session import Pipeline
 
     state = StateDirectory.open(place, Durability(readonly=True))
-    found = Pipeline(functions=functions)._definitions
+    result = Pipeline(functions=functions)._definitions
     if state.manifest is not None:
-        found = replayed(found, state.manifest.definitions)
+        result = replayed(result, state.manifest.definitions)
     for record in state.records():
-        found = replayed(found, record.edits)
-    return found
+        result = replayed(result, record.edits)
+    return result
 
 
 def manifest_for(files: Files, epoch: int | None) -> Manifest | None:
@@ -142,10 +142,10 @@ def manifest_for(files: Files, epoch: int | None) -> Manifest | None:
     """
     oldest = None
     for number in manifest.numbers(files):
-        found = manifest.read(files, number)
-        if epoch is None or found.epoch <= epoch:
-            return found
-        oldest = found
+        result = manifest.read(files, number)
+        if epoch is None or result.epoch <= epoch:
+            return result
+        oldest = result
     starts = segments(files)
     if oldest is not None and (not starts or starts[0][0] > 1):
         raise StateError(

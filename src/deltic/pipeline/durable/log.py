@@ -124,7 +124,7 @@ class Record:
             at += sum(message.size for message in rows.messages if not message.file)
         about["edits"] = tuple(about["edits"])
         tables = {
-            name: ConcatenatedBatch.of([p for p in found if p.count()] or found[:1]) for name, found in parts.items()
+            name: ConcatenatedBatch.of([p for p in result if p.count()] or result[:1]) for name, result in parts.items()
         }
         return cls(tables=None if named is None else tables, **about)
 

@@ -78,9 +78,9 @@ class Manifest(StateDescription):
             raise _damaged(place, name, f"it has {len(body):,} bytes of {int(first[3]):,}")
         if zlib.crc32(body) != int(first[2], 16):
             raise _damaged(place, name, "it has another checksum than was written")
-        found = json.loads(body)
-        where = {said.name: found.pop(said.name) for said in fields(ImageContents) if said.name in found}
-        return cls(**found, contents=contents_of(where))
+        result = json.loads(body)
+        where = {said.name: result.pop(said.name) for said in fields(ImageContents) if said.name in result}
+        return cls(**result, contents=contents_of(where))
 
 
 def name_of(number: int) -> str:

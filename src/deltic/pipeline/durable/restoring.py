@@ -120,9 +120,9 @@ def _definitions(state: StateDirectory, epochs: Epochs) -> Definitions:
     assert state.manifest is not None
     try:
         given = epochs.last.definitions
-        found = replayed(Definitions(functions=given.functions, pragmas=given.pragmas), state.manifest.definitions)
-        found.check()
-        return found
+        result = replayed(Definitions(functions=given.functions, pragmas=given.pragmas), state.manifest.definitions)
+        result.check()
+        return result
     except ProgramError as error:
         raise StateError(
             f"state {state.files.place}: its definitions cannot be read: {error}\n"

@@ -101,10 +101,10 @@ class StateDirectory:
 
     def saved(self) -> Saved | None:
         """What the manifest has of the engine; None where there was no epoch yet."""
-        found = self.manifest
-        if found is None or found.engine is None:
+        result = self.manifest
+        if result is None or result.engine is None:
             return None
-        return found.contents.saved(self.files, found.engine)
+        return result.contents.saved(self.files, result.engine)
 
     def records(self) -> Iterator[Record]:
         """What came after the manifest; raises StateError where it is damaged."""
@@ -260,11 +260,11 @@ class StateDirectory:
 
 def _claim(files: Files, readonly: bool) -> int:
     """Make sure that the directory is ours, and that nobody else writes to it; the last record that is noted."""
-    there, found = files.names(), b""
+    there, result = files.names(), b""
     if MARK in there:
-        if not (found := files.read(MARK)).startswith(_MARK):
+        if not (result := files.read(MARK)).startswith(_MARK):
             raise StateError(
-                f"state {files.place}: {MARK} says {found[:40].decode(errors='replace').strip()!r}, and this Deltic "
+                f"state {files.place}: {MARK} says {result[:40].decode(errors='replace').strip()!r}, and this Deltic "
                 f"reads {_MARK.decode().strip()!r}; open it with the Deltic that wrote it"
             )
     elif [name for name in there if name != "lock" and not name.endswith(".part")]:
@@ -274,7 +274,7 @@ def _claim(files: Files, readonly: bool) -> int:
         )
     elif readonly:
         raise StateError(f"state {files.place}: there is no state yet; open it for writing first")
-    noted = _NOTED.fullmatch(found, len(_MARK))
+    noted = _NOTED.fullmatch(result, len(_MARK))
     record = int(noted[1]) if noted else 0
     if readonly:
         return record

@@ -57,8 +57,8 @@ class Status:
 def status_of(place: str | Path) -> Status:
     """The status of a directory; raises StateError. Nothing is changed, and a writer does not matter."""
     state = StateDirectory.open(place, Durability(readonly=True))
-    files, found = state.files, state.manifest
-    epoch, token, records = (found.epoch, found.token, 0) if found else (0, "", 0)
+    files, result = state.files, state.manifest
+    epoch, token, records = (result.epoch, result.token, 0) if result else (0, "", 0)
     for record in state.records():
         epoch, records = record.epoch, records + 1
         token = record.token if record.tables is not None else token
@@ -71,12 +71,12 @@ def status_of(place: str | Path) -> Status:
         epoch,
         token,
         dict(state.positions),
-        {"number": found.number, "epoch": found.epoch, "written": found.written} if found else None,
+        {"number": result.number, "epoch": result.epoch, "written": result.written} if result else None,
         [made.epoch for made in retained],
         records,
         state.log_bytes,
-        _relations(found) if found else [],
-        sum(s.place.length for stretches in found.contents.growing.values() for s in stretches) if found else 0,
+        _relations(result) if result else [],
+        sum(s.place.length for stretches in result.contents.growing.values() for s in stretches) if result else 0,
         sum(files.size(name) for name in files.names(FOLDER)),
         sum(place.length for place in used),
         sum(files.size(name) for name in every if name not in folders),

@@ -45,15 +45,15 @@ class VerificationReport:
 
 def verify(place: str | Path, full: bool = False, sample: int = 0) -> VerificationReport:
     """Compare all checksums, and all views (`full`) or some with what the tables make of them; raises StateError."""
-    found = VerificationReport()
+    result = VerificationReport()
     state = StateDirectory.open(place, Durability(readonly=True), is_whole=False)
-    last = max((_check_manifest(state.files, number, found) for number in manifest.numbers(state.files)), default=0)
-    last = max(last, _check_log(state.files, found))
+    last = max((_check_manifest(state.files, number, result) for number in manifest.numbers(state.files)), default=0)
+    last = max(last, _check_log(state.files, result))
     if last < state.noted:
-        found.wrong.append(state.told_short(last))
-    if not found.wrong and (full or sample):
-        _compare(place, sample if not full else None, found)
-    return found
+        result.wrong.append(state.told_short(last))
+    if not result.wrong and (full or sample):
+        _compare(place, sample if not full else None, result)
+    return result
 
 
 def _check_manifest(files: Files, number: int, found: VerificationReport) -> int:
@@ -139,21 +139,21 @@ def _moment(pipeline: Pipeline, state: StateDirectory) -> CheckpointContents:
 
 def repair(place: str | Path, full: bool = False, sample: int = 0) -> VerificationReport:
     """Make a state whole again, from what is whole of it; raises StateError where too little is."""
-    found = verify(place, full, sample)
-    are_views_wrong = bool(found.views) and bool(found.wrong)
-    if not found.wrong:
-        return found
+    result = verify(place, full, sample)
+    are_views_wrong = bool(result.views) and bool(result.wrong)
+    if not result.wrong:
+        return result
     state = StateDirectory.open(place, Durability(), is_whole=False)
     try:
-        _set_aside_log(state.files, found)
+        _set_aside_log(state.files, result)
         numbers: Sequence[int | None] = [*manifest.numbers(state.files), None]
         for number in numbers:
             for tables_alone in (True,) if are_views_wrong else (False, True):
                 pipeline = _attempt(state, number, tables_alone)
                 if pipeline is not None:
-                    _write(state, pipeline, number, tables_alone, found)
-                    return found
-        raise StateError(f"state {place}: it cannot be repaired: {found.wrong[0]}")
+                    _write(state, pipeline, number, tables_alone, result)
+                    return result
+        raise StateError(f"state {place}: it cannot be repaired: {result.wrong[0]}")
     finally:
         state.close()
 

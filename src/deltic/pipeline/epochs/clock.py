@@ -86,7 +86,7 @@ def _instant(time: Time) -> datetime:
 def both(first: Changes, second: Changes) -> Changes:
     """The changes of one epoch and of the next one as one."""
     parts = {view: [c for each in (first, second) if (c := each.batch(view))] for view in {**first, **second}}
-    return Changes({view: found[0] if len(found) == 1 else _sum(found) for view, found in parts.items()})
+    return Changes({view: result[0] if len(result) == 1 else _sum(result) for view, result in parts.items()})
 
 
 def _sum(changes: list[ViewChange]) -> ViewChange:

@@ -109,10 +109,10 @@ class Epochs:
     def at(self, epoch: int) -> PublishedEpoch:
         """What is to be seen of an epoch that is retained; raises DelticError for others."""
         last = self.last
-        found = last if epoch == last.version.epoch else self._retained.get(epoch)
-        if found is None:
+        result = last if epoch == last.version.epoch else self._retained.get(epoch)
+        if result is None:
             raise DelticError(f"epoch {epoch} cannot be read: {self._told(last.version.epoch)}")
-        return found
+        return result
 
     def _told(self, last: int) -> str:
         """Which epochs are retained."""

@@ -69,8 +69,8 @@ class ChangeHistory:
                     f"{self._ended[view]} it was dropped, or got other columns; read the view as it is, and follow it "
                     "from there, with since=pipeline.epoch"
                 )
-            found = ((epoch.number, epoch.changes.batch(view)) for epoch in self._kept if epoch.number > position)
-            return self.epoch, [(number, change) for number, change in found if change is not None]
+            result = ((epoch.number, epoch.changes.batch(view)) for epoch in self._kept if epoch.number > position)
+            return self.epoch, [(number, change) for number, change in result if change is not None]
 
     def wait(self, position: int, timeout: float | None) -> bool:
         """Wait until there is an epoch after a position; whether there is."""
@@ -108,8 +108,8 @@ class Subscription:
         history.since(position, view)
 
     def __iter__(self) -> Iterator[EpochChange]:
-        last, found = self._history.since(self.position, self.view)
-        for epoch, change in found:
+        last, result = self._history.since(self.position, self.view)
+        for epoch, change in result:
             yield EpochChange(epoch, change, self._spark)
             self.position = epoch
         self.position = last

@@ -113,9 +113,9 @@ def _risen(table: CatalogTable, watermark: Watermark, batch: Batch) -> int | Non
     assert table.lateness is not None
     if (latest := watermark.latest(batch)) is None:
         return None
-    found = latest - table.lateness.length
-    is_above = watermark.least is None or found > watermark.least
-    return found if found >= _LEAST[_type(table)] and is_above else None
+    result = latest - table.lateness.length
+    is_above = watermark.least is None or result > watermark.least
+    return result if result >= _LEAST[_type(table)] and is_above else None
 
 
 def _column(table: CatalogTable) -> str:

@@ -24,9 +24,9 @@ class ActiveTransactions(threading.local):
 
     def refuse(self, what: str) -> None:
         """Raises DelticError where a transaction is open."""
-        found = self._last()
-        if found is not None and found.is_open:
-            remedy = "COMMIT or ROLLBACK ends it" if found is self._bracketed else "its `discard` ends it at once"
+        result = self._last()
+        if result is not None and result.is_open:
+            remedy = "COMMIT or ROLLBACK ends it" if result is self._bracketed else "its `discard` ends it at once"
             raise DelticError(f"a transaction is open: {what}; {remedy}")
 
     @property
@@ -39,11 +39,11 @@ class ActiveTransactions(threading.local):
         if bracket.word == "begin":
             self._bracketed = new().__enter__()
             return self._bracketed
-        found = self.bracketed
-        if found is None:
+        result = self.bracketed
+        if result is None:
             raise bracket.error("no transaction is open", "BEGIN opens one; an error in a statement has ended it, too")
         if bracket.word == "commit":
-            found.commit()
+            result.commit()
         else:
-            found.discard()
-        return found
+            result.discard()
+        return result

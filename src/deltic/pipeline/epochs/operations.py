@@ -75,8 +75,8 @@ class ChangeManager:
             by_table[change.table].append(change)
         for name, own in by_table.items():
             table = self._tables[name]
-            if (found := self._elsewhere(table, own)) is not None:
-                self._add(name, found)
+            if (result := self._elsewhere(table, own)) is not None:
+                self._add(name, result)
             else:
                 self._change_here(table, own)
 

@@ -98,11 +98,11 @@ class Transaction:
 
         Of a table with a key, rows may be given by the columns of their key alone.
         """
-        found = self._table(table)
-        if found.key and len(found.key) < len(found.schema):
-            rows, by_key = with_key_alone(rows, found)
+        result = self._table(table)
+        if result.key and len(result.key) < len(result.schema):
+            rows, by_key = with_key_alone(rows, result)
             if by_key:
-                self._by_key("delete", found, found.key_schema, rows)
+                self._by_key("delete", result, result.key_schema, rows)
                 return
         self._add(table, rows, -1)
 
@@ -111,16 +111,16 @@ class Transaction:
 
         Of rows with one key the last one counts. Raises DelticError for a table without a key.
         """
-        self._by_key("upsert", found := self._keyed(table), found.schema, rows)
+        self._by_key("upsert", result := self._keyed(table), result.schema, rows)
 
     def update(self, table: str, rows: Any) -> None:
         """Give columns of the rows with these keys other values: dicts or a frame with the key and these columns.
 
         Raises DelticError for a table without a key.
         """
-        found = self._keyed(table)
-        for part, columns in updates(rows, found):
-            self._by_key("update", found, columns, part)
+        result = self._keyed(table)
+        for part, columns in updates(rows, result):
+            self._by_key("update", result, columns, part)
 
     def change(self, table: str, rows: Any) -> None:
         """Insert and delete rows as their column `__weight__` says: 1 or -1.
@@ -130,8 +130,8 @@ class Transaction:
         table has a key, `op` may be u: the row comes in place of what has its key; or d: what has its key goes. Of a
         key that is named so the last row counts.
         """
-        found = self._table(table)
-        self.append(table, self._weighted("change", found, rows, None))
+        result = self._table(table)
+        self.append(table, self._weighted("change", result, rows, None))
 
     def sql(self, text: str, args: Args | None = None, file: str = "<sql>") -> None:
         """INSERT, DELETE, UPDATE and MERGE; each sees tables and views as the transaction has made them so far.
@@ -143,10 +143,10 @@ class Transaction:
         from deltic.pipeline.sql.planning import effects
 
         self._require(_Phase.OPEN)
-        found = effects(text, file, self._epochs.last.definitions, args)
-        for effect in found:
+        result = effects(text, file, self._epochs.last.definitions, args)
+        for effect in result:
             self._refuse_refreshed(effect.table)
-        self._operations += found
+        self._operations += result
 
     def append(self, table: str, rows: Changed) -> None:
         """Change a table by rows that have exactly its columns and types, and any weights in `__weight__`.
@@ -310,15 +310,15 @@ class Transaction:
         self._definitions = last.definitions
 
     def _add(self, table: str, rows: Any, weight: int) -> None:
-        found = self._table(table)
-        batch = self._weighted("insert" if weight > 0 else "delete", found, rows, weight)
+        result = self._table(table)
+        batch = self._weighted("insert" if weight > 0 else "delete", result, rows, weight)
         self.append(table, batch)
 
     def _weighted(self, operation: str, table: CatalogTable, rows: Any, weight: int | None) -> Changed:
         """Rows with this weight, or those that they say; of a DataFrame tasks write them where that can be."""
         with _telling(operation):
-            if (found := posted(rows, table, table.schema, weight, self._epochs.site)) is not None:
-                return found
+            if (result := posted(rows, table, table.schema, weight, self._epochs.site)) is not None:
+                return result
             if weight is None:
                 return to_table(table.name, table.schema, rows, True, table.key)
             return with_weights(to_table(table.name, table.schema, rows), weight)
@@ -326,9 +326,9 @@ class Transaction:
     def _by_key(self, kind: Any, table: CatalogTable, columns: Schema, rows: Any) -> None:
         weight, updates = BY_KEY if kind == "delete" else UPSERT, tuple(columns.names) if kind == "update" else ()
         with _telling(kind):
-            if (found := posted(rows, table, columns, weight, self._epochs.site)) is not None:
-                if found.count():
-                    self._operations.append(RowChange(table.name, found, updates))
+            if (result := posted(rows, table, columns, weight, self._epochs.site)) is not None:
+                if result.count():
+                    self._operations.append(RowChange(table.name, result, updates))
                 return
             batch = to_table(table.name, columns, rows)
         if len(batch):
@@ -338,9 +338,9 @@ class Transaction:
         self._require(_Phase.OPEN)
         catalog = self._definitions.catalog
         derived = dict.fromkeys(catalog.view_schemas, "it is a view, and its rules alone change it")
-        found = find(name, "table", catalog.shown_tables, derived)
+        result = find(name, "table", catalog.shown_tables, derived)
         self._refuse_refreshed(name)
-        return found
+        return result
 
     def _refuse_refreshed(self, name: str) -> None:
         """Raises DelticError for a table whose rows are those of a source."""
@@ -349,13 +349,13 @@ class Transaction:
 
     def _keyed(self, name: str) -> CatalogTable:
         """A table with a key; raises DelticError for one without."""
-        found = self._table(name)
-        if not found.key:
+        result = self._table(name)
+        if not result.key:
             raise DelticError(
                 f"table {name} has no key, by which its rows could be found: declare one, as in "
-                f'pipeline.table("{name}", …, key="{found.schema.names[0] if found.schema.names else "id"}")'
+                f'pipeline.table("{name}", …, key="{result.schema.names[0] if result.schema.names else "id"}")'
             )
-        return found
+        return result
 
     def _require(self, phase: _Phase) -> None:
         if self._phase is not phase:

@@ -25,15 +25,15 @@ def epochs(folder: Path, inputs: Sequence[TableInput]) -> list[EpochFiles]:
     """
     if not folder.is_dir():
         raise DataError([Diagnostic("there is no such folder of changes", str(folder))])
-    found, findings = [], list[Diagnostic]()
+    result, findings = [], list[Diagnostic]()
     for path in _entries(folder):
         try:
-            found.append(_epoch(path, inputs))
+            result.append(_epoch(path, inputs))
         except DataError as error:
             findings += error.diagnostics
     if findings:
         raise DataError(findings)
-    return found
+    return result
 
 
 def _epoch(path: Path, inputs: Sequence[TableInput]) -> EpochFiles:

@@ -28,9 +28,9 @@ def check_columns(fields: pa.Schema, layout: FileLayout) -> None:
     """Raises Malformed when a column is missing or cannot hold values of the relation's type."""
     check_names(fields.names, layout)
     for column in layout.schema:
-        found = fields.field(column.name).type
-        if not accepts(column.type, found):
-            raise Malformed(f"column {column.name}: expected {phrase(column.type)}, found a column of type {found}")
+        result = fields.field(column.name).type
+        if not accepts(column.type, result):
+            raise Malformed(f"column {column.name}: expected {phrase(column.type)}, found a column of type {result}")
 
 
 def conform(table: pa.Table, layout: FileLayout) -> Parsed:
@@ -89,8 +89,8 @@ def typed(values: Any, column: Column) -> Any:
             return in_reach(values).cast(column.type.arrow)
         except pa.ArrowException:
             pass
-    found = [None if problem(value, column) else value for value in map(whole, listed(values))]
-    return to_arrow([of_python(value, column.type) for value in found], column.type)
+    result = [None if problem(value, column) else value for value in map(whole, listed(values))]
+    return to_arrow([of_python(value, column.type) for value in result], column.type)
 
 
 def is_exact(arrow: pa.DataType, column: Column) -> bool:
@@ -121,10 +121,10 @@ def _by_key(weights: Any, left: list[Any], layout: FileLayout) -> Any:
     """The weights, BY_KEY for rows that go and have nothing but their key."""
     if not have_key_alone(layout) or not all(values.null_count for values in left):
         return weights
-    found = pc.fill_null(pc.equal(weights, -1), False)
+    result = pc.fill_null(pc.equal(weights, -1), False)
     for values in left:
-        found = pc.and_(found, pc.is_null(values))
-    return pc.if_else(found, pa.scalar(BY_KEY, pa.int64()), weights)
+        result = pc.and_(result, pc.is_null(values))
+    return pc.if_else(result, pa.scalar(BY_KEY, pa.int64()), weights)
 
 
 def _weight_column(values: Any, name: str, layout: FileLayout) -> Any:

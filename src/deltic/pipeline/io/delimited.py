@@ -74,10 +74,10 @@ def _read(data: bytes, delimiter: bytes, layout: FileLayout, over_lines: bool) -
         if texts is None or not all(map(_agrees, texts[len(signs) :], values, types)):
             return None
     try:
-        values = [_typed(found, column) for found, column in zip(values, layout.schema, strict=True)]
+        values = [_typed(result, column) for result, column in zip(values, layout.schema, strict=True)]
     except pa.ArrowInvalid:
         return None
-    if any(found.null_count and not c.nullable for found, c in zip(values, layout.schema, strict=True)):
+    if any(result.null_count and not c.nullable for result, c in zip(values, layout.schema, strict=True)):
         return None
     if layout.signed:
         weights = _weights(columns[0])
@@ -129,10 +129,10 @@ def _columns(
     )
     reading = pv.ReadOptions(column_names=there)
     try:
-        found = pv.read_csv(pa.BufferReader(data), reading, parsing, converting)
+        result = pv.read_csv(pa.BufferReader(data), reading, parsing, converting)
     except (pa.ArrowInvalid, pa.ArrowKeyError):
         return None
-    return list(found.columns)
+    return list(result.columns)
 
 
 def _names_of_fields(data: bytes, delimiter: bytes, names: list[str], layout: FileLayout) -> list[str]:

@@ -119,8 +119,8 @@ def _shared_stdin(directives: Sequence[Directive]) -> Iterator[Diagnostic]:
 
 
 def _inputs(table: CheckedRelation, directives: Sequence[Directive]) -> Iterator[TableInput]:
-    found = [d.options for d in directives if d.kind == "input" and d.relation == table.name]
-    for options in found or [{}]:
+    result = [d.options for d in directives if d.kind == "input" and d.relation == table.name]
+    for options in result or [{}]:
         yield TableInput(
             table.name,
             table.schema,
@@ -128,11 +128,11 @@ def _inputs(table: CheckedRelation, directives: Sequence[Directive]) -> Iterator
             options.get("delimiter"),
             options.get("headers") == "true",
             options.get("rfc4180") == "true",
-            required=bool(found),
+            required=bool(result),
             device=_device(options),
             places=tuple(map(int, options["columns"].split(":"))) if "columns" in options else (),
             called=options.get("name", ""),
-            as_souffle=bool(found),
+            as_souffle=bool(result),
             structures=tuple(table.structures.items()),
             records=table.records,
         )

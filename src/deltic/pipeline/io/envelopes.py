@@ -94,21 +94,21 @@ def _row(row: Any, part: str, op: str, schema: Schema, fields: Fields) -> tuple[
         raise Malformed(f"{part}: expected an object with the columns as its keys, found {shown(row)}")
     for name in schema.names:
         if name not in row:
-            found = nearest(name, row)
-            raise Malformed(f"{part}: column {name} is missing", hint=f"there is a column {found}" if found else "")
+            result = nearest(name, row)
+            raise Malformed(f"{part}: column {name} is missing", hint=f"there is a column {result}" if result else "")
     return tuple(_value(row[column.name], column, part, fields.get(column.name, {})) for column in schema)
 
 
 def _value(value: Any, column: Column, part: str, field: Mapping[str, Any]) -> Any:
     try:
-        found = of_json(value, column.type, field)
+        result = of_json(value, column.type, field)
     except ValueError:
         expected = f"expected {phrase(column.type)}, found {shown(value)}"
         raise Malformed(f"{part}: column {column.name}: {expected}") from None
-    reason = problem(found, column)
+    reason = problem(result, column)
     if reason is not None:
         raise Malformed(f"{part}: column {column.name}: {reason}")
-    return found
+    return result
 
 
 def _fields(schema: Any) -> Fields:

@@ -18,15 +18,15 @@ def places_by_name(table: str, paths: Iterable[Path], layout: FileLayout) -> tup
     Case and blanks around names do not matter; fields of other names are passed over, and one before the columns of a
     change is its sign. Raises DataError where a column has no field, or another one in another file.
     """
-    found: dict[tuple[int, ...], Path] = {}
+    result: dict[tuple[int, ...], Path] = {}
     for path in paths:
         line = next(blocks(path, size=1), b"").decode(errors="replace").rstrip("\r\n")
         if line:
-            found.setdefault(_places(table, path, line, layout), path)
-    if len(found) > 1:
-        first, other, *_ = found.values()
+            result.setdefault(_places(table, path, line, layout), path)
+    if len(result) > 1:
+        first, other, *_ = result.values()
         raise _error(table, other, "", f"the columns stand in another order than in {first}", "give all one order")
-    return next(iter(found), ())
+    return next(iter(result), ())
 
 
 def _places(table: str, path: Path, line: str, layout: FileLayout) -> tuple[int, ...]:

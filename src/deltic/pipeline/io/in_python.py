@@ -45,10 +45,10 @@ def have_parts_out_of_reach(values: Any) -> bool:
 def listed(values: Any) -> list[Any]:
     """The values in Python, `UnrepresentableValue` in place of those that it does not have."""
     try:
-        found: list[Any] = values.to_pylist()
+        result: list[Any] = values.to_pylist()
     except (ValueError, OverflowError, KeyError):  # of years, of spans, of time zones
-        found = [_value(value) for value in _in_utc(values)]
-    return found
+        result = [_value(value) for value in _in_utc(values)]
+    return result
 
 
 def rows_at(table: pa.Table, places: Sequence[int]) -> list[dict[str, Any]]:

@@ -30,11 +30,11 @@ def is_array(data: bytes) -> bool:
 def read_array(data: bytes, layout: FileLayout, file: str) -> ParsedRows:
     """The rows of a file; findings tell the number of the row, from 1. Raises DataError where it is no array."""
     try:
-        found = json.loads(data, parse_float=Decimal)
+        result = json.loads(data, parse_float=Decimal)
     except (ValueError, RecursionError) as error:
         raise DataError([Diagnostic(f"not JSON: {error}", file)]) from error
     rows, rejects = list[Signed](), list[Diagnostic]()
-    for number, value in enumerate(found, 1):
+    for number, value in enumerate(result, 1):
         try:
             rows.append(of_json_object(_with_structures(_named(value, layout), layout), layout))
         except Malformed as error:
@@ -58,13 +58,13 @@ def _named(value: Any, layout: FileLayout) -> dict[str, Any]:
 
 def _with_structures(row: dict[str, Any], layout: FileLayout) -> dict[str, Any]:
     """A row with the texts of its structures; raises Malformed."""
-    found = dict(row)
+    result = dict(row)
     for name, family in layout.structures:
         try:
-            found |= {name: structure_of_json(family, row[name], layout.records)} if name in row else {}
+            result |= {name: structure_of_json(family, row[name], layout.records)} if name in row else {}
         except ValueError as error:
             raise Malformed(f"column {name}: {error}") from None
-    return found
+    return result
 
 
 def write_array(rows: pa.Table, output: Output, stream: IO[bytes]) -> None:

@@ -32,21 +32,21 @@ def structure_to_json(family: str, text: str, records: Records | None) -> str:
     """The JSON of a structure of a family; records are lists, or with their names objects."""
     types, root = family_types(family)
     names = None if records is None else dict(records)
-    given, found = tokens(text), list[str]()
+    given, result = tokens(text), list[str]()
     pending = [(_VALUE, root)]
     while pending:
         kind, wanted = pending.pop()
         if kind == _TEXT:
-            found.append(wanted)
+            result.append(wanted)
         elif kind == _SIGN:
             next(given)
         elif wanted in LETTERS:
-            found.append(json.dumps(field_of_text(LETTERS[wanted], next(given)), ensure_ascii=False))
+            result.append(json.dumps(field_of_text(LETTERS[wanted], next(given)), ensure_ascii=False))
         else:
             head = next(given)
             keys = None if names is None else names.get(wanted, ())
             pending += reversed(_begun(head, types[wanted][head], keys))
-    return "".join(found)
+    return "".join(result)
 
 
 def _begun(head: str, parts: Sequence[str], names: Sequence[str] | None) -> list[tuple[str, str]]:
@@ -60,11 +60,11 @@ def _begun(head: str, parts: Sequence[str], names: Sequence[str] | None) -> list
     is_object = is_record and names is not None
     keys = [f"{json.dumps(name, ensure_ascii=False)}: " for name in names or ()] if is_object else [""] * len(fields)
     first = "{" if is_object else "[" if is_record else f"[{json.dumps(head)}, "
-    found = [(_TEXT, first)] if is_record else [(_TEXT, first), (_SIGN, "(")]
+    result = [(_TEXT, first)] if is_record else [(_TEXT, first), (_SIGN, "(")]
     for place, (field, key) in enumerate(zip(fields, keys, strict=True)):
-        found += [(_SIGN, ","), (_TEXT, ", ")] if place else []
-        found += [(_TEXT, key), (_VALUE, field)]
-    return [*found, (_SIGN, "]"), (_TEXT, "}" if is_object else "]")]
+        result += [(_SIGN, ","), (_TEXT, ", ")] if place else []
+        result += [(_TEXT, key), (_VALUE, field)]
+    return [*result, (_SIGN, "]"), (_TEXT, "}" if is_object else "]")]
 
 
 def _empty(names: Sequence[str] | None, parts: Sequence[str]) -> list[tuple[str, str]]:
@@ -77,14 +77,14 @@ def structure_of_json(family: str, value: Any, records: Records) -> str:
     if isinstance(value, str):
         return value
     types, root = family_types(family)
-    names, found = dict(records), list[str]()
+    names, result = dict(records), list[str]()
     pending: list[tuple[str, Any]] = [(root, value)]
     while pending:
         wanted, given = pending.pop()
         if wanted == _TEXT:
-            found.append(given)
+            result.append(given)
         elif wanted in LETTERS:
-            found.append(_field(wanted, given))
+            result.append(_field(wanted, given))
         else:
             head, fields = _taken_apart(wanted, types[wanted], given, names.get(wanted, ()))
             kinds = [part for part in types[wanted][head] if not part.startswith("'")]
@@ -93,7 +93,7 @@ def structure_of_json(family: str, value: Any, records: Records) -> str:
             parts = [part for pair in zip(kinds, fields, strict=True) for part in ((_TEXT, ", "), pair)][1:]
             begin, end = ("[", "]") if head == "[" else (f"{head}(", ")") if kinds else (head, "")
             pending += reversed([(_TEXT, begin), *parts, (_TEXT, end)])
-    return "".join(found)
+    return "".join(result)
 
 
 def _taken_apart(

@@ -96,8 +96,8 @@ def _clock(value: Any, field: Field) -> Any:
 
 
 def _instant(value: Any, field: Field) -> Any:
-    found = _clock(value, field)
-    return found.replace(tzinfo=datetime.UTC) if isinstance(value, int) and found is not value else found
+    result = _clock(value, field)
+    return result.replace(tzinfo=datetime.UTC) if isinstance(value, int) and result is not value else result
 
 
 def _span(value: Any, field: Field) -> Any:

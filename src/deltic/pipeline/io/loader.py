@@ -50,7 +50,7 @@ class Loader:
     def load(self, files: Sequence[TableFiles]) -> dict[str, pa.Table]:
         """The rows by table; raises DataError with the first findings when some are malformed."""
         limit = None if self._rejects is not None else _SHOWN
-        batches = [(found.table, self._reader.read(found, limit)) for found in files]
+        batches = [(result.table, self._reader.read(result, limit)) for result in files]
         findings = _with_hints_once(finding for _, batch in batches for finding in batch.rejects)
         if findings and self._rejects is None:
             raise DataError(findings if len(findings) <= _SHOWN else [*findings[:_SHOWN], _MORE])

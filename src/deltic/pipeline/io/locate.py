@@ -127,15 +127,15 @@ def locate(source: TableInput, folder: Path, signed: bool = False) -> TableFiles
     """
     if source.device in ("stdin", "json"):
         return files_at(source, STDIN, signed)
-    found = [folder / name for name in source.candidates if (folder / name).exists()]
-    if len(found) > 1 and found[0] != folder / source.candidates[0]:
-        names = " and ".join(path.name for path in found)
+    result = [folder / name for name in source.candidates if (folder / name).exists()]
+    if len(result) > 1 and result[0] != folder / source.candidates[0]:
+        names = " and ".join(path.name for path in result)
         raise _error(
             folder,
             f"table {source.name}: both {names} are here",
             f"keep one, or name it: .input {source.name}(filename=...)",
         )
-    return files_at(source, found[0], signed) if found else None
+    return files_at(source, result[0], signed) if result else None
 
 
 def files_at(source: TableInput, path: Path, signed: bool) -> TableFiles:

@@ -54,12 +54,12 @@ def of_json_object(row: Mapping[str, Any], layout: FileLayout) -> Signed:
 
 def _of_json(row: Mapping[str, Any], layout: FileLayout) -> dict[str, Any]:
     """The values of the columns; what is none of its column stays as it is."""
-    found = dict(row)
+    result = dict(row)
     for column in layout.schema:
         if column.name in row:
             with suppress(ValueError):
-                found[column.name] = of_json(row[column.name], column.type)
-    return found
+                result[column.name] = of_json(row[column.name], column.type)
+    return result
 
 
 def parse_object(row: Mapping[str, Any], layout: FileLayout) -> Signed:
@@ -83,8 +83,8 @@ def check_names(names: Iterable[str], layout: FileLayout) -> None:
     for column in layout.schema.names:
         if column not in known:
             spare = [name for name in known if name not in layout.schema.names]
-            found = nearest(column, spare)
-            raise Malformed(f"column {column} is missing", hint=f"there is a column {found}" if found else "")
+            result = nearest(column, spare)
+            raise Malformed(f"column {column} is missing", hint=f"there is a column {result}" if result else "")
     if layout.signed and not _tells(known, layout):
         raise Malformed(f"nothing tells whether the row comes or goes: expected {_signs_wanted(layout)}")
 

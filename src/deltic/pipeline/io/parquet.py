@@ -49,8 +49,8 @@ def conformed(table: pa.Table, layout: FileLayout, file: str, first: int) -> Par
     """The rows of a table of a file, whose first one has the number `first` there, and findings for malformed ones."""
     parsed = conform(table, layout)
     rows = rows_at(table, parsed.bad)
-    found = (_diagnose(row, layout, file, first + p) for row, p in zip(rows, parsed.bad, strict=True))
-    return ParsedRows(parsed.table, tuple(found))
+    result = (_diagnose(row, layout, file, first + p) for row, p in zip(rows, parsed.bad, strict=True))
+    return ParsedRows(parsed.table, tuple(result))
 
 
 def _diagnose(row: dict[str, Any], layout: FileLayout, file: str, number: int) -> Diagnostic:

@@ -42,12 +42,12 @@ def is_plain(data: bytes, layout: FileLayout) -> bool:
 
 def starts(data: bytes, layout: FileLayout) -> list[int]:
     """Where the rows of whole lines begin."""
-    row, found, place = _row(layout.delimiter, layout.signed), list[int](), 0
+    row, result, place = _row(layout.delimiter, layout.signed), list[int](), 0
     while place < len(data):
-        found.append(place)
+        result.append(place)
         match = row.match(data, place)
         place = match.end() if match else data.index(b"\n", place) + 1
-    return found
+    return result
 
 
 def _open(data: bytes, layout: FileLayout) -> int:

@@ -61,8 +61,8 @@ def count_unreadable(rows: pa.Table, delimiter: str, rfc4180: bool) -> int:
     for field in rows.schema:
         if pa.types.is_string(field.type):
             for hazard in hazards:
-                found = pc.match_substring(rows[field.name], hazard)
-                unreadable = found if unreadable is None else pc.or_(unreadable, found)
+                result = pc.match_substring(rows[field.name], hazard)
+                unreadable = result if unreadable is None else pc.or_(unreadable, result)
     return 0 if unreadable is None else pc.sum(unreadable).as_py() or 0
 
 

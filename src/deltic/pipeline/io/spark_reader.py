@@ -42,8 +42,8 @@ class SparkReader:
             reason, remedy = "the tasks of Spark do not see standard input", "leave out --master, or name a file"
             raise DataError([Diagnostic(f"table {files.table}: {reason}", hint=remedy)])
         parts = list(splits(files, self._split))
-        found = self._collect(parts, files.layout, limit) if parts else []
-        return joined(found, files.layout, limit)
+        result = self._collect(parts, files.layout, limit) if parts else []
+        return joined(result, files.layout, limit)
 
     def _collect(
         self, parts: Sequence[FileSplit], layout: FileLayout, limit: int | None
@@ -51,8 +51,8 @@ class SparkReader:
         file = parts[0].name
         with spark_errors(lambda reason: DataError([Diagnostic(f"Spark cannot read the file: {reason}", file)])):
             tasks = self._spark.range(0, len(parts), 1, len(parts)).mapInArrow(_task(parts, layout, limit), _PACKED_DDL)
-            found = collected(tasks, f"Deltic: {len(parts)} parts of files from {file}")
-        for split, packed in zip(found["split"].to_pylist(), found["batch"], strict=True):
+            result = collected(tasks, f"Deltic: {len(parts)} parts of files from {file}")
+        for split, packed in zip(result["split"].to_pylist(), result["batch"], strict=True):
             yield parts[split], _unpacked(packed.as_buffer())
 
 

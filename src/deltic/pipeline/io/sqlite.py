@@ -29,12 +29,12 @@ def read_sqlite(path: Path, layout: FileLayout, file: str) -> Iterator[ParsedRow
     """
     try:
         with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
-            found = database.execute(f"SELECT * FROM {quoted(layout.relation)}")
-            if len(found.description) != layout.width:
-                reason = f"{layout.relation} has {len(found.description)} columns there, and {layout.width} here"
+            result = database.execute(f"SELECT * FROM {quoted(layout.relation)}")
+            if len(result.description) != layout.width:
+                reason = f"{layout.relation} has {len(result.description)} columns there, and {layout.width} here"
                 raise DataError([Diagnostic(reason, file)])
             first = 1
-            while rows := found.fetchmany(_ROWS):
+            while rows := result.fetchmany(_ROWS):
                 yield _batch(rows, first, layout, file)
                 first += len(rows)
     except sqlite3.Error as error:

@@ -178,8 +178,8 @@ def convert(field: TextField, column: Column) -> Any:
     if type_.is_integer and re.fullmatch(_OF_OTHER_BASE, field.value):
         return _in_range(field, int(field.value.strip(BLANKS), 0), type_)
     if not re.fullmatch(pattern_of(type_) or "", field.value):
-        found = f"'{_shortened(field.value)}'" if field.value else "an empty field"
-        raise _malformed(field, f"expected {phrase(type_)}, found {found}", _hint(field, type_))
+        result = f"'{_shortened(field.value)}'" if field.value else "an empty field"
+        raise _malformed(field, f"expected {phrase(type_)}, found {result}", _hint(field, type_))
     if type_.is_integer:
         return _integer(field, type_)
     return _float(field, type_) if type_.is_float else _other(field, column)

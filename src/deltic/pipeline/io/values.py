@@ -49,9 +49,11 @@ def _accepts_parts(type_: Type, arrow: pa.DataType) -> bool:
             pa.types.is_map(arrow) and accepts(type_.key, arrow.key_type) and accepts(type_.value.type, arrow.item_type)
         )
     if type_.kind is Kind.STRUCT:
-        found = {field.name: field.type for field in arrow.fields} if pa.types.is_struct(arrow) else None
+        result = {field.name: field.type for field in arrow.fields} if pa.types.is_struct(arrow) else None
         wanted = {column.name: column.type for column in type_.fields}
-        return found is not None and wanted.keys() == found.keys() and all(accepts(wanted[n], found[n]) for n in found)
+        return (
+            result is not None and wanted.keys() == result.keys() and all(accepts(wanted[n], result[n]) for n in result)
+        )
     return hasattr(arrow, "value_field") and accepts(type_.element.type, arrow.value_type)
 
 
@@ -184,9 +186,9 @@ def _map(value: Any, type_: Type) -> str | None:
     if not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs):
         return f"expected pairs of a key and its value, found {_typed(value)}"
     keys = (("key", _problem(key, ValueType(type_.key))) for key, _ in pairs)
-    found = _first([*keys, *((f"value of {shown(key)}", _problem(item, type_.value)) for key, item in pairs)])
-    if found or len({in_order(of_python(key, type_.key)) for key, _ in pairs}) == len(pairs):
-        return found
+    result = _first([*keys, *((f"value of {shown(key)}", _problem(item, type_.value)) for key, item in pairs)])
+    if result or len({in_order(of_python(key, type_.key)) for key, _ in pairs}) == len(pairs):
+        return result
     return f"two values of one key in {_typed(value)}"
 
 

@@ -75,7 +75,7 @@ def run(settings: JobSettings, pipeline: Pipeline, reader: RowReader, writer: Wr
         files = replace(files, outputs=printed)
     initial = EpochFiles(INITIAL, tuple(_facts(files, settings.facts, settings.missing_is_empty)))
     following = epochs(settings.changes, files.inputs) if settings.changes else []
-    _refuse_overwriting([*initial.files, *(found for epoch in following for found in epoch.files)], files, settings)
+    _refuse_overwriting([*initial.files, *(result for epoch in following for result in epoch.files)], files, settings)
     rejects = Rejects(settings.out / "rejects", {source.name for source in files.inputs})
     job = _Job(
         files,
@@ -129,16 +129,16 @@ def _interface(front: FrontEnd, pipeline: Pipeline) -> Interface:
 
 def _facts(files: Interface, folder: Path, missing_is_empty: bool) -> list[TableFiles]:
     """The files of the initial rows; raises DataError for tables with `.input` that have none, unless they may."""
-    found = {source: locate(source, folder) for source in files.inputs}
-    absent = [source for source, located in found.items() if source.required and located is None]
+    result = {source: locate(source, folder) for source in files.inputs}
+    absent = [source for source, located in result.items() if source.required and located is None]
     if absent and not missing_is_empty:
         raise DataError([finding for source in absent for finding in missing(source, folder).diagnostics])
-    return [located for located in found.values() if located is not None]
+    return [located for located in result.values() if located is not None]
 
 
 def _refuse_overwriting(read: Sequence[TableFiles], files: Interface, settings: JobSettings) -> None:
     """Raises DelticError when an output would take the place of a file that is read."""
-    inputs = {path.resolve() for found in read for path in [*found.paths, *(p.parent for p in found.paths)]}
+    inputs = {path.resolve() for result in read for path in [*result.paths, *(p.parent for p in result.paths)]}
     for output in files.outputs:
         if output.device != "file":
             continue

@@ -68,8 +68,8 @@ class Publisher:
     def _check(self, rows: pa.Table, target: RowTarget) -> None:
         if target.format != "csv":
             return
-        found = count_unreadable(rows, target.output.delimiter, target.output.rfc4180)
-        if found:
-            rows = f"{count_of(found, 'row')} with the delimiter or a line end in a symbol"
+        result = count_unreadable(rows, target.output.delimiter, target.output.rfc4180)
+        if result:
+            rows = f"{count_of(result, 'row')} with the delimiter or a line end in a symbol"
             remedy = "--format parquet keeps every row, rfc4180=true quotes"
             self.notes.append(f"{target.path} cannot be read back: {rows}; {remedy}")

@@ -105,8 +105,8 @@ def planned(
         grown = there.rows + int(np.asarray(delta.column(WEIGHT)).sum())
         if grown > _FULL * size * there.count:
             return _anew(shown, schema, by, size)
-        if (found := _changed(there, delta, read)) is not None:
-            return found
+        if (result := _changed(there, delta, read)) is not None:
+            return result
     return _compared(shown, there, size)
 
 
@@ -127,10 +127,10 @@ def _changed(there: Listing, delta: pa.Table, read: Read) -> BucketPlan | None:
     for bucket, changes in _divided(delta, _buckets(delta, there.by, there.count)).items():
         held = changes.slice(0, 0).select(columns)
         if (part := there.parts.get(bucket)) is not None:
-            found = _held(part, held.schema, read)
-            if found is None:
+            result = _held(part, held.schema, read)
+            if result is None:
                 return None
-            held, size = found, size + part.bytes
+            held, size = result, size + part.bytes
         made = _applied(held, changes)
         if made is None:
             return None
@@ -149,20 +149,20 @@ def _partly(there: Listing, new: Mapping[int, pa.Table], how: str, read: int = 0
 
 def _held(part: BucketFile, schema: pa.Schema, read: Read) -> pa.Table | None:
     """The rows of a file; None where they are not those that it should have."""
-    found = read(part)
-    if found is None or found.column_names != schema.names:
+    result = read(part)
+    if result is None or result.column_names != schema.names:
         return None
-    found = found.cast(schema)
-    return found if digest(row_hashes(found, schema.names)) == part.digest else None
+    result = result.cast(schema)
+    return result if digest(row_hashes(result, schema.names)) == part.digest else None
 
 
 def _applied(held: pa.Table, changes: pa.Table) -> pa.Table | None:
     """Rows after changes; None where one would go that is not there."""
-    found = netted(pa.concat_tables([with_weights(held, 1), changes.select([*held.column_names, WEIGHT])]))
-    weights = np.asarray(found.column(WEIGHT))
+    result = netted(pa.concat_tables([with_weights(held, 1), changes.select([*held.column_names, WEIGHT])]))
+    weights = np.asarray(result.column(WEIGHT))
     if (weights < 0).any():
         return None
-    return found.drop_columns([WEIGHT]).take(pa.array(np.repeat(np.arange(len(found)), weights)))
+    return result.drop_columns([WEIGHT]).take(pa.array(np.repeat(np.arange(len(result)), weights)))
 
 
 def _compared(shown: PublishedView, there: Listing, size: int) -> BucketPlan:
@@ -191,8 +191,8 @@ def _divided(rows: pa.Table, buckets: npt.NDArray[np.int64]) -> dict[int, pa.Tab
         return {}
     order = np.argsort(buckets, kind="stable")
     ordered, numbers = rows.take(pa.array(order)), buckets[order]
-    found, starts = np.unique(numbers, return_index=True)
+    result, starts = np.unique(numbers, return_index=True)
     ends = [*starts[1:].tolist(), len(numbers)]
     return {
-        int(b): ordered.slice(start, end - start) for b, start, end in zip(found, starts.tolist(), ends, strict=True)
+        int(b): ordered.slice(start, end - start) for b, start, end in zip(result, starts.tolist(), ends, strict=True)
     }

@@ -41,7 +41,7 @@ class Database:
         """The statement with the marks that the database has for values; what is quoted stays as it is."""
         if self.scheme != "postgresql":
             return statement
-        return _NAME_OR_MARK.sub(lambda found: "%s" if found[0] == "?" else found[0].replace("%", "%%"), statement)
+        return _NAME_OR_MARK.sub(lambda result: "%s" if result[0] == "?" else result[0].replace("%", "%%"), statement)
 
 
 @contextmanager

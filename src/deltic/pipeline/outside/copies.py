@@ -56,10 +56,10 @@ class CopyWriter:
 def copied(files: Files, place: Json) -> pa.Table | None:
     """The rows that stand at a place; None where they are not there any more, or damaged."""
     try:
-        found = read_piece(MappedFile(files, place["file"]), PiecePlace(**place))[1]["rows"]
+        result = read_piece(MappedFile(files, place["file"]), PiecePlace(**place))[1]["rows"]
     except (OSError, StateError):
         return None
-    return of_stream(found)
+    return of_stream(result)
 
 
 class FileCopies:

@@ -76,8 +76,8 @@ class DatabaseTarget:
         database.run(f"CREATE TABLE IF NOT EXISTS {_MARKS} ({columns})")
         asked = [self._place["table"], self._id]
         text = f"SELECT stamp, epoch FROM {_MARKS} WHERE place = ? AND publication = ?"
-        found = database.run(text, asked).fetchone()
-        return None if found is None else TargetMark(*found)
+        result = database.run(text, asked).fetchone()
+        return None if result is None else TargetMark(*result)
 
     def _make(self, database: Database, schema: Schema) -> None:
         """Make the table, if it is not there; raises DelticError where somebody else has made it."""

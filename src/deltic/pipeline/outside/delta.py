@@ -70,10 +70,10 @@ class DeltaSource:
             and not wants_all
         ):
             for told in (self._of_feed, self._of_files):
-                if (found := told(table, position["version"], now, at)) is not None:
-                    return found
-        if (found := self._all(table, now, at, held)) is not None:
-            return found
+                if (result := told(table, position["version"], now, at)) is not None:
+                    return result
+        if (result := self._all(table, now, at, held)) is not None:
+            return result
         with errors(self.path):
             rows = pa.concat_tables([table.schema.to_arrow().empty_table(), *_Reader(self.path, table).whole(now)])
         return SourceChange(difference(rows, held()), at, "compared", len(rows))
@@ -226,8 +226,8 @@ def _rows_of(table: CatalogTable, outside: Any, names: Iterable[str]) -> Iterato
     dataset = outside.to_pyarrow_dataset()
     fragments = {fragment.path: fragment for fragment in dataset.get_fragments()}
     chosen = [fragments[name] for name in sorted(names)]
-    found = ds.FileSystemDataset(chosen, dataset.schema, dataset.format, dataset.filesystem)
-    for batch in found.to_batches(columns=list(table.schema.names)):
+    result = ds.FileSystemDataset(chosen, dataset.schema, dataset.format, dataset.filesystem)
+    for batch in result.to_batches(columns=list(table.schema.names)):
         yield to_table(table.name, table.schema, pa.Table.from_batches([batch]))
 
 

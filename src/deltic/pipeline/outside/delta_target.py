@@ -44,9 +44,9 @@ class DeltaTarget:
         with naming(self.address), errors(self.address):
             table = self._table()
             self._claim(table)
-            found = self._read(table)
-            there = None if found is None else Listing.of_json(found["listing"])
-            plan = planned(self._place, shown, there, delta if found else None, partial(rows_of, self._files))
+            result = self._read(table)
+            there = None if result is None else Listing.of_json(result["listing"])
+            plan = planned(self._place, shown, there, delta if result else None, partial(rows_of, self._files))
             if there is not None and plan.kept == there.parts and not plan.new:
                 write_listing(self._files, shown.mark, there, _LISTED, version=table.version())
                 return PublishedRows(plan.how, kept=len(there.parts))
@@ -76,8 +76,8 @@ class DeltaTarget:
 
     def _read(self, table: Any) -> dict[str, Any] | None:
         """The listing, where it is that of the table's version."""
-        found = read_listing(self._files, _LISTED)
-        return found if found is not None and table is not None and found["version"] == table.version() else None
+        result = read_listing(self._files, _LISTED)
+        return result if result is not None and table is not None and result["version"] == table.version() else None
 
     def _commit(self, table: Any, plan: BucketPlan, made: dict[int, BucketFile], mark: TargetMark) -> int:
         """Put the new files in place of all others but those that stay; the version that this is."""

@@ -69,10 +69,10 @@ def read_document(path: Path) -> Document:
         raise ProgramError([reader.at(mark.line, mark.column, 1, error.problem or str(error))]) from None
     except yaml.YAMLError as error:
         raise ProgramError([Diagnostic(str(error).splitlines()[0], str(path))]) from None
-    found = reader.document(root)
+    result = reader.document(root)
     if reader.findings:
         raise ProgramError(sorted(reader.findings, key=lambda finding: (finding.line, finding.column)))
-    return found
+    return result
 
 
 class _Reader:
@@ -85,26 +85,26 @@ class _Reader:
     def document(self, root: Any) -> Document:
         """The file as a whole."""
         made = Document()
-        found = dict(self._entries(root, _KEYS, "the file"))
-        if "program" in found:
-            made.program = Path(self._near(self._text(found["program"][1], "the path of a program")))
+        result = dict(self._entries(root, _KEYS, "the file"))
+        if "program" in result:
+            made.program = Path(self._near(self._text(result["program"][1], "the path of a program")))
         elif root is None or root.id == "mapping":
             self.findings.append(Diagnostic("program is missing: a file of SQL or Datalog", str(self._path)))
-        if "state" in found:
-            made.state = self._near(self._text(found["state"][1], "a directory"))
-        for _, name, node in self._named(found, "sources", "a table"):
+        if "state" in result:
+            made.state = self._near(self._text(result["state"][1], "a directory"))
+        for _, name, node in self._named(result, "sources", "a table"):
             if (place := self._external(node, "source")) is not None:
                 made.sources[name] = place
-                if "spark" not in found and (place.kind == "spark" or place.get("url").startswith("jdbc:")):
+                if "spark" not in result and (place.kind == "spark" or place.get("url").startswith("jdbc:")):
                     self._wrong(node, f"{name} is read by Spark, and there is no session", "add `spark: {master: …}`")
-        for _, name, node in self._named(found, "outputs", "a view"):
+        for _, name, node in self._named(result, "outputs", "a view"):
             nodes = node.value if node.id == "sequence" else [node]
             places = (self._external(each, "target") for each in nodes)
             made.outputs += [(name, place) for place in places if place is not None]
-        made.options = self._values(found, "options", _OPTIONS)
+        made.options = self._values(result, "options", _OPTIONS)
         if (due := made.options.pop("checkpoint", None)) is not None:
             made.options["epochs" if isinstance(due, int) else "log"] = due
-        made.spark = self._values(found, "spark", _SPARK) if "spark" in found else None
+        made.spark = self._values(result, "spark", _SPARK) if "spark" in result else None
         return made
 
     def at(self, line: int, column: int, length: int, message: str, hint: str = "") -> Diagnostic:

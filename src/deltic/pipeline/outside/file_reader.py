@@ -128,8 +128,8 @@ def _value(text: str, column: Column, path: str) -> object:
     try:
         return parse_line(text, FileLayout(Schema((column,)), delimiter="\0"))[0][0]
     except Malformed as error:
-        found = f"the folder {column.name}={text}: {error.reason}"
-        raise DataError([Diagnostic(found, path)]) from error
+        result = f"the folder {column.name}={text}: {error.reason}"
+        raise DataError([Diagnostic(result, path)]) from error
 
 
 def unreadable(address: str, error: OSError) -> DataError:

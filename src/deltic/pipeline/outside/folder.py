@@ -100,10 +100,10 @@ class FolderSource:
         try:
             if self._folder.is_delta():
                 raise DataError([Diagnostic("this is a Delta table: the kind is delta", address)])
-            found = self._folder.stamps()
+            result = self._folder.stamps()
         except OSError as error:
             raise unreadable(address, error) from error
-        return {name: found[name] for name in sorted(found, key=natural)}
+        return {name: result[name] for name in sorted(result, key=natural)}
 
     # In this process
 
@@ -232,8 +232,8 @@ class _ReadFiles:
 
 def _copies_of(file: Json) -> list[Json]:
     """Where copies of a file's rows are; an older state has one for each file, and not several."""
-    found: list[Json] = file["copy"] if isinstance(file["copy"], list) else [file["copy"]]
-    return found
+    result: list[Json] = file["copy"] if isinstance(file["copy"], list) else [file["copy"]]
+    return result
 
 
 def _arrow_schema(path: Path, kind: FileKind, place: External) -> pa.Schema:

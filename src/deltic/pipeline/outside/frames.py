@@ -48,8 +48,8 @@ class FrameSource:
         chosen = frame.select(*map(quoted, table.schema.names))
         advance = Advance(table, self._place, position, value)
         with spark_errors(lambda reason: DataError([Diagnostic(f"table {table.name}: {self._place}: {reason}")])):
-            if (found := self._by_tasks(chosen, advance, held)) is not None:
-                return found
+            if (result := self._by_tasks(chosen, advance, held)) is not None:
+                return result
             rows = to_table(table.name, table.schema, chosen)
         return advance.compared_here(rows, _largest(rows, column), held)
 
@@ -75,14 +75,14 @@ class _Reader(PostedRows):
         self._column = column
 
     def read(self, rows: pa.Table, told: str, before: int) -> tuple[pa.Table, str | None]:
-        found, _ = super().read(rows, told, before)
-        return found, _largest(found, self._column)
+        result, _ = super().read(rows, told, before)
+        return result, _largest(result, self._column)
 
 
 def _largest(rows: pa.Table, column: str) -> str | None:
     """The largest value of a change column, as a text; None without one, and where it has no value."""
-    found: str | None = pc.max(rows.column(column)).cast(pa.string()).as_py() if column else None
-    return found
+    result: str | None = pc.max(rows.column(column)).cast(pa.string()).as_py() if column else None
+    return result
 
 
 def frame_source(place: External, given: Any, spark: Any, tasks: Tasks | None) -> FrameSource:
@@ -103,5 +103,5 @@ def _given(frame: Any) -> DataFrame:
             "the source is a DataFrame of another process, which no state can hold: attach it in this one, as in "
             'pipeline.attach("orders", frame); a Spark table is kept: External("spark", table="orders")'
         )
-    found: DataFrame = frame
-    return found
+    result: DataFrame = frame
+    return result

@@ -23,10 +23,10 @@ _NULL, _STEP = np.uint64(0x9E3779B97F4A7C15), np.uint64(0x100000001B3)
 
 def row_hashes(rows: pa.Table, columns: Sequence[str]) -> Hashes:
     """A hash of each row by the values of these columns; NULL is a value, and there is one zero and one NaN."""
-    found = np.full(len(rows), len(columns), np.uint64)
+    result = np.full(len(rows), len(columns), np.uint64)
     for name in columns:
-        found = _mixed(found * _STEP + _hashes(rows.column(name)))
-    return found
+        result = _mixed(result * _STEP + _hashes(rows.column(name)))
+    return result
 
 
 def digest(hashes: Hashes, weights: npt.NDArray[np.int64] | None = None) -> int:

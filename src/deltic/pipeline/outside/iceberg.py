@@ -63,8 +63,8 @@ class IcebergSource:
             if position == at and not wants_all:
                 return SourceChange(nothing(table.schema), at, "no snapshot")
             is_known = position is not None and position["id"] == at["id"] and not wants_all
-            if is_known and (found := self._of_files(table, position["snapshot"], now, at)) is not None:
-                return found
+            if is_known and (result := self._of_files(table, position["snapshot"], now, at)) is not None:
+                return result
             scans = list(_scans(now, at["snapshot"]).values())
             if self._tasks is not None and (rows := self._written(table, now, scans, [])) is not None:
                 how = "loaded by tasks" if held.is_empty else "compared, by tasks"
@@ -154,8 +154,8 @@ def _pyiceberg(module: str) -> Any:
 
 def _failures() -> tuple[type[Exception], ...]:
     """What reading a table raises: by the package itself, by catalogs in databases, and by what it reads with."""
-    found = [error for _, error in inspect.getmembers(_pyiceberg("exceptions"), inspect.isclass)]
-    told = tuple(error for error in found if issubclass(error, Exception))
+    result = [error for _, error in inspect.getmembers(_pyiceberg("exceptions"), inspect.isclass)]
+    told = tuple(error for error in result if issubclass(error, Exception))
     with suppress(ImportError):
         told += (importlib.import_module("sqlalchemy.exc").SQLAlchemyError,)
     return (*told, pa.ArrowException, OSError, ValueError)

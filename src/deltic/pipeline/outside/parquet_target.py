@@ -44,8 +44,8 @@ class ParquetTarget:
 
     def publish(self, shown: PublishedView, delta: pa.Table | None) -> PublishedRows:
         with naming(str(self.path)):
-            found = self._read()
-            there = None if found is None else Listing.of_json(found["listing"])
+            result = self._read()
+            there = None if result is None else Listing.of_json(result["listing"])
             plan = planned(self._place, shown, there, delta, self._rows)
             if there is not None and plan.kept == there.parts and not plan.new:
                 write_listing(self._files(self.path.resolve()), shown.mark, there)

@@ -40,8 +40,8 @@ def write_part(files: Files, bucket: int, rows: pa.Table, stored: pa.Table | Non
 def read_listing(files: Files, name: str = LISTING) -> dict[str, Any] | None:
     """What is said of the files; None where there is nothing, or it is not whole."""
     try:
-        found: dict[str, Any] = json.loads(files.read(name))
-        return found
+        result: dict[str, Any] = json.loads(files.read(name))
+        return result
     except (OSError, ValueError):
         return None
 

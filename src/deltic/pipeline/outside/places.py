@@ -92,12 +92,12 @@ class RemoteFolder:
     def stamps(self) -> Stamps:
         with os_errors(self.address):
             self._system.invalidate_cache()
-            found = self._system.find(self._root, detail=True)
-        if not found:
+            result = self._system.find(self._root, detail=True)
+        if not result:
             raise FileNotFoundError(2, "there is no such folder or file, or nothing in it", self.address)
-        names = {path: path.rstrip("/")[len(self._root) :].lstrip("/") for path in found}
+        names = {path: path.rstrip("/")[len(self._root) :].lstrip("/") for path in result}
         return {
-            name: _told(found[path])
+            name: _told(result[path])
             for path, name in names.items()
             if not any(is_hidden(Path(part)) for part in PurePosixPath(name).parts)
         }

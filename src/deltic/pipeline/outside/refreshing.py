@@ -130,9 +130,9 @@ class Refresher:
         with self._alone():
             read = {name: self._read(name, full) for name in self._sources}
             places = self._places()
-            report = self._apply({name: found for name, (found, _) in read.items()}, places)
-            for found, _ in read.values():
-                found.done()
+            report = self._apply({name: result for name, (result, _) in read.items()}, places)
+            for result, _ in read.values():
+                result.done()
             self._forget_dropped()
             published = {str(place.publication): self._publish(place, full) for place in places}
             told = {name: told for name, (_, told) in read.items()}
@@ -140,13 +140,13 @@ class Refresher:
 
     def _places(self) -> list[_Place]:
         """The publications, with the epochs that their targets are known to have."""
-        found, positions = [], self._pipeline.positions
+        result, positions = [], self._pipeline.positions
         for publication in self._pipeline.publications:
             target = target_of(publication, self._pipeline.spark)
             mark, stamp = target.mark(), positions.get(STAMP.format(publication.id))
             is_ours = mark is not None and mark.stamp == stamp and mark.epoch <= self._pipeline.epoch
-            found.append(_Place(publication, target, mark.epoch if mark is not None and is_ours else None))
-        return found
+            result.append(_Place(publication, target, mark.epoch if mark is not None and is_ours else None))
+        return result
 
     def _publish(self, place: _Place, full: bool) -> PublishedRows:
         """Let a target have the present rows of its view, and with `full` look at all that it has."""
@@ -189,9 +189,9 @@ class Refresher:
 
     def _position(self, name: str) -> Any:
         """How far a source was read; None where that was another source, or an earlier table of that name."""
-        found = self._pipeline.positions.get(POSITION.format(name))
-        is_same = found is not None and found["source"] == str(self._sources[name])
-        return found["at"] if found is not None and is_same and (found["empty"] or self._count(name)) else None
+        result = self._pipeline.positions.get(POSITION.format(name))
+        is_same = result is not None and result["source"] == str(self._sources[name])
+        return result["at"] if result is not None and is_same and (result["empty"] or self._count(name)) else None
 
     def _count(self, name: str) -> int:
         return self._pipeline.snapshot().version.count(name, table=True)
@@ -200,25 +200,25 @@ class Refresher:
         pipeline, began = self._pipeline, time.perf_counter()
         table = pipeline.catalog.tables[name]
         held = HeldRows(pipeline.snapshot().version, name)
-        found = self._source(name).new(table, self._position(name), held, full)
-        counts = found.read, found.files, found.bytes, found.inserted, found.deleted
-        return found, SourceReport(found.how, *counts, time.perf_counter() - began)
+        result = self._source(name).new(table, self._position(name), held, full)
+        counts = result.read, result.files, result.bytes, result.inserted, result.deleted
+        return result, SourceReport(result.how, *counts, time.perf_counter() - began)
 
     def _apply(self, news: Mapping[str, SourceChange], places: Sequence[_Place]) -> EpochReport | None:
         """Make one epoch of what is new, with new stamps for what is to be published; None where that is nothing."""
         positions: dict[str, Any] = {}
-        for name, found in news.items():
-            left = self._count(name) + found.inserted - found.deleted
-            told = {"source": str(self._sources[name]), "at": found.position, "empty": left <= 0}
+        for name, result in news.items():
+            left = self._count(name) + result.inserted - result.deleted
+            told = {"source": str(self._sources[name]), "at": result.position, "empty": left <= 0}
             if self._pipeline.positions.get(POSITION.format(name)) != told:
                 positions[POSITION.format(name)] = told
-        is_new = positions or any(found.count for found in news.values())
+        is_new = positions or any(result.count for result in news.values())
         if not is_new and all(place.epoch == self._pipeline.epoch for place in places):
             return None
         stamps = {STAMP.format(place.publication.id): uuid.uuid4().hex for place in places}
         with self._pipeline.transaction("error", positions={**positions, **stamps}) as change:
-            for name, found in news.items():
-                change.refill(name, found.changes)
+            for name, result in news.items():
+                change.refill(name, result.changes)
         return change.report
 
     @property

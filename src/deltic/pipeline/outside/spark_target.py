@@ -31,12 +31,12 @@ class SparkTarget:
         if delta is not None and not len(delta):
             _MADE[self._name] = shown.mark, _MADE[self._name][1]
             return PublishedRows("unchanged")
-        found, session = shown.rows(), active_session(self._spark)
+        result, session = shown.rows(), active_session(self._spark)
         with spark_errors(lambda reason: DelticError(f"temporary view {self._name}: {reason}")):
-            made = to_dataframe(session, found)
+            made = to_dataframe(session, result)
             made.createOrReplaceTempView(self._name)
         _MADE[self._name] = shown.mark, made
-        return PublishedRows("rebuilt", len(found))
+        return PublishedRows("rebuilt", len(result))
 
     def _shows(self, made: DataFrame) -> bool:
         """Whether the session has what was made under the name: not so if that was dropped or replaced since."""

@@ -106,11 +106,11 @@ class Tasks:
         if held.is_empty:
             return posted
         if max(posted.nbytes, held.rows * len(table.schema) * _VALUE) > FEW:
-            found = self.compare(table, posted, beside)
-            if found is not None:
-                found.told.read += posted.told.read
-                found.told.written += posted.told.written
-                return found
+            result = self.compare(table, posted, beside)
+            if result is not None:
+                result.told.read += posted.told.read
+                result.told.written += posted.told.written
+                return result
         return compared(Keyed(table.name, table.key), posted.to_arrow(), held.version, beside)
 
 

@@ -117,12 +117,12 @@ def _rows(schema: Schema) -> SearchStrategy[tuple[Any, ...]]:
 def _values(type_: ValueType) -> SearchStrategy[Any]:
     from hypothesis import strategies as st
 
-    found = _VALUES.get(type_.type.kind)
-    if found is None:
+    result = _VALUES.get(type_.type.kind)
+    if result is None:
         raise DelticError(
             f"there are no random values of the type {type_.type}: give rows=[…], a strategy for each input"
         )
-    values = st.sampled_from([of_python(v, type_.type) for v in found if _fits(v, type_.type)])
+    values = st.sampled_from([of_python(v, type_.type) for v in result if _fits(v, type_.type)])
     return st.one_of(st.none(), values) if type_.nullable else values
 
 

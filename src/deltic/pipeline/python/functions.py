@@ -97,10 +97,10 @@ def _type(name: str, given: Any) -> ValueType:
     """A type, one of Python `| None` too."""
     parts = get_args(given) if get_origin(given) is types.UnionType else ()
     inner = [part for part in parts if part is not type(None)]
-    found = value_type(inner[0] if len(inner) == 1 and len(parts) == 2 else given)
-    if found is None:
+    result = value_type(inner[0] if len(inner) == 1 and len(parts) == 2 else given)
+    if result is None:
         raise CatalogError(f"function {name}: there is no type {given!r}; {remedy(given)}")
-    return found.type.or_null if inner else found
+    return result.type.or_null if inner else result
 
 
 def functions_of(given: Iterable[OfPython] | str | Path) -> list[OfPython]:
@@ -108,10 +108,10 @@ def functions_of(given: Iterable[OfPython] | str | Path) -> list[OfPython]:
 
     Raises DataError for a file that is none or has none, and CatalogError for what is nothing of that kind.
     """
-    found = _in_module(Path(given)) if isinstance(given, str | Path) else list(given)
-    for each in found:
+    result = _in_module(Path(given)) if isinstance(given, str | Path) else list(given)
+    for each in result:
         check_made(each)
-    return found
+    return result
 
 
 def check_made(given: Any) -> None:
@@ -129,8 +129,8 @@ def _in_module(module: Path) -> list[OfPython]:
         spec.loader.exec_module(loaded)
     except Exception as error:
         raise DataError([Diagnostic(f"{type(error).__name__}: {error}", str(module))]) from error
-    found = {f.name: f for f in vars(loaded).values() if isinstance(f, PythonFunction | CustomOperator)}
-    if not found:
+    result = {f.name: f for f in vars(loaded).values() if isinstance(f, PythonFunction | CustomOperator)}
+    if not result:
         told = "nothing in it was made by deltic.function, functor, aggregate or operator"
         raise DataError([Diagnostic(told, str(module))])
-    return list(found.values())
+    return list(result.values())

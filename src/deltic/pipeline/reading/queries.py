@@ -79,8 +79,8 @@ def _columns(connection: duckdb.DuckDBPyConnection, text: str) -> set[str]:
 
 def _read_below(node: dict[str, Any]) -> Iterator[str]:
     if node["name"].strip().endswith("ARROW_SCAN"):
-        found = node["extra_info"].get("Projections", [])
-        yield from [found] if isinstance(found, str) else found
+        result = node["extra_info"].get("Projections", [])
+        yield from [result] if isinstance(result, str) else result
     for child in node["children"]:
         yield from _read_below(child)
 
@@ -88,9 +88,9 @@ def _read_below(node: dict[str, Any]) -> Iterator[str]:
 def _table(name: str, schema: Schema, columns: set[str], read: Read) -> pa.Table:
     """The relation with the values of these columns, and nulls in the others, which are not looked at."""
     wanted = [column for column in schema.names if column in columns] or list(schema.names[:1])
-    found = read(name, wanted)
-    lengths = [len(chunk) for chunk in found.column(0).chunks]
-    arrays = [found[c.name] if c.name in wanted else _nulls(lengths, c.type.arrow) for c in schema]
+    result = read(name, wanted)
+    lengths = [len(chunk) for chunk in result.column(0).chunks]
+    arrays = [result[c.name] if c.name in wanted else _nulls(lengths, c.type.arrow) for c in schema]
     return pa.table(arrays, names=list(schema.names))
 
 

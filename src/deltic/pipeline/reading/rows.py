@@ -74,11 +74,11 @@ class Rows(Tabular):
         return self.count()
 
     def _repr_html_(self) -> str:
-        found, count = self.head(_IN_NOTEBOOKS), self.count()
-        lists = [column.to_pylist() for column in found.columns]
+        result, count = self.head(_IN_NOTEBOOKS), self.count()
+        lists = [column.to_pylist() for column in result.columns]
         below = f"{count:,} row{'s' * (count != 1)}"
         below += f", {_IN_NOTEBOOKS} of them shown" if count > _IN_NOTEBOOKS else ""
-        return table(found.column_names, zip(*lists, strict=True), below=below)
+        return table(result.column_names, zip(*lists, strict=True), below=below)
 
     def __repr__(self) -> str:
         return self._text()

@@ -22,8 +22,8 @@ from deltic.values.types import Type
 
 def formers(before: Catalog, after: Catalog) -> dict[str, FormerTable]:
     """The tables that were altered, by their new names, with what they were."""
-    found = {name: origin(table, before.tables) for name, table in after.shown_tables.items()}
-    return {name: former for name, former in found.items() if former is not None}
+    result = {name: origin(table, before.tables) for name, table in after.shown_tables.items()}
+    return {name: former for name, former in result.items() if former is not None}
 
 
 def carried(before: Version, after: Catalog, altered: Mapping[str, FormerTable]) -> dict[str, TableBatch]:
@@ -32,15 +32,15 @@ def carried(before: Version, after: Catalog, altered: Mapping[str, FormerTable])
     Raises CatalogError where they do not fit: NULL in a column that has none, two rows of one key, or two that would
     be one.
     """
-    found = {}
+    result = {}
     for name, former in altered.items():
         table = after.tables[name]
         if former.table.name == name and former.table.type == table.type:
             continue
         rows = before.read(former.table.name, table=True, counted=True)
-        found[name] = TableBatch(_recast(rows, table, former))
-        _check_rows(found[name].table, table, former)
-    return found
+        result[name] = TableBatch(_recast(rows, table, former))
+        _check_rows(result[name].table, table, former)
+    return result
 
 
 def _recast(rows: pa.Table, table: CatalogTable, former: FormerTable) -> pa.Table:

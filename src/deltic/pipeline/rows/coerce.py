@@ -93,11 +93,11 @@ def _conformed(name: str, table: pa.Table, layout: FileLayout, before: int) -> p
 
 def _misfits(name: str, numbers: Sequence[int], reasons: Iterable[str], rows: Iterable[Sequence[Any]]) -> DataError:
     """The error for the rows with these numbers, the first of them with reasons and values."""
-    found = [
+    result = [
         Diagnostic(f"{_place(f'{name}, row {number}', reason)}; the row is {shown(row, _LONGEST)}")
         for number, reason, row in zip(numbers[:SHOWN], reasons, rows, strict=True)
     ]
-    return DataError([*found, _more(name, len(numbers))] if len(numbers) > SHOWN else found)
+    return DataError([*result, _more(name, len(numbers))] if len(numbers) > SHOWN else result)
 
 
 def _more(name: str, count: int) -> Diagnostic:
@@ -127,11 +127,11 @@ def _from_signed_rows(name: str, layout: FileLayout, rows: Any, before: int) -> 
     """Rows by names with a weight or a sign, envelopes of Debezium, and either of them as JSON."""
     if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
         raise _error(name, f"expected changes, found {type(rows).__name__}", "a single change is given as [change]")
-    found = [signed for each in _each(name, rows, partial(_signed, layout=layout), before) for signed in each]
-    values = [tuple(of_python(v, c.type) for v, c in zip(row, layout.schema, strict=True)) for row, _ in found]
+    result = [signed for each in _each(name, rows, partial(_signed, layout=layout), before) for signed in each]
+    values = [tuple(of_python(v, c.type) for v, c in zip(row, layout.schema, strict=True)) for row, _ in result]
     columns = [to_arrow([row[i] for row in values], c.type) for i, c in enumerate(layout.schema)]
-    weights = pa.array([weight for _, weight in found], pa.int64())
-    return table_of([*columns, weights], arrow_schema(layout.schema, signed=True), len(found))
+    weights = pa.array([weight for _, weight in result], pa.int64())
+    return table_of([*columns, weights], arrow_schema(layout.schema, signed=True), len(result))
 
 
 def _signed(row: Any, layout: FileLayout) -> list[Signed]:
@@ -153,10 +153,10 @@ def _signed(row: Any, layout: FileLayout) -> list[Signed]:
 
 def _each(name: str, rows: Iterable[Any], read: Callable[[Any], T], before: int = 0) -> list[T]:
     """What is read of each row; raises DataError, which lists the first ones that cannot be read."""
-    found, told, count = [], list[Diagnostic](), 0
+    result, told, count = [], list[Diagnostic](), 0
     for number, row in enumerate(rows, before + 1):
         try:
-            found.append(read(row))
+            result.append(read(row))
         except Malformed as error:
             count += 1
             if count <= SHOWN:
@@ -165,7 +165,7 @@ def _each(name: str, rows: Iterable[Any], read: Callable[[Any], T], before: int 
         told.append(_more(name, count))
     if told:
         raise DataError(told)
-    return found
+    return result
 
 
 def _values(row: Any, schema: Schema) -> Sequence[Any]:
@@ -178,8 +178,8 @@ def _values(row: Any, schema: Schema) -> Sequence[Any]:
         hint = "a row of one value is written (value,)" if len(schema) == 1 else "a single row is given as [row]"
         raise Malformed(f"expected a tuple or a dict, found {shown(row)}", hint=hint)
     if len(row) != len(schema):
-        found = f"expected {count_of(len(schema), 'value')}, found {len(row)}: {shown(row)}"
-        raise Malformed(found, hint=f"the columns are {schema}")
+        result = f"expected {count_of(len(schema), 'value')}, found {len(row)}: {shown(row)}"
+        raise Malformed(result, hint=f"the columns are {schema}")
     return row
 
 

@@ -105,7 +105,7 @@ def _array(column: Any) -> Any:
     """
     if column.dtype == object and len({type(value) for value in column if value is not None}) > 1:
         raise TypeError
-    found = pa.array(column)
-    if column.dtype == object and pa.types.is_nested(found.type):
+    result = pa.array(column)
+    if column.dtype == object and pa.types.is_nested(result.type):
         raise TypeError
-    return found
+    return result

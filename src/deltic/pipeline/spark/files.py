@@ -75,14 +75,14 @@ def _folder(directory: Path) -> Path:
     """The folder of this process in a directory."""
     process, directory = os.getpid(), directory.resolve()
     with _lock:
-        found = _folders.get((process, directory))
-        if found is None or not found.is_dir():
+        result = _folders.get((process, directory))
+        if result is None or not result.is_dir():
             _sweep(directory)
             directory.mkdir(parents=True, exist_ok=True)
-            found = _folders[process, directory] = Path(mkdtemp(prefix=f"{_mine()}{process}-", dir=directory))
-            found.chmod(0o755)  # tasks may run as another user
-            atexit.register(_remove, found, process)
-        return found
+            result = _folders[process, directory] = Path(mkdtemp(prefix=f"{_mine()}{process}-", dir=directory))
+            result.chmod(0o755)  # tasks may run as another user
+            atexit.register(_remove, result, process)
+        return result
 
 
 def _mine() -> str:

@@ -27,9 +27,9 @@ def require_java(otherwise: str = "") -> None:
     if java is None:
         where = f"JAVA_HOME is {home}, which has no bin/java" if home else "there is no java on the PATH"
         raise DelticError(f"Spark needs Java, and {where}: {REMEDY}{otherwise}")
-    found = _version(java)
-    if found is not None and found < OLDEST:
-        raise DelticError(f"Spark needs Java {OLDEST} or later, and {java} is version {found}: {REMEDY}{otherwise}")
+    result = _version(java)
+    if result is not None and result < OLDEST:
+        raise DelticError(f"Spark needs Java {OLDEST} or later, and {java} is version {result}: {REMEDY}{otherwise}")
 
 
 def _version(java: str) -> int | None:

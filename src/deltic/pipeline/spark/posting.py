@@ -47,13 +47,13 @@ class TaskReader(ABC):
 
         context = TaskContext.get()
         partition = context.partitionId() if context is not None else 0
-        found, about = self.read(rows, f"partition {partition}", self._before)
+        result, about = self.read(rows, f"partition {partition}", self._before)
         if self.is_ordered:
-            places = np.arange(self._made, self._made + len(found), dtype=np.int64) + (partition << _ROWS_OF_PARTITION)
-            found = found.append_column(pa.field(ORDER, pa.int64(), nullable=False), pa.array(places))
+            places = np.arange(self._made, self._made + len(result), dtype=np.int64) + (partition << _ROWS_OF_PARTITION)
+            result = result.append_column(pa.field(ORDER, pa.int64(), nullable=False), pa.array(places))
         self._before += len(rows)
-        self._made += len(found)
-        return found, about
+        self._made += len(result)
+        return result, about
 
     @abstractmethod
     def read(self, rows: pa.Table, told: str, before: int) -> tuple[pa.Table, Any]:
@@ -72,10 +72,10 @@ class PostedRows(TaskReader):
         name, key = f"{self._table}, {told}", self._of.key if self._of is not None else ()
         if self._weight is None:
             return to_table(name, self._columns, rows, signed=True, key=key, before=before), None
-        found = to_table(name, self._columns, rows, before=before)
+        result = to_table(name, self._columns, rows, before=before)
         if self._of is not None:
-            found = keys_as_rows(found, self._of.schema.to_arrow())
-        return with_weights(found, self._weight), None
+            result = keys_as_rows(result, self._of.schema.to_arrow())
+        return with_weights(result, self._weight), None
 
 
 def posted(rows: Any, table: CatalogTable, columns: Schema, weight: int | None, sites: Sites) -> StagedRows | None:

@@ -75,12 +75,12 @@ def columns_table(catalog: Catalog, name: str) -> pa.Table:
 
 def functions_table(functions: Iterable[SqlFunction]) -> pa.Table:
     """The functions that SQL has made: name, parameters, what they return."""
-    found = sorted(functions, key=lambda function: function.name.lower())
+    result = sorted(functions, key=lambda function: function.name.lower())
     return _table(
         {
-            "function": [function.name for function in found],
-            "parameters": [function.signature for function in found],
-            "returns": [_returned(function) for function in found],
+            "function": [function.name for function in result],
+            "parameters": [function.signature for function in result],
+            "returns": [_returned(function) for function in result],
         }
     )
 

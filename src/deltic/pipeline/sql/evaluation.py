@@ -69,10 +69,10 @@ def _looked_up(
 ) -> pa.Table:
     """The rows of a table that have a key which a statement names, with weights."""
     (view,) = keys.views
-    found = _evaluated([keys], version, engine_of).read(view.name)
+    result = _evaluated([keys], version, engine_of).read(view.name)
     types = [table.schema.types[column].arrow for column in effect.keyed]
-    columns = [column.cast(type_, safe=False) for column, type_ in zip(found.columns, types, strict=True)]
-    exact = [pc.equal(column, was) for column, was in zip(columns, found.columns, strict=True)]
+    columns = [column.cast(type_, safe=False) for column, type_ in zip(result.columns, types, strict=True)]
+    exact = [pc.equal(column, was) for column, was in zip(columns, result.columns, strict=True)]
     named = pa.table(columns, names=list(effect.keyed)).filter(reduce(pc.and_, exact))
     return with_weights(version.lookup_all(table.name, named), 1)
 

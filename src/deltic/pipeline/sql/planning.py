@@ -105,14 +105,14 @@ def planned(text: str, file: str, definitions: Definitions, args: Args | None = 
 
 def effects(text: str, file: str, definitions: Definitions, args: Args | None = None) -> list[Effect]:
     """What a text's statements change in tables; raises ProgramError for one that changes none."""
-    found = []
+    result = []
     with knowing(definitions.functions, definitions.sql.functions):
         for statement in parse(text, file, args):
             if not isinstance(statement, Change):
                 told = "a transaction takes INSERT, DELETE, UPDATE and MERGE"
                 raise statement.error(told, "use pipeline.sql for others")
-            found.append(_effect(statement, definitions.catalog))
-    return found
+            result.append(_effect(statement, definitions.catalog))
+    return result
 
 
 def asked(text: str, file: str, definitions: Definitions, args: Args | None = None) -> PlannedQuery | Rows:
@@ -123,9 +123,9 @@ def asked(text: str, file: str, definitions: Definitions, args: Args | None = No
             if not isinstance(statement, Select | Show | Describe):
                 raise statement.error("a question is SELECT, SHOW or DESCRIBE", "use pipeline.sql for others")
             steps.append(_step(statement, definitions.catalog))
-    found = steps[-1] if steps else _rows(relations_table(definitions.catalog, False))
-    assert isinstance(found, PlannedQuery | Rows)
-    return found
+    result = steps[-1] if steps else _rows(relations_table(definitions.catalog, False))
+    assert isinstance(result, PlannedQuery | Rows)
+    return result
 
 
 def _parts(statement: Statement, now: Definitions) -> Iterator[Statement]:

@@ -40,8 +40,8 @@ class AppliedBatch:
     @classmethod
     def of(cls, stream: str, positions: Mapping[str, Any]) -> AppliedBatch | None:
         """The last batch of a stream that was applied; None where there was none."""
-        found = positions.get(cls.key(stream))
-        return None if found is None else cls(**found)
+        result = positions.get(cls.key(stream))
+        return None if result is None else cls(**result)
 
     def position(self, stream: str) -> dict[str, Any]:
         """The position of the epoch that the batch is."""

@@ -89,9 +89,9 @@ class StreamForm:
         is_by_key = bool(self.table.key) and self.kind is not StreamKind.ROWS
         has_order = is_by_key and bool(self.order)
         placed = chosen.sort(*map(_placed, range(len(self.order)))) if has_order else chosen
-        if (found := posted_by(_Batch(self, has_order), placed, self.table, sites, is_by_key)) is not None:
-            counts, digests = zip((0, 0), *found.told.about, strict=True)
-            return found, sum(counts), int(np.array(digests, np.int64).sum())
+        if (result := posted_by(_Batch(self, has_order), placed, self.table, sites, is_by_key)) is not None:
+            counts, digests = zip((0, 0), *result.told.about, strict=True)
+            return result, sum(counts), int(np.array(digests, np.int64).sum())
         rows = from_dataframe(chosen)
         digest = _sum(rows)
         if self.order:
@@ -103,8 +103,8 @@ class StreamForm:
 
     def measured(self, frame: DataFrame) -> tuple[int, int]:
         """How many rows a batch has, and their digest."""
-        found = from_dataframe(frame.selectExpr(self.digest))
-        return len(found), _sum(found)
+        result = from_dataframe(frame.selectExpr(self.digest))
+        return len(result), _sum(result)
 
     def changes(self, found: pa.Table, name: str, before: int = 0) -> pa.Table:
         """Rows of the stream as changes of the table, called `name` in errors; so many rows came before."""

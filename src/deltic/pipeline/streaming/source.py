@@ -103,9 +103,9 @@ class StreamOptions:
 
     def followed(self, epoch: int | None) -> FollowedState:
         """The state as of an epoch."""
-        found = FollowedState(self.place, epoch, self.functions)
-        find(self.view, "view or table", dict.fromkeys(found.pipeline))
-        return found
+        result = FollowedState(self.place, epoch, self.functions)
+        find(self.view, "view or table", dict.fromkeys(result.pipeline))
+        return result
 
 
 _SIGNS = {
@@ -247,6 +247,6 @@ def _signed(rows: pa.Table, epoch: int, schema: StructType) -> pa.Table:
 
 def _slices(tables: list[pa.Table]) -> Iterator[pa.Table]:
     if tables:
-        found = pa.concat_tables(tables)
-        for start in range(0, len(found), _ROWS):
-            yield found.slice(start, _ROWS)
+        result = pa.concat_tables(tables)
+        for start in range(0, len(result), _ROWS):
+            yield result.slice(start, _ROWS)

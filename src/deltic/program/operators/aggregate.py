@@ -61,9 +61,9 @@ class Grouped(Definition):
     def describe(self, names: Sequence[str]) -> Iterator[str]:
         key = ", ".join(names[: self.keys]) or "nothing"
         for name, call in zip(names[self.keys :], self.calls, strict=False):
-            found = ACCUMULATORS[call.function]
-            told = f"keeps {found.keeps}; looks at changed groups alone"
-            yield f"{name} = {found.called} of {self.source} by {key}: {told}"
+            result = ACCUMULATORS[call.function]
+            told = f"keeps {result.keeps}; looks at changed groups alone"
+            yield f"{name} = {result.called} of {self.source} by {key}: {told}"
 
     def __str__(self) -> str:
         return f"aggregate [{self.keys} keys, {', '.join(map(str, self.calls))}] of {self.source}"

@@ -46,14 +46,14 @@ def _few(scope: Scope, numbers: Sequence[int]) -> list[list[Body]]:
     n sums of two make 2ⁿ rules. Sums of few conjunctions go first: what is optional or a default, not what it is for.
     n joins, each of the one before with itself, make a rule of 2ⁿ atoms; the longest are relations.
     """
-    found = [scope.factors(number) for number in numbers]
-    for place in sorted(range(len(found)), key=lambda i: -_atoms(found[i])):
-        if sum(map(_atoms, found)) > LONGEST and _atoms(found[place]) > 1:
-            found[place] = scope.joined(numbers[place]) or found[place]
-    for place in sorted(range(len(found)), key=lambda i: len(found[i])):
-        if math.prod(map(len, found)) > MOST and len(found[place]) > 1:
-            found[place] = scope.kept(numbers[place]) or found[place]
-    return found
+    result = [scope.factors(number) for number in numbers]
+    for place in sorted(range(len(result)), key=lambda i: -_atoms(result[i])):
+        if sum(map(_atoms, result)) > LONGEST and _atoms(result[place]) > 1:
+            result[place] = scope.joined(numbers[place]) or result[place]
+    for place in sorted(range(len(result)), key=lambda i: len(result[i])):
+        if math.prod(map(len, result)) > MOST and len(result[place]) > 1:
+            result[place] = scope.kept(numbers[place]) or result[place]
+    return result
 
 
 def _atoms(bodies: Sequence[Body]) -> int:

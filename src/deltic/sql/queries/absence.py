@@ -48,5 +48,5 @@ def check_absence(body: Circuit, error: Callable[[str, str], ProgramError]) -> N
 
 
 def _uses(body: Circuit) -> list[_Use]:
-    found = polarities(body)
-    return [_Use(user, used, sign) for user, ways in found.items() for used in ways for sign in sorted(ways[used])]
+    result = polarities(body)
+    return [_Use(user, used, sign) for user, ways in result.items() for used in ways for sign in sorted(ways[used])]

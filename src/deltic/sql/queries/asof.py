@@ -57,9 +57,9 @@ class Asof:
     def pairs(self) -> int:
         """The rows of the left side that have a row of the right side, with that."""
         nodes = self.nodes
-        found = nodes.join(self._left, self._nearest, self._candidates)
+        result = nodes.join(self._left, self._nearest, self._candidates)
         names = (*nodes.schema(self.left).names, *nodes.schema(self.right).names)
-        return nodes.keep(found, list(dict.fromkeys(names)))
+        return nodes.keep(result, list(dict.fromkeys(names)))
 
     def without_match(self) -> int:
         """The rows of the left side that have none."""
@@ -70,9 +70,9 @@ class Asof:
     @cached_property
     def _compared(self) -> tuple[list[_Compared], _Compared]:
         """The equalities and the inequality."""
-        found = [self._sides(part) for part in conjuncts(self.predicate)]
-        equal = [part for part in found if part.kind in (exp.EQ, exp.NullSafeEQ)]
-        others = [part for part in found if part not in equal]
+        result = [self._sides(part) for part in conjuncts(self.predicate)]
+        equal = [part for part in result if part.kind in (exp.EQ, exp.NullSafeEQ)]
+        others = [part for part in result if part not in equal]
         if len(others) != 1:
             raise NoAsof
         return equal, others[0]

@@ -291,11 +291,13 @@ class _Block:
         values = [self._values.typed(prepared(item.node, self._values)) for item in items]
         if self._select.args.get("distinct"):
             values = [comparable(value) for value in values]
-        found = [settled(value) for value in values]
-        columns = [Column(nodes.fresh(i.name), v.type.type, v.type.nullable) for i, v in zip(items, found, strict=True)]
+        result = [settled(value) for value in values]
+        columns = [
+            Column(nodes.fresh(i.name), v.type.type, v.type.nullable) for i, v in zip(items, result, strict=True)
+        ]
         shown = zip(items, columns, values, strict=True)
         attributes = tuple(QueryColumn(i.name, c, is_void=v.is_null, fields=v.fields) for i, c, v in shown)
-        node = nodes.extend(self._values.rows.node, columns, [v.expression for v in found])
+        node = nodes.extend(self._values.rows.node, columns, [v.expression for v in result])
         out = [*scope.bound_names, *(c.name for c in columns)]
         if clauses.first_of:
             both = QueryRows(node, self._values.rows.attributes)
@@ -317,7 +319,7 @@ class _Block:
         def named(part: exp.Expression) -> exp.Expression:
             return exp.column(items[nodes.index(part)].name, quoted=True)
 
-        found = []
+        result = []
         for key in order:
             whole = key.this.unnest()
             over = replaced(key, lambda part: part in nodes, named)
@@ -328,8 +330,8 @@ class _Block:
                 raise self._scope.source.error(
                     key, told, "select this, too, or order by the name of something selected"
                 )
-            found.append(over)
-        return found
+            result.append(over)
+        return result
 
 
 def _keys(group: exp.Expression, within: bool = False) -> Iterator[exp.Expression]:

@@ -74,9 +74,9 @@ def _time(node: exp.Expression) -> exp.Expression:
     """The column of the clock, as the type that a function of the time has; it keeps the words of that function."""
     name = node.name.lower() if isinstance(node, exp.Anonymous) else node.sql_name().lower()  # type: ignore[attr-defined]
     column, type_ = exp.Column(this=exp.Identifier(this=_NOW)), OF_THE_CLOCK[name]
-    found = exp.Paren(this=exp.Cast(this=column, to=exp.DataType.build(type_))) if type_ else column
-    found.meta["spoken"] = f"{'current_date' if name == 'curdate' else name}()"
-    return found
+    result = exp.Paren(this=exp.Cast(this=column, to=exp.DataType.build(type_))) if type_ else column
+    result.meta["spoken"] = f"{'current_date' if name == 'curdate' else name}()"
+    return result
 
 
 def with_time(select: exp.Select) -> exp.Select:
@@ -97,8 +97,8 @@ def with_clock(scope: QueryScope) -> QueryScope:
 
 
 def _clock(scope: QueryScope) -> QueryRows:
-    found = scope.tables.clock
-    rows = scope.own(found.rows.over(scope.nodes.bring(found.rows.node, found.home)))
+    result = scope.tables.clock
+    rows = scope.own(result.rows.over(scope.nodes.bring(result.rows.node, result.home)))
     return QueryRows(rows.node, tuple(QueryColumn(_NOW, a.column) for a in rows.attributes))
 
 
@@ -107,10 +107,10 @@ def as_selects(values: exp.Values) -> exp.Expression:
     rows = [part.expressions if isinstance(part, exp.Tuple) else [part.unnest()] for part in values.expressions]
     named = [[exp.alias_(value.copy(), f"col{i}") for i, value in enumerate(row, 1)] for row in rows]
     first, *others = (exp.select(*row) for row in named)
-    found: exp.Expression = first
+    result: exp.Expression = first
     for other in others:
-        found = exp.Union(this=found, expression=other, distinct=False)
-    return found
+        result = exp.Union(this=result, expression=other, distinct=False)
+    return result
 
 
 # Conditions by which rows cross the clock
@@ -131,16 +131,16 @@ def with_crossings(select: exp.Select, scope: QueryScope) -> tuple[exp.Select, l
     if where is None or scope.nodes.outside is not None or not any(True for _ in outermost(where.this, _is_time)):
         return select, []
     others: list[exp.Expression] = []
-    found: list[Crossing] = []
+    result: list[Crossing] = []
     for part in _parts(where.this):
         crossing = _crossing(part, scope)
         if crossing is None:
             others.append(part)
         else:
-            found.append(crossing)
+            result.append(crossing)
     copy = select.copy()
     copy.set("where", exp.Where(this=conjunction([part.copy() for part in others])) if others else None)
-    return copy, found
+    return copy, result
 
 
 def _parts(node: exp.Expression) -> Iterator[exp.Expression]:

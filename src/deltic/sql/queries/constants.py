@@ -19,12 +19,12 @@ def values_rows(node: exp.Values, scope: QueryScope) -> QueryRows:
     if len(widths) != 1:
         raise scope.source.error(node, f"the rows of VALUES have {' and '.join(map(str, sorted(widths)))} columns")
     (width,) = widths
-    found = [_unified([row[i] for row in rows], i, node, scope) for i in range(width)]
-    types = [ValueType(values[0].type.type, any(_value(v) is None for v in values)) for values in found]
+    result = [_unified([row[i] for row in rows], i, node, scope) for i in range(width)]
+    types = [ValueType(values[0].type.type, any(_value(v) is None for v in values)) for values in result]
     called = [name.name for name in node.args["alias"].columns] if node.args.get("alias") else []
     names = called if len(called) == width else [f"col{i}" for i in range(1, width + 1)]
     columns = [Column(scope.nodes.fresh(n), t.type, t.nullable) for n, t in zip(names, types, strict=True)]
-    constants = zip(*([_value(v) for v in values] for values in found), strict=True)
+    constants = zip(*([_value(v) for v in values] for values in result), strict=True)
     number = scope.nodes.constant(Schema(tuple(columns)), list(constants))
     shown = []
     for i, column in enumerate(columns):
@@ -43,11 +43,11 @@ def _typed_row(row: exp.Expression, scope: QueryScope) -> list[Typed]:
 
 
 def _unified(values: list[Typed], index: int, node: exp.Expression, scope: QueryScope) -> list[Typed]:
-    found = unified(values)
-    if found is None:
+    result = unified(values)
+    if result is None:
         told = " and ".join(dict.fromkeys(str(value.type.type) for value in values))
         raise scope.source.error(node, f"column {index + 1} of VALUES has {told}, which have no common type")
-    return [settled(value) for value in found]
+    return [settled(value) for value in result]
 
 
 def _value(value: Typed) -> object:

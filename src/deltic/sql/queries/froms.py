@@ -177,11 +177,11 @@ def _asked(
         for side in sides:
             trial = side.over(side.rows)
             try:
-                found = value_of(part, trial)
+                result = value_of(part, trial)
             except ProgramError:
                 continue
             side.go_on(trial.rows.node)
-            return found
+            return result
         told = "this subquery, which needs the rows of both sides of the join,"
         raise scope.refuse(part, told, "write it in WHERE, or its condition in a subquery of FROM")
 
@@ -195,15 +195,15 @@ def _asof(left: QueryRows, right: QueryRows, how: str, join: exp.Join, scope: Qu
         raise scope.refuse(join, f"ASOF {how} JOIN" if join.args.get("on") else "ASOF JOIN without ON", remedy)
     nodes = scope.nodes
     both = BlockValues(QueryRows(nodes.join(left.node, right.node), left.attributes + right.attributes), scope)
-    found = Asof(nodes, left.node, right.node, both.predicate(join.args["on"], "ON"))
+    result = Asof(nodes, left.node, right.node, both.predicate(join.args["on"], "ON"))
     try:
-        pairs = found.pairs()
+        pairs = result.pairs()
     except NoAsof:
         told = "the condition of an ASOF join compares both sides: equalities, and one of >=, >, <= and <"
         raise scope.source.error(join.args["on"], told) from None
     parts = [pairs]
     if how == "LEFT":
-        parts.append(nodes.pad(found.without_match(), nodes.schema(right.node).columns))
+        parts.append(nodes.pad(result.without_match(), nodes.schema(right.node).columns))
     names = nodes.schema(pairs).names
     node = nodes.plus(*(nodes.keep(part, names) for part in parts))
     return QueryRows(node, tuple(_seen(a, node, scope) for a in left.attributes + right.attributes))
@@ -248,19 +248,19 @@ def _using(
     merged = []
     values = BlockValues(rows, scope)
     for a, b in pairs:
-        found = values.column(_merged(_seen(a, rows.node, scope), _seen(b, rows.node, scope), how), a.name)
-        merged.append(QueryColumn(a.name, found))
+        result = values.column(_merged(_seen(a, rows.node, scope), _seen(b, rows.node, scope), how), a.name)
+        merged.append(QueryColumn(a.name, result))
     hidden = {a.column.name for pair in pairs for a in pair}
     others = [replace(a, hidden=a.hidden or a.column.name in hidden) for a in rows.attributes]
     return QueryRows(values.rows.node, (*merged, *others))
 
 
 def _only(rows: QueryRows, name: str, join: exp.Join, scope: QueryScope) -> QueryColumn:
-    found = [a for a in rows.visible if a.name.lower() == name.lower()]
-    if len(found) != 1:
-        what = f"there is no column {name}" if not found else f"{name} is ambiguous"
+    result = [a for a in rows.visible if a.name.lower() == name.lower()]
+    if len(result) != 1:
+        what = f"there is no column {name}" if not result else f"{name} is ambiguous"
         raise scope.source.error(join, f"USING: {what} on one side of the join")
-    return found[0]
+    return result[0]
 
 
 def _equal(a: QueryColumn, b: QueryColumn, join: exp.Join, scope: QueryScope) -> exp.Expression:

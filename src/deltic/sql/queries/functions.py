@@ -38,10 +38,10 @@ def with_parameters(function: SqlFunction, call: exp.Expression, values: BlockVa
     """The rows around a call with a column for each parameter, which are all that is seen of them."""
     try:
         given = function.given(call.expressions)
-        found = arguments(function, {name: values.typed(prepare(part, values)) for name, part in given.items()})
+        result = arguments(function, {name: values.typed(prepare(part, values)) for name, part in given.items()})
     except Mismatch as mismatch:
         raise values.scope.source.error(call, mismatch.hint) from None
-    columns = [values.computed(value, name) for name, value in found.items()]
+    columns = [values.computed(value, name) for name, value in result.items()]
     names = [parameter.name for parameter in function.parameters]
     attributes = tuple(QueryColumn(name, c, function.name) for name, c in zip(names, columns, strict=True))
     return BlockValues(QueryRows(values.rows.node, attributes), _inside(function, values.scope))

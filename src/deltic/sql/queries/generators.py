@@ -76,8 +76,8 @@ def exploded(
         message = f"{scope.source.written(node)} makes {count_of(len(shown), 'column')}, not {len(names)}"
         raise scope.source.error(node, message)
     called = names or [name for name, _ in shown]
-    found = [values.computed(values.typed(value), name) for name, (_, value) in zip(called, shown, strict=True)]
-    return [QueryColumn(name, c) for name, c in zip(called, found, strict=True)]
+    result = [values.computed(values.typed(value), name) for name, (_, value) in zip(called, shown, strict=True)]
+    return [QueryColumn(name, c) for name, c in zip(called, result, strict=True)]
 
 
 def _exploded(generator: _Generator, values: BlockValues) -> list[_Shown]:
@@ -106,11 +106,11 @@ def _stacked(generator: _Generator, values: BlockValues) -> list[_Shown]:
     if not isinstance(count, exp.Literal) or not count.is_int or count.name == "0" or not given:
         message = "stack takes a number of rows above zero, written as such, and the values in them"
         raise values.scope.source.error(generator.node, message)
-    found = [prepared(value, values) for value in given]
+    result = [prepared(value, values) for value in given]
     rows = int(count.name)
     place = _numbered(generator, values, count)
-    width = -(-len(found) // rows)
-    return [(f"col{i}", _chosen(place, found[i::width])) for i in range(width)]
+    width = -(-len(result) // rows)
+    return [(f"col{i}", _chosen(place, result[i::width])) for i in range(width)]
 
 
 def _fields(generator: _Generator, values: BlockValues) -> list[_Shown]:
@@ -154,8 +154,8 @@ def _unnamed(argument: exp.Expression, name: str, scope: QueryScope) -> exp.Expr
     if argument.name.lower() != _PARAMETER.get(name):
         hint = f"its argument is {_PARAMETER[name]}" if name in _PARAMETER else "leave the name out"
         raise scope.source.error(argument, f"{name} takes no argument {argument.name}", hint)
-    found: exp.Expression = argument.expression
-    return found
+    result: exp.Expression = argument.expression
+    return result
 
 
 def _arguments(node: exp.Expression) -> Iterator[exp.Expression]:
@@ -202,13 +202,13 @@ def generated(node: exp.Expression, left: QueryRows, scope: QueryScope) -> Query
 def _numbers(call: exp.Anonymous, scope: QueryScope) -> QueryRows:
     """The rows of range(end), range(start, end[, step[, parts for Spark]]), whose column is id."""
     values = BlockValues(QueryRows(scope.nodes.unit(), ()), scope)
-    found = [coerced(values.typed(part), Type.INT64) for part in call.expressions[:3]]
-    if not 1 <= len(call.expressions) <= 4 or any(columns_of(value.expression) for value in found):
+    result = [coerced(values.typed(part), Type.INT64) for part in call.expressions[:3]]
+    if not 1 <= len(call.expressions) <= 4 or any(columns_of(value.expression) for value in result):
         raise scope.source.error(call, "range takes one to three constants: range(end), range(start, end, step)")
-    if found[2:] and is_literal_zero(found[2].expression):
+    if result[2:] and is_literal_zero(result[2].expression):
         raise scope.source.error(call, "the step of range is not 0")
-    first = [coerced(values.typed(_ZERO), Type.INT64)] if len(found) == 1 else []
+    first = [coerced(values.typed(_ZERO), Type.INT64)] if len(result) == 1 else []
     name = scope.nodes.fresh("id")
-    bounds = tuple(value.expression for value in (*first, *found))
+    bounds = tuple(value.expression for value in (*first, *result))
     node = scope.nodes.builder.add(ops.FlatMap(name, "range", bounds), values.rows.node)
     return QueryRows(node, (QueryColumn("id", Column(name, Type.INT64)),))

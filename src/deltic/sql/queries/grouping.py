@@ -37,10 +37,10 @@ class GroupedBlock:
     @classmethod
     def of(cls, values: BlockValues, group: exp.Group | None, grouped: Sequence[exp.Expression]) -> GroupedBlock:
         """The groups of GROUP BY; `grouped` are the selected expressions, for GROUP BY ALL."""
-        found = cls(values, [], {})
-        found.sets = found._sets(group, grouped)
-        found.keys = {text: found._as_grouped(text, key) for text, key in found.keys.items()}
-        return found
+        result = cls(values, [], {})
+        result.sets = result._sets(group, grouped)
+        result.keys = {text: result._as_grouped(text, key) for text, key in result.keys.items()}
+        return result
 
     def _as_grouped(self, text: str, key: QueryColumn) -> QueryColumn:
         """The key as groups have it: it may be NULL where a set of keys lacks it."""
@@ -92,9 +92,9 @@ class GroupedBlock:
         if text not in self.keys:
             own = isinstance(node, exp.Column) and self.values.rows.find(node)
             value = self.values.typed(prepared(node, self.values))
-            found = self.values.column(comparable(value), "key")
-            attribute = own[0] if own else QueryColumn("", found, fields=value.fields)
-            self.keys[text] = replace(attribute, column=found)
+            result = self.values.column(comparable(value), "key")
+            attribute = own[0] if own else QueryColumn("", result, fields=value.fields)
+            self.keys[text] = replace(attribute, column=result)
         return text
 
     def _refuse_aggregates(self, node: exp.Expression) -> None:
@@ -117,8 +117,8 @@ class GroupedBlock:
         """An expression over the groups: keys and aggregates as placeholders. Raises ProgramError for other columns."""
         around = exp.Paren(this=replaced(node, self._is_grouping_id, lambda _: exp.GroupingId()))
         self._rewrite(around.this)
-        found: exp.Expression = around.this
-        return found
+        result: exp.Expression = around.this
+        return result
 
     def _rewrite(self, node: exp.Expression) -> None:
         if isinstance(node, exp.Column) and self._is_outer(node):
@@ -280,9 +280,9 @@ class _Call:
 
     @classmethod
     def of(cls, node: exp.Expression, values: BlockValues) -> _Call:
-        found = lowered(node, lambda n: values.typed(prepared(n, values)), values.scope.source)
-        inputs = [values.column(value, "argument").name for value in found.inputs]
-        return cls(found, inputs, [values.scope.nodes.fresh("result") for _ in found.calls])
+        result = lowered(node, lambda n: values.typed(prepared(n, values)), values.scope.source)
+        inputs = [values.column(value, "argument").name for value in result.inputs]
+        return cls(result, inputs, [values.scope.nodes.fresh("result") for _ in result.calls])
 
     def circuit_calls(self) -> list[ops.AggregateCall]:
         """The aggregates of the circuit that it consists of."""

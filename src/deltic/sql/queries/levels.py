@@ -38,10 +38,10 @@ def stopped(nodes: Nodes, node: int, most: int) -> tuple[int, str] | None:
     None where the node has anything but columns of one recursion.
     """
     above = []
-    while isinstance((found := nodes.builder.node(node)).operator, ops.Map):
-        above.append(found.operator)
-        (node,) = found.inputs
-    fixpoint = nodes.builder.node(found.inputs[0]) if isinstance(found.operator, ops.BundleRelation) else None
+    while isinstance((result := nodes.builder.node(node)).operator, ops.Map):
+        above.append(result.operator)
+        (node,) = result.inputs
+    fixpoint = nodes.builder.node(result.inputs[0]) if isinstance(result.operator, ops.BundleRelation) else None
     if fixpoint is None or not isinstance(fixpoint.operator, ops.Fixpoint) or len(fixpoint.operator.body.sinks) > 1:
         return None
     level, stop = nodes.fresh("level"), nodes.fresh("stop")
@@ -49,7 +49,7 @@ def stopped(nodes: Nodes, node: int, most: int) -> tuple[int, str] | None:
     if body is None:
         return None
     bundle = nodes.builder.add(replace(fixpoint.operator, body=body), *fixpoint.inputs)
-    made = nodes.builder.add(found.operator, bundle)
+    made = nodes.builder.add(result.operator, bundle)
     for operator in reversed(above):
         made = nodes.builder.add(_with_level(operator, level), made)
     return made, level
@@ -144,9 +144,9 @@ class _Levelled:
         """Each row once, with its first level."""
         schema = self._builder.type_of(rows).schema
         first = ops.AggregateCall("min", self._level, self._stop)
-        found = self._builder.add(ops.Aggregate(tuple(n for n in schema.names if n != self._level), (first,)), rows)
+        result = self._builder.add(ops.Aggregate(tuple(n for n in schema.names if n != self._level), (first,)), rows)
         values = [column(self._stop if name == self._level else name) for name in schema.names]
-        return self._builder.add(ops.Map(schema.columns, tuple(values)), found)
+        return self._builder.add(ops.Map(schema.columns, tuple(values)), result)
 
     def _open(self, rows: int) -> int:
         """The rows of which others are made: of levels before that in which there are as many as wanted."""

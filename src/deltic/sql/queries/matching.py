@@ -75,8 +75,8 @@ class JoinSides:
             if c.name in names:  # one column of the left side that has to equal two of the right
                 return self.left, self.nodes.keep(self.pairs(), self._names)
             names[c.name] = key
-        found = self.nodes.compute(right, columns, keys)
-        return left, self.nodes.drop_null(found, guarded)
+        result = self.nodes.compute(right, columns, keys)
+        return left, self.nodes.drop_null(result, guarded)
 
     def _key(self, left: int, key: exp.Expression) -> tuple[int, str]:
         """The left side with a column of this value, and the column."""

@@ -128,8 +128,8 @@ class _Names:
         assert isinstance(node, exp.Column)
         if not self._values.is_placed(node):
             return node.name
-        found = self._values.resolve(node).expression.name
-        return next((a.name for a in self._values.rows.attributes if a.column.name == found), found)
+        result = self._values.resolve(node).expression.name
+        return next((a.name for a in self._values.rows.attributes if a.column.name == result), result)
 
     def field(self, node: exp.Expression) -> str:
         base = node.this.unnest()
@@ -209,10 +209,10 @@ class _Names:
         if isinstance(patterns, exp.Any | exp.All):
             return f"{negate}like{'any' if isinstance(patterns, exp.Any) else 'all'}({self.text(node.this)})"
         if isinstance(node, exp.ILike):
-            found = f"ilike({self.text(node.this)}, {self.text(patterns)})"
+            result = f"ilike({self.text(node.this)}, {self.text(patterns)})"
         else:
-            found = f"{self.text(node.this)} LIKE {self.text(patterns)}"
-        return f"(NOT {found})" if negate else found
+            result = f"{self.text(node.this)} LIKE {self.text(patterns)}"
+        return f"(NOT {result})" if negate else result
 
     def escape(self, node: exp.Expression) -> str:
         ending = "" if isinstance(node.this, exp.ILike) else f" ESCAPE '{node.expression.name}'"
@@ -335,7 +335,7 @@ class _Names:
 
     def item(self, node: exp.Expression) -> str:
         base, index = node.this, node.expressions[0]
-        if index.is_string and (found := self._type(base)) is not None and found.kind is Kind.STRUCT:
+        if index.is_string and (result := self._type(base)) is not None and result.kind is Kind.STRUCT:
             return f"{self.text(base)}.{index.name}"
         return f"{self.text(base)}[{self.listed(node.expressions)}]"
 
@@ -372,8 +372,8 @@ def _with_variables(body: exp.Expression, names: set[str]) -> exp.Expression:
             for name in fields:
                 path = exp.Dot(this=path, expression=name.copy())
             column.replace(path)
-    found: exp.Expression = around.this
-    return found
+    result: exp.Expression = around.this
+    return result
 
 
 def _short(order: str) -> str:

@@ -28,13 +28,13 @@ class Nodes:
 
     def fresh(self, name: str) -> str:
         """A name for a column that no other has, like this one."""
-        found, number = name, 1
-        while found.lower() in self._taken:
+        result, number = name, 1
+        while result.lower() in self._taken:
             number = max(number, self._taken[name.lower()]) + 1
-            found = f"{name}_{number}"
+            result = f"{name}_{number}"
         self._taken[name.lower()] = number
-        self._taken.setdefault(found.lower(), 1)
-        return found
+        self._taken.setdefault(result.lower(), 1)
+        return result
 
     def schema(self, node: int) -> Schema:
         """The columns of a node."""

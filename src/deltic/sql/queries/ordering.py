@@ -34,13 +34,13 @@ def limited(
     limit, offset = limit_of(query), query.args.get("offset")
     order_by = query.args.get("order")
     ordered = keys if keys is not None else [of_first(key, query) for key in order_by.expressions] if order_by else ()
-    found = values or BlockValues(rows, scope)
-    order = [each for key in ordered if isinstance(key, exp.Ordered) for each in _orders(key, rows, found)]
+    result = values or BlockValues(rows, scope)
+    order = [each for key in ordered if isinstance(key, exp.Ordered) for each in _orders(key, rows, result)]
     if limit is None and offset is None:
         return rows
     number = None if limit is None else _count(limit, scope)
     skipped = 0 if offset is None else _count(offset, scope)
-    source = found.rows.node
+    source = result.rows.node
     is_plain = not order and not scope.bound_names
     early = stopped(scope.nodes, source, number + skipped) if is_plain and number is not None else None
     if early is not None:
@@ -63,8 +63,8 @@ def first_of_each(
 ) -> int:
     """DISTINCT ON: the first row, in the order, of those that agree in the values of `parts`."""
     keys = [values.column(values.typed(prepared(part, values)), "part").name for part in parts]
-    found = tuple(_order(key, rows, values) for key in order if isinstance(key, exp.Ordered))
-    top = ops.Top(tuple(dict.fromkeys((*values.scope.bound_names, *keys))), found, 1, 0)
+    result = tuple(_order(key, rows, values) for key in order if isinstance(key, exp.Ordered))
+    top = ops.Top(tuple(dict.fromkeys((*values.scope.bound_names, *keys))), result, 1, 0)
     return values.scope.nodes.builder.add(top, values.rows.node)
 
 
@@ -122,8 +122,8 @@ def _selected(key: exp.Expression, rows: QueryRows, scope: QueryScope) -> Column
             raise scope.source.error(key, f"ORDER BY {index}: the query has {has}")
         return rows.visible[index - 1].column
     if isinstance(key, exp.Column) and not key.table:
-        found = [a.column for a in rows.visible if a.name.lower() == key.name.lower()]
-        return found[0] if len({c.name for c in found}) == 1 else None
+        result = [a.column for a in rows.visible if a.name.lower() == key.name.lower()]
+        return result[0] if len({c.name for c in result}) == 1 else None
     return None
 
 
@@ -135,8 +135,8 @@ def _count(node: exp.Expression, scope: QueryScope) -> int:
     def refuse(reference: exp.Column) -> Typed:
         raise scope.source.error(reference, told, "write the number itself, or an expression of constants")
 
-    found = typed(number, refuse, scope.source) if number is not None else NULL
-    value = evaluate(found.expression, {}, {}) if found.type.type.is_integer else None
+    result = typed(number, refuse, scope.source) if number is not None else NULL
+    value = evaluate(result.expression, {}, {}) if result.type.type.is_integer else None
     if value is None or value < 0:
         raise scope.source.error(number or node, told, "write the number itself, or an expression of constants")
     return int(value)

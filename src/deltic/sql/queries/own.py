@@ -47,11 +47,11 @@ def _input(argument: exp.Expression, custom: CustomOperator, place: int, scope: 
     if len(there) != len(wanted):
         told = f"input {place + 1} of {custom.name} has {_columns(wanted)}, and this has {len(there)} of them"
         raise scope.source.error(argument, told, "name the columns: TABLE(SELECT …)")
-    for attribute, found, column in zip(rows.visible, there, wanted, strict=True):
-        if found.type is not column.type:
-            told = f"{attribute.name} is {written(found.type)}, and {custom.name} takes {written(column.type)} here"
+    for attribute, result, column in zip(rows.visible, there, wanted, strict=True):
+        if result.type is not column.type:
+            told = f"{attribute.name} is {written(result.type)}, and {custom.name} takes {written(column.type)} here"
             raise scope.source.error(argument, told, f"cast it: TABLE(SELECT CAST({attribute.name} AS …) … )")
-        if found.nullable and not column.nullable:
+        if result.nullable and not column.nullable:
             told = f"{attribute.name} may be NULL, and {custom.name} takes none here"
             raise scope.source.error(argument, told, f"declare {column.name} with ? in Python, or write coalesce")
     return scope.nodes.keep(rows.node, [column.name for column in there])

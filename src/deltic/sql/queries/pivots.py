@@ -79,8 +79,8 @@ def _unpivot(pivot: exp.Pivot, names: Sequence[str], scope: QueryScope) -> exp.E
     kept = [exp.column(n, quoted=True) for n in names if n.lower() not in taken]
     parts: list[exp.Expression] = []
     for columns, label in listed:
-        found = [_alias(column.copy(), value) for column, value in zip(columns, values, strict=True)]
-        shown = [*(c.copy() for c in kept), _alias(exp.Literal.string(label), name), *found]
+        result = [_alias(column.copy(), value) for column, value in zip(columns, values, strict=True)]
+        shown = [*(c.copy() for c in kept), _alias(exp.Literal.string(label), name), *result]
         there = [exp.Not(this=exp.Is(this=column.copy(), expression=exp.Null())) for column in columns]
         where = None if pivot.args.get("include_nulls") else exp.Where(this=exp.or_(*there))
         parts.append(exp.Select(expressions=shown, from_=_given(), where=where))
@@ -101,8 +101,8 @@ def _parts(node: exp.Expression) -> list[exp.Expression]:
     """What stands in parentheses, or by itself."""
     if isinstance(node, exp.Paren):
         return _parts(node.this)
-    found: list[exp.Expression] = node.expressions if isinstance(node, exp.Tuple) else [node]
-    return found
+    result: list[exp.Expression] = node.expressions if isinstance(node, exp.Tuple) else [node]
+    return result
 
 
 def _alias(value: exp.Expression, name: str) -> exp.Expression:

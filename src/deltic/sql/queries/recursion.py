@@ -35,24 +35,24 @@ def lower_recursive(definition: exp.CTE, names: Sequence[str], scope: QueryScope
     name, union = definition.alias, definition.this
     _check_form(definition, scope)
     is_set = union.args.get("distinct") is not False
-    found = _lowered(definition, names, scope, is_set, counts=not is_set)
-    body = found.body
+    result = _lowered(definition, names, scope, is_set, counts=not is_set)
+    body = result.body
     if is_set and not grows_with(body):
         check_absence(body, lambda told, remedy: scope.source.error(definition, told, remedy))
-        found = _lowered(definition, names, scope, is_set, counts=True)
-        body = found.body
+        result = _lowered(definition, names, scope, is_set, counts=True)
+        body = result.body
     limit = level_limit(definition)
     if limit is not None or not (is_set or (grows_with(body) and is_linear(body))):
         body = _by_level(definition, body, scope, limit)
-    bundle = scope.nodes.builder.add(ops.Fixpoint(body, scope.refresh), *found.imports)
+    bundle = scope.nodes.builder.add(ops.Fixpoint(body, scope.refresh), *result.imports)
     rows = scope.nodes.builder.add(ops.BundleRelation(name), bundle)
-    return found.base.over(scope.nodes.keep(rows, [a.column.name for a in found.base.attributes]))
+    return result.base.over(scope.nodes.keep(rows, [a.column.name for a in result.base.attributes]))
 
 
 def level_limit(definition: exp.CTE) -> int | None:
     """The levels that MAX RECURSION LEVEL allows, if it is written."""
-    found = definition.args["alias"].args.get("recursion_level")
-    return None if found is None else int(found.name)
+    result = definition.args["alias"].args.get("recursion_level")
+    return None if result is None else int(result.name)
 
 
 def _by_level(definition: exp.CTE, body: Circuit, scope: QueryScope, limit: int | None) -> Circuit:
@@ -61,11 +61,11 @@ def _by_level(definition: exp.CTE, body: Circuit, scope: QueryScope, limit: int 
     Of UNION ALL it is one in which a row of a level is made of several, or of none, of the one before. Raises
     ProgramError where an operator of it is not known to go level by level.
     """
-    found = by_level(body, scope.nodes.fresh("level"), limit=limit)
-    if found is None:
+    result = by_level(body, scope.nodes.fresh("level"), limit=limit)
+    if result is None:
         what = f"{definition.alias} under an operator of Python in its own definition, which goes level by level,"
         raise scope.refuse(definition, what, "write UNION, and no MAX RECURSION LEVEL")
-    return found
+    return result
 
 
 @dataclass(frozen=True)

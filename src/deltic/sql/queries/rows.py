@@ -66,8 +66,8 @@ class QueryRows:
     def called(self, relation: str, names: Sequence[str] = ()) -> QueryRows:
         """The visible columns as those of one relation, under other names if there are any."""
         shown = names or [a.name for a in self.visible]
-        found = (replace(a, name=n, relation=relation) for n, a in zip(shown, self.visible, strict=True))
-        return replace(self, attributes=tuple(found))
+        result = (replace(a, name=n, relation=relation) for n, a in zip(shown, self.visible, strict=True))
+        return replace(self, attributes=tuple(result))
 
     def find(self, reference: exp.Column) -> list[QueryColumn]:
         """The columns that a reference of one or two parts may mean; more of them are fields of a column."""
@@ -90,22 +90,22 @@ class Bindings:
 
     def find(self, reference: exp.Column) -> list[QueryColumn]:
         """The columns around that a reference may mean, of the nearest rows that have any."""
-        found = self.outer.find(reference) or (self.around.find(reference) if self.around else [])
-        self.used |= dict.fromkeys(a.column.name for a in found)
-        return found
+        result = self.outer.find(reference) or (self.around.find(reference) if self.around else [])
+        self.used |= dict.fromkeys(a.column.name for a in result)
+        return result
 
 
 def resolve(reference: exp.Column, rows: QueryRows, bindings: Bindings | None, source: SourceText) -> Typed:
     """The value of a column by its name. Raises ProgramError where there is none, or where there are several."""
-    found = rows.find(reference) or (bindings.find(reference) if bindings else [])
-    if len({a.column.name for a in found}) > 1:
+    result = rows.find(reference) or (bindings.find(reference) if bindings else [])
+    if len({a.column.name for a in result}) > 1:
         written = source.written(reference)
-        told = " or ".join(sorted({f"{a.relation}.{a.name}" if a.relation else a.name for a in found}))
+        told = " or ".join(sorted({f"{a.relation}.{a.name}" if a.relation else a.name for a in result}))
         one_name = "give one of the relations an alias"
         hint = "write the one that is meant" if " or " in told else one_name
         raise source.error(reference, f"{written} is ambiguous: it may be {told}", hint)
-    if found:
-        return found[0].typed
+    if result:
+        return result[0].typed
     raise source.error(reference, f"there is no column {source.written(reference)} here", _near(reference, rows))
 
 

@@ -92,13 +92,13 @@ class QueryScope:
 
     def rows_of(self, name: str, node: exp.Expression) -> QueryRows:
         """The rows of a relation, with columns of their own. Raises ProgramError where there is none of that name."""
-        found = self.named.get(name.lower())
-        if found is None:
+        result = self.named.get(name.lower())
+        if result is None:
             known = [*self.tables.types, *self.named]
-            found = self.tables.read(find_name(node.this, "table or view", known, self.source, of_relation(node)))
-        elif found.bindings is not None:
-            self._use_bindings(found, found.bindings)
-        return self.own(found.rows.over(self.nodes.bring(found.rows.node, found.home)))
+            result = self.tables.read(find_name(node.this, "table or view", known, self.source, of_relation(node)))
+        elif result.bindings is not None:
+            self._use_bindings(result, result.bindings)
+        return self.own(result.rows.over(self.nodes.bring(result.rows.node, result.home)))
 
     def _use_bindings(self, named: NamedRows, home: Bindings) -> None:
         """Let the bindings from here up to those of a correlated WITH have the columns that its rows have of them."""

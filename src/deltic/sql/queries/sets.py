@@ -41,12 +41,12 @@ def lower_operation(query: exp.SetOperation, scope: QueryScope) -> QueryRows:
 
 def _branches(query: exp.Union) -> list[exp.Expression]:
     """The operands of a chain of UNIONs of one kind, from the left."""
-    found: list[exp.Expression] = [query.expression]
+    result: list[exp.Expression] = [query.expression]
     first = query.this
     while isinstance(first, exp.Union) and first.args.get("distinct") == query.args.get("distinct") and _is_bare(first):
-        found.append(first.expression)
+        result.append(first.expression)
         first = first.this
-    return [first, *reversed(found)]
+    return [first, *reversed(result)]
 
 
 def _is_bare(query: exp.Union) -> bool:
@@ -99,10 +99,10 @@ def _of(rows: QueryRows, values: Sequence[Typed], names: Sequence[tuple[str, str
     """The bindings of the rows and these values, under names in SQL and in the circuit."""
     nodes = scope.nodes
     kept = [c for c in nodes.schema(rows.node) if c.name in scope.bound_names]
-    found = [settled(value) for value in values]
-    columns = [Column(n, v.type.type, v.type.nullable) for (_, n), v in zip(names, found, strict=True)]
+    result = [settled(value) for value in values]
+    columns = [Column(n, v.type.type, v.type.nullable) for (_, n), v in zip(names, result, strict=True)]
     node = nodes.compute(
-        rows.node, [*kept, *columns], [*(column(c.name) for c in kept), *(v.expression for v in found)]
+        rows.node, [*kept, *columns], [*(column(c.name) for c in kept), *(v.expression for v in result)]
     )
     attributes = zip(names, columns, values, strict=True)
     return QueryRows(node, tuple(QueryColumn(n, c, is_void=v.is_null, fields=v.fields) for (n, _), c, v in attributes))

@@ -35,11 +35,11 @@ def starred(node: exp.Expression, values: BlockValues) -> list[tuple[str, exp.Ex
     if star.args.get("rename"):
         raise values.scope.refuse(node, "* RENAME", "list the columns")
     others = {e.alias.lower(): e.this for e in star.args.get("replace") or ()}
-    found = _columns(node, values)
-    unknown = {*others} - {shown.name.lower() for shown in found}
+    result = _columns(node, values)
+    unknown = {*others} - {shown.name.lower() for shown in result}
     if unknown:
         raise source.error(node, f"{source.written(node)}: no column is {min(unknown)}")
-    kept = _without(found, star.args.get("except_") or (), values)
+    kept = _without(result, star.args.get("except_") or (), values)
     return [(name, others.get(name.lower(), value)) for name, value in kept]
 
 
@@ -91,9 +91,9 @@ def _kept(value: exp.Expression, left_out: Sequence[Sequence[int]], values: Bloc
 
 def _columns(node: exp.Expression, values: BlockValues) -> list[_Shown]:
     rows, table = values.rows, node.args.get("table")
-    found = [a for a in rows.attributes if a.relation.lower() == table.name.lower()] if table else rows.visible
-    if found:
-        return [_Shown(a.name, values.place(node, a.typed), a.relation) for a in found]
+    result = [a for a in rows.attributes if a.relation.lower() == table.name.lower()] if table else rows.visible
+    if result:
+        return [_Shown(a.name, values.place(node, a.typed), a.relation) for a in result]
     source, written = values.scope.source, values.scope.source.written(node)
     if table is None:
         raise source.error(node, f"{written}: there is no FROM")
@@ -116,8 +116,8 @@ def spread(node: exp.Expression, values: BlockValues) -> exp.Expression:
             _spread_count(call, star, values)
         elif star.arg_key == "expressions":
             star.replace([_argument(call, name, value) for name, value in starred(star, values)])
-    found: exp.Expression = around.this
-    return found
+    result: exp.Expression = around.this
+    return result
 
 
 def _spread_count(call: exp.Count, star: exp.Expression, values: BlockValues) -> None:

@@ -102,9 +102,9 @@ def _exists(values: BlockValues, query: exp.Expression) -> int:
 
 
 def _query(node: exp.Expression) -> exp.Expression:
-    found = node.this if isinstance(node, exp.Subquery) and not node.args.get("limit") else node
-    assert isinstance(found, exp.Expression)
-    return found
+    result = node.this if isinstance(node, exp.Subquery) and not node.args.get("limit") else node
+    assert isinstance(result, exp.Expression)
+    return result
 
 
 def _marked(values: BlockValues, matches: int) -> Typed:
@@ -233,12 +233,12 @@ class _Membership:
         nodes = self._nodes
         if len(self.keys) == 1:
             return self._divided_by_one(rows)
-        found = {key.name: nodes.column(self.found, key.name) for key in self.keys}
-        if not any(key.nullable or found[key.name].nullable for key in self.keys):
+        result = {key.name: nodes.column(self.found, key.name) for key in self.keys}
+        if not any(key.nullable or result[key.name].nullable for key in self.keys):
             return [], rows
-        names = {name: nodes.fresh(name) for name in found}
+        names = {name: nodes.fresh(name) for name in result}
         possible = [
-            _may_equal(column(key.name), column(names[key.name]), key.nullable, found[key.name].nullable)
+            _may_equal(column(key.name), column(names[key.name]), key.nullable, result[key.name].nullable)
             for key in self.keys
         ]
         matching = JoinSides(nodes, rows, nodes.rename(self.found, names), conjunction(possible))
@@ -295,7 +295,7 @@ def _membership(values: BlockValues, node: exp.In) -> _Membership:
     bound = _bound_names(values, rows)
     keys: list[Column] = []
     columns: list[Column] = []
-    found: list[exp.Expression] = []
+    result: list[exp.Expression] = []
     for value, attribute in zip(given, rows.visible, strict=True):
         target = type_in_common([value, attribute.typed])
         if target is None:
@@ -305,11 +305,11 @@ def _membership(values: BlockValues, node: exp.In) -> _Membership:
         key = _own_column(values, coerced(value, target), {k.name for k in keys})
         keys.append(key)
         columns.append(Column(key.name, target, theirs.type.nullable))
-        found.append(theirs.expression)
+        result.append(theirs.expression)
     kept = [nodes.column(rows.node, name) for name in bound if name not in {c.name for c in columns}]
     if len(kept) < len(bound):
         keys, columns = _apart(values, keys, columns, bound)
-    number = nodes.compute(rows.node, [*kept_all(nodes, rows.node, bound), *columns], [*map(column, bound), *found])
+    number = nodes.compute(rows.node, [*kept_all(nodes, rows.node, bound), *columns], [*map(column, bound), *result])
     return _Membership(values, keys, bound, number)
 
 
@@ -320,8 +320,8 @@ def kept_all(nodes: Nodes, node: int, names: Sequence[str]) -> list[Column]:
 
 def _own_column(values: BlockValues, value: Typed, taken: set[str]) -> Column:
     """A column of the rows with this value, none of those that are taken."""
-    found = values.column(value, "sought")
-    return found if found.name not in taken else _copied(values, found)
+    result = values.column(value, "sought")
+    return result if result.name not in taken else _copied(values, result)
 
 
 def _copied(values: BlockValues, found: Column) -> Column:

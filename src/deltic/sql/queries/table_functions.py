@@ -29,8 +29,8 @@ def rows_called(node: exp.Expression, left: QueryRows, scope: QueryScope) -> Que
     bound = [*scope.bound_names, *(a.column.name for a in left.attributes)]
     around = scope.nodes.distinct(scope.nodes.keep(inner.rows.node, list(dict.fromkeys([*bound, *taken]))))
     rows = bind(BlockValues(inner.rows.over(scope.nodes.keep(around, taken)), inner.scope), function.body)
-    found = _as_declared(function, rows, inner.scope)
-    return found.over(scope.nodes.join(around, found.node))
+    result = _as_declared(function, rows, inner.scope)
+    return result.over(scope.nodes.join(around, result.node))
 
 
 def _as_declared(function: SqlFunction, rows: QueryRows, scope: QueryScope) -> QueryRows:

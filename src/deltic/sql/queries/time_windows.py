@@ -73,12 +73,12 @@ class TimeWindows:
         if not 2 <= len(call.expressions) <= (4 if name == "window" else 2):
             raise self._source.error(call, f"it is written {wanted}")
         time, *lengths = call.expressions
-        found = _time_column(values, time)
+        result = _time_column(values, time)
         spans = [_length(length, values) for length in lengths]
         if name == "session_window":
-            return sessions(values, found, _positive(spans[0], lengths[0], self._source), self._partition(call, keys))
+            return sessions(values, result, _positive(spans[0], lengths[0], self._source), self._partition(call, keys))
         size, slide, origin = [*spans, *[spans[0], 0][len(spans) - 1 :]]
-        return hopping(values, found, _Hop(size, slide, origin).checked(call, self._source))
+        return hopping(values, result, _Hop(size, slide, origin).checked(call, self._source))
 
     def _partition(self, call: exp.Expression, keys: Sequence[exp.Expression]) -> list[str]:
         """The columns by which GROUP BY groups beside a session; each group has sessions of its own."""
@@ -194,12 +194,12 @@ def _time_column(values: BlockValues, node: exp.Expression) -> Typed:
     source = values.scope.source
     time = values.typed(prepared(node, values))
     time = coerced(time, Type.TIMESTAMP) if time.type.type is Type.STRING else time
-    found = values.column(last_time(time) if is_window(time.type.type) else time, "time")
-    if found.type.kind not in (Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ):
-        message = f"a window is one of a TIMESTAMP, and {source.written(node)} is {found.type}"
+    result = values.column(last_time(time) if is_window(time.type.type) else time, "time")
+    if result.type.kind not in (Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ):
+        message = f"a window is one of a TIMESTAMP, and {source.written(node)} is {result.type}"
         raise source.error(node, message, f"write CAST({source.written(node)} AS TIMESTAMP)")
-    values.go_on(values.scope.nodes.drop_null(values.rows.node, [found.name]))
-    there = values.scope.nodes.column(values.rows.node, found.name)
+    values.go_on(values.scope.nodes.drop_null(values.rows.node, [result.name]))
+    there = values.scope.nodes.column(values.rows.node, result.name)
     return Typed(column(there.name), there.value_type)
 
 
@@ -209,11 +209,11 @@ def _length(node: exp.Expression, values: BlockValues) -> int:
     written = exp.Interval(this=node.copy()) if isinstance(node, exp.Literal) and node.is_string else node
     if isinstance(written, exp.Interval) and written is not node:
         written.this.set("this", written.this.name.lower().removeprefix("interval "))
-    found = values.typed(written)
-    if found.type.type is not Type.DAY_TIME_INTERVAL or found.expression.find(exp.Column):
+    result = values.typed(written)
+    if result.type.type is not Type.DAY_TIME_INTERVAL or result.expression.find(exp.Column):
         message = f"{source.written(node)} is not a constant interval of weeks, days, hours or less"
         raise source.error(node, message, "write '10 minutes' or INTERVAL 10 MINUTES")
-    span: timedelta = evaluate(found.expression, {}, {})
+    span: timedelta = evaluate(result.expression, {}, {})
     return span // _MICROSECOND
 
 
@@ -259,7 +259,7 @@ def windowed(call: exp.Anonymous, scope: QueryScope) -> QueryRows:
         window = hopping(values, time, _Hop(size, slide, *origin).checked(call, source))
     made = [(f"window_{part}", values.computed(value, f"window_{part}")) for part, value in _both(window)]
     own = [QueryColumn(a.name, scope.nodes.column(values.rows.node, a.column.name)) for a in shown]
-    rows = QueryRows(values.rows.node, (*own, *(QueryColumn(label, found) for label, found in made)))
+    rows = QueryRows(values.rows.node, (*own, *(QueryColumn(label, result) for label, result in made)))
     return rows.over(scope.nodes.keep(rows.node, rows.names))
 
 

@@ -22,8 +22,8 @@ def replaced(
     around = exp.Paren(this=node.copy())
     for part in list(outermost(around.this, wanted)):
         part.replace(replace(part))
-    found: exp.Expression = around.this
-    return found
+    result: exp.Expression = around.this
+    return result
 
 
 def outermost(node: exp.Expression, wanted: Callable[[exp.Expression], bool]) -> Iterator[exp.Expression]:
@@ -47,8 +47,8 @@ def normal(node: exp.Expression) -> exp.Expression:
             for other in others:
                 first = type(part)(this=first, expression=other)
             part.replace(first)
-    found: exp.Expression = around.this
-    return found
+    result: exp.Expression = around.this
+    return result
 
 
 _FLIPPED: dict[type[exp.Expression], type[exp.Expression]] = {exp.GT: exp.LT, exp.GTE: exp.LTE}
@@ -62,7 +62,7 @@ def conjuncts(node: exp.Expression) -> list[exp.Expression]:
     (a AND b) OR (a AND c) is a AND (b OR c), for NULL too: so an equality that a join needs is found in each side.
     """
     parts = _operands(exp.And, node)
-    return [found for part in parts for found in (_factored(part) if isinstance(part, exp.Or) else [part])]
+    return [result for part in parts for result in (_factored(part) if isinstance(part, exp.Or) else [part])]
 
 
 def _factored(node: exp.Or) -> list[exp.Expression]:
@@ -71,15 +71,15 @@ def _factored(node: exp.Or) -> list[exp.Expression]:
     if not shared:
         return [node]
     rests: list[list[exp.Expression]] = [[part for part in side if part not in shared] for side in sides]
-    found = [part.copy() for part in shared]
+    result = [part.copy() for part in shared]
     if not all(rests):
-        return found
-    return [*found, balanced(exp.Or, [conjunction([part.copy() for part in parts]) for parts in rests])]
+        return result
+    return [*result, balanced(exp.Or, [conjunction([part.copy() for part in parts]) for parts in rests])]
 
 
 def _operands(kind: type[exp.Expression], node: exp.Expression) -> list[exp.Expression]:
     """The operands of a chain of AND or of OR, without parentheses around them."""
-    found, waiting = list[exp.Expression](), [node]
+    result, waiting = list[exp.Expression](), [node]
     while waiting:
         part = waiting.pop()
         if isinstance(part, exp.Paren):
@@ -87,8 +87,8 @@ def _operands(kind: type[exp.Expression], node: exp.Expression) -> list[exp.Expr
         elif isinstance(part, kind):
             waiting += [part.expression, part.this]
         else:
-            found.append(part)
-    return found
+            result.append(part)
+    return result
 
 
 def aggregates_of(node: exp.Expression) -> Iterator[exp.Expression]:

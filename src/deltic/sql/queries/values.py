@@ -75,10 +75,10 @@ class BlockValues:
         assert isinstance(node, exp.Column)
         owner = self._owner(node)
         assert owner is not None
-        found: exp.Expression = owner[0]
+        result: exp.Expression = owner[0]
         for name in owner[1]:
-            found = exp.Dot(this=found, expression=name.copy())
-        return found
+            result = exp.Dot(this=result, expression=name.copy())
+        return result
 
     def _finds(self, reference: exp.Column) -> bool:
         """Whether there is a column that a reference means, here or around."""
@@ -108,13 +108,13 @@ class BlockValues:
 
     def predicate(self, node: exp.Expression, what: str) -> exp.Expression:
         """A condition. Raises ProgramError for what is not Boolean."""
-        found = self.typed(node)
-        if found.type.type is not Type.BOOLEAN:
+        result = self.typed(node)
+        if result.type.type is not Type.BOOLEAN:
             message = (
-                f"{what} takes a condition, and {self.scope.source.written(node)} is {types.written(found.type.type)}"
+                f"{what} takes a condition, and {self.scope.source.written(node)} is {types.written(result.type.type)}"
             )
             raise self.scope.source.error(node, message)
-        return settled(found).expression
+        return settled(result).expression
 
     def filter(self, predicate: exp.Expression) -> None:
         """Keep the rows for which it is true."""

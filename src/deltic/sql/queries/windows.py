@@ -22,16 +22,16 @@ def written_out(node: exp.Expression, named: Mapping[str, exp.Window], values: B
     """The expression with what WINDOW says in the place of the windows' names."""
 
     def whole(window: exp.Expression) -> exp.Expression:
-        found = window.copy()
-        while (name := found.args.get("alias")) is not None:
+        result = window.copy()
+        while (name := result.args.get("alias")) is not None:
             if name.name.lower() not in named:
                 raise values.scope.source.error(name, f"there is no window {name.name}", "name it after WINDOW")
             base = named[name.name.lower()]
             for part in _PARTS:
-                if not found.args.get(part):
-                    found.set(part, _copied(base.args.get(part)))
-            found.set("alias", base.args.get("alias"))
-        return found
+                if not result.args.get(part):
+                    result.set(part, _copied(base.args.get(part)))
+            result.set("alias", base.args.get("alias"))
+        return result
 
     return replaced(node, lambda n: isinstance(n, exp.Window), whole)
 
@@ -92,12 +92,12 @@ class WindowCalls:
 
         keys = [values.column(value(node), "key").name for node in window.args.get("partition_by") or ()]
         ordered = window.args["order"].expressions if window.args.get("order") else []
-        found = [value(key.this) for key in ordered]
+        result = [value(key.this) for key in ordered]
         order = [
             ops.Order(values.column(v, "order").name, bool(key.args.get("desc")), bool(key.args.get("nulls_first")))
-            for key, v in zip(ordered, found, strict=True)
+            for key, v in zip(ordered, result, strict=True)
         ]
-        lowered = lowered_window(window, found, value, scope.source)
+        lowered = lowered_window(window, result, value, scope.source)
         columns = tuple(values.column(v, "input").name for v in lowered.inputs)
         names = tuple(scope.nodes.fresh("over") for _ in lowered.calls)
         return _Asked(tuple(dict.fromkeys((*scope.bound_names, *keys))), tuple(order), lowered, columns, names)
@@ -108,8 +108,8 @@ class WindowCalls:
 
     def _place(self, window: exp.Expression) -> exp.Expression:
         asked = self._asked[window.sql()]
-        found = [self._values.scope.nodes.column(self._values.rows.node, name) for name in asked.names]
-        value = asked.lowered.result([Typed(column(c.name), c.value_type) for c in found])
+        result = [self._values.scope.nodes.column(self._values.rows.node, name) for name in asked.names]
+        value = asked.lowered.result([Typed(column(c.name), c.value_type) for c in result])
         return self._values.place(window, value)
 
 

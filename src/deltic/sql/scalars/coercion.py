@@ -47,10 +47,10 @@ def common_type(types: Sequence[Type]) -> Type | None:
         return None
     # Spark looks at STRING last, so that the order of the values says nothing.
     ordered = sorted(types, key=lambda type_: type_ is Type.STRING)
-    found: Type | None = ordered[0]
+    result: Type | None = ordered[0]
     for type_ in ordered[1:]:
-        found = found and _common(found, type_)
-    return found
+        result = result and _common(result, type_)
+    return result
 
 
 def _common(a: Type, b: Type) -> Type | None:
@@ -129,10 +129,10 @@ def coerced(typed: Typed, target: Type) -> Typed:
     source = typed.type.type
     if source is not target and source.is_composite and source.kind is target.kind and open_type(typed) is not source:
         return Typed(_rebuilt(typed.expression, source, target), ValueType(target, typed.type.nullable))
-    found = _converted(typed, target)
-    if found is typed or typed.is_null or is_literal(found.expression):
-        return found
-    whole = defined(found, typed)
+    result = _converted(typed, target)
+    if result is typed or typed.is_null or is_literal(result.expression):
+        return result
+    whole = defined(result, typed)
     return folded(of_finite(typed, whole) if source.is_float and target.kind is Kind.DECIMAL else whole)
 
 
@@ -159,8 +159,8 @@ def _converted(typed: Typed, target: Type, by_part: bool = False) -> Typed:
     if typed.fields is not None and target is Type.STRING:
         fields = (literal(field, Type.STRING) for field in typed.fields)
         return Typed(call("written_interval", typed.expression, *fields), ValueType(target, typed.type.nullable))
-    if is_literal(typed.expression) and source.is_integer and (found := _literal(typed.expression, target)):
-        return found
+    if is_literal(typed.expression) and source.is_integer and (result := _literal(typed.expression, target)):
+        return result
     exact = converts_all(source, target) and never_undefined(source, target) and not _differs(source, target)
     node = (cast if exact or (by_part and source.is_composite) else conversion)(typed.expression.copy(), target)
     nullable = typed.type.nullable or not converts_all(source, target)
@@ -203,7 +203,7 @@ def _open(expression: exp.Expression, type_: Type) -> Type:
     operands = expression.expressions
     match expression.name.removeprefix(PREFIX):
         case "ARRAY":
-            known = [found for o in operands if (found := _open(o, type_.element.type)) is not VOID]
+            known = [result for o in operands if (result := _open(o, type_.element.type)) is not VOID]
             return Type.array((common_type(known) or type_.element.type if known else VOID).or_null)
         case "NAMED_STRUCT":
             columns = zip(type_.fields, operands[1::2], strict=True)
@@ -264,8 +264,8 @@ def unified(values: Sequence[Typed]) -> list[Typed] | None:
 def type_in_common(values: Iterable[Typed]) -> Type | None:
     """The type that the values have in common, BOOLEAN where all are NULL; None where there is none."""
     types = [open_type(value) for value in values if not value.is_null]
-    found = common_type(types) if types else VOID
-    return None if found is None else _closed(found)
+    result = common_type(types) if types else VOID
+    return None if result is None else _closed(result)
 
 
 def can_coerce(typed: Typed, target: Type) -> bool:

@@ -62,8 +62,8 @@ def among(value: Typed, candidates: Sequence[Typed]) -> Typed:
         return regrouped(exp.Or, [comparison(exp.EQ, first, other) for other in rest])
     others = [other for other in rest if not is_listed(first.type.type, other.expression)]
     listed = exp.In(this=first.expression.copy(), expressions=[other.expression.copy() for other in constants])
-    found = [folded(of_node(listed, first)), *(comparison(exp.EQ, first, other) for other in others)]
-    return regrouped(exp.Or, found)
+    result = [folded(of_node(listed, first)), *(comparison(exp.EQ, first, other) for other in others)]
+    return regrouped(exp.Or, result)
 
 
 def between(value: Typed, low: Typed, high: Typed) -> Typed:

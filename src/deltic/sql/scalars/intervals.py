@@ -52,10 +52,10 @@ def interval_cast(node: exp.Expression, operand: Typed, target: Type, is_safe: b
     last = _last_field(operand)
     units = apply("units_of_interval", operand)
     if last == "SECOND" and target.kind is Kind.DECIMAL:
-        found = operators.arithmetic(exp.Mul, units, constant(Decimal("0.000001"), Type.decimal(6, 6)))
+        result = operators.arithmetic(exp.Mul, units, constant(Decimal("0.000001"), Type.decimal(6, 6)))
     else:
-        found = operators.arithmetic(exp.IntDiv, units, constant(UNITS[last], _LONG))
-    return (converted if is_safe else coerced)(found, target)
+        result = operators.arithmetic(exp.IntDiv, units, constant(UNITS[last], _LONG))
+    return (converted if is_safe else coerced)(result, target)
 
 
 def _cut(span: Typed, last: str) -> Typed:

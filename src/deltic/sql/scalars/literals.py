@@ -31,8 +31,8 @@ def adjacent(parts: Sequence[str], node: exp.Expression, source: SourceText) -> 
     end = 0 if span is None else span[0]
     text, before = "", -1
     for part in parts:
-        found = _STRING.match(source.text, end)
-        start, end = (found.start(1), found.end()) if found else (end + 1, end)
+        result = _STRING.match(source.text, end)
+        start, end = (result.start(1), result.end()) if result else (end + 1, end)
         text += (source.text[start] if start == before else "") + part
         before = end
     return text
@@ -138,8 +138,8 @@ def _sum(node: exp.Interval, parts: list[tuple[str, str]], source: SourceText) -
 def _fields(parts: Sequence[tuple[str, str]]) -> Fields:
     """The fields from the greatest unit to the smallest."""
     named = {_COARSER.get(unit, unit) for _, unit in parts}
-    found = [field for fields in FIELDS for field in fields if field in named]
-    return found[0], found[-1]
+    result = [field for fields in FIELDS for field in fields if field in named]
+    return result[0], result[-1]
 
 
 _COARSER = {"WEEK": "DAY", "MILLISECOND": "SECOND", "MICROSECOND": "SECOND"}
@@ -158,8 +158,8 @@ def _span(node: exp.Interval, text: str, first: str, last: str, source: SourceTe
     units = between(first, last) if first != last else ()
     if not units:
         raise source.error(node, f"there is no INTERVAL {first} TO {last}")
-    found = re.fullmatch(pattern_of(first, last), text)
-    if found is None:
+    result = re.fullmatch(pattern_of(first, last), text)
+    if result is None:
         raise source.error(node, f"{text!r} is not an INTERVAL {first} TO {last}")
-    sign, *amounts = found.groups()
+    sign, *amounts = result.groups()
     return _sum(node, [(sign + amount, unit) for amount, unit in zip(amounts, units, strict=True)], source)

@@ -111,8 +111,8 @@ def case(branches: Sequence[tuple[Typed, Typed]], default: Typed | None) -> Type
     ifs = [exp.If(this=c.expression.copy(), true=v.expression.copy()) for c, v in branches]
     node = exp.Case(ifs=ifs, default=default and default.expression.copy())
     values = [*(value for _, value in branches), *([default] if default else [])]
-    found = of_node(node, *(part for branch in branches for part in branch), *([default] if default else []))
-    return replace(found, fields=fields_together(values))
+    result = of_node(node, *(part for branch in branches for part in branch), *([default] if default else []))
+    return replace(result, fields=fields_together(values))
 
 
 # Times and intervals
@@ -159,8 +159,8 @@ def _difference(kind: type[exp.Expression], left: Typed, right: Typed) -> Typed:
     if kind is not exp.Sub or target not in _TIMES:
         raise Mismatch("a DATE is moved by an INT of days, and every time by an INTERVAL")
     instants = Type.TIMESTAMP_NTZ if target is Type.TIMESTAMP_NTZ else Type.TIMESTAMP
-    found = applied(exp.Sub, coerced(left, instants), coerced(right, instants))
-    return replace(found, fields=("DAY", "DAY" if target is Type.DATE else "SECOND"))
+    result = applied(exp.Sub, coerced(left, instants), coerced(right, instants))
+    return replace(result, fields=("DAY", "DAY" if target is Type.DATE else "SECOND"))
 
 
 def _multiple(kind: type[exp.Expression], span: Typed, number: Typed, apply: Apply) -> Typed:
@@ -174,8 +174,8 @@ def _multiple(kind: type[exp.Expression], span: Typed, number: Typed, apply: App
     name = "times" if kind is exp.Mul else "part_of"
     operands = [span, coerced(number, wide)]
     made = _of_call(name, *operands)
-    found = made if apply is attempted else defined(made, *operands)
-    return replace(found, fields=ALL_FIELDS[span.type.type])
+    result = made if apply is attempted else defined(made, *operands)
+    return replace(result, fields=ALL_FIELDS[span.type.type])
 
 
 def _of_call(name: str, *operands: Typed) -> Typed:
@@ -228,8 +228,8 @@ def negated(value: Typed) -> Typed:
     if not (type_.is_numeric or type_ in INTERVALS):
         raise Mismatch
     signed = coerced(value, as_signed(type_))
-    found = applied(exp.SafeNegate if signed.type.type.is_integer else exp.Neg, signed)
-    return folded(replace(found, fields=value.fields))
+    result = applied(exp.SafeNegate if signed.type.type.is_integer else exp.Neg, signed)
+    return folded(replace(result, fields=value.fields))
 
 
 def bitwise(kind: type[exp.Expression], left: Typed, right: Typed) -> Typed:

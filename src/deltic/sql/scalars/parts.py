@@ -39,12 +39,12 @@ class Parts:
 
     def named(self, value: Typed) -> Typed:
         """A value in which parts are put in; or the name of it, where it is a large one."""
-        found = self._put(value)
-        if found.size <= LARGE or found.value.is_null:
-            return found.value
+        result = self._put(value)
+        if result.size <= LARGE or result.value.is_null:
+            return result.value
         name = f"\0{next(_NUMBERS)}"
-        self.waiting[name] = found
-        return Typed(TreePart(this=exp.Identifier(this=name), checked=found.is_checked), found.value.type)
+        self.waiting[name] = result
+        return Typed(TreePart(this=exp.Identifier(this=name), checked=result.is_checked), result.value.type)
 
     def whole(self, value: Typed) -> Typed:
         """A value in which parts are put in."""

@@ -40,10 +40,10 @@ NULL = Typed(exp.Null(), Type.BOOLEAN.or_null)
 
 def fields_together(values: Iterable[Typed]) -> Fields | None:
     """The fields from the greatest to the smallest of these intervals, NULL aside; None where one's are unknown."""
-    found = [value.fields for value in values if not value.is_null and value.type.type is not Type.STRING]
-    if not found or None in found:
+    result = [value.fields for value in values if not value.is_null and value.type.type is not Type.STRING]
+    if not result or None in result:
         return None
-    named = {field for fields in found for field in fields or ()}
+    named = {field for fields in result for field in fields or ()}
     kind = [field for fields in FIELDS for field in fields if field in named]
     return kind[0], kind[-1]
 

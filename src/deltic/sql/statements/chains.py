@@ -26,11 +26,11 @@ def level(tree: T) -> T:
 
 def _operands(node: exp.Expression) -> list[exp.Expression]:
     """The operands of a chain, from the left."""
-    found, waiting = list[exp.Expression](), [node]
+    result, waiting = list[exp.Expression](), [node]
     while waiting:
         part = waiting.pop()
         if type(part) is type(node):
             waiting += [part.expression, part.this]
         else:
-            found.append(part)
-    return found
+            result.append(part)
+    return result

@@ -46,13 +46,13 @@ class Cursor:
 
     def _length(self, words: Sequence[str]) -> int:
         """How many tokens these words are that come next, 0 where others do. Some keywords are several words."""
-        found: list[str] = []
+        result: list[str] = []
         for number, token in enumerate(self.rest, 1):
             if token.token_type is TokenType.STRING:
                 return 0
-            found += token.text.upper().split()
-            if len(found) >= len(words):
-                return number if found == list(words) else 0
+            result += token.text.upper().split()
+            if len(result) >= len(words):
+                return number if result == list(words) else 0
         return 0
 
     def need(self, *words: str) -> None:
@@ -100,14 +100,14 @@ class Cursor:
         Raises ProgramError where nothing stands between two of them.
         """
         inside = self.group()
-        found, place = list(divided(inside)), 0
-        for part in found:
+        result, place = list(divided(inside)), 0
+        for part in result:
             if not part:
                 here = "in front of" if place < len(inside) else "behind"
                 comma = inside[min(place, len(inside) - 1)]
                 raise token_error(self.source, comma, f"nothing stands {here} this comma")
             place += len(part) + 1
-        return found
+        return result
 
     def end(self) -> None:
         """Raises ProgramError where tokens are left."""

@@ -222,23 +222,23 @@ class _Writing:
         given: dict[str, list[_FieldValue]] = {}
         for (first, *rest), value in parts:
             given.setdefault(find_name(first, "field called", names, self._source), []).append((rest, value))
-        found: list[exp.Expression] = []
+        result: list[exp.Expression] = []
         for field in type_.fields:
             own = exp.Dot(this=whole.copy(), expression=exp.to_identifier(field.name, quoted=True))
             inner = given.get(field.name)
-            found += [exp.Literal.string(field.name), self._assembled(own, field.type, inner) if inner else own]
-        return exp.Anonymous(this="named_struct", expressions=found)
+            result += [exp.Literal.string(field.name), self._assembled(own, field.type, inner) if inner else own]
+        return exp.Anonymous(this="named_struct", expressions=result)
 
     def _with_defaults(self, query: exp.Expression, columns: Sequence[str]) -> exp.Expression:
         """A query with what columns have by default in the place of DEFAULT, which stands in rows of VALUES."""
         source = query.args.get("from_")
         if not (source and isinstance(source.this, exp.Values)):
             return query
-        found = query.copy()
-        for row in found.args["from_"].this.expressions:
+        result = query.copy()
+        for row in result.args["from_"].this.expressions:
             for name, value in zip(columns, row.expressions if isinstance(row, exp.Tuple) else [row], strict=False):
                 value.replace(self._given(value, name))
-        return found
+        return result
 
     def _given(self, value: exp.Expression, name: str) -> exp.Expression:
         """The value that is stored in a column: what it has by default for DEFAULT."""
@@ -247,9 +247,9 @@ class _Writing:
 
     def _default(self, name: str) -> exp.Expression:
         text = self._storing[name].default if name in self._storing else ""
-        found = exp.Null() if not text else parse_one(text, read=Deltic, into=exp.Condition)
-        assert isinstance(found, exp.Expression)
-        return found
+        result = exp.Null() if not text else parse_one(text, read=Deltic, into=exp.Condition)
+        assert isinstance(result, exp.Expression)
+        return result
 
     def _assignments(self, when: MergeClause, using: exp.Expression | None) -> Sequence[Assignment]:
         """What a clause assigns; `*` stands for all columns, from the source's of the same names."""
@@ -294,8 +294,8 @@ class _Writing:
             return self._stored(column, given, place)
         if given is None and storing.default:
             given = default_value(self._default(column.name), SourceText(storing.default))
-        found = self._stored(column, given, place)
-        return found if storing.limit is None else within_bound(found, storing.limit, storing.fixed)
+        result = self._stored(column, given, place)
+        return result if storing.limit is None else within_bound(result, storing.limit, storing.fixed)
 
     def _stored(self, column: Column, given: Typed | None, place: exp.Expression) -> Typed:
         """The value of a column of the table, of one that was given; `place` is where it was written."""
@@ -309,10 +309,10 @@ class _Writing:
         if not (value.is_null or is_assignable(open_type(value), column.type, self._by_name)):
             told = f"{name} is {target}, and its value is {written(value.type.type)}"
             raise self._source.error(place, told, f"convert it: CAST(… AS {target})")
-        found = typed(exp.cast(exp.column("value"), target, dialect="spark"), lambda _: value, self._source)
-        if found.type.type is not column.type:
+        result = typed(exp.cast(exp.column("value"), target, dialect="spark"), lambda _: value, self._source)
+        if result.type.type is not column.type:
             raise self._source.error(place, f"{name} is {column.type}, which no value of SQL is", "insert from Python")
-        return found
+        return result
 
     def _query(self, what: str, query: exp.Expression) -> str:
         """The name of a view with all columns of the table; messages say `what` its rows are."""
@@ -384,7 +384,7 @@ def _both(one: exp.Expression | None, other: exp.Expression | None) -> exp.Expre
 
 def _any(conditions: Sequence[exp.Expression]) -> exp.Expression:
     """The disjunction of conditions."""
-    found = conditions[0]
+    result = conditions[0]
     for other in conditions[1:]:
-        found = exp.Or(this=exp.Paren(this=found), expression=exp.Paren(this=other))
-    return found
+        result = exp.Or(this=exp.Paren(this=result), expression=exp.Paren(this=other))
+    return result

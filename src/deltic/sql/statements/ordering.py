@@ -27,13 +27,13 @@ class Key:
         if self.column is None:
             return [number for number, name in enumerate(names) if not name.startswith(KEY)]
         if isinstance(self.column, str):
-            found = next((i for i, name in enumerate(names) if name.lower() == self.column.lower()), -1)
+            result = next((i for i, name in enumerate(names) if name.lower() == self.column.lower()), -1)
         else:
-            found = self.column
-        if not 0 <= found < len(names):
+            result = self.column
+        if not 0 <= result < len(names):
             shown = ", ".join(name for name in names if not name.startswith(KEY))
             raise source.error(self.node, "the result has no such column to order by", f"its columns are {shown}")
-        return [found]
+        return [result]
 
 
 def ordered(query: exp.Expression, source: SourceText) -> tuple[exp.Expression, tuple[Key, ...]]:

@@ -146,18 +146,18 @@ def _assignments(nodes: Sequence[exp.Expression], source: SourceText) -> Iterato
 def _parts(node: exp.Expression, source: SourceText) -> tuple[exp.Identifier, ...]:
     """The names between the points of what is assigned."""
     parts = node.parts if isinstance(node, exp.Column | exp.Dot) else []
-    found = tuple(part for part in parts if isinstance(part, exp.Identifier))
-    if not found or len(found) < len(parts):
+    result = tuple(part for part in parts if isinstance(part, exp.Identifier))
+    if not result or len(result) < len(parts):
         raise source.error(node, "expected the name of a column")
-    return found
+    return result
 
 
 def _assigned(node: exp.Expression, source: SourceText) -> exp.Identifier:
     if not isinstance(node, exp.Column):
         raise source.error(node, "expected the name of a column")
-    found = node.this
-    assert isinstance(found, exp.Identifier)
-    return found
+    result = node.this
+    assert isinstance(result, exp.Identifier)
+    return result
 
 
 def _relation(cursor: Cursor, node: exp.Expression) -> tuple[exp.Identifier, exp.Identifier | None]:
@@ -173,7 +173,7 @@ def _relation(cursor: Cursor, node: exp.Expression) -> tuple[exp.Identifier, exp
 def _refuse(cursor: Cursor, node: exp.Expression, **clauses: str) -> None:
     """Raises ProgramError for a clause that is not supported."""
     for argument, clause in clauses.items():
-        found = node.args.get(argument)
-        if found:
-            place = found if isinstance(found, exp.Expression) else node
+        result = node.args.get(argument)
+        if result:
+            place = result if isinstance(result, exp.Expression) else node
             raise cursor.source.error(place, f"{cursor.tokens[0].text.upper()} … {clause} is not supported")

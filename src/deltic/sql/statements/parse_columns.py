@@ -44,13 +44,15 @@ def parse_columns(cursor: Cursor) -> ColumnDefinitions:
         if inner.take("CONSTRAINT"):
             inner.name("the name of the constraint")
         if inner.take("PRIMARY", "KEY"):
-            found = [Cursor(part, cursor.source).name("the name of a column") for part in inner.parts()]
+            result = [Cursor(part, cursor.source).name("the name of a column") for part in inner.parts()]
             inner.end()
         else:
-            found = parse_column(inner, made)
-        if made.key and found:
-            raise cursor.source.error(found[0], "there are two primary keys", "write PRIMARY KEY (a, b) for one of two")
-        made.key += found
+            result = parse_column(inner, made)
+        if made.key and result:
+            raise cursor.source.error(
+                result[0], "there are two primary keys", "write PRIMARY KEY (a, b) for one of two"
+            )
+        made.key += result
     for name, written in watermarks:
         column = _named_column(name, made.columns, cursor)
         _set_lateness(made, lateness_of(column, written, cursor, True), written, cursor)
@@ -59,11 +61,11 @@ def parse_columns(cursor: Cursor) -> ColumnDefinitions:
 
 def _named_column(name: exp.Identifier, columns: Sequence[tuple[exp.Identifier, Column]], cursor: Cursor) -> Column:
     """The column of that name; raises ProgramError where there is none."""
-    found = next((column for own, column in columns if own.name.lower() == name.name.lower()), None)
-    if found is None:
+    result = next((column for own, column in columns if own.name.lower() == name.name.lower()), None)
+    if result is None:
         hint = did_you_mean(name.name, [own.name for own, _ in columns]) or "name a column of the table"
         raise cursor.source.error(name, f"there is no column {name.name}", hint)
-    return found
+    return result
 
 
 def _set_lateness(made: ColumnDefinitions, found: Lateness, tokens: Tokens, cursor: Cursor) -> None:
@@ -105,16 +107,16 @@ def parse_type(cursor: Cursor, name: exp.Identifier, ends: Sequence[str] = ()) -
     width = next((n for n, t in enumerate(cursor.rest) if t.text.upper().partition(" ")[0] in after), len(cursor.rest))
     if not width:
         cursor.refuse(f"expected the type of {name.name}")
-    found = next((n for n in range(width, 0, -1) if is_type(cursor.rest[:n], cursor.source)), 1)
-    named = stored_type(data_type(cursor.rest[:found], cursor.source), name.name, cursor.source)
-    cursor.position += found
+    result = next((n for n in range(width, 0, -1) if is_type(cursor.rest[:n], cursor.source)), 1)
+    named = stored_type(data_type(cursor.rest[:result], cursor.source), name.name, cursor.source)
+    cursor.position += result
     return named
 
 
 def _refuse_constraint(cursor: Cursor) -> None:
-    found = cursor.rest[0].text.upper() if cursor.rest else ""
-    if found.split()[:1] and found.split()[0] in _CONSTRAINTS:
-        raise token_error(cursor.source, cursor.rest[0], f"{found} is not supported", "NOT NULL and PRIMARY KEY are")
+    result = cursor.rest[0].text.upper() if cursor.rest else ""
+    if result.split()[:1] and result.split()[0] in _CONSTRAINTS:
+        raise token_error(cursor.source, cursor.rest[0], f"{result} is not supported", "NOT NULL and PRIMARY KEY are")
 
 
 def checked_schema(cursor: Cursor, columns: Sequence[tuple[exp.Identifier, Column]], key: Sequence[str] = ()) -> Schema:

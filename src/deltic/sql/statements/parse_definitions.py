@@ -81,13 +81,13 @@ def parse_declare(cursor: Cursor) -> DeclareView:
     """DECLARE RECURSIVE VIEW name (columns)."""
     cursor.need("DECLARE", "RECURSIVE", "VIEW")
     name = cursor.name("the name of a view")
-    found = parse_columns(cursor)
-    if found.key:
-        raise cursor.source.error(found.key[0], "a view has no key", "leave PRIMARY KEY out")
-    if found.lateness is not None:
+    result = parse_columns(cursor)
+    if result.key:
+        raise cursor.source.error(result.key[0], "a view has no key", "leave PRIMARY KEY out")
+    if result.lateness is not None:
         raise cursor.source.error(name, "a view has no lateness", "declare it where the table is made")
     cursor.end()
-    return DeclareView(*cursor.span, name, checked_schema(cursor, found.columns))
+    return DeclareView(*cursor.span, name, checked_schema(cursor, result.columns))
 
 
 def parse_drop(cursor: Cursor) -> Drop | DropFunction:
@@ -124,8 +124,8 @@ def _view(cursor: Cursor, replaces: bool) -> CreateView:
             cursor.end()
     if not body:
         cursor.refuse("expected a query")
-    found = query(body, cursor.source)
-    return CreateView(*cursor.span, name, columns, found, replaces, unless_there, refresh)
+    result = query(body, cursor.source)
+    return CreateView(*cursor.span, name, columns, result, replaces, unless_there, refresh)
 
 
 def _named(cursor: Cursor) -> Iterator[exp.Identifier]:
@@ -143,10 +143,10 @@ def _policy(cursor: Cursor) -> Refresh:
     if not cursor.take("REFRESH"):
         return ""
     cursor.need("POLICY")
-    found = next((policy for words, policy in _POLICIES.items() if cursor.take(*words)), None)
-    if found is None:
+    result = next((policy for words, policy in _POLICIES.items() if cursor.take(*words)), None)
+    if result is None:
         cursor.refuse("expected AUTO, INCREMENTAL, INCREMENTAL STRICT or FULL")
-    return found
+    return result
 
 
 def _table(cursor: Cursor) -> CreateTable | CreateTableAs:
@@ -156,10 +156,10 @@ def _table(cursor: Cursor) -> CreateTable | CreateTableAs:
         return CreateTableAs(*cursor.span, name, query(cursor.rest, cursor.source), unless_there)
     _refuse_clause(cursor)
     is_inferred = cursor.sees("USING")
-    found = ColumnDefinitions() if is_inferred else parse_columns(cursor)
-    key = found.key
+    result = ColumnDefinitions() if is_inferred else parse_columns(cursor)
+    key = result.key
     outside = _clauses(cursor)
-    schema = Schema(()) if is_inferred else checked_schema(cursor, found.columns, [part.name.lower() for part in key])
+    schema = Schema(()) if is_inferred else checked_schema(cursor, result.columns, [part.name.lower() for part in key])
     spelt = {column.name.lower(): column.name for column in schema}
     source, start, end = cursor.span
     place = source.at(start, end, "")
@@ -169,8 +169,8 @@ def _table(cursor: Cursor) -> CreateTable | CreateTableAs:
             schema,
             tuple(spelt.get(part.name.lower(), part.name) for part in key),
             is_bag=not key,
-            lateness=found.lateness,
-            storing=tuple(one for one in found.storing if one != ColumnStorage(one.column)),
+            lateness=result.lateness,
+            storing=tuple(one for one in result.storing if one != ColumnStorage(one.column)),
             place=f"{place.file}:{place.line}:{place.column}",
             text=source.text[start:end],
             source=outside,
@@ -203,16 +203,16 @@ def _clauses(cursor: Cursor) -> External | None:
             raise token_error(cursor.source, places[0], "LOCATION and OPTIONS are those of a source", remedy)
         return None
     try:
-        found = External(kind, **options)
-        found.check("source")
-        return found
+        result = External(kind, **options)
+        result.check("source")
+        return result
     except CatalogError as error:
         raise token_error(cursor.source, places[0], str(error)) from None
 
 
 def _options(cursor: Cursor) -> dict[str, str]:
     """Options in parentheses: names, each with a value."""
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     if not cursor.sees("("):
         cursor.refuse("expected options in parentheses, as in (path '/data/orders')")
     for tokens in cursor.parts():
@@ -221,10 +221,10 @@ def _options(cursor: Cursor) -> dict[str, str]:
         inner.take("=")
         if inner.at_end:
             inner.refuse(f"expected the value of {name}")
-        found[name] = inner.rest[0].text
+        result[name] = inner.rest[0].text
         inner.position += 1
         inner.end()
-    return found
+    return result
 
 
 def _refuse_clause(cursor: Cursor) -> None:

@@ -26,9 +26,9 @@ def parse_lateness(cursor: Cursor) -> Tokens:
     count = next((n for n, t in enumerate(cursor.rest) if t.text.upper().split()[:1] in _ENDS), len(cursor.rest))
     if not count:
         cursor.refuse("expected a length", "write LATENESS INTERVAL 1 HOUR, or of integers LATENESS 100")
-    found = cursor.rest[:count]
+    result = cursor.rest[:count]
     cursor.position += count
-    return found
+    return result
 
 
 def parse_watermark(cursor: Cursor) -> tuple[exp.Identifier, Tokens]:
@@ -60,8 +60,8 @@ def _behind(node: exp.Expression | None, column: Column, tokens: Tokens, cursor:
     if _is(node, column):
         return None
     if isinstance(node, exp.Sub) and _is(node.this, column):
-        found: exp.Expression = node.expression
-        return found
+        result: exp.Expression = node.expression
+        return result
     raise _error(cursor, tokens, f"a watermark is {column.name}, or {column.name} less a length", _WATERMARK)
 
 
@@ -75,9 +75,9 @@ def _length(node: exp.Expression, column: Column, tokens: Tokens, cursor: Cursor
     def refuse(_: exp.Column) -> Typed:
         raise _error(cursor, tokens, "the length is a constant", "write LATENESS INTERVAL 1 HOUR")
 
-    found = typed(node, refuse, cursor.source)
+    result = typed(node, refuse, cursor.source)
     try:
-        value: Any = evaluate(found.expression, {}, {})
+        value: Any = evaluate(result.expression, {}, {})
     except EvaluationError as error:
         raise _error(cursor, tokens, str(error), "write LATENESS INTERVAL 1 HOUR") from None
     units = in_units(column.type, value) if isinstance(value, timedelta) else None

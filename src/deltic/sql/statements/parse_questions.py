@@ -34,21 +34,21 @@ def parse_explain(cursor: Cursor) -> Explain:
 def parse_show(cursor: Cursor) -> Show:
     """SHOW TABLES, VIEWS, FUNCTIONS, COLUMNS IN a relation, CREATE TABLE of one."""
     cursor.need("SHOW")
-    found: Show | None = None
+    result: Show | None = None
     if cursor.take("TABLES"):
-        found = Show(*cursor.span, "tables", None)
+        result = Show(*cursor.span, "tables", None)
     elif cursor.take("VIEWS"):
-        found = Show(*cursor.span, "views", None)
+        result = Show(*cursor.span, "views", None)
     elif cursor.take("FUNCTIONS") or cursor.take("USER", "FUNCTIONS"):
-        found = Show(*cursor.span, "functions", None)
+        result = Show(*cursor.span, "functions", None)
     elif cursor.take("COLUMNS", "IN") or cursor.take("COLUMNS", "FROM"):
-        found = Show(*cursor.span, "columns", cursor.name(_RELATION))
+        result = Show(*cursor.span, "columns", cursor.name(_RELATION))
     elif cursor.take("CREATE", "TABLE") or cursor.take("CREATE", "VIEW"):
-        found = Show(*cursor.span, "create", cursor.name(_RELATION))
-    if found is None:
+        result = Show(*cursor.span, "create", cursor.name(_RELATION))
+    if result is None:
         cursor.refuse("expected TABLES, VIEWS, FUNCTIONS, COLUMNS IN or CREATE TABLE after SHOW")
     cursor.end()
-    return found
+    return result
 
 
 def parse_describe(cursor: Cursor) -> Describe:

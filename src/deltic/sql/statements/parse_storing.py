@@ -49,11 +49,11 @@ def parse_default(cursor: Cursor, column: Column, storing: ColumnStorage) -> Col
 
 def _fitting(tokens: Tokens, column: Column, source: SourceText) -> Typed:
     """The value of a DEFAULT of a column. Raises ProgramError for one that is no constant, or none of the column."""
-    found = default_value(expression(tokens, source), source)
-    if not (found.is_null or is_assignable(found.type.type, column.type)):
-        told = f"column {column.name} is {written(column.type)}, and its DEFAULT is {written(found.type.type)}"
+    result = default_value(expression(tokens, source), source)
+    if not (result.is_null or is_assignable(result.type.type, column.type)):
+        told = f"column {column.name} is {written(column.type)}, and its DEFAULT is {written(result.type.type)}"
         raise token_error(source, tokens[0], told, f"convert it: CAST(… AS {written(column.type)})")
-    return found
+    return result
 
 
 def default_value(node: exp.Expression, source: SourceText) -> Typed:
@@ -76,9 +76,9 @@ def existing_value(column: Column, storing: ColumnStorage) -> Any:
     tokens = split(source)[0]
     given = _fitting(tokens, column, source)
     cast = exp.cast(exp.column("value"), written(column.type), dialect="spark")
-    found = typed(cast, lambda _: given, source)
+    result = typed(cast, lambda _: given, source)
     try:
-        bounded = found if storing.limit is None else within_bound(found, storing.limit, storing.fixed)
+        bounded = result if storing.limit is None else within_bound(result, storing.limit, storing.fixed)
         return evaluate(bounded.expression, {}, {})
     except EvaluationError as error:
         raise token_error(source, tokens[0], f"column {column.name}: {error}") from None

@@ -65,28 +65,28 @@ def is_complete(text: str) -> bool:
 
 def tree(tokens: Tokens, source: SourceText) -> exp.Expression:
     """What sqlglot makes of the tokens of one statement; raises ProgramError where they are none."""
-    found = _read(tokens, source, None, "this cannot be read")
-    if not isinstance(found, exp.Expression):
+    result = _read(tokens, source, None, "this cannot be read")
+    if not isinstance(result, exp.Expression):
         raise token_error(source, tokens[0], "this is no statement of SQL")
-    return found
+    return result
 
 
 def query(tokens: Tokens, source: SourceText) -> exp.Expression:
     """The query that tokens are; raises ProgramError where they are none."""
-    found = tree(tokens, source)
-    if isinstance(found, exp.Values):
-        return exp.select("*").from_(found)
-    if not isinstance(found, exp.Query):
+    result = tree(tokens, source)
+    if isinstance(result, exp.Values):
+        return exp.select("*").from_(result)
+    if not isinstance(result, exp.Query):
         raise token_error(source, tokens[0], f"expected a query, found `{tokens[0].text}`")
-    return found
+    return result
 
 
 def expression(tokens: Tokens, source: SourceText) -> exp.Expression:
     """The scalar expression that tokens are; raises ProgramError where they are none."""
-    found = _read(tokens, source, exp.Condition, "this cannot be read as a value")
-    if not isinstance(found, exp.Expression):
+    result = _read(tokens, source, exp.Condition, "this cannot be read as a value")
+    if not isinstance(result, exp.Expression):
         raise token_error(source, tokens[0], "expected a value")
-    return found
+    return result
 
 
 def _read(tokens: Tokens, source: SourceText, kind: type[exp.Expr] | None, message: str) -> exp.Expr | None:
@@ -104,19 +104,19 @@ def _read(tokens: Tokens, source: SourceText, kind: type[exp.Expr] | None, messa
 @deep
 def _parsed(tokens: Tokens, source: SourceText, kind: type[exp.Expr] | None) -> exp.Expr | None:
     parser = _Parser(dialect=Spark())
-    (found,) = parser.parse_into(kind, list(tokens), source.text) if kind else parser.parse(list(tokens), source.text)
-    return found
+    (result,) = parser.parse_into(kind, list(tokens), source.text) if kind else parser.parse(list(tokens), source.text)
+    return result
 
 
 def data_type(tokens: Tokens, source: SourceText) -> exp.DataType:
     """The type that tokens name; raises ProgramError where they name none."""
-    found = _data_type(tokens, source)
-    if found is None:
+    result = _data_type(tokens, source)
+    if result is None:
         start, end = tokens[0].start, tokens[-1].end + 1
         name = tokens[0].text.upper()
         hint = of_type(name) or did_you_mean(name, _TYPES.split(", ")) or f"the types are {_TYPES}"
         raise ProgramError([source.at(start, end, f"there is no type {source.text[start:end]}", hint)])
-    return found
+    return result
 
 
 def is_type(tokens: Tokens, source: SourceText) -> bool:
@@ -126,13 +126,13 @@ def is_type(tokens: Tokens, source: SourceText) -> bool:
 
 def _data_type(tokens: Tokens, source: SourceText) -> exp.DataType | None:
     try:
-        found = _parsed(tokens, source, exp.DataType)
+        result = _parsed(tokens, source, exp.DataType)
     except (ParseError, TooDeep):
         return None
-    if not isinstance(found, exp.DataType):
+    if not isinstance(result, exp.DataType):
         return None
-    found.meta.update(start=tokens[0].start, end=tokens[-1].end)
-    return found
+    result.meta.update(start=tokens[0].start, end=tokens[-1].end)
+    return result
 
 
 def divided(tokens: Tokens) -> Iterator[Tokens]:
@@ -150,9 +150,9 @@ def divided(tokens: Tokens) -> Iterator[Tokens]:
 
 def identifier(token: Token) -> exp.Identifier:
     """The identifier that a token is, with its place."""
-    found = exp.Identifier(this=token.text, quoted=token.token_type is TokenType.IDENTIFIER)
-    found.update_positions(token)
-    return found
+    result = exp.Identifier(this=token.text, quoted=token.token_type is TokenType.IDENTIFIER)
+    result.update_positions(token)
+    return result
 
 
 def is_name(token: Token) -> bool:
@@ -204,15 +204,15 @@ _EXPECTED = {
 
 def _misplaced(error: _Unexpected, tokens: Tokens, source: SourceText) -> ProgramError:
     """The error for a token that the grammar does not have there, or for a statement that ends too early."""
-    found = error.token
+    result = error.token
     expected = re.fullmatch(r"(?:Expecting|Expected) (.+?)(?: but got .*)?", error.message)
     wanted = f"; expected {_EXPECTED.get(expected[1], f'`{expected[1]}`')}" if expected else ""
-    if found is None:
+    if result is None:
         last = tokens[-1]
         return token_error(source, last, f"the statement ends too early, after `{last.text}`{wanted}")
     if error.message == _NO_TYPE:
-        return token_error(source, found, f"there is no type {_shown(found, source)}")
-    return token_error(source, found, f"`{_shown(found, source)}` cannot stand here{wanted}")
+        return token_error(source, result, f"there is no type {_shown(result, source)}")
+    return token_error(source, result, f"`{_shown(result, source)}` cannot stand here{wanted}")
 
 
 def _shown(token: Token, source: SourceText) -> str:

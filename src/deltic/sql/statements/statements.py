@@ -52,8 +52,8 @@ class Statement:
     @property
     def place(self) -> str:
         """Where it was written: file, line, column."""
-        found = self.source.at(self.start, self.end, "")
-        return f"{found.file}:{found.line}:{found.column}"
+        result = self.source.at(self.start, self.end, "")
+        return f"{result.file}:{result.line}:{result.column}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,7 +25,7 @@ def semi_naive(rules: Sequence[Rule], given: Facts) -> tuple[Facts, ...]:
     """Δ₀, Δ₁, …: the facts that are new in each iteration, those given first [ELA Alg. 1]."""
     deltas, known = [given], given
     while True:
-        delta = frozenset(found.head for found in instantiations(rules, known, deltas[-1])) - known
+        delta = frozenset(result.head for result in instantiations(rules, known, deltas[-1])) - known
         if not delta:
             return tuple(deltas)
         deltas.append(delta)
@@ -80,9 +80,9 @@ def iterations(rules: Sequence[Rule], old: Proofs, deleted: Facts, inserted: Fac
     yield now
     for k in count(1):
         before = old[k] if k < len(old) else Counter()
-        found = before - _deleted(rules, now, inserted) + _inserted(rules, now, deleted)
-        found += _rediscovered(rules, now, old_given | given)
-        now = _next(now, _without(found, now.gained), before)
+        result = before - _deleted(rules, now, inserted) + _inserted(rules, now, deleted)
+        result += _rediscovered(rules, now, old_given | given)
+        now = _next(now, _without(result, now.gained), before)
         yield now
         if not now.proofs:
             return
@@ -105,14 +105,14 @@ def update(rules: Sequence[Rule], old: Proofs, deleted: Facts, inserted: Facts) 
 
 def _deleted(rules: Sequence[Rule], now: Iteration, inserted: Facts) -> Multiset:
     """Πᴰ[Iᵒ | Nᵒ | I⁻, I₀⁺] ∖ Iᵒ: proofs of the epoch before that a lost or a newly denied fact takes away."""
-    found = instantiations(rules, now.old_known, support(now.old_proofs))
-    return _proofs(_through(found, now.lost, inserted), outside=now.old_known)
+    result = instantiations(rules, now.old_known, support(now.old_proofs))
+    return _proofs(_through(result, now.lost, inserted), outside=now.old_known)
 
 
 def _inserted(rules: Sequence[Rule], now: Iteration, deleted: Facts) -> Multiset:
     """Πᴰ[I | N | I⁺, I₀⁻] ∖ I: proofs that a gained fact gives, or one that is denied no longer."""
-    found = instantiations(rules, now.known, support(now.proofs))
-    return _proofs(_through(found, now.gained, deleted), outside=now.known)
+    result = instantiations(rules, now.known, support(now.proofs))
+    return _proofs(_through(result, now.gained, deleted), outside=now.known)
 
 
 def _rediscovered(rules: Sequence[Rule], now: Iteration, ever_given: Facts) -> Multiset:
@@ -120,8 +120,8 @@ def _rediscovered(rules: Sequence[Rule], now: Iteration, ever_given: Facts) -> M
 
     What they deny was given in neither.
     """
-    found = instantiations(rules, now.old_known & now.known, support(now.proofs), ever_given)
-    return _proofs((proof for proof in found if proof.head in now.lost), outside=now.known)
+    result = instantiations(rules, now.old_known & now.known, support(now.proofs), ever_given)
+    return _proofs((proof for proof in result if proof.head in now.lost), outside=now.known)
 
 
 def _next(now: Iteration, proofs: Multiset, old_proofs: Multiset) -> Iteration:

@@ -63,8 +63,8 @@ def results(function: str, choices: Iterable[Iterable[Any]]) -> set[Any]:
     >>> sorted(results("sum", [[1, 2], [10]])), results("max", [])
     ([11, 12], set())
     """
-    found = {AGGREGATES[function](choice) for choice in product(*choices)}
-    return found - {None}
+    result = {AGGREGATES[function](choice) for choice in product(*choices)}
+    return result - {None}
 
 
 @meaning(Aggregate)

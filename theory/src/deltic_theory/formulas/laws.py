@@ -93,9 +93,9 @@ def check_formula_precision(
 
 
 def _check(law: Law, formulas: Domain[Formula], models: Domain[Model], examples: int) -> None:
-    found = counterexample(law, {"T": formulas, "R": models}, examples)
-    if found is not None:
-        raise LawViolation(_readable(found))
+    result = counterexample(law, {"T": formulas, "R": models}, examples)
+    if result is not None:
+        raise LawViolation(_readable(result))
 
 
 def _readable(found: Counterexample) -> Counterexample:

@@ -120,10 +120,10 @@ def _exists(formula: Exists, columns: Columns, model: Model) -> Rows:
     """σ_Γ of the body over Γ ∪ {x}; a column of the quantified name is not the quantified variable."""
     others = tuple(name for name in columns if name != formula.variable)
     inner = (*others, formula.variable)
-    found = select(denote(formula.body, inner, model), inner, others)
+    result = select(denote(formula.body, inner, model), inner, others)
     if others == columns:
-        return found
-    return frozenset(row for row in everything(columns, model) if select([row], columns, others) <= found)
+        return result
+    return frozenset(row for row in everything(columns, model) if select([row], columns, others) <= result)
 
 
 @meaning(Forall)

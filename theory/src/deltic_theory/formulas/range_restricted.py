@@ -91,7 +91,7 @@ def evaluate(formula: Formula, columns: Columns, model: Model) -> Rows:
         return frozenset()
     if not evaluable(simple, frozenset()) or not simple.free() >= set(columns):
         raise NotRangeRestrictedError(f"not range-restricted in {', '.join(columns)}: {text(formula)}")
-    return frozenset(tuple(found[name] for name in columns) for found in solve(simple, {}, model))
+    return frozenset(tuple(result[name] for name in columns) for result in solve(simple, {}, model))
 
 
 def ordered(formula: And, bound: Names) -> list[Formula] | None:
@@ -182,8 +182,8 @@ def _exists_evaluable(formula: Exists, bound: Names) -> bool:
 def _exists(formula: Exists, binding: Binding, model: Model) -> Iterator[Binding]:
     x = formula.variable
     outside = {name: value for name, value in binding.items() if name != x}
-    for found in solve(formula.body, outside, model):
-        yield {**{name: value for name, value in found.items() if name != x}, **binding}
+    for result in solve(formula.body, outside, model):
+        yield {**{name: value for name, value in result.items() if name != x}, **binding}
 
 
 def _forall_evaluable(formula: Forall, bound: Names) -> bool:

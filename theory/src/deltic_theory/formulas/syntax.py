@@ -194,8 +194,8 @@ def rebuild(formula: F, function: Callable[[Formula], Formula]) -> F:
     And(left=Not(body=Top()), right=Not(body=Bottom()))
     """
     fields = [field.name for field in dataclasses.fields(formula)]  # type: ignore[arg-type]
-    found = {name: getattr(formula, name) for name in fields}
-    changed = {name: function(value) for name, value in found.items() if isinstance(value, Formula)}
+    result = {name: getattr(formula, name) for name in fields}
+    changed = {name: function(value) for name, value in result.items() if isinstance(value, Formula)}
     return dataclasses.replace(formula, **changed) if changed else formula  # type: ignore[type-var]
 
 

@@ -26,22 +26,22 @@ def allocate(allocated: Set, items: Vec, low: int, high: int) -> Vec:
 def allocate_opt(allocated: Set, items: Vec, low: int, high: int) -> Vec:
     """A number for each item, or `None`."""
     numbers = free(frozenset(allocated), allocated[-1] if allocated else high, low, high)
-    found = [(item, next(numbers, None)) for item in items]
-    return Vec((item, NONE if number is None else some(number)) for item, number in found)
+    result = [(item, next(numbers, None)) for item in items]
+    return Vec((item, NONE if number is None else some(number)) for item, number in result)
 
 
 @native("allocate::allocate_with_hint")
 def allocate_with_hint(allocated: Set, items: Vec, low: int, high: int) -> Vec:
     """A number for each item: the first free one from its hint on, or from the last number on."""
-    taken, last, found = set(allocated), allocated[-1] if allocated else high, list[tuple[object, int]]()
+    taken, last, result = set(allocated), allocated[-1] if allocated else high, list[tuple[object, int]]()
     for item, hint in items:
         number = next(free(taken, hint[1] - 1 if holds(hint) else last, low, high), None)
         if number is None:
             break
-        found.append((item, number))
+        result.append((item, number))
         taken.add(number)
         last = number
-    return Vec(found)
+    return Vec(result)
 
 
 @native("allocate::adjust_allocation")
@@ -49,5 +49,5 @@ def adjust_allocation(allocated: MapValue, items: Vec, low: int, high: int) -> V
     """For each item the number that it has, or a free one."""
     taken = {number for _, number in allocated}
     numbers = free(taken, max(taken, default=high), low, high)
-    found = [(item, allocated.get(item) if item in allocated else next(numbers, None)) for item in items]
-    return Vec(pair for pair in found if pair[1] is not None)
+    result = [(item, allocated.get(item) if item in allocated else next(numbers, None)) for item in items]
+    return Vec(pair for pair in result if pair[1] is not None)

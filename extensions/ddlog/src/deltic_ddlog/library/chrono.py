@@ -49,12 +49,12 @@ class ParsedMoment:
 def _items(format_: str) -> Iterator[tuple[str, str]]:
     """The parts of a format: a filling and an item, or "" and a text that begins with none. Raises FormatError."""
     place = 0
-    for found in _ITEM.finditer(format_):
-        if "%" in format_[place : found.start()]:
+    for result in _ITEM.finditer(format_):
+        if "%" in format_[place : result.start()]:
             break
-        if found.start() > place:
-            yield "text", format_[place : found.start()]
-        place, (fill, item) = found.end(), found.groups()
+        if result.start() > place:
+            yield "text", format_[place : result.start()]
+        place, (fill, item) = result.end(), result.groups()
         if item in _LONG and not fill:
             yield from _items(_LONG[item])
         elif item in _TEXTS:
@@ -160,9 +160,9 @@ def written(moment: ParsedMoment, format_: str) -> str:
             usual, width, of_day, number = _NUMBERS[item]
             if not known["day" if of_day else "time"]:
                 raise FormatError(f"there is no %{item} in it")
-            found = number(moment.day or date.min, (moment.nanoseconds or 0) // SECOND)
+            result = number(moment.day or date.min, (moment.nanoseconds or 0) // SECOND)
             padding = {"-": "", "_": " ", "0": "0"}[fill or usual]
-            parts.append(str(found).rjust(width, padding) if padding else str(found))
+            parts.append(str(result).rjust(width, padding) if padding else str(result))
         elif item in _WORDS and known[_WORDS[item][0]]:
             parts.append(_WORDS[item][1](moment))
         else:
@@ -182,10 +182,10 @@ class _Found:
 
     def digits(self, item: str, most: int, *, signed: bool = False) -> None:
         self.rest = self.rest.lstrip()
-        found = re.match(rf"[+-]\d+|\d{{1,{most}}}" if signed else rf"\d{{1,{most}}}", self.rest)
-        if not found:
+        result = re.match(rf"[+-]\d+|\d{{1,{most}}}" if signed else rf"\d{{1,{most}}}", self.rest)
+        if not result:
             raise FormatError("input contains invalid characters" if self.rest else "premature end of input")
-        self.set(item, int(found[0]), found.end())
+        self.set(item, int(result[0]), result.end())
 
     def name(self, item: str, names: list[str], *, long: bool = True) -> None:
         for place, name in enumerate(names):
@@ -213,23 +213,23 @@ class _Found:
         if item == ".f" and not self.rest.startswith("."):
             return
         wanted = rf"\.?(\d{{{item[-2]}}})" if item[-2].isdigit() else r"\.(\d+)"
-        found = re.match(wanted, self.rest)
-        if not found:
+        result = re.match(wanted, self.rest)
+        if not result:
             raise FormatError(_INVALID)
-        self.set("f", int(found[1][:9].ljust(9, "0")), found.end())
+        self.set("f", int(result[1][:9].ljust(9, "0")), result.end())
 
     def offset(self) -> None:
-        found = re.match(r"([+-])(\d\d):?(\d\d)?(?::(\d\d))?|[zZ]", self.rest)
-        if not found:
+        result = re.match(r"([+-])(\d\d):?(\d\d)?(?::(\d\d))?|[zZ]", self.rest)
+        if not result:
             raise FormatError(_INVALID if self.rest else "premature end of input")
-        east = (int(found[2] or 0) * 60 + int(found[3] or 0)) * 60 + int(found[4] or 0)
+        east = (int(result[2] or 0) * 60 + int(result[3] or 0)) * 60 + int(result[4] or 0)
         if east >= 86400:
             raise FormatError("input is out of range")
-        self.set("z", -east if found[1] == "-" else east, found.end())
+        self.set("z", -east if result[1] == "-" else east, result.end())
 
 
 def _fraction_of(item: str) -> Callable[[_Found], None]:
-    return lambda found: found.fraction(item)
+    return lambda result: result.fraction(item)
 
 
 _INVALID = "input contains invalid characters"
@@ -250,19 +250,19 @@ _READ: Mapping[str, Callable[[_Found], None]] = {
 
 def read(text: str, format_: str) -> ParsedMoment:
     """The moment that a text says in a format. Raises FormatError."""
-    found = _Found(text)
+    result = _Found(text)
     for fill, item in _items(format_):
         if fill == "text":
-            found.text(item)
+            result.text(item)
         elif item in _READ:
-            _READ[item](found)
+            _READ[item](result)
         else:
-            found.digits({"e": "d", "k": "H", "l": "I"}.get(item, item), _NUMBERS[item][1], signed=item in "YG")
-    if found.rest:
+            result.digits({"e": "d", "k": "H", "l": "I"}.get(item, item), _NUMBERS[item][1], signed=item in "YG")
+    if result.rest:
         raise FormatError("trailing input")
-    values = found.values
+    values = result.values
     if "m0" in values:
-        found.set("m", values["m0"] + 1, 0)
+        result.set("m", values["m0"] + 1, 0)
     if "s" in values:
         return moment_of(values["s"] + values.get("z", 0), values.get("f", 0), values.get("z"))
     try:
@@ -292,10 +292,10 @@ def _day(values: Mapping[str, int]) -> date | None:
     if year is not None and "m" in values and "d" in values:
         return date(year, values["m"], values["d"])
     if year is not None and "j" in values:
-        found = date(year, 1, 1) + timedelta(days=values["j"] - 1)
-        if found.year != year:
+        result = date(year, 1, 1) + timedelta(days=values["j"] - 1)
+        if result.year != year:
             raise ValueError
-        return found
+        return result
     weekday = values.get("a", values["u"] - 1 if "u" in values else None)
     if "G" in values and "V" in values and weekday is not None:
         return date.fromisocalendar(values["G"], values["V"], weekday + 1)

@@ -39,8 +39,8 @@ def _logarithm(function: Callable[[float], float]) -> Callable[[float], float]:
 
 
 def _power(base: float, exponent: float) -> float:
-    found = base**exponent if base or exponent >= 0 else math.inf
-    return math.nan if isinstance(found, complex) else found
+    result = base**exponent if base or exponent >= 0 else math.inf
+    return math.nan if isinstance(result, complex) else result
 
 
 _FUNCTIONS: dict[str, Callable[..., float]] = {

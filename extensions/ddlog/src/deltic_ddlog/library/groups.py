@@ -40,10 +40,10 @@ def _to_vec(instance: Instance) -> Callable[[Any], Vec]:
 
 def _to_setmap(group: Group) -> MapValue:
     """For each first part of the pairs the set of the second ones."""
-    found = defaultdict[Any, list[Any]](list)
+    result = defaultdict[Any, list[Any]](list)
     for first_part, second in members(group):
-        found[first_part].append(second)
-    return MapValue.of((each, Set.of(values)) for each, values in found.items())
+        result[first_part].append(second)
+    return MapValue.of((each, Set.of(values)) for each, values in result.items())
 
 
 natives(

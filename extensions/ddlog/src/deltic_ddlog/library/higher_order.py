@@ -21,7 +21,7 @@ def _like(given: Any, elements: Iterator[Any]) -> Any:
 
 
 def _filter_map(given: Any, body: Body) -> Any:
-    return _like(given, (found[1] for found in map(body, members(given)) if holds(found)))
+    return _like(given, (result[1] for result in map(body, members(given)) if holds(result)))
 
 
 natives(

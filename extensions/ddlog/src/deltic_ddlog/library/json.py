@@ -87,16 +87,16 @@ for _kind in ("Bool", "Number", "String", "Array", "Object"):
 @native("json::jval_get")
 def get(value: Struct, key: str) -> Struct:
     """The value of a key, where the whole is an object."""
-    found = _inside(value, "Object")
-    inside = None if found == NONE else found[1].get(key)
+    result = _inside(value, "Object")
+    inside = None if result == NONE else result[1].get(key)
     return NONE if inside is None else some(inside)
 
 
 @native("json::jval_get_or")
 def get_or(value: Struct, key: str, default: Struct) -> Struct:
     """The value of a key, or another one."""
-    found: Struct = _or(get(value, key), default)
-    return found
+    result: Struct = _or(get(value, key), default)
+    return result
 
 
 @native("json::get_by_ptr")
@@ -104,8 +104,8 @@ def get_by_ptr(value: Struct, pointer: Vec) -> Struct:
     """The value at a place, if there is one."""
     for (step,) in (item.fields for item in pointer):
         items = _or(_inside(value, "Array"), ())
-        found = get(value, step) if isinstance(step, str) else some(items[step]) if step < len(items) else NONE
-        if found == NONE:
+        result = get(value, step) if isinstance(step, str) else some(items[step]) if step < len(items) else NONE
+        if result == NONE:
             return NONE
-        value = found[1]
+        value = result[1]
     return some(value)

@@ -35,8 +35,8 @@ def _filter_map(items: MapValue, body: Body) -> MapValue:
 def _fold(instance: Instance) -> Body:
     """The function of what was found before and each value, in the order of the keys."""
     if _takes(instance, 3):
-        return lambda items, body, initial: reduce(lambda found, pair: body(found, *pair), items, initial)
-    return lambda items, body, initial: reduce(lambda found, pair: body(found, pair[1]), items, initial)
+        return lambda items, body, initial: reduce(lambda result, pair: body(result, *pair), items, initial)
+    return lambda items, body, initial: reduce(lambda result, pair: body(result, pair[1]), items, initial)
 
 
 _OF_PAIRS: dict[str, Callable[[MapValue, Body], Any]] = {

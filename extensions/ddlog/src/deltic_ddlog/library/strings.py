@@ -87,8 +87,8 @@ natives(
 def _parsed(text: str, signs: str, low: int, high: int) -> Struct:
     if not re.fullmatch(rf"[{signs}]?[0-9]+", text):
         return NONE
-    found = int(text)
-    return some(found) if low <= found <= high else NONE
+    result = int(text)
+    return some(result) if low <= result <= high else NONE
 
 
 natives(

@@ -37,9 +37,9 @@ def _time(nanoseconds: int) -> str:
 
 
 def _of_time(text: str) -> int:
-    found = read(text, _TIME).nanoseconds
-    assert found is not None
-    return found
+    result = read(text, _TIME).nanoseconds
+    assert result is not None
+    return result
 
 
 def _of_date(text: str) -> date:
@@ -127,10 +127,10 @@ def _day(make: Callable[..., date], *parts: int) -> Struct:
 
 def _of_ordinal(year: int, ordinal: int) -> date:
     """The day of a year, from 1 on. Raises ValueError."""
-    found = date(year, 1, 1) + timedelta(days=ordinal - 1)
-    if found.year != year:
+    result = date(year, 1, 1) + timedelta(days=ordinal - 1)
+    if result.year != year:
         raise ValueError
-    return found
+    return result
 
 
 def _read_date(text: str, format_: str = _DATE) -> Struct:
@@ -172,18 +172,18 @@ natives(
 
 def _read_parts(text: str, format_: str) -> tuple[str, str]:
     """The date and the time that a text says. Raises FormatError."""
-    found = read(text, format_)
-    return _parts(ParsedMoment(_complete(found.day), _complete(found.nanoseconds)))
+    result = read(text, format_)
+    return _parts(ParsedMoment(_complete(result.day), _complete(result.nanoseconds)))
 
 
 def _read_moment(text: str, format_: str) -> Struct:
     """The moment that a text says."""
 
     def made() -> str:
-        found = read(text, format_)
-        if found.day is None or found.nanoseconds is None or found.east is None:
+        result = read(text, format_)
+        if result.day is None or result.nanoseconds is None or result.east is None:
             raise FormatError(_NOT_ENOUGH)
-        return written(found, _KEPT)
+        return written(result, _KEPT)
 
     return _result(made)
 
@@ -193,10 +193,10 @@ def _read_mail(text: str) -> Struct:
 
     The day of the week and the seconds may be left out, zones have names, and years before 1000 two or three digits.
     """
-    found = _MAIL.fullmatch(text)
-    if not found:
+    result = _MAIL.fullmatch(text)
+    if not result:
         return err("input contains invalid characters")
-    weekday, day, month, year, hour, minute, second, zone = found.groups()
+    weekday, day, month, year, hour, minute, second, zone = result.groups()
     years = int(year) + (1900 if len(year) == 3 or (len(year) == 2 and int(year) > 49) else 2000 * (len(year) == 2))
     if zone.isalpha():
         if zone.lower() not in _ZONES:

@@ -20,8 +20,8 @@ def _option(value: object) -> Struct:
 
 def _after(text: str, sign: str) -> Struct:
     """What stands behind the first such sign, `None` where there is none."""
-    _, found, behind = text.partition(sign)
-    return some(behind) if found else NONE
+    _, result, behind = text.partition(sign)
+    return some(behind) if result else NONE
 
 
 def _parsed(text: str) -> Struct:
@@ -73,16 +73,16 @@ def _ascii(host: str) -> str:
 
 def _straight(path: str) -> str:
     """A path without `.` and `..`."""
-    found = list[str]()
+    result = list[str]()
     *folders, last = path.removeprefix("/").split("/")
     for part in (*folders, last):
         plain = part.lower().replace("%2e", ".")
         if plain == "..":
-            del found[-1:]
+            del result[-1:]
         elif plain != ".":
-            found.append(part)
+            result.append(part)
     is_folder = last.lower().replace("%2e", ".") in (".", "..")
-    return "/".join(["", *found, *([""] if is_folder else [])]) or "/"
+    return "/".join(["", *result, *([""] if is_folder else [])]) or "/"
 
 
 def _cannot_be_a_base(url: str) -> bool:
@@ -99,14 +99,14 @@ def _joined(url: str, other: str) -> Struct:
 
 def _host(url: str) -> str | None:
     """The host, an address of version 6 in brackets."""
-    found = urlsplit(url).hostname
-    return f"[{found}]" if found and ":" in found else found
+    result = urlsplit(url).hostname
+    return f"[{result}]" if result and ":" in result else result
 
 
 def _domain(url: str) -> Struct:
     """The host where it is a name, and no address."""
-    found = _host(url)
-    return NONE if found is None or re.fullmatch(r"\[.*\]|[0-9.]+", found) else some(found)
+    result = _host(url)
+    return NONE if result is None or re.fullmatch(r"\[.*\]|[0-9.]+", result) else some(result)
 
 
 natives(

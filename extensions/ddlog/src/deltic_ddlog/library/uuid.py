@@ -12,8 +12,8 @@ from deltic_ddlog.values import Struct, Vec, err, ok
 @native("uuid::new_v5")
 def new_v5(namespace: int, name: Vec) -> int:
     """The identifier of a name, by SHA-1."""
-    found = hashlib.sha1(namespace.to_bytes(16, "big") + bytes(name), usedforsecurity=False).digest()
-    return UUID(bytes=found[:16], version=5).int
+    result = hashlib.sha1(namespace.to_bytes(16, "big") + bytes(name), usedforsecurity=False).digest()
+    return UUID(bytes=result[:16], version=5).int
 
 
 @native("uuid::from_bytes")

@@ -121,8 +121,8 @@ class Expressions:
             case core.Bind(name=name):
                 return [], {name: (pattern.type, self._of(value, known))}
             case core.As(name=name, pattern=part):
-                conditions, found = self.match(part, value, known)
-                return conditions, {name: (pattern.type, self._of(value, known)), **found}
+                conditions, result = self.match(part, value, known)
+                return conditions, {name: (pattern.type, self._of(value, known)), **result}
             case core.Equal(expression=expression):
                 return [exp.EQ(this=self._of(value, known), expression=self.value(expression, known))], {}
             case core.StructPattern(constructor=None, parts=parts) if isinstance(value, core.MakeTuple):
@@ -131,12 +131,12 @@ class Expressions:
 
     def _matches(self, pairs: Any, known: Environment) -> tuple[list[Tree], Bound]:
         conditions: list[Tree] = []
-        found: Bound = {}
+        result: Bound = {}
         for pattern, value in pairs:
             more, variables = self.match(pattern, value, known)
             conditions += more
-            found |= variables
-        return conditions, found
+            result |= variables
+        return conditions, result
 
     def _of(self, value: core.TypedExpression | VariableBinding, known: Environment) -> Tree:
         """What a column of the value has."""
@@ -164,7 +164,7 @@ class Expressions:
             part, has = PatternValue(self.of, matching, i, type_), self.columns.has(type_)
             call = self._call(part, columns, self.columns.type(type_), is_partial) if has else None
             bound[name] = (type_, VariableBinding(type_, columns, part, is_one=False) if call is None else call)
-        is_tested = is_partial and all(isinstance(found, VariableBinding) for _, found in bound.values())
+        is_tested = is_partial and all(isinstance(result, VariableBinding) for _, result in bound.values())
         return [self._call(PatternTest(self.of, matching), columns, Type.BOOLEAN)] if is_tested else [], bound
 
     def _always(self, pattern: core.Pattern) -> bool:
@@ -222,8 +222,8 @@ class Expressions:
         type_ = native_type(of.type)
         if type_ not in (Type.STRING, Type.INT64, Type.UINT64):
             return None
-        found = self.value(of, known)
-        return found if type_ is Type.STRING else cast(found, Type.STRING)
+        result = self.value(of, known)
+        return result if type_ is Type.STRING else cast(result, Type.STRING)
 
     def _operation(
         self, operator: str, operands: Sequence[core.TypedExpression], type_: t.DdlogType, known: Environment

@@ -76,12 +76,12 @@ class Lowered:
     @cached_property
     def delays(self) -> dict[str, int]:
         """How far back relations are read that are read as they were."""
-        found: dict[str, int] = {}
+        result: dict[str, int] = {}
         for rule in self.checked.rules:
             for atom in rule.body:
                 if isinstance(atom, MatchStep | AbsentStep) and atom.delay:
-                    found[atom.relation] = max(found.get(atom.relation, 0), atom.delay)
-        return found
+                    result[atom.relation] = max(result.get(atom.relation, 0), atom.delay)
+        return result
 
     @cached_property
     def part(self) -> FrontEndDefinitions:
@@ -171,11 +171,11 @@ class Lowered:
     @cached_property
     def _types(self) -> dict[str, ZSetType]:
         """The types of the program's tables and views."""
-        found: dict[str, ZSetType] = {}
+        result: dict[str, ZSetType] = {}
         for relation in self.checked.relations.values():
             type_ = ZSetType(self.form(relation.name).schema, self._is_set(relation))
-            found |= {delayed_name(relation.name, d): type_ for d in range(self.delays.get(relation.name, 0) + 1)}
-        return found
+            result |= {delayed_name(relation.name, d): type_ for d in range(self.delays.get(relation.name, 0) + 1)}
+        return result
 
     def _view(self, relation: ResolvedRelation) -> CatalogView:
         type_ = ZSetType(self.form(relation.name).schema, self._is_set(relation))

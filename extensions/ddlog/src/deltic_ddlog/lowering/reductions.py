@@ -72,13 +72,13 @@ def reduced(
 
 def row_of(known: Environment, visible: Sequence[str]) -> list[tuple[str, VariableBinding]]:
     """The variables that tell the rows of a group apart, in whose order they are."""
-    seen, found = {c.name for name in visible for c in known[name].columns}, list[tuple[str, VariableBinding]]()
+    seen, result = {c.name for name in visible for c in known[name].columns}, list[tuple[str, VariableBinding]]()
     for name, binding in known.items():
         names = {c.name for c in binding.columns}
         if not names <= seen:
-            found.append((name, binding))
+            result.append((name, binding))
             seen |= names
-    return found
+    return result
 
 
 def with_rows(body: Sequence[Clause]) -> Sequence[Clause]:
@@ -110,8 +110,8 @@ def _without_aliases(name: str, clauses: Sequence[Clause], head: Head) -> tuple[
     """The clauses and the head without other names for a group."""
     for place, clause in enumerate(clauses):
         match clause:
-            case AssignmentStep(pattern=core.Bind(name=alias), expression=core.VariableValue(name=found)) if (
-                found == name
+            case AssignmentStep(pattern=core.Bind(name=alias), expression=core.VariableValue(name=result)) if (
+                result == name
             ):
 
                 def renamed(node: Any, alias: str = alias) -> Any:
@@ -125,8 +125,8 @@ def _without_aliases(name: str, clauses: Sequence[Clause], head: Head) -> tuple[
 
 def with_expressions(clause: Any, change: Any) -> Any:
     """A clause or a head with `change` applied to all nodes in it, to the innermost first."""
-    found = {f.name: getattr(clause, f.name) for f in fields(clause)}
-    return replace(clause, **{n: transform(part, change) for n, part in found.items() if isinstance(part, SyntaxNode)})
+    result = {f.name: getattr(clause, f.name) for f in fields(clause)}
+    return replace(clause, **{n: transform(part, change) for n, part in result.items() if isinstance(part, SyntaxNode)})
 
 
 class _Making:
@@ -226,10 +226,10 @@ class _Making:
                     core.LiteralValue(_COUNT, value, span=span) for value in ((0, 1) if name == "all" else (1, 0))
                 )
                 counted = core.Choose(_COUNT, measure, yes, no, span=span)
-                found = self._variable(node, Reduction("sum", (), (_COUNT,), (counted,)))
+                result = self._variable(node, Reduction("sum", (), (_COUNT,), (counted,)))
                 zero = core.LiteralValue(_COUNT, 0, span=span)
                 operator = "==" if name == "all" else "!="
-                return found if name == "count" else core.Operation(t.BOOL, operator, (found, zero), span=span)
+                return result if name == "count" else core.Operation(t.BOOL, operator, (result, zero), span=span)
             case "arg_min" | "arg_max" if self._parts and (by := tuple(self._leaves(measure))):
                 return self._first(node, by, name == "arg_max")
         return None
@@ -278,9 +278,9 @@ class _Making:
 
     def _leaves(self, value: core.TypedExpression) -> Iterator[core.TypedExpression]:
         """The native parts of a value, in whose order its type is ordered; nothing where there are others in it."""
-        found: list[core.TypedExpression] = []
-        if self._collect(value, found):
-            yield from found
+        result: list[core.TypedExpression] = []
+        if self._collect(value, result):
+            yield from result
 
     def _collect(self, value: core.TypedExpression, found: list[core.TypedExpression]) -> bool:
         type_ = t.content(value.type)

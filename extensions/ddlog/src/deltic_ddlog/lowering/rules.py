@@ -99,8 +99,8 @@ class RuleBindings:
         form = self._forms(match.relation)
         source = self._scope.relation(place_of(match))
         pattern, compared = self._without_variables(match.pattern)
-        node, found = selected(self._builder, source, form, pattern, self._expressions.unguarded())
-        self._join_on(compared, node, found)
+        node, result = selected(self._builder, source, form, pattern, self._expressions.unguarded())
+        self._join_on(compared, node, result)
 
     def _join_on(self, compared: Compared, node: int, found: Found) -> None:
         """Join the bindings with an atom's, some of whose columns equal expressions over what is known."""
@@ -156,12 +156,14 @@ class RuleBindings:
         form, name = self._forms(absent.relation), place_of(absent)
         pattern, compared = self._without_variables(absent.pattern)
         place = self._scope if self._scope.is_recursive(name) else self._scope.outside
-        source, found = selected(place.builder, place.relation(name), form, pattern, self._expressions.unguarded())
-        columns = [each for binding, _ in found.values() for each in binding.columns]
-        values = [tree for _, trees in found.values() for tree in trees]
+        source, result = selected(place.builder, place.relation(name), form, pattern, self._expressions.unguarded())
+        columns = [each for binding, _ in result.values() for each in binding.columns]
+        values = [tree for _, trees in result.values() for tree in trees]
         there = self._scope.bring(make_set(place.builder, project(place.builder, source, columns, values)), place)
-        places = self._counterparts(compared, found)
-        renamed = [replace(c, name=n) for v, (b, _) in found.items() for c, n in zip(b.columns, places[v], strict=True)]
+        places = self._counterparts(compared, result)
+        renamed = [
+            replace(c, name=n) for v, (b, _) in result.items() for c, n in zip(b.columns, places[v], strict=True)
+        ]
         there = self._projected(there, renamed, [column(each.name) for each in columns])
         self._atoms = [self._builder.add(ops.Antijoin(), self.node, make_set(self._builder, there))]
 
@@ -218,10 +220,10 @@ class RuleBindings:
             given = tuple(each for one in function.given for each in self.known[one.name].columns)
             self.known[pattern.name] = VariableBinding(pattern.type, given, function, is_one=False)
             return
-        conditions, found = self._expressions.match(pattern, value, self.known)
+        conditions, result = self._expressions.match(pattern, value, self.known)
         self._filter(conditions)
         new = []
-        for name, (type_, tree) in found.items():
+        for name, (type_, tree) in result.items():
             if isinstance(tree, VariableBinding):
                 self.known[name], self._expressions = tree, self._expressions.behind_match(tree)
                 continue
@@ -239,9 +241,9 @@ class RuleBindings:
         self._extend([(Column(all_of, type_of(tree, self._builder.type_of(self.node).schema.types)), tree)])
         ends = (literal(0, Type.INT64), cast(call("size", column(all_of)), Type.INT64))
         node = self._builder.add(ops.FlatMap(place, "range", ends), self.node)
-        found = checked(call("get", column(all_of), column(place)))
+        result = checked(call("get", column(all_of), column(place)))
         added = Column(each, self._expressions.columns.type(type_))
-        self._atoms = [project(self._builder, node, [*before, added], [*(column(c.name) for c in before), found])]
+        self._atoms = [project(self._builder, node, [*before, added], [*(column(c.name) for c in before), result])]
         self._assign(clause.pattern, self._of.binding(each, type_))
 
     def _group(self, clause: GroupBy) -> None:
@@ -285,7 +287,7 @@ class RuleBindings:
         functions = {reduction.function for reduction in clause.reductions}
         rows = [c for _, binding in row_of(self.known, clause.visible) for c in binding.columns]
         kept = list({c.name: c for c in (*keys, *(rows if functions - {"min", "max"} else ()))}.values())
-        source = self._computed(kept, [*parts, *(each for found in measures.values() for each in found)])
+        source = self._computed(kept, [*parts, *(each for result in measures.values() for each in result)])
         if functions & {"count", "sum"}:
             source = make_set(self._builder, source)
         calls, nodes, known = list[ops.AggregateCall](), list[int](), list[tuple[Column, Tree]]()

@@ -29,12 +29,12 @@ def selected(
     """The rows of records that have a pattern, and what they say of its variables."""
     columns = builder.type_of(source).schema.columns
     conditions: list[Tree] = []
-    found: dict[str, tuple[VariableBinding, list[Tree]]] = {}
+    result: dict[str, tuple[VariableBinding, list[Tree]]] = {}
     while isinstance(pattern, core.As):
-        found[pattern.name] = _whole(pattern.name, pattern.type, form, columns, expressions.of)
+        result[pattern.name] = _whole(pattern.name, pattern.type, form, columns, expressions.of)
         pattern = pattern.pattern
     if isinstance(pattern, core.Bind):
-        found[pattern.name] = _whole(pattern.name, pattern.type, form, columns, expressions.of)
+        result[pattern.name] = _whole(pattern.name, pattern.type, form, columns, expressions.of)
     elif isinstance(pattern, core.Equal):
         row = form.row(expressions.constant(pattern.expression))
         pairs = zip(columns, row, strict=True)
@@ -47,8 +47,8 @@ def selected(
             conditions += more
             for name, (part_type, tree) in variables.items():
                 assert isinstance(tree, Tree)  # relations have no others
-                found[name] = (expressions.of.binding(name, part_type), [tree])
-    return builder.add(ops.Filter(every(conditions)), source) if conditions else source, found
+                result[name] = (expressions.of.binding(name, part_type), [tree])
+    return builder.add(ops.Filter(every(conditions)), source) if conditions else source, result
 
 
 def _whole(

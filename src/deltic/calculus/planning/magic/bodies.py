@@ -147,12 +147,12 @@ class Bodies:
     def _ask(self, name: str, context: WantedRows, edge: Edge | None) -> int:
         """The relation of the fixpoint, of which something is asked, in its new form."""
         factors = {factor.names: factor for factor in context.factors}
-        found = frozenset(factors)
-        form = self._allowed(edge, name, found)
+        result = frozenset(factors)
+        form = self._allowed(edge, name, result)
         copy = (name, form)
         self.copies.setdefault(copy)
         if edge:
-            self.edges.setdefault(edge, []).append(found)
+            self.edges.setdefault(edge, []).append(result)
             self.read[edge] = copy
         schema = self._inner.circuit.type_of(self._inner.circuit.sinks[name]).schema
         for guard in in_order(form):

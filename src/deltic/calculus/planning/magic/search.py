@@ -57,8 +57,8 @@ def push_demand(circuit: Circuit, hints: DemandHints = DemandHints()) -> tuple[C
             operator = ops.Call(made[node.operator][0]) if isinstance(node.operator, ops.Call) else node.operator
             numbers.append(builder.add(operator, *(numbers[i] for i in node.inputs)))
         circuit = builder.build()
-    own, found = _pushed(circuit, hints.within(circuit))
-    return own, (*(each for _, pushed in made.values() for each in pushed), *found)
+    own, result = _pushed(circuit, hints.within(circuit))
+    return own, (*(each for _, pushed in made.values() for each in pushed), *result)
 
 
 @lru_cache(maxsize=4096)
@@ -66,7 +66,7 @@ def _pushed(circuit: Circuit, hints: DemandHints) -> tuple[Circuit, tuple[Pushed
     """The same of a circuit, but for those that it calls."""
     if not any(isinstance(op, ops.Fixpoint) for op in circuit.operators):
         return circuit, ()
-    found: list[PushedDemand] = []
+    result: list[PushedDemand] = []
     given, circuit = circuit, optimize(circuit) if any(_hidden(circuit)) else circuit
     refused = Counter[ops.Operator]()
     for fixpoint in [op for op in circuit.operators if isinstance(op, ops.Fixpoint) and op.are_sets]:
@@ -74,10 +74,10 @@ def _pushed(circuit: Circuit, hints: DemandHints) -> tuple[Circuit, tuple[Pushed
         search = _Search(circuit, equal[refused[fixpoint]], hints)
         if search.finds():
             circuit = search.circuit()
-            found += search.pushed()
+            result += search.pushed()
         else:
             refused[fixpoint] += 1
-    return (optimize(circuit), tuple(found)) if found else (given, ())
+    return (optimize(circuit), tuple(result)) if result else (given, ())
 
 
 def _hidden(circuit: Circuit) -> Iterator[Node]:

@@ -151,9 +151,9 @@ def _shift(partition: _Partition, call: WindowCall, i: int) -> Any:
     """The value so many rows back or ahead, NULLs passed over where they are ignored; else the default."""
     away = -call.number if call.function == "lag" else call.number
     values = partition.column(call)
-    found = _stepped(values, i, away) if call.ignores_nulls and away else i + away
-    if 0 <= found < len(values):
-        return values[found]
+    result = _stepped(values, i, away) if call.ignores_nulls and away else i + away
+    if 0 <= result < len(values):
+        return values[result]
     return partition.column(call, 1)[i] if len(call.columns) > 1 else None
 
 

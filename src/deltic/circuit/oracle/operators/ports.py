@@ -11,8 +11,8 @@ from deltic.circuit.oracle.pointwise import Inputs, Rows, Value, means
 @means(ops.BundleRelation)
 def component(op: ops.BundleRelation, inputs: Inputs, types: Any) -> Rows:
     """One relation of a bundle."""
-    found: Rows = inputs[0][op.name]
-    return found
+    result: Rows = inputs[0][op.name]
+    return result
 
 
 @means(ops.Sink)

@@ -15,5 +15,5 @@ def semijoin(op: Semijoin, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:
     """The rows of the first input whose columns of the second are one of its rows."""
     left, right = inputs
     pick = picker([types[0].schema.names.index(name) for name in types[1].schema.names])
-    found: Rows = left.filter(lambda row: right.weight(pick(row)) > 0)
-    return found
+    result: Rows = left.filter(lambda row: right.weight(pick(row)) > 0)
+    return result

@@ -173,20 +173,20 @@ class _Reader:
         return f"{{{least},{'' if most is None else most}}}"
 
     def _number(self) -> int:
-        if (found := self._next(_NUMBER)) is None:
+        if (result := self._next(_NUMBER)) is None:
             self._fail("a repetition is written {n}, {n,} or {n,m}")
-        return int(found[0])
+        return int(result[0])
 
     def _escape(self) -> str:
         """What stands behind a backslash outside of brackets."""
         if self._text[self._place : self._place + 1].lower() in _CLASSES:
             return _set(self._quoted_class())
-        if (found := self._next(_REFERENCE)) is None:
+        if (result := self._next(_REFERENCE)) is None:
             return _character(self._escaped())
-        if int(found[0]) > self._groups or int(found[0]) in self._open:
-            self._fail(f"\\{found[0]} is about a group that has not ended")
+        if int(result[0]) > self._groups or int(result[0]) in self._open:
+            self._fail(f"\\{result[0]} is about a group that has not ended")
         self.is_regular = False
-        return f"(?:\\{found[0]})"
+        return f"(?:\\{result[0]})"
 
     def _quoted_class(self) -> Ranges:
         letter = self._take()
@@ -201,10 +201,10 @@ class _Reader:
         if sign == "c":
             return ord(self._take()) % 32
         if sign in "xu":
-            found = self._next(_CODES[sign])
-            if found is None or 0xD800 <= int(found[0], 16) < 0xE000:
+            result = self._next(_CODES[sign])
+            if result is None or 0xD800 <= int(result[0], 16) < 0xE000:
                 self._fail(f"\\{sign} without the code of a character")
-            return int(found[0], 16)
+            return int(result[0], 16)
         return ord(sign)
 
     def _bracket(self) -> str:
@@ -232,12 +232,12 @@ class _Reader:
 
     def _member(self) -> int | Ranges:
         """A character, or a class of them, in brackets."""
-        if found := self._next(_NAME):
-            if found[1].lower() not in _NAMED:
-                self._fail(f"there is no class {found[0]}")
-            return _NAMED[found[1].lower()]
-        if found := self._next(_SINGLE):
-            return ord(found[2])
+        if result := self._next(_NAME):
+            if result[1].lower() not in _NAMED:
+                self._fail(f"there is no class {result[0]}")
+            return _NAMED[result[1].lower()]
+        if result := self._next(_SINGLE):
+            return ord(result[2])
         if any(self._is_at(begin) for begin in ("[:", "[.", "[=")):
             self._fail(f"{self._text[self._place : self._place + 2]} without an end")
         if not self._takes("\\"):
@@ -253,15 +253,15 @@ class _Reader:
 
     def _takes(self, sign: str) -> bool:
         """Whether a sign is next; it is passed over."""
-        found = self._is_at(sign)
-        self._place += len(sign) * found
-        return found
+        result = self._is_at(sign)
+        self._place += len(sign) * result
+        return result
 
     def _next(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
         """What a pattern finds next, which is passed over."""
-        found = pattern.match(self._text, self._place)
-        self._place = found.end() if found else self._place
-        return found
+        result = pattern.match(self._text, self._place)
+        self._place = result.end() if result else self._place
+        return result
 
     def _take(self) -> str:
         if self._place == len(self._text):
@@ -275,12 +275,12 @@ class _Reader:
 
 def _without(ranges: Ranges) -> Ranges:
     """All other characters."""
-    found, begin = [], 0
+    result, begin = [], 0
     for first, last in sorted(ranges):
         if first > begin:
-            found.append((begin, first - 1))
+            result.append((begin, first - 1))
         begin = max(begin, last + 1)
-    return (*found, (begin, _LAST)) if begin <= _LAST else tuple(found)
+    return (*result, (begin, _LAST)) if begin <= _LAST else tuple(result)
 
 
 def _set(ranges: Ranges) -> str:

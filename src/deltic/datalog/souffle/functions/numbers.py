@@ -17,11 +17,11 @@ _HEXADECIMAL = re.compile(r"[+-]?0[xX](?:[0-9A-Fa-f]+\.?[0-9A-Fa-f]*|\.[0-9A-Fa-
 
 def _whole(type_: Type, text: str) -> int | None:
     """The whole number that a text is, decimal, hexadecimal (0x) or binary (0b); None where it is none of the type."""
-    found = _WHOLE.fullmatch(text)
-    if found is None or ("-" in (found[1], found[3]) and not type_.signed):
+    result = _WHOLE.fullmatch(text)
+    if result is None or ("-" in (result[1], result[3]) and not type_.signed):
         return None
-    digits, base = (found[2], 10) if found[2] else (found[4], 16) if found[4] else (found[5], 2)
-    value = int(digits, base) * (-1 if "-" in (found[1], found[3]) else 1)
+    digits, base = (result[2], 10) if result[2] else (result[4], 16) if result[4] else (result[5], 2)
+    value = int(digits, base) * (-1 if "-" in (result[1], result[3]) else 1)
     least, greatest = type_.range
     return value if least <= value <= greatest else None
 

@@ -118,7 +118,7 @@ def field_of_text(letter: str, text: str) -> Any:
 
 
 def _unquoted(text: str) -> str:
-    return re.sub(r"\\(.)", lambda found: _UNESCAPED.get(found[1], found[1]), text[1:-1], flags=re.DOTALL)
+    return re.sub(r"\\(.)", lambda result: _UNESCAPED.get(result[1], result[1]), text[1:-1], flags=re.DOTALL)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -161,7 +161,7 @@ def _canonical(family: str, text: str) -> str | None:
 def rewritten(family: str, text: str, write: Callable[[str, Any], str]) -> str | None:
     """A text of a value of a type with each field, told by its letter, as `write` has it; None where it is none."""
     types, root = family_types(family)
-    found: list[str] = []
+    result: list[str] = []
     pending = [root]  # what is expected: signs, behind an apostrophe, and values of types
     given = tokens(text)
     token = next(given, "")
@@ -170,32 +170,32 @@ def rewritten(family: str, text: str, write: Callable[[str, Any], str]) -> str |
         if wanted.startswith("'"):
             if token != wanted[1]:
                 return None
-            found.append(", " if token == "," else token)
+            result.append(", " if token == "," else token)
         elif wanted in LETTERS:
             value = None if token in _SIGNS else field_of_text(LETTERS[wanted], token)
             if value is None:
                 return None
-            found.append(write(LETTERS[wanted], value))
+            result.append(write(LETTERS[wanted], value))
         else:
             fields = types[wanted].get(token)
             if fields is None:
                 return None
-            found.append(token)
+            result.append(token)
             pending += reversed(fields)
         token = next(given, "")
-    return "".join(found) if not token else None
+    return "".join(result) if not token else None
 
 
 def tokens(text: str) -> Iterator[str]:
     """The signs and words of a text; the rest as one where it cannot be read."""
     place = 0
     while place < len(text):
-        found = _TOKENS.match(text, place)
-        if found is None:
+        result = _TOKENS.match(text, place)
+        if result is None:
             yield text[place:].strip()
             return
-        yield found[1]
-        place = found.end()
+        yield result[1]
+        place = result.end()
 
 
 @lru_cache(maxsize=256)

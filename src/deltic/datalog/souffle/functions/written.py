@@ -29,15 +29,15 @@ def as_written(text: str) -> str:
 
 def _arguments(text: str, start: int) -> tuple[list[str], int]:
     """What stands between parentheses that open just before a place, and where the text goes on."""
-    depth, begin, found = 0, start, list[str]()
+    depth, begin, result = 0, start, list[str]()
     for part in _PARTS.finditer(text, start):
         if part[0] == "(":
             depth += 1
         elif depth == 0 and part[0] in (")", ","):
-            found.append(text[begin : part.start()].strip())
+            result.append(text[begin : part.start()].strip())
             begin = part.end()
             if part[0] == ")":
-                return [argument for argument in found if argument], begin
+                return [argument for argument in result if argument], begin
         elif part[0] == ")":
             depth -= 1
     return [text[begin:]], len(text)

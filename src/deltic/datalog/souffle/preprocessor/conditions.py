@@ -55,16 +55,16 @@ class _Condition:
 
     def value(self) -> int:
         """The value of all tokens together."""
-        found = self._binary(0)
+        result = self._binary(0)
         if self._next.kind != "end":
             raise self._error()
-        return found
+        return result
 
     def _binary(self, level: int) -> int:
         left = self._unary()
-        while (found := _TIGHTNESS.get(self._next.text, -1)) >= level:
+        while (result := _TIGHTNESS.get(self._next.text, -1)) >= level:
             sign = self._take()
-            left = self._apply(sign, left, self._binary(found + 1))
+            left = self._apply(sign, left, self._binary(result + 1))
         return left
 
     def _unary(self) -> int:
@@ -79,10 +79,10 @@ class _Condition:
             case "~":
                 return ~self._unary()
             case "(":
-                found = self._binary(0)
+                result = self._binary(0)
                 if self._take().text != ")":
                     raise self._error()
-                return found
+                return result
         if token.kind == "word":
             return 0
         try:

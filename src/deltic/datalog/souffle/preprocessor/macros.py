@@ -97,11 +97,11 @@ def expand(tokens: Sequence[MacroToken], macros: Mapping[str, Macro]) -> Iterato
             continue
         end, arguments, hidden = token.end, dict[str, tuple[MacroToken, ...]](), token.hidden
         if macro.parameters is not None:
-            found = _call(token, macro.parameters, waiting)
-            if found is None:
+            result = _call(token, macro.parameters, waiting)
+            if result is None:
                 yield token
                 continue
-            arguments, last = found
+            arguments, last = result
             end = last.end if not token.is_made else token.end
             hidden &= last.hidden
         hidden |= {token.text}
@@ -185,8 +185,8 @@ def _substituted(
 
 def _trimmed(tokens: Sequence[MacroToken]) -> tuple[MacroToken, ...]:
     """The tokens without blanks at both ends, comments and continued lines as spaces."""
-    found = [MacroToken("space", " ", t.start, t.end) if t.kind in ("comment", "space") else t for t in tokens]
-    while found and found[-1].is_blank:
-        found.pop()
-    start = next((i for i, token in enumerate(found) if not token.is_blank), len(found))
-    return tuple(found[start:])
+    result = [MacroToken("space", " ", t.start, t.end) if t.kind in ("comment", "space") else t for t in tokens]
+    while result and result[-1].is_blank:
+        result.pop()
+    start = next((i for i, token in enumerate(result) if not token.is_blank), len(result))
+    return tuple(result[start:])

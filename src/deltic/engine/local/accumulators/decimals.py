@@ -36,10 +36,10 @@ DECIMALS = Linear(_LIMBS, lambda values, types: list(_digits(values[0])))
 
 def decimal_sums(totals: Totals, slot: int) -> Natural:
     """The sums of each group whose digits stand from this slot on, in the form that `natural` has."""
-    found = totals[:, slot : slot + _LIMBS]
+    result = totals[:, slot : slot + _LIMBS]
     shifts = _WIDTH * np.arange(_LIMBS)
-    is_short = (np.abs(found) @ np.exp2(shifts) < _ROOM).all()
-    parts = found[:, :_SHORT] << shifts[:_SHORT] if is_short else found.astype(object) << shifts
+    is_short = (np.abs(result) @ np.exp2(shifts) < _ROOM).all()
+    parts = result[:, :_SHORT] << shifts[:_SHORT] if is_short else result.astype(object) << shifts
     sums: Natural = parts.sum(axis=1)
     return sums
 

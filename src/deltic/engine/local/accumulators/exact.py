@@ -60,15 +60,15 @@ def rounded_by(slots: Slots, columns: Columns, type_: Type, divisors: Callable[[
 
 def rounded(sums: Digits, divisors: Digits) -> npt.NDArray[np.float64]:
     """The floats nearest to the numbers with the digit sums int64[n, SLOTS], each divided by its divisor."""
-    found = np.zeros(len(sums), np.float64)
+    result = np.zeros(len(sums), np.float64)
     for row, (total, divisor) in enumerate(zip(integers(sums[:, :LIMBS]), divisors.tolist(), strict=True)):
         if total and divisor:
-            found[row] = quotient(total, divisor << POINT)
+            result[row] = quotient(total, divisor << POINT)
     up = (sums[:, _UP] > 0) | (sums[:, _DOWN] < 0)
     down = (sums[:, _UP] < 0) | (sums[:, _DOWN] > 0)
-    found[up], found[down] = np.inf, -np.inf
-    found[(up & down) | (sums[:, _NAN] != 0)] = np.nan
-    return found
+    result[up], result[down] = np.inf, -np.inf
+    result[(up & down) | (sums[:, _NAN] != 0)] = np.nan
+    return result
 
 
 def integers(sums: Digits) -> list[int]:
@@ -88,13 +88,13 @@ def digits_of_floats(values: npt.NDArray[np.float64]) -> tuple[Digits, Digits]:
     place = np.maximum(exponent, 1) - 1075 + POINT
     shift = (place % WIDTH).astype(np.uint64)
     high = np.where(shift > 0, mantissa >> (np.uint64(64) - np.maximum(shift, np.uint64(1))), np.uint64(0))
-    positions, found = _cut(mantissa << shift, high, place // WIDTH, np.signbit(values))
+    positions, result = _cut(mantissa << shift, high, place // WIDTH, np.signbit(values))
     special = exponent == 0x7FF
     if special.any():
-        found[:, special] = np.array([[1], [0], [0], [0]])
+        result[:, special] = np.array([[1], [0], [0], [0]])
         unbounded = np.where(values[special] > 0, _UP, _DOWN)
         positions[:, special] = np.where(np.isnan(values[special]), _NAN, unbounded)
-    return positions, found
+    return positions, result
 
 
 def _cut(
@@ -108,7 +108,7 @@ def _cut(
         ((low >> np.uint64(48)) | (high << np.uint64(16))) & _MASK,
         high >> np.uint64(8),
     ]
-    found = np.stack(parts).view(np.int64)
-    found[:, negative] = -found[:, negative]
+    result = np.stack(parts).view(np.int64)
+    result[:, negative] = -result[:, negative]
     positions = np.minimum(first + np.arange(4, dtype=np.int64).reshape(4, 1), LIMBS - 1)
-    return positions, found
+    return positions, result

@@ -32,11 +32,11 @@ def _digits(factors: Sequence[Natural], width: int) -> tuple[Digits, Digits]:
     strange = ~np.logical_and.reduce([np.isfinite(factor) for factor in floats])
     parts = [digits_of_floats(np.where(strange, 0.0, factor)) for factor in floats]
     sign = np.where(np.logical_xor.reduce([factor < 0 for factor in floats]), -1, 1)
-    found = reduce(_product, [np.abs(values) for _, values in parts]) * sign
+    result = reduce(_product, [np.abs(values) for _, values in parts]) * sign
     first = sum((positions[0] for positions, _ in parts), start=np.zeros(len(sign), np.int64))
-    places = np.minimum(first + np.arange(len(found), dtype=np.int64).reshape(-1, 1), width - 2)
-    places[0, strange], found[0, strange] = width - 1, 1
-    return places, found
+    places = np.minimum(first + np.arange(len(result), dtype=np.int64).reshape(-1, 1), width - 2)
+    places[0, strange], result[0, strange] = width - 1, 1
+    return places, result
 
 
 def _product(a: Digits, b: Digits) -> Digits:
@@ -72,5 +72,5 @@ def moments(slots: Slots, call: GroupedAggregate, types: Sequence[Type]) -> Resu
 
 def _sums(totals: Totals) -> list[int | None]:
     """The sums with these digit sums; None where a term is not finite."""
-    found = zip(integers(totals[:, :-1]), totals[:, -1].tolist(), strict=True)
-    return [None if strange else total for total, strange in found]
+    result = zip(integers(totals[:, :-1]), totals[:, -1].tolist(), strict=True)
+    return [None if strange else total for total, strange in result]

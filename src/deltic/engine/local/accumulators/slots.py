@@ -128,10 +128,10 @@ class Slots:
 
     def type_of(self, columns: Columns) -> Type:
         """The type of the values of these columns; of several, of a struct that has them as fields."""
-        found = [self.schema.columns[c] for c in columns]
-        if len(found) == 1:
-            return found[0].type
-        return Type.struct(Field(str(i), column.type, i > 0 and column.nullable) for i, column in enumerate(found))
+        result = [self.schema.columns[c] for c in columns]
+        if len(result) == 1:
+            return result[0].type
+        return Type.struct(Field(str(i), column.type, i > 0 and column.nullable) for i, column in enumerate(result))
 
     def extreme(self, columns: Columns, least: bool) -> int:
         """The slot of the least or the greatest value."""

@@ -62,7 +62,7 @@ def depth_of(now: Int, last: Int, depth: Int) -> Int:
 @kernel
 def admissions(values: Ints, order: Int) -> Ints:
     """The iterations from which on values are admitted, see `admitted`."""
-    found = np.empty(values.size, np.int64)
+    result = np.empty(values.size, np.int64)
     for i in range(values.size):
-        found[i] = admitted(values[i], order)
-    return found
+        result[i] = admitted(values[i], order)
+    return result

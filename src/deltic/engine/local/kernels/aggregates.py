@@ -110,9 +110,9 @@ def _group(component: Component, p: Int) -> Words1:
 @compiled
 def _within(mask: Words1, place: Ints) -> Words1:
     """The bits of a key, and of one more column."""
-    found = mask.copy()
-    found[place[WORD]] |= np.uint64(place[MASK]) << np.uint64(place[SHIFT])
-    return found
+    result = mask.copy()
+    result[place[WORD]] |= np.uint64(place[MASK]) << np.uint64(place[SHIFT])
+    return result
 
 
 @compiled
@@ -148,9 +148,9 @@ def _values(extreme: Ints, runs: Table, words: Words2, prefix: Words1, count: In
             values[n] = value_at(runs[r], i, extreme[X_PLACE : X_PLACE + 3])
             n += not (extreme[X_NULLABLE] and values[n] == 0)
             i += 1
-    found = values[:n].copy()
-    found.sort()
-    return found
+    result = values[:n].copy()
+    result.sort()
+    return result
 
 
 @compiled
@@ -242,16 +242,16 @@ def _row(component: Component, aggregate: Ints, words: Words2, j: Int, totals: I
 def _starts(component: Component, aggregate: Ints, words: Words2) -> Ints:
     """The first row of each group among canonical rows, which are sorted."""
     mask = _group(component, aggregate[G_PROBES] + OWN)
-    found = np.empty(words.shape[1], np.int64)
+    result = np.empty(words.shape[1], np.int64)
     n = 0
     for j in range(words.shape[1]):
         new = j == 0
         for w in range(words.shape[0]):
             new = new or ((words[w, j] ^ words[w, j - 1]) & mask[w]) != 0
         if new:
-            found[n] = j
+            result[n] = j
             n += 1
-    return found[:n].copy()
+    return result[:n].copy()
 
 
 @compiled

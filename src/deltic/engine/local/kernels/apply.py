@@ -102,10 +102,10 @@ def _note(log: Log, size: Int, decision: Decision, moved: Ints) -> Int:
 @compiled
 def _keep_found(component: Component, heap: Heap, decision: Decision, now: Int, scratch: Scratch) -> Heap:
     """Keep what was found of lost rows, and let each wait for its next derivation."""
-    found = component.relations[decision.relation, R_FOUND]
-    fill_timed(component.levels[found, DELTA], decision.found, decision.sums)
-    absorb(component, found, NEAR, DELTA)
-    count = gather(component, found, False, scratch.runs, 0)
+    result = component.relations[decision.relation, R_FOUND]
+    fill_timed(component.levels[result, DELTA], decision.found, decision.sums)
+    absorb(component, result, NEAR, DELTA)
+    count = gather(component, result, False, scratch.runs, 0)
     following = upcoming(decision.lost, scratch.runs[:count], now)
     return _reconsider(heap, decision.relation, decision.lost, following)
 

@@ -40,15 +40,15 @@ Progress = Callable[[int, int], None]
 
 def modules() -> Iterator[ModuleType]:
     """The modules that declare kernels and what these are made of."""
-    for found in pkgutil.iter_modules(kernels.__path__):
-        if found.name not in _MAKERS:
-            yield importlib.import_module(f"{kernels.__name__}.{found.name}")
+    for result in pkgutil.iter_modules(kernels.__path__):
+        if result.name not in _MAKERS:
+            yield importlib.import_module(f"{kernels.__name__}.{result.name}")
 
 
 def kernels_by_name() -> dict[str, Kernel]:
     """All kernels."""
-    found = (value for module in modules() for value in vars(module).values())
-    return {value.name: value for value in found if isinstance(value, Kernel)}
+    result = (value for module in modules() for value in vars(module).values())
+    return {value.name: value for value in result if isinstance(value, Kernel)}
 
 
 def make(progress: Progress) -> Path | None:

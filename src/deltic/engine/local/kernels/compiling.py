@@ -187,12 +187,12 @@ def _give_to_numba() -> None:
 
 def main(names: list[str]) -> None:
     """Compile kernels into their files, and print the name of each; what several of them call is lowered once."""
-    found = kernels_by_name()
+    result = kernels_by_name()
     cpu_target.target_context._internal_codegen = _Codegen("deltic")  # type: ignore[no-untyped-call]
     PythonAPI.get_c_object = _c_object  # type: ignore[method-assign]
     _give_to_numba()
     for name in names:
-        caches.write(object_of(name), bytes(compile_kernel(found[name])))
+        caches.write(object_of(name), bytes(compile_kernel(result[name])))
         sys.stdout.write(f"{name}\n")
         sys.stdout.flush()
 

@@ -94,7 +94,7 @@ def decide(
         words, change, now, runs[:row_end], runs[row_end:count_end], runs[count_end:end], keeps_all
     )
     lost = words[:, np.flatnonzero(gone)].copy()
-    found, sums, visited = np.empty((0, 0), np.uint64), np.empty(0, np.int64), 0
+    result, sums, visited = np.empty((0, 0), np.uint64), np.empty(0, np.int64), 0
     if lost.shape[1]:
-        found, sums, visited = derivations_of(lost, now, component, r, scratch, thresholds)
-    return Decision(r, words, actions, counted, later, lost, found, sums, visited)
+        result, sums, visited = derivations_of(lost, now, component, r, scratch, thresholds)
+    return Decision(r, words, actions, counted, later, lost, result, sums, visited)

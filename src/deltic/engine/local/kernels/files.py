@@ -71,12 +71,12 @@ def _version(package: str) -> str:
 
 def modules_of(name: str) -> set[str]:
     """The modules that a kernel is made of: its own, and what that imports."""
-    found, waiting = set[str](), {name.partition(".")[0]}
+    result, waiting = set[str](), {name.partition(".")[0]}
     while waiting:
-        found.add(one := waiting.pop())
+        result.add(one := waiting.pop())
         names = (names.decode() for pair in _IMPORTS.findall(_source(one)) for names in pair)
-        waiting |= {name for some in names for name in some.split(", ") if name} - found
-    return found
+        waiting |= {name for some in names for name in some.split(", ") if name} - result
+    return result
 
 
 @cache

@@ -105,7 +105,7 @@ def next_present(
 def group_ranges(words: Rows, mask: U64, runs: Table) -> Table:
     """Where the entries of each row (key, 0) of `words`, which are sorted, start and end: int64[runs · n, 2]."""
     n = words.shape[1]
-    found = np.zeros((runs.shape[0] * n, 2), np.int64)
+    result = np.zeros((runs.shape[0] * n, 2), np.int64)
     ends = words.copy()
     for j in range(n):
         ends[words.shape[0] - 1, j] |= mask
@@ -114,9 +114,9 @@ def group_ranges(words: Rows, mask: U64, runs: Table) -> Table:
         i = 0
         for j in range(n):
             i = find_row(runs[r, WORDS], rows, i, words, j)
-            found[r * n + j, 0] = i
+            result[r * n + j, 0] = i
             i = find_row(runs[r, WORDS], rows, i, ends, j)
             if i < rows and compare_rows(runs[r, WORDS], rows, i, ends, j) == 0:
                 i += 1
-            found[r * n + j, 1] = i
-    return found
+            result[r * n + j, 1] = i
+    return result

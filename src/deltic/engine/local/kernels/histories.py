@@ -68,15 +68,15 @@ def ranges(lows: Rows, highs: Rows, runs: Table) -> Table:
     The ranges are sorted and do not overlap.
     """
     n = lows.shape[1]
-    found = np.zeros((runs.shape[0] * n, 2), np.int64)
+    result = np.zeros((runs.shape[0] * n, 2), np.int64)
     for r in range(runs.shape[0]):
         rows = runs[r, ROWS]
         i = 0
         for j in range(n):
             i = find_row(runs[r, WORDS], rows, i, lows, j)
-            found[r * n + j, 0] = i
+            result[r * n + j, 0] = i
             i = find_row(runs[r, WORDS], rows, i, highs, j)
             while i < rows and compare_rows(runs[r, WORDS], rows, i, highs, j) == 0:
                 i += 1
-            found[r * n + j, 1] = i
-    return found
+            result[r * n + j, 1] = i
+    return result

@@ -350,7 +350,7 @@ def search(
     while s >= 0:
         operation = steps[s, 0]
         atom = steps[s, 1]
-        found = False
+        result = False
         if operation == EACH:
             r = current[atom]
             end = hi[atom]
@@ -375,7 +375,7 @@ def search(
                         weights[s + 1] = total
                         times[s + 1] = times[s]
                         at = end
-                        found = total != 0
+                        result = total != 0
                 last = at
                 total = 0
                 while at < end:
@@ -388,11 +388,11 @@ def search(
                             together = multiplied(weights[s], _summed(runs, r, at, alike))
                             if -MOST <= together <= MOST:
                                 last, total = alike, together
-                        found = total != 0
-                        if found:
+                        result = total != 0
+                        if result:
                             break
                     at = last
-                if found and at < end:
+                if result and at < end:
                     position[s] = last - 1
                     time = times[s]
                     if runs[r, TIMES]:
@@ -414,8 +414,8 @@ def search(
                 )
                 if whole:
                     fingers[r] = lo[atom]
-                found = lo[atom] < hi[atom]
-            if not found:
+                result = lo[atom] < hi[atom]
+            if not result:
                 lo[atom] = save_lo[s]
                 hi[atom] = save_hi[s]
         elif operation == MEET:
@@ -426,31 +426,31 @@ def search(
                     part_lo[p] = lo[parts[p, 0]]
                     part_hi[p] = hi[parts[p, 0]]
                     cursor[p] = lo[parts[p, 0]]
-            found = _leap(atom, first, steps[s, 3], parts, cursor, part_hi, lo, hi, current, runs, slots)
+            result = _leap(atom, first, steps[s, 3], parts, cursor, part_hi, lo, hi, current, runs, slots)
             visited += 1
-            if not found:
+            if not result:
                 for p in range(first, last):
                     lo[parts[p, 0]] = part_lo[p]
                     hi[parts[p, 0]] = part_hi[p]
         elif operation == OPEN:
             r = atoms[atom, 0] if mode == ENTER else position[s] + 1
-            found = r < atoms[atom, 1]
-            if found:
+            result = r < atoms[atom, 1]
+            if result:
                 position[s] = r
                 current[atom] = r
                 lo[atom] = 0
                 hi[atom] = runs[r, ROWS]
         elif operation == TEST:
-            found = mode == ENTER and _holds(tests, atom, slots)
+            result = mode == ENTER and _holds(tests, atom, slots)
         elif operation == LET:
             if mode == ENTER:
                 outcome = let(code, steps[s, 2], steps[s, 3], lets[atom], slots)
-                found = outcome == FITS
+                result = outcome == FITS
                 strayed = strayed or outcome == STRAYS
         elif operation == ASK:
             if mode == ENTER:
                 outcome = ask(code, steps[s], lets[atom], slots)
-                found = outcome == FITS
+                result = outcome == FITS
                 strayed = strayed or outcome == STRAYS
                 if outcome == UNKNOWN and known == _ALL:
                     state[STEP], state[MODE], state[VISITED] = s, ENTER, visited
@@ -459,7 +459,7 @@ def search(
         elif operation == ABSENT:
             if mode == ENTER:
                 visited += 1
-                found = _present(atom, steps[s, 2], steps[s, 3], atoms, runs, fingers, groups, keys, slots) <= 0
+                result = _present(atom, steps[s, 2], steps[s, 3], atoms, runs, fingers, groups, keys, slots) <= 0
         elif mode == ENTER:
             if n == capacity:
                 state[STEP], state[MODE], state[VISITED] = s, ENTER, visited
@@ -470,7 +470,7 @@ def search(
             if out_weights.size:
                 out_weights[n] = weights[s]
             n += 1
-        if found:
+        if result:
             if operation != EACH:
                 times[s + 1] = times[s]
                 weights[s + 1] = weights[s]

@@ -69,9 +69,9 @@ class Library:
         self._elements = json.loads(text)
 
     def address(self, symbol: str, name: str) -> int:
-        found = cast(getattr(self._library, symbol), c_void_p).value
-        assert found is not None
-        return found
+        result = cast(getattr(self._library, symbol), c_void_p).value
+        assert result is not None
+        return result
 
     def elements(self, name: str) -> tuple[str, ...]:
         return tuple(self._elements[name])

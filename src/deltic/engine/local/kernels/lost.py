@@ -28,7 +28,7 @@ def derivations_of(
     """
     width, count = words.shape
     most = thresholds.most_rows
-    found = np.empty((width + 1, most), np.uint64)
+    result = np.empty((width + 1, most), np.uint64)
     weights = np.empty(most, np.int64)
     change = np.zeros(4, np.int64)
     change[ROWS] = count
@@ -50,16 +50,16 @@ def derivations_of(
                     status = join.OVERFLOW
                     break
                 for w in range(width):
-                    found[w, n] = out[w, j]
-                found[width, n] = np.uint64(scratch.times[j])
+                    result[w, n] = out[w, j]
+                result[width, n] = np.uint64(scratch.times[j])
                 weights[n] = scratch.weights[j]
                 n += 1
         if status != join.DONE:
             return np.empty((0, 0), np.uint64), np.empty(0, np.int64), -2 if status == join.ASKS else -1
         visited += finish(component, q, count)
-    order = np.argsort(found[0, :n])
-    order_ties(found, order)
-    rows, sums, n = sum_ordered(found, weights, order, False)
+    order = np.argsort(result[0, :n])
+    order_ties(result, order)
+    rows, sums, n = sum_ordered(result, weights, order, False)
     return rows[:, :n].copy(), sums[:n].copy(), visited
 
 

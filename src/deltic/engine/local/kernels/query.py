@@ -68,15 +68,15 @@ def view(query: Ints, which: int) -> Table:
 @compiled
 def table(query: Ints, which: Int) -> Table:
     """As `view`, in compiled code."""
-    found: Table = table_i64(query.ctypes.data + 8 * query[3 * which], query[3 * which + 1], query[3 * which + 2])
-    return found
+    result: Table = table_i64(query.ctypes.data + 8 * query[3 * which], query[3 * which + 1], query[3 * which + 2])
+    return result
 
 
 @compiled
 def slots_of(query: Ints) -> Words1:
     """The values of variables and literals."""
-    found: Words1 = array_i64(query.ctypes.data + 8 * query[3 * SLOTS], query[3 * SLOTS + 2]).view(np.uint64)
-    return found
+    result: Words1 = array_i64(query.ctypes.data + 8 * query[3 * SLOTS], query[3 * SLOTS + 2]).view(np.uint64)
+    return result
 
 
 @kernel

@@ -67,14 +67,14 @@ def last_record(words: Words2, j: Int, group: Words1, time: Ints, slot: U64, run
 @compiled
 def next_iteration(words: Words2, j: Int, group: Words1, time: Ints, runs: Table) -> Int:
     """The first iteration with an entry of the group of row j = (key, iteration, 0), from that one on; NONE if none."""
-    found = NONE
+    result = NONE
     for r in range(runs.shape[0]):
         i = find_row(runs[r, WORDS], runs[r, ROWS], 0, words, j)
         if in_group(runs[r], i, words, j, group):
             at = np.int64(value_at(runs[r], i, time))
-            if found == NONE or at < found:
-                found = at
-    return found
+            if result == NONE or at < result:
+                result = at
+    return result
 
 
 @compiled
@@ -155,10 +155,10 @@ def last_records(words: Rows, group: Words1, time: Ints, slot: U64, runs: Table,
 def next_iterations(words: Rows, group: Words1, time: Ints, runs: Table) -> Ints:
     """The first iterations with entries of groups from those of their rows on, see `next_iteration`."""
     rows = words.copy()
-    found = np.empty(rows.shape[1], np.int64)
+    result = np.empty(rows.shape[1], np.int64)
     for j in range(rows.shape[1]):
-        found[j] = next_iteration(rows, j, group, time, runs)
-    return found
+        result[j] = next_iteration(rows, j, group, time, runs)
+    return result
 
 
 @kernel

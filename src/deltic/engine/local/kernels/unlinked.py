@@ -26,8 +26,8 @@ class Unlinked:
     def address(self, symbol: str, name: str) -> int:
         """Where a symbol of a kernel is."""
         engine = _engine(name)
-        found: int = engine.get_function_address(symbol) or engine.get_global_value_address(symbol)
-        return found
+        result: int = engine.get_function_address(symbol) or engine.get_global_value_address(symbol)
+        return result
 
     def elements(self, name: str) -> tuple[str, ...]:
         """The types of elements that a kernel's wrapper asks for."""

@@ -48,15 +48,15 @@ def _start(run: Ints, words: Words2, j: Int, ahead: bool) -> Int:
 @compiled
 def _next(runs: Table, at: Ints, words: Words2, j: Int, mask: Words1, ahead: bool, row: Words2) -> bool:
     """Write the nearest row of the group that any run has at its position into `row`; False where none has one."""
-    found = False
+    result = False
     for r in range(runs.shape[0]):
         if in_group(runs[r], at[r], words, j, mask):
-            order = compare_rows(runs[r, WORDS], runs[r, ROWS], at[r], row, 0) if found else 0
-            if not found or (order < 0) == ahead:
+            order = compare_rows(runs[r, WORDS], runs[r, ROWS], at[r], row, 0) if result else 0
+            if not result or (order < 0) == ahead:
                 for w in range(words.shape[0]):
                     row[w, 0] = load_u64(runs[r, WORDS] + w * runs[r, ROWS] * 8, at[r])
-            found = True
-    return found
+            result = True
+    return result
 
 
 @compiled
@@ -110,8 +110,8 @@ def walk(
                 visited += 1
         total = 0
         while total < wanted[j]:
-            found = _next(runs, at, words, j, mask, ahead, row)
-            if not found or (bounded and _is_past(row, words, following, ahead)):
+            result = _next(runs, at, words, j, mask, ahead, row)
+            if not result or (bounded and _is_past(row, words, following, ahead)):
                 ends[j] = MET if bounded else ENDED
                 break
             weight = _pass(runs, at, ahead, row)

@@ -85,8 +85,8 @@ class Aggregates(GroupTotals, RelationUpdater):
             return [(np.zeros((self.target.layout.words, 0), np.uint64), 1)]
         was, remains = old[:, ROWS] > 0, (old + change)[:, ROWS] > 0
         differs = np.logical_or.reduce([was != remains, *map(differ, before, after)])
-        lost, found = was & differs, remains & differs
-        return [(self.rows(keys, before, lost), -1), (self.rows(keys, after, found), 1)]
+        lost, result = was & differs, remains & differs
+        return [(self.rows(keys, before, lost), -1), (self.rows(keys, after, result), 1)]
 
     def _keep(self, keys: Sequence[Raw], change: Totals) -> None:
         """Add changes of totals to what is kept."""

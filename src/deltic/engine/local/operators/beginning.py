@@ -53,8 +53,8 @@ class _Expected:
                 case Each(atom, _, checks) if not step.counts:
                     rows *= self._matches(atom, known[atom])
                     visited += rows
-                    found, order = self._seen.of(self.relations[atom]), self.segment.accesses[atom].order
-                    rows /= max(1.0, prod(found.distinct(order[place]) for _, place in checks))
+                    result, order = self._seen.of(self.relations[atom]), self.segment.accesses[atom].order
+                    rows /= max(1.0, prod(result.distinct(order[place]) for _, place in checks))
                     continue
                 case TestStep(condition):
                     rows *= self._seen.part(condition, self.evaluation.query.body, self.evaluation.types)
@@ -66,6 +66,6 @@ class _Expected:
 
     def _matches(self, atom: int, columns: int) -> float:
         """How many rows of an atom agree in its first columns, in its order, on average over the values."""
-        found, order = self._seen.of(self.relations[atom]), self.segment.accesses[atom].order
-        values = prod(max(1.0, found.distinct(column)) for column in order[:columns])
-        return max(1.0, found.count / min(values, max(1, found.count)))
+        result, order = self._seen.of(self.relations[atom]), self.segment.accesses[atom].order
+        values = prod(max(1.0, result.distinct(column)) for column in order[:columns])
+        return max(1.0, result.count / min(values, max(1, result.count)))

@@ -98,8 +98,8 @@ class Binder:
 
 def wide(domains: Mapping[int, Domain], variables: Sequence[int]) -> Layout:
     """One word for each variable."""
-    found = [domains[v] for v in variables]
-    places = tuple(Place(i, 0, 64, d.base, d.numbering, d.nullable) for i, d in enumerate(found))
+    result = [domains[v] for v in variables]
+    places = tuple(Place(i, 0, 64, d.base, d.numbering, d.nullable) for i, d in enumerate(result))
     return Layout(places, max(1, len(places)))
 
 

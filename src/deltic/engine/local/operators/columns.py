@@ -92,15 +92,15 @@ class Columns:
 
     def row(self, index: int, expression: exp.Expression) -> dict[str, Any]:
         """The values that an expression reads in one row, as they stand in rows."""
-        found = {}
+        result = {}
         for name in [*columns_of(expression), *(node.row_key for node in expression.find_all(BoundElement))]:
             if name not in self.values:
                 continue
             (values, nulls), type_ = self.values[name], self.types[name]
             there = None if nulls is None else nulls[index : index + 1]
             column = decode(values[index : index + 1], there, type_, self.interner)
-            found[name] = from_arrow(column, type_)[0]
-        return read_of(expression, found)
+            result[name] = from_arrow(column, type_)[0]
+        return read_of(expression, result)
 
 
 class ColumnOperation:
@@ -156,17 +156,17 @@ class ColumnOperation:
     def of_one(self) -> tuple[exp.Expression, exp.Expression, Type] | None:
         """The innermost operand, of few values, of functions of one each, the functions of a column `a`, its type."""
         inside, copied = self.expression, (call := self.expression.copy())
-        found: tuple[exp.Expression, exp.Expression] | None = None
+        result: tuple[exp.Expression, exp.Expression] | None = None
         while is_call(inside) and function_of(inside).strict:
             pairs = zip(operands_of(inside), operands_of(copied), strict=True)
             operands = [pair for pair in pairs if not is_literal(pair[0])]
             if len(operands) != 1:
                 break
             ((inside, copied),) = operands
-            found = (inside, copied) if _has_few_values(self._type_of(inside)) else found
-        if found is None:
+            result = (inside, copied) if _has_few_values(self._type_of(inside)) else result
+        if result is None:
             return None
-        operand, place = found
+        operand, place = result
         place.replace(column("a"))
         return operand, call, self._type_of(operand)
 
@@ -191,10 +191,10 @@ class ColumnOperation:
 def _node(
     expression: exp.Expression, names: Mapping[str, Type], interner: Interner, nodes: dict[int, ColumnOperation]
 ) -> ColumnOperation:
-    found = nodes.get(id(expression))
-    if found is None:
-        found = nodes[id(expression)] = ColumnOperation(expression, names, interner, nodes)
-    return found
+    result = nodes.get(id(expression))
+    if result is None:
+        result = nodes[id(expression)] = ColumnOperation(expression, names, interner, nodes)
+    return result
 
 
 def _taken(column: Column, rows: Array) -> Column:

@@ -113,10 +113,10 @@ class Maintaining(_Crossing):
 
     def _change(self) -> Run | None:
         """What the derivative gives, or the state for the changes of the sources, with the result of no rows."""
-        found = self._derived() if self.custom.state is None else self._updated()
+        result = self._derived() if self.custom.state is None else self._updated()
         if self._first is not None and self._first.delta is not None:
-            found = pa.concat_tables([found, self._of_nothing()])
-        return self._encoded(found).run()
+            result = pa.concat_tables([result, self._of_nothing()])
+        return self._encoded(result).run()
 
     def _of_nothing(self) -> pa.Table:
         """What the function makes of inputs without rows."""
@@ -136,10 +136,10 @@ class Maintaining(_Crossing):
             self.custom.updated(self._state, [self._old(i) for i in places])
         deltas = [self._delta(i) for i in places]
         state, self._state = self._state, None
-        found = self.custom.updated(state, deltas)
+        result = self.custom.updated(state, deltas)
         self.mark.runs = self._left = (Run(self.mark.layout.pack([], 1)),)
         self._state = state
-        return found
+        return result
 
     def _delta(self, place: int) -> Any:
         source = self.sources[place]

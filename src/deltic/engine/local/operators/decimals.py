@@ -75,16 +75,16 @@ def rescaled(array: Array, scale: int, target: int) -> Array:
     array = _wide(array) if factor >= _ROOM else _small(array)
     size = abs(array)
     rounded = size // factor + (2 * (size % factor) >= factor)
-    found: Array = np.where(array < 0, -rounded, rounded)
-    return found
+    result: Array = np.where(array < 0, -rounded, rounded)
+    return result
 
 
 def quotient(a: Array, b: Array) -> Array:
     """The quotients of whole numbers, rounded half away from zero: half of the divisor added does that."""
     a, b = (_small(a), _small(b)) if 2 * _most(a) + _most(b) < _ROOM else (_wide(a), _wide(b))
     size = (2 * abs(a) + abs(b)) // (2 * abs(b))
-    found: Array = np.where((a < 0) == (b < 0), size, -size)
-    return found
+    result: Array = np.where((a < 0) == (b < 0), size, -size)
+    return result
 
 
 def _is_plain(array: Array) -> bool:
@@ -108,23 +108,23 @@ def _small(array: Array) -> Array:
 def _product(a: Array, b: Any) -> Array:
     factor = _most(b) if isinstance(b, np.ndarray) else b
     if factor < _ROOM and _most(a) * factor < _ROOM:
-        found: Array = _small(a) * (_small(b) if isinstance(b, np.ndarray) else b)
-        return found
+        result: Array = _small(a) * (_small(b) if isinstance(b, np.ndarray) else b)
+        return result
     wide: Array = _wide(a) * (_wide(b) if isinstance(b, np.ndarray) else b)
     return wide
 
 
 def _sum(a: Array, b: Array, sign: int) -> Array:
     a, b = (_small(a), _small(b)) if _most(a) + _most(b) < _ROOM else (_wide(a), _wide(b))
-    found: Array = a + sign * b
-    return found
+    result: Array = a + sign * b
+    return result
 
 
 def _cut(a: Array, b: Any) -> Array:
     """The quotient without its fraction."""
     size = abs(a) // abs(b)
-    found: Array = np.where((a < 0) == (b < 0), size, -size)
-    return found
+    result: Array = np.where((a < 0) == (b < 0), size, -size)
+    return result
 
 
 def _same(a: Array, b: Array, left: int, right: int) -> tuple[Array, Array, int]:

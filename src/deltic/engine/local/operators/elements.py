@@ -11,8 +11,8 @@ from deltic.values.types import Type
 
 def lengths_of(arrays: pa.ListArray) -> Array:
     """How many elements each array has: int64[n]; there is no NULL among the arrays."""
-    found: Array = np.diff(np.asarray(arrays.offsets)).astype(np.int64)
-    return found
+    result: Array = np.diff(np.asarray(arrays.offsets)).astype(np.int64)
+    return result
 
 
 def parents_of(lengths: Array) -> Array:

@@ -33,10 +33,10 @@ class TouchedValues:
         touched = better.reduceat(np.where(self.alive, self.values, worst), self.starts)
         some = np.logical_or.reduceat(self.alive, self.starts)
         gone = had & self._vanished(past)
-        found = np.where(had & ~gone, np.where(some, better(past, touched), past), touched)
+        result = np.where(had & ~gone, np.where(some, better(past, touched), past), touched)
         walk = np.flatnonzero(gone)
         if not len(walk):
-            return found, 0
+            return result, 0
         mask = last_column(store)
         probe = self.words[:, self.starts[walk]]
         probe[-1] = (probe[-1] & ~mask) | past[walk]
@@ -45,13 +45,13 @@ class TouchedValues:
         nearest, weights, _, visited = next_present(
             probe, skips, bounds, bounded, mask, int(forward), descriptors(runs)
         )
-        found[walk] = np.where(weights > 0, nearest, bounds)
-        return found, int(visited)
+        result[walk] = np.where(weights > 0, nearest, bounds)
+        return result, int(visited)
 
     def below(self, bounds: Raw, numbers: Positions) -> Positions:
         """The sum of the numbers of those values of each group that are less than its bound."""
-        found: Positions = np.add.reduceat(np.where(self.values < bounds[self.groups], numbers, 0), self.starts)
-        return found
+        result: Positions = np.add.reduceat(np.where(self.values < bounds[self.groups], numbers, 0), self.starts)
+        return result
 
     def _vanished(self, past: Raw) -> Mask:
         """Where the value that was the extreme one is touched and there no more."""

@@ -61,8 +61,8 @@ class Expansion(RelationUpdater):
         arguments: list[Argument] = []
         defined = np.ones(len(delta), bool)
         for expression in self.flat_map.expressions:
-            found, nulls = scalar.evaluate(expression, columns)
-            arguments.append((np.broadcast_to(found, (len(delta),)), type_of(expression, schema.types)))
+            result, nulls = scalar.evaluate(expression, columns)
+            arguments.append((np.broadcast_to(result, (len(delta),)), type_of(expression, schema.types)))
             defined &= True if nulls is None else ~nulls
         if self.flat_map.generator == "range":
             return ranges(defined, *(argument for argument, _ in arguments))
@@ -96,11 +96,11 @@ def _one_by_one(
 ) -> tuple[Rows, Values]:
     """The values of any generator, row by row."""
     chosen = np.flatnonzero(defined)
-    stored = [(numbers.stored(found[chosen], type_, interner), type_) for found, type_ in arguments]
+    stored = [(numbers.stored(result[chosen], type_, interner), type_) for result, type_ in arguments]
     columns = [from_arrow(decode(values, None, type_, interner), type_) for values, type_ in stored]
     rows = zip(*columns, strict=True) if columns else ((),) * len(chosen)
     lists = [list(generate(name, row)) for row in rows]
     type_ = GENERATORS[name].type
-    generated = pa.array([value for found in lists for value in found], type_.arrow)
+    generated = pa.array([value for result in lists for value in result], type_.arrow)
     values, _ = encode(generated, type_, interner)
-    return np.repeat(chosen, [len(found) for found in lists]), values
+    return np.repeat(chosen, [len(result) for result in lists]), values

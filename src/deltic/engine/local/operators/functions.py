@@ -131,23 +131,23 @@ def _shift(call: WindowCall, seen: FrameRows) -> Column:
 
 def _stepped(column: Column, away: int, rows: OrderedRows) -> tuple[Positions, npt.NDArray[np.bool_]]:
     """The position of the so-manieth value that is not NULL back or ahead, and whether there is one."""
-    found, before = _without_nulls(column)
+    result, before = _without_nulls(column)
     number = before[:-1] + away if away < 0 else before[1:] + away - 1
     there = (number >= before[rows.starts]) & (number < before[rows.ends])
-    return np.concatenate([found, [0]])[np.where(there, number, 0)], there
+    return np.concatenate([result, [0]])[np.where(there, number, 0)], there
 
 
 def _pick(call: WindowCall, seen: FrameRows) -> Column:
     """The first, last or so-manieth value of the frame."""
     low, high = seen.frame(call)
-    column, found = seen.column(call), None
+    column, result = seen.column(call), None
     if call.ignores_nulls:
-        found, before = _without_nulls(column)
+        result, before = _without_nulls(column)
         low, high = before[low], before[high]
     number = max(call.number - 1, 0)
     at = high - 1 if call.function == "last_value" else low + min(number, len(seen.rows))
     there = (low < high) & (at < high)
-    return _taken(column, at if found is None else np.concatenate([found, [0]])[np.where(there, at, 0)], there)
+    return _taken(column, at if result is None else np.concatenate([result, [0]])[np.where(there, at, 0)], there)
 
 
 # Aggregates
@@ -221,15 +221,15 @@ def _extremes(call: WindowCall, seen: FrameRows, low: Positions, high: Positions
     better, worst = (np.minimum, 1) if call.function == "min" else (np.maximum, -1)
     table = np.full(len(values), np.iinfo(np.int64).max if worst > 0 else np.iinfo(np.int64).min)
     table[there] = values[there] if order is None else order.of(values[there])
-    found, nulls = np.zeros(len(low), np.int64), before[high] <= before[low]
+    result, nulls = np.zeros(len(low), np.int64), before[high] <= before[low]
     lengths, step = high - low, 1
     while step <= lengths.max(initial=0):
         now = (lengths >= step) & (lengths < 2 * step)
-        found[now] = better(table[low[now]], table[high[now] - step])
+        result[now] = better(table[low[now]], table[high[now] - step])
         table = better(table[:-step], table[step:]) if step < len(table) else table
         step *= 2
-    found[nulls] = 0
-    return found if order is None else order.ids(found), nulls
+    result[nulls] = 0
+    return result if order is None else order.ids(result), nulls
 
 
 def _one_by_one(call: WindowCall, seen: FrameRows, low: Positions, high: Positions) -> Column:

@@ -81,8 +81,8 @@ def _arrow_decimals(array: Array, type_: Type) -> pa.Array:
 def _whole_numbers(column: pa.Array) -> Array:
     """The inverse of `_arrow_decimals`."""
     low, high = words_of(column)
-    found: Array = (high.astype(object) << 64) | low.copy().view(np.uint64).astype(object)
-    return found
+    result: Array = (high.astype(object) << 64) | low.copy().view(np.uint64).astype(object)
+    return result
 
 
 def dtype_of(type_: Type) -> np.dtype[Any]:
@@ -111,14 +111,14 @@ def safe_arithmetic(kind: type[exp.Expression], arrays: list[Array], type_: Type
     if kind is exp.SafeNegate:
         kind, arrays = exp.SafeSubtract, [np.zeros_like(arrays[0]), *arrays]
     a, b = arrays
-    found: Array = _SAFE[kind](a, b)
+    result: Array = _SAFE[kind](a, b)
     if kind is exp.SafeAdd:
-        undefined = ((a ^ found) & (b ^ found)) < 0 if type_.signed else found < a
+        undefined = ((a ^ result) & (b ^ result)) < 0 if type_.signed else result < a
     elif kind is exp.SafeSubtract:
-        undefined = ((a ^ b) & (a ^ found)) < 0 if type_.signed else a < b
+        undefined = ((a ^ b) & (a ^ result)) < 0 if type_.signed else a < b
     else:
-        undefined = _overflows(a, b, found, type_)
-    return found, undefined
+        undefined = _overflows(a, b, result, type_)
+    return result, undefined
 
 
 def _overflows(a: Array, b: Array, product: Array, type_: Type) -> Array:
@@ -128,8 +128,8 @@ def _overflows(a: Array, b: Array, product: Array, type_: Type) -> Array:
     exact: Array = _quotient(product, divisor) == b
     if type_.signed:
         exact &= ~((a == -1) & (b == type_.range[0]))
-    found: Array = nonzero & ~exact
-    return found
+    result: Array = nonzero & ~exact
+    return result
 
 
 def narrowed(array: Array, source: Type, target: Type) -> Result:
@@ -164,8 +164,8 @@ def arithmetic(kind: type[exp.Expression], a: Array, b: Array, type_: Type) -> R
         amount = b & b.dtype.type(type_.bits - 1)
         return (a << amount if kind is exp.BitwiseLeftShift else a >> amount), None
     if type_.is_float:
-        found, undefined = _float_arithmetic(kind, a.astype(np.float64), b.astype(np.float64))
-        return found.astype(dtype_of(type_)), undefined
+        result, undefined = _float_arithmetic(kind, a.astype(np.float64), b.astype(np.float64))
+        return result.astype(dtype_of(type_)), undefined
     if kind is exp.Pow:
         return _power(a, b), (b < 0) if type_.signed else None
     zero = b == 0

@@ -116,8 +116,8 @@ class OrderedChange:
 
     def sum(self, values: Weights) -> Weights:
         """The sum over the rows of each part."""
-        found: Weights = np.add.reduceat(values, self.first)
-        return found
+        result: Weights = np.add.reduceat(values, self.first)
+        return result
 
 
 class Ordered:
@@ -193,11 +193,11 @@ class Ordered:
 
     def _of_columns(self, each: Sequence[Each]) -> list[tuple[_Column, Sequence[Each]]]:
         """The columns, each with what it has of something that there is for each place."""
-        found, at = [], len(self.keys)
+        result, at = [], len(self.keys)
         for column in self.columns:
-            found.append((column, each[at : at + 1 + column.nullable]))
+            result.append((column, each[at : at + 1 + column.nullable]))
             at += 1 + column.nullable
-        return found
+        return result
 
     def _encode(self, columns: Sequence[Raw], count: int) -> Words:
         raw = [columns[i] for i in self.keys]
@@ -207,14 +207,14 @@ class Ordered:
 
     def decode(self, words: Words) -> list[Raw]:
         """The columns of rows as the target has them, whose domains are those of the source."""
-        raw, found = self.rows.layout.unpack(words), dict[int, Raw]()
-        found |= zip(self.keys, raw, strict=False)
+        raw, result = self.rows.layout.unpack(words), dict[int, Raw]()
+        result |= zip(self.keys, raw, strict=False)
         for (column, (*_, own)), (_, raws) in zip(
             self._of_columns(self.rows.domains), self._of_columns(raw), strict=True
         ):
             values, nulls = column.decode(raws, own)
-            found[column.index] = self.source.domains[column.index].encode(values, nulls)
-        return [found[i] for i in range(len(found))]
+            result[column.index] = self.source.domains[column.index].encode(values, nulls)
+        return [result[i] for i in range(len(result))]
 
     def walk(
         self, words: Words, wanted: Weights, *, forward: bool, meet: bool = False, among: Arrangement | None = None
@@ -234,7 +234,7 @@ class Ordered:
 
 def _first_of_each(orders: Iterable[Order]) -> list[Order]:
     """The orders without those of columns that came before."""
-    found: dict[str, Order] = {}
+    result: dict[str, Order] = {}
     for order in orders:
-        found.setdefault(order.column, order)
-    return list(found.values())
+        result.setdefault(order.column, order)
+    return list(result.values())

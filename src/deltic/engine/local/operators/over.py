@@ -147,8 +147,8 @@ class WindowFunctions(RelationUpdater):
         seen = self._seen(rows, raw, np.ones(len(each), bool))
         inside = self._inside(seen, stretches, each)
         seen = replace(seen, asked=inside)
-        found = [self._values(call, seen) for call in self.operator.calls]
-        columns = [(v[inside], None if nulls is None else nulls[inside]) for v, nulls in found]
+        result = [self._values(call, seen) for call in self.operator.calls]
+        columns = [(v[inside], None if nulls is None else nulls[inside]) for v, nulls in result]
         results = placed(self.target.domains[len(self.source.domains) :], columns)
         return self.target.layout.pack([*(column[inside] for column in raw), *results], int(inside.sum()))
 
@@ -180,8 +180,8 @@ class WindowFunctions(RelationUpdater):
         else:
             first, end = rows.sessions(self.gap, seen.ordering)
             before, behind = first > rows.starts, end < rows.ends
-        found: Mask = (stretches.starts_whole[numbers] | before) & (stretches.ends_whole[numbers] | behind)
-        return found
+        result: Mask = (stretches.starts_whole[numbers] | before) & (stretches.ends_whole[numbers] | behind)
+        return result
 
 
 def _gathered(

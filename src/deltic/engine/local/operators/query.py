@@ -126,9 +126,9 @@ class Evaluation:
         """This evaluation, if one search computes all; else one that asks for the rest, and counts as this one."""
         if len(self.plan.segments) == 1 and self.plan.segments[0].compute is None:
             return self
-        found = self._planned(plan(self.query))
-        found.actual = self.actual
-        return found
+        result = self._planned(plan(self.query))
+        result.actual = self.actual
+        return result
 
     def _planned(self, plan: Plan) -> Evaluation:
         """The same query by another plan."""
@@ -209,10 +209,10 @@ class Evaluation:
         present = tuple(self._magnitude(access.relation) for access in self._accesses)
         if present not in self._ordered:
             seen = Samples(self.environment.states, self.environment.interner)
-            found = planned(self.query, part=lambda condition: seen.part(condition, self.query.body, self.types))
-            orders = {access for segment in found.segments for access in segment.accesses[1:]}
-            is_other = found.segments != self.plan.segments and orders <= set(self._accesses)
-            self._ordered[present] = self._planned(found) if is_other else self
+            result = planned(self.query, part=lambda condition: seen.part(condition, self.query.body, self.types))
+            orders = {access for segment in result.segments for access in segment.accesses[1:]}
+            is_other = result.segments != self.plan.segments and orders <= set(self._accesses)
+            self._ordered[present] = self._planned(result) if is_other else self
         return self._ordered[present]
 
     def _magnitude(self, relation: str) -> int:
@@ -271,9 +271,9 @@ class Evaluation:
         if bound.segment.compute is not None:
             past = None
         sizes = environment.visits, environment.thresholds
-        found = search(bound.tables, bound.words, runs, sign, timed, now, *sizes, past)
+        result = search(bound.tables, bound.words, runs, sign, timed, now, *sizes, past)
         try:
-            for derived in found:
+            for derived in result:
                 postponed.check()
                 if not len(derived):
                     continue
@@ -282,7 +282,7 @@ class Evaluation:
                 else:
                     yield from self._compute(index, derived, recursive, now, version)
         finally:
-            found.close()
+            result.close()
 
     def _have_near(self, runs: list[tuple[Run, ...]]) -> None:
         """Of runs that are far have those parts in which the first segment finds rows by what its input has."""
@@ -323,11 +323,11 @@ class Evaluation:
             columns = columns.with_column(variable_name(variable), scalar.held(expression, columns))
         last = index + 1 == len(self.plan.segments)
         terms: Sequence[Term] = self.plan.head if last else [*segment.output, *(v for v, _ in segment.compute.values)]
-        found = [scalar.held(as_expression(term), columns) for term in terms]
+        result = [scalar.held(as_expression(term), columns) for term in terms]
         defined = self._defined(columns, segment.compute)
         layout = self.head.layout if last else wide(self.domains, terms)  # type: ignore[arg-type]
         places = self.head.domains if last else [self.domains[v] for v in terms if isinstance(v, int)]
-        raws = placed(places, ((array[defined], None if nulls is None else nulls[defined]) for array, nulls in found))
+        raws = placed(places, ((array[defined], None if nulls is None else nulls[defined]) for array, nulls in result))
         kept, count = columns.positions[defined], int(defined.sum())
         words = layout.pack(raws, count)
         times = derived.times[kept] if derived.times.size else NO_TIMES

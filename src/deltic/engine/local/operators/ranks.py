@@ -41,9 +41,9 @@ class RankPlaces:
         skips = ranks - before if forward else before - 1 - ranks
         unbounded = np.zeros(len(groups), np.uint64)
         runs = near_groups(self.store, probe)
-        found, weights, met, visited = next_present(
+        result, weights, met, visited = next_present(
             probe, skips, unbounded, unbounded, mask, int(forward), descriptors(runs)
         )
-        self.offsets[groups] = found
+        self.offsets[groups] = result
         self.before[groups] = before + met if forward else before - met - weights
         self.visited += int(visited)

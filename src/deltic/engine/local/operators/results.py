@@ -16,8 +16,8 @@ from deltic.values.types import Type
 
 def any_null(*nulls: Nulls) -> Nulls:
     """Where any of several results is NULL."""
-    found = [n for n in nulls if n is not None and n.any()]
-    return np.logical_or.reduce(found) if found else None
+    result = [n for n in nulls if n is not None and n.any()]
+    return np.logical_or.reduce(result) if result else None
 
 
 def where_defined(nulls: Nulls, arrays: Sequence[Array], compute: Callable[..., Result]) -> Result:
@@ -25,12 +25,12 @@ def where_defined(nulls: Nulls, arrays: Sequence[Array], compute: Callable[..., 
     if nulls is None or not nulls.any():
         return compute(*arrays)
     values, undefined = compute(*(array[~nulls] for array in arrays))
-    found = np.zeros(len(nulls), values.dtype)
-    found[~nulls] = values
+    result = np.zeros(len(nulls), values.dtype)
+    result[~nulls] = values
     if undefined is not None:
         nulls = nulls.copy()
         nulls[~nulls] = undefined
-    return found, nulls
+    return result, nulls
 
 
 def overwritten(mask: Array, result: Result, values: Array, nulls: Nulls = None) -> Result:

@@ -100,8 +100,8 @@ def _of_each(node: ColumnOperation, columns: Columns) -> list[Result]:
     nulls: Array | None = None
     for operand in operands_in_turn(node.expression):
         if nulls is not None and columns.node(operand).is_checked:
-            found = evaluate(operand, columns.where(~nulls))
-            results.append(overwritten(~nulls, found, np.zeros(columns.count, found[0].dtype), nulls.copy()))
+            result = evaluate(operand, columns.where(~nulls))
+            results.append(overwritten(~nulls, result, np.zeros(columns.count, result[0].dtype), nulls.copy()))
         else:
             results.append(evaluate(operand, columns))
         nulls = any_null(nulls, results[-1][1])
@@ -140,12 +140,12 @@ def _over_elements(expression: HigherOrder, columns: Columns) -> Result:
     nulls = any_null(*(evaluate(array, columns)[1] for array in arrays))
     there = columns if nulls is None else columns.where(~nulls)
     lists = [_arrow(array, there) for array in arrays]
-    found, own = (
+    result, own = (
         _folded(expression, lists[0], there) if isinstance(expression, Fold) else _mapped(expression, lists, there)
     )
     if nulls is None:
-        return found, own
-    return overwritten(~nulls, (found, own), np.zeros(columns.count, found.dtype), nulls.copy())
+        return result, own
+    return overwritten(~nulls, (result, own), np.zeros(columns.count, result.dtype), nulls.copy())
 
 
 def _mapped(expression: HigherOrder, arrays: Sequence[Any], columns: Columns) -> Result:
@@ -170,8 +170,8 @@ def _folded(expression: HigherOrder, arrays: Any, columns: Columns) -> Result:
         rows = np.flatnonzero(lengths > place)
         own = encode(elements.at(arrays, rows, place).cast(of_elements.arrow), of_elements, columns.interner)
         given = {last: ((values[rows], nulls[rows]), type_), element: (own, of_elements)}
-        found, undefined = held(expression.body, columns.within(rows, expression.body, given))
-        values[rows], nulls[rows] = found, False if undefined is None else undefined
+        result, undefined = held(expression.body, columns.within(rows, expression.body, given))
+        values[rows], nulls[rows] = result, False if undefined is None else undefined
     return as_result(values, nulls, type_, columns.interner)
 
 
@@ -200,8 +200,8 @@ def _called(node: ColumnOperation, columns: Columns) -> Result:
     nulls = any_null(*(nulls for _, nulls in _of_each(node, columns))) if node.stops else None
     if nulls is None:
         return _call(node, columns)
-    found = _call(node, columns.where(~nulls))
-    return overwritten(~nulls, found, np.zeros(columns.count, found[0].dtype), nulls.copy())
+    result = _call(node, columns.where(~nulls))
+    return overwritten(~nulls, result, np.zeros(columns.count, result[0].dtype), nulls.copy())
 
 
 def _call(node: ColumnOperation, columns: Columns) -> Result:

@@ -41,8 +41,8 @@ class Samples:
             if set(wanted) <= atom.variables():
                 sample = self.of(atom.relation)
                 values = {variable_name(v): sample.column(atom.terms.index(v)) for v in wanted}
-                found = passing((condition,), values, types, sample.rows, self._interner)
-                return max(1, found) / max(1, sample.rows)
+                result = passing((condition,), values, types, sample.rows, self._interner)
+                return max(1, result) / max(1, sample.rows)
         return by_form(condition)
 
 

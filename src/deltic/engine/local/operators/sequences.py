@@ -99,32 +99,32 @@ class OrderedRows:
         first, last = self.peers[self.starts], self.peers[self.ends - 1]
         of_group = np.zeros(int(self.peers[-1]) + 1, np.int64)
         of_group[self.peers] = edges
-        found = of_group[np.clip(wanted, first, last)]
-        return np.where(wanted < first, before, np.where(wanted > last, behind, found))
+        result = of_group[np.clip(wanted, first, last)]
+        return np.where(wanted < first, before, np.where(wanted > last, behind, result))
 
     def _by_value(self, unit: Unit, distance: int | Decimal, ordering: Ordering | None, *, is_end: bool) -> Positions:
         """The first row at or beyond a distance in values, or the one behind the last; of NULLs their peers'."""
         assert ordering is not None
         values, nulls = ordering.column
-        found = (self.peer_ends if is_end else self.peer_starts).copy()
+        result = (self.peer_ends if is_end else self.peer_starts).copy()
         there = np.arange(len(self)) if nulls is None else np.flatnonzero(~nulls)
         if not len(there):
-            return found
+            return result
         keys, targets = _targets(values[there], unit, distance, ordering, is_end)
         _, partitions = np.unique(self.starts[there], return_inverse=True)
         below = _count_below(partitions, keys, targets, inclusive=is_end)
         first = np.searchsorted(partitions, partitions)
-        found[there] = there[first] + below - first
-        return found
+        result[there] = there[first] + below - first
+        return result
 
 
 def are_apart(times: Column, gap: int) -> Mask:
     """Whether each of n times is further than the gap from the next: bool[n − 1]. NULL is near to NULL alone."""
     values, nulls = times
-    found: Mask = np.abs(np.diff(values)) > gap
+    result: Mask = np.abs(np.diff(values)) > gap
     if nulls is not None:
-        found = np.where(nulls[1:] | nulls[:-1], nulls[1:] != nulls[:-1], found)
-    return found
+        result = np.where(nulls[1:] | nulls[:-1], nulls[1:] != nulls[:-1], result)
+    return result
 
 
 def _stretches(begins: Mask) -> tuple[Positions, Positions]:
@@ -149,9 +149,9 @@ def _count_below(partitions: Positions, keys: Values, targets: Values, *, inclus
     late = is_target == inclusive
     order = np.lexsort((late, np.concatenate([keys, targets]), np.concatenate([partitions, partitions])))
     below = np.cumsum(order < count)
-    found = np.zeros(2 * count, np.int64)
-    found[order] = below
-    return found[count:]
+    result = np.zeros(2 * count, np.int64)
+    result[order] = below
+    return result[count:]
 
 
 def _targets(

@@ -42,15 +42,15 @@ class States:
         self._states, self.left = {}, None
         unknown = [i for i, (key, _, had, _) in enumerate(groups) if had and key not in states]
         whole = dict(zip(unknown, values(unknown), strict=True)) if unknown else {}
-        found = []
+        result = []
         for i, (key, moves, _, has) in enumerate(groups):
             state = None if i in whole else states.pop(key, None)
             if has:
                 states[key] = state = state or _State(self._own.guarded(self._make))
                 self._update(state, list(whole[i].items()) if i in whole else moves)
-            found.append(self._own.made(state.made.result) if has and state and state.size else None)
+            result.append(self._own.made(state.made.result) if has and state and state.size else None)
         self._states = states
-        return found
+        return result
 
     def _update(self, state: _State, moves: Moves) -> None:
         """Add values: first those that come, so that nothing goes that is not there."""

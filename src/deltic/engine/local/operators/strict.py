@@ -77,8 +77,8 @@ def _compare(node: ColumnOperation, arrays: list[Array], interner: Interner) -> 
 
 def compared(kind: type[exp.Expression], types: Sequence[Type], arrays: Sequence[Array], interner: Interner) -> Array:
     """Whether values of these types compare so: bool[n]."""
-    found: Array = _COMPARE[kind](*_in_order(kind, types, arrays, interner)).astype(bool, copy=False)
-    return found
+    result: Array = _COMPARE[kind](*_in_order(kind, types, arrays, interner)).astype(bool, copy=False)
+    return result
 
 
 def _in_order(
@@ -103,8 +103,8 @@ def _among(node: ColumnOperation, arrays: list[Array], interner: Interner) -> Re
 
 def _extreme(node: ColumnOperation, arrays: list[Array], interner: Interner) -> Result:
     type_, pick = node.result, np.minimum if node.kind is exp.Least else np.maximum
-    found: Array = reduce(pick, _in_order(node.kind, node.types, arrays, interner))
-    return interner[type_].order.ids(found) if is_interned(type_) else numbers.from_order(found, type_), None
+    result: Array = reduce(pick, _in_order(node.kind, node.types, arrays, interner))
+    return interner[type_].order.ids(result) if is_interned(type_) else numbers.from_order(result, type_), None
 
 
 def _row_by_row(node: ColumnOperation, arrays: list[Array], interner: Interner) -> Result:

@@ -35,8 +35,8 @@ def arithmetic(kind: type[exp.Expression], a: Array, b: Array, types: Sequence[T
 def _months_later(times: Array, months: Array, type_: Type) -> Result:
     """The same day of another month, or the last one of that month before it."""
     days, clocks = (times, 0) if type_ is Type.DATE else (times // DAY, times % DAY)
-    found, outside = days_months_later(days, months)
-    return (found if type_ is Type.DATE else found * DAY + clocks), outside
+    result, outside = days_months_later(days, months)
+    return (result if type_ is Type.DATE else result * DAY + clocks), outside
 
 
 _BOUNDS = {

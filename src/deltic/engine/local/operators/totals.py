@@ -76,8 +76,8 @@ class GroupTotals:
 
     def defined(self, columns: Columns, rows: GroupedRows) -> GroupedRows:
         """The changed rows without NULL in these columns."""
-        found = [nulls for c in columns if (nulls := self.source.domains[c].nulls(rows.columns[c])) is not None]
-        nulls = np.logical_or.reduce(found) if found else np.zeros(0, bool)
+        result = [nulls for c in columns if (nulls := self.source.domains[c].nulls(rows.columns[c])) is not None]
+        nulls = np.logical_or.reduce(result) if result else np.zeros(0, bool)
         return rows.where(~nulls) if nulls.any() else rows
 
     def results(self, totals: Totals) -> list[Column]:

@@ -104,10 +104,10 @@ class Values:
         present = self.slots.present
         had, has = past[:, present] > 0, past[:, present] + count > 0
         for forward, slot in self.slots.extremes.items():
-            found, visited = changed.extreme(self.store, forward, self._offsets(past[:, slot]), had)
+            result, visited = changed.extreme(self.store, forward, self._offsets(past[:, slot]), had)
             self._count(visited)
             held = np.zeros(len(past), np.int64)
-            held[has] = self._held(found[has])
+            held[has] = self._held(result[has])
             new[:, slot] = held - past[:, slot]
 
     def _ranks(self, changed: TouchedValues, gained: Held, past: Totals, new: Totals) -> None:
@@ -132,10 +132,10 @@ class Values:
             return
         counts = sizes[some].tolist()
         ranks = np.array([accumulator.ranks(call.parameters, n) for n in counts], np.int64)
-        found = [self._python(self._held(places.move(some, column))) for column in ranks.T]
+        result = [self._python(self._held(places.move(some, column))) for column in ranks.T]
         held[some, 1], held[some, 2] = self._held(places.offsets[some]), places.before[some]
         write = writer(self.type, self.interner)
-        rows = zip(counts, zip(*found, strict=True), strict=True)
+        rows = zip(counts, zip(*result, strict=True), strict=True)
         held[some, 0] = [write(accumulator.between(call.parameters, n, values)) for n, values in rows]
 
     def _wholes(self, changed: TouchedValues, gained: Held, runs: tuple[Run, ...], past: Totals, new: Totals) -> None:
@@ -145,14 +145,14 @@ class Values:
         for call, slot in self.slots.wholes.items():
             accumulator = ACCUMULATORS[call.function]
             if call in self._states:
-                found = self._by_state(call, changed, gained, runs, past[:, self.slots.present] > 0, there)
+                result = self._by_state(call, changed, gained, runs, past[:, self.slots.present] > 0, there)
             else:
-                found = [accumulator.value(totals, self._types, call.parameters) for totals in groups]
+                result = [accumulator.value(totals, self._types, call.parameters) for totals in groups]
             write = writer(accumulator.result(self._types), self.interner)
-            held = np.array([0 if value is None else write(value) for value in found], np.int64)
+            held = np.array([0 if value is None else write(value) for value in result], np.int64)
             new[:, slot] = held - past[:, slot]
             if call in self._partial:
-                nulls = np.array([value is None for value in found], bool) & there
+                nulls = np.array([value is None for value in result], bool) & there
                 new[:, slot + 1] = nulls - past[:, slot + 1]
 
     def _by_state(
@@ -168,17 +168,17 @@ class Values:
             (keys[:, i].tobytes(), moves[first:end], bool(had[i]), bool(has[i]))
             for i, (first, end) in enumerate(zip(starts.tolist(), ends, strict=True))
         ]
-        found = states.results(runs, groups, lambda some: self._groups(changed.words, starts[list(some)]))
+        result = states.results(runs, groups, lambda some: self._groups(changed.words, starts[list(some)]))
         states.left = self.store.runs
-        return found
+        return result
 
     def _groups(self, words: Words, starts: Positions) -> list[dict[Any, int]]:
         """All values, with their weights, of the groups of which the changed entries start there."""
-        found: list[dict[Any, int]] = [{} for _ in starts]
+        result: list[dict[Any, int]] = [{} for _ in starts]
         groups, values, weights = self._entries(words[:, starts])
         self.visits.rows += len(groups)
         if not len(groups):
-            return found
+            return result
         order = np.lexsort((values, groups))
         groups, values = groups[order], values[order]
         firsts = starts_of_groups([groups.view(np.uint64), values], len(groups))
@@ -186,8 +186,8 @@ class Values:
         there = firsts[sums != 0]
         python = self._python(self._held(values[there]))
         for group, value, weight in zip(groups[there].tolist(), python, sums[sums != 0].tolist(), strict=True):
-            found[group][value] = weight
-        return found
+            result[group][value] = weight
+        return result
 
     def _entries(self, probe: Words) -> tuple[Positions, Raw, Positions]:
         """The entries of the groups of these rows: which group, the offset of the value, and the weight, of each."""

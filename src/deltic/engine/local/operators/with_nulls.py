@@ -57,24 +57,24 @@ def _same(node: ColumnOperation, columns: Columns, evaluate: Evaluate) -> Result
 
 def _coalesce(node: ColumnOperation, columns: Columns, evaluate: Evaluate) -> Result:
     first, *others = node.operands
-    found = evaluate(first, columns)
+    result = evaluate(first, columns)
     for other in others:
-        if found[1] is None or not found[1].any():
-            return found
-        found = _replaced(found[1], other, columns, found, evaluate)
-    return found
+        if result[1] is None or not result[1].any():
+            return result
+        result = _replaced(result[1], other, columns, result, evaluate)
+    return result
 
 
 def _case(node: ColumnOperation, columns: Columns, evaluate: Evaluate) -> Result:
     """The value of the first branch whose condition is true, neither false nor NULL."""
     branches = 2 * len(node.expression.args["ifs"])
-    found: Result = np.zeros(columns.count, numbers.dtype_of(node.result)), np.ones(columns.count, bool)
+    result: Result = np.zeros(columns.count, numbers.dtype_of(node.result)), np.ones(columns.count, bool)
     left = np.ones(columns.count, bool)
     for condition, value in zip(node.operands[:branches:2], node.operands[1:branches:2], strict=True):
         chosen = _holding(condition, columns, left, evaluate)
-        found = _replaced(chosen, value, columns, found, evaluate)
+        result = _replaced(chosen, value, columns, result, evaluate)
         left &= ~chosen
-    return _replaced(left, node.operands[-1], columns, found, evaluate) if len(node.operands) > branches else found
+    return _replaced(left, node.operands[-1], columns, result, evaluate) if len(node.operands) > branches else result
 
 
 def _holding(condition: exp.Expression, columns: Columns, left: Array, evaluate: Evaluate) -> Array:

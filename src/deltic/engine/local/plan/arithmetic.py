@@ -38,16 +38,16 @@ _ANY_WIDTH = (*_EXTREMES, exp.Paren)
 
 def is_arithmetic(expression: exp.Expression, types: Mapping[str, ValueType]) -> bool:
     """Whether a search can compute the expression: integers that are never NULL, computed in 64 bits."""
-    found = infer(expression, types)
-    if found.nullable or not found.type.is_integer:
+    result = infer(expression, types)
+    if result.nullable or not result.type.is_integer:
         return False
     if isinstance(expression, exp.Column) or is_literal(expression):
         return True
     operands = operands_of(expression)
     if isinstance(expression, exp.TryCast):
-        is_known = _is_exact(infer(operands[0], types).type, found.type)
+        is_known = _is_exact(infer(operands[0], types).type, result.type)
     else:
-        computes = isinstance(expression, (*_OPERATIONS, exp.Neg, exp.BitwiseNot)) and found.type.bits == 64
+        computes = isinstance(expression, (*_OPERATIONS, exp.Neg, exp.BitwiseNot)) and result.type.bits == 64
         is_known = computes or isinstance(expression, _ANY_WIDTH)
     return is_known and all(is_arithmetic(operand, types) for operand in operands)
 
@@ -98,10 +98,10 @@ class Assembler:
 
     def _extreme(self, operation: int, held: list[Operand], type_: Type) -> Operand:
         """The extreme of values as relations hold them, whose order is that of signed integers."""
-        found = held[0]
+        result = held[0]
         for operand in held[1:]:
-            found = self._apply(operation, found, operand)
-        return self._flipped(found, type_)
+            result = self._apply(operation, result, operand)
+        return self._flipped(result, type_)
 
     def _apply(self, operation: int, left: Operand, right: Operand) -> Operand:
         target = self._fresh()

@@ -136,14 +136,14 @@ class Segment:
         """
         scans = (step for step in self.steps if isinstance(step, Each) and step.atom == 0)
         binds = {variable: column for scan in scans for variable, column in scan.binds}
-        found: dict[int, list[int]] = {}
+        result: dict[int, list[int]] = {}
         for step in self.steps:
             match step:
                 case Seek(atom, 0, terms) | Absent(atom, terms):
                     columns = [binds.get(term) if isinstance(term, int) else None for term in terms]
                     known = list(takewhile(lambda column: column is not None, columns))
-                    found |= {atom: [column for column in known if column is not None]} if known else {}
-        return found
+                    result |= {atom: [column for column in known if column is not None]} if known else {}
+        return result
 
 
 @dataclass(frozen=True)
@@ -160,15 +160,15 @@ class Plan:
     def met(self) -> list[int]:
         """The atoms of the query's body in the order in which the search meets them."""
         waiting = list(range(len(self.query.body.atoms)))
-        found: list[int] = []
+        result: list[int] = []
         for segment in self.segments:
             for number in dict.fromkeys(atom for step in segment.steps for atom in _atoms(step)):
                 access, atoms = segment.accesses[number], self.query.body.atoms
                 same = (i for i in waiting if (atoms[i].relation, atoms[i].when) == (access.relation, access.when))
                 if (place := next(same, None)) is not None:
                     waiting.remove(place)
-                    found.append(place)
-        return found
+                    result.append(place)
+        return result
 
     def describe(self) -> str:
         """The plan as text, for `explain`."""

@@ -85,16 +85,16 @@ def arguments_of(
 ) -> tuple[exp.Expression, list[exp.Expression]]:
     """The expression over arguments, and these: columns, and the largest parts that a search can compute."""
     around = exp.Paren(this=expression.copy())
-    found: list[exp.Expression] = []
+    result: list[exp.Expression] = []
 
     def replace(node: exp.Expression) -> None:
         if isinstance(node, exp.Column) or (not is_literal(node) and is_arithmetic(node, types)):
-            if node not in found:
-                found.append(node.copy())
-            node.replace(column(argument_name(found.index(node))))
+            if node not in result:
+                result.append(node.copy())
+            node.replace(column(argument_name(result.index(node))))
         else:
             for operand in operands_of(node):
                 replace(operand)
 
     replace(around.this)
-    return around.this, found
+    return around.this, result

@@ -173,8 +173,8 @@ class CompiledLoop:
         self.names = list(states)
         self._following = [inner.get(name, ()) for name in self.names]
         self._searching = [searches.get(name, ()) for name in self.names]
-        self.following = [e for found in self._following for e in found]
-        self.evaluations = [*self.following, *(e for found in self._searching for e in found)]
+        self.following = [e for result in self._following for e in result]
+        self.evaluations = [*self.following, *(e for result in self._searching for e in result)]
         self.environment: Environment = self.evaluations[0].environment
         self.thresholds: Thresholds = self.environment.thresholds
         self.own: list[Arrangement] = []
@@ -198,7 +198,7 @@ class CompiledLoop:
         count, widths = len(own), [state.layout.words for state in self.states.values()]
         total = len(self.arrangements) + count
         self.relations = np.zeros((count, R_COLUMNS), np.int64)
-        stores, queries = [len(found) - 1 for found in own], [len(q) for q in (*self._following, *self._searching)]
+        stores, queries = [len(result) - 1 for result in own], [len(q) for q in (*self._following, *self._searching)]
         firsts = _starts(queries)
         for column, values in (
             (R_WIDTH, widths),
@@ -248,14 +248,14 @@ class CompiledLoop:
         self.table = np.zeros((total, A_COLUMNS), np.int64)
         self.table[:, A_TIME_WORD] = NOBODY
         self.table[:, A_WIDTH] = [*(a.layout.words for a in self.arrangements), *self.relations[:, R_WIDTH].tolist()]
-        found = [np.empty((0, M_COLUMNS), np.int64)]
+        result = [np.empty((0, M_COLUMNS), np.int64)]
         for state in self.states.values():
             for order, arrangement in state.built.items():
                 if order != state.canonical:
                     row = self.table[self.numbers[id(arrangement)]]
-                    row[A_MOVES], row[A_MOVE_COUNT] = sum(map(len, found)), len(order)
-                    found.append(moves(state.layout, order, arrangement.layout))
-        self.moves = np.concatenate(found)
+                    row[A_MOVES], row[A_MOVE_COUNT] = sum(map(len, result)), len(order)
+                    result.append(moves(state.layout, order, arrangement.layout))
+        self.moves = np.concatenate(result)
         self.groups, self.untimed = GroupTables(len(self.moves), self.numbers), frozenset[int]()
         self.kind.arrange(self)
         self.moves = np.concatenate([self.moves, self.groups.moves()])
@@ -263,8 +263,8 @@ class CompiledLoop:
 
     def row(self, name: str) -> Ints:
         """The row of `relations` of a relation."""
-        found: Ints = self.relations[self.names.index(name)]
-        return found
+        result: Ints = self.relations[self.names.index(name)]
+        return result
 
     def _bind(self) -> None:
         """The queries' tables by address, and their atoms."""

@@ -66,11 +66,11 @@ class RecursiveComponent:
     @cached_property
     def inputs(self) -> Mapping[str, Sequence[RelationFunction]]:
         """The functions of which each relation is an input."""
-        found: dict[str, list[RelationFunction]] = defaultdict(list)
+        result: dict[str, list[RelationFunction]] = defaultdict(list)
         for function in self.functions:
             for name in dict.fromkeys(source.relation.name for source in function.sources):
-                found[name].append(function)
-        return found
+                result[name].append(function)
+        return result
 
     @property
     def is_due(self) -> bool:
@@ -89,20 +89,20 @@ class RecursiveComponent:
     @property
     def computing(self) -> list[str]:
         """The rules that make new values from recursive rows; without one, every recursion of sets has an end."""
-        found = [e.query.rule.spoken() for e in self._following if e.query.computes]
+        result = [e.query.rule.spoken() for e in self._following if e.query.computes]
         made = (each.definition.function for each in self.examined.by_source.values())
-        found += [function.operator.arguments().strip("[]") for function in made if isinstance(function, Expanded)]
-        return list(dict.fromkeys(found))
+        result += [function.operator.arguments().strip("[]") for function in made if isinstance(function, Expanded)]
+        return list(dict.fromkeys(result))
 
     @cached_property
     def _following(self) -> list[Evaluation]:
         """All queries that follow relations of the component."""
-        return [e for found in self.inner.values() for e in found]
+        return [e for result in self.inner.values() for e in result]
 
     @cached_property
     def _searching(self) -> list[Evaluation]:
         """All queries that find the derivations of given rows."""
-        return [e for found in self.searches.values() for e in found]
+        return [e for result in self.searches.values() for e in result]
 
     def build(self, lower: Mapping[str, State]) -> None:
         """Build what an update by the changes of `lower` probes."""

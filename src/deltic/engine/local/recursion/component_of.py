@@ -88,14 +88,14 @@ def _searches(own: Mapping[str, State], rules: Mapping[Rule, Evaluation]) -> _Ev
     Row by row, all variables of a lost row bound first: then intersections find few candidates. The filter of
     [ELA §4.2] would bind one variable of all lost rows after the other, in the order of the body.
     """
-    found: _Evaluations = defaultdict(list)
+    result: _Evaluations = defaultdict(list)
     orders = {name: tuple(state.by_order) for name, state in own.items()}
     for rule, of_rule in rules.items():
         if base_of(rule, own) is None:
             search, domains = search_of(rule, of_rule.domains, own[rule.head].domains)
             planned = plan_within_orders(search, orders)
-            found[rule.head].append(Evaluation(planned, domains, of_rule.environment))
-    return found
+            result[rule.head].append(Evaluation(planned, domains, of_rule.environment))
+    return result
 
 
 def _tables(
@@ -112,23 +112,23 @@ def _compiled(
 ) -> CompiledLoop:
     orders = {name: tuple(state.by_order) for name, state in own.items()}
     asking, within = partial(plan, asks=True), partial(plan_within_orders, orders=orders, asks=True)
-    following = {name: [e.in_one_search(asking) for e in found] for name, found in inner.items()}
-    searching = {name: [e.in_one_search(within) for e in found] for name, found in searches.items()}
+    following = {name: [e.in_one_search(asking) for e in result] for name, result in inner.items()}
+    searching = {name: [e.in_one_search(within) for e in result] for name, result in searches.items()}
     return CompiledLoop(own, following, searching, tables)
 
 
 def _outputs(states: Mapping[str, State], environment: Environment) -> dict[str, FunctionOutput]:
     """The relations that functions of whole relations compute; those of one fixpoint share it."""
     inner: dict[object, InnerFixpoint] = {}
-    found = {}
+    result = {}
     for name, target in states.items():
         definition = target.relation.definition
         if isinstance(definition, Nested):
             key = definition.fixpoint, definition.inputs
             if key not in inner:
                 inner[key] = InnerFixpoint(definition, [states[source] for source in definition.inputs], environment)
-            found[name] = FunctionOutput(definition.component, target, inner[key])
+            result[name] = FunctionOutput(definition.component, target, inner[key])
         elif isinstance(definition, Applied):
             sources = [states[source] for source in definition.inputs]
-            found[name] = FunctionOutput(name, target, applied_of(definition, sources, target, environment))
-    return found
+            result[name] = FunctionOutput(name, target, applied_of(definition, sources, target, environment))
+    return result

@@ -100,8 +100,8 @@ class CostHistory:
         """Remember what an update of these changes cost."""
         total = sum(changes.values())
         for kind, rows in changes.items():
-            found = work * rows / total / rows**_GROWTH
-            self.coefficients[kind] = _MEMORY * self.coefficients.get(kind, found) + (1 - _MEMORY) * found
+            result = work * rows / total / rows**_GROWTH
+            self.coefficients[kind] = _MEMORY * self.coefficients.get(kind, result) + (1 - _MEMORY) * result
             self.largest[kind] = max(rows, self.largest.get(kind, 0))
 
     def abandon(self, changes: Changes, work: float) -> None:

@@ -142,9 +142,9 @@ class SetSettler(Settler):
     def _settled(self, candidates: Candidates, now: int) -> _Settled:
         assert self.state.counts is not None
         later = () if self._lost is None else self._lost.found[self.name]
-        past, counts, found = map(descriptors, (self.state.contents.runs, self.state.counts.runs, later))
+        past, counts, result = map(descriptors, (self.state.contents.runs, self.state.counts.runs, later))
         large = self.environment.thresholds.large
-        return _settle_all(candidates, now, past, counts, found, self._keeps_all, large)
+        return _settle_all(candidates, now, past, counts, result, self._keeps_all, large)
 
     def _count(self, words: Words, counted: Values, now: int, change: Run | None) -> None:
         """Add the changes of counts at an iteration; where they are of the rows of the change, with its words."""
@@ -231,11 +231,11 @@ class HistorySettler(Settler):
 
     def _examine(self, examination: Examination, words: Words, change: Run, now: int, effects: Effects) -> None:
         """Let the change of what is examined wait for its iteration, and groups for their next one."""
-        found = examination.examine(words, change, now)
+        result = examination.examine(words, change, now)
         target = examination.target.relation
-        effects.changes.append((target.name, found.change, now + delay_of(target.definition)))
-        if len(found.times):
-            effects.again.append((self.name, found.again, found.times))
+        effects.changes.append((target.name, result.change, now + delay_of(target.definition)))
+        if len(result.times):
+            effects.again.append((self.name, result.again, result.times))
 
 
 def look_at(function: RelationFunction, time: int, effects: Effects) -> None:

@@ -45,8 +45,8 @@ class SortedRows:
 
     def columns(self, words: Words) -> list[Raw]:
         """The offsets of packed rows by column, in the relation's order."""
-        found = dict(zip(self.order, self.layout.unpack(words), strict=True))
-        return [found[c] for c in range(len(self.order))]
+        result = dict(zip(self.order, self.layout.unpack(words), strict=True))
+        return [result[c] for c in range(len(self.order))]
 
 
 @dataclass

@@ -90,26 +90,26 @@ class Frozen:
 
     def key(self, key: Mapping[str, object], interner: Interner) -> dict[int, int | None] | None:
         """The values of a key by column, NULL as None; None when one of them is in no relation."""
-        found: dict[int, int | None] = {}
+        result: dict[int, int | None] = {}
         for name, value in key.items():
             index = self.schema.index(name)
             number = _number(value, self.schema.columns[index].type, interner)
             if number is None and value is not None:
                 return None
-            found[index] = number
-        return found
+            result[index] = number
+        return result
 
     def ranges(self, ranges: Mapping[str, Between], interner: Interner) -> dict[int, tuple[int, int]]:
         """The least and the greatest value of ranges by column, of those types whose order is that of numbers."""
-        found = {}
+        result = {}
         for name, between in ranges.items():
             index = self.schema.index(name)
             type_ = self.schema.columns[index].type
             if not is_labelled(type_):
                 low = LEAST if between.low is None else encode_scalar(between.low, type_, interner)
                 high = GREATEST if between.high is None else encode_scalar(between.high, type_, interner)
-                found[index] = (low, high) if low <= high else (GREATEST, GREATEST - 1)
-        return found
+                result[index] = (low, high) if low <= high else (GREATEST, GREATEST - 1)
+        return result
 
     def keys(self, keys: pa.Table, interner: Interner) -> tuple[dict[int, Column], npt.NDArray[np.bool_]]:
         """The values of many keys, by column, without those that hold what is in no relation; and which are left."""

@@ -61,8 +61,8 @@ class Interner(dict[Type, "Dictionary"]):
 
     def known(self, type_: Type) -> Dictionary:
         """The dictionary of a type as it is, for who adds nothing to it: an empty one where there is none."""
-        found = self.get(type_)
-        return _empty(type_) if found is None else found
+        result = self.get(type_)
+        return _empty(type_) if result is None else result
 
     @property
     def text(self) -> Dictionary:
@@ -118,8 +118,8 @@ class Dictionary:
         with _numbering:
             if "_ids" not in vars(self):
                 vars(self)["_ids"] = self._numbered(self._array)
-            found: _Numbering = vars(self)["_ids"]
-            return found
+            result: _Numbering = vars(self)["_ids"]
+            return result
 
     def _numbered(self, values: pa.Array) -> _Numbering:
         """The numbers of values that have none twice."""
@@ -176,8 +176,8 @@ class Dictionary:
 
     def python(self, column: pa.Array) -> list[Any]:
         """The values of a column as `values` has them."""
-        found: list[Any] = column.to_pylist()
-        return found
+        result: list[Any] = column.to_pylist()
+        return result
 
     def _arrow(self, values: Sequence[Any]) -> pa.Array:
         return pa.array(values, self.type.arrow)
@@ -240,16 +240,16 @@ class Composites(Dictionary):
         self._plain = _plain(type_)
 
     def find(self, value: Any) -> int | None:
-        (found,) = self.python(pa.array([value], self.type.arrow))
-        return self._ids.get(_key(found, self.type))
+        (result,) = self.python(pa.array([value], self.type.arrow))
+        return self._ids.get(_key(result, self.type))
 
     def encode(self, column: pa.Array) -> Values:
-        found = self.python(column)
-        return np.fromiter((self._ids.number(_key(v, self.type), v) for v in found), np.int64, len(found))
+        result = self.python(column)
+        return np.fromiter((self._ids.number(_key(v, self.type), v) for v in result), np.int64, len(result))
 
     def find_all(self, column: pa.Array) -> Values:
-        found = self.python(column)
-        return np.fromiter((self._ids.get(_key(v, self.type), UNKNOWN) for v in found), np.int64, len(found))
+        result = self.python(column)
+        return np.fromiter((self._ids.get(_key(v, self.type), UNKNOWN) for v in result), np.int64, len(result))
 
     def sort_indices(self, column: pa.Array) -> npt.NDArray[np.int64]:
         keys = self.sort_keys(column)
@@ -267,8 +267,8 @@ class Composites(Dictionary):
         return lambda number: _sort_key(self.values[number], self.type)
 
     def python(self, column: pa.Array) -> list[Any]:
-        found: list[Any] = column.cast(self._plain).to_pylist()
-        return found
+        result: list[Any] = column.cast(self._plain).to_pylist()
+        return result
 
     def _arrow(self, values: Sequence[Any]) -> pa.Array:
         return pa.array(values, self._plain).cast(self.type.arrow)
@@ -293,12 +293,12 @@ class _Numbering(dict[Any, int]):
 
     def numbers(self, keys: Sequence[Any]) -> Values:
         """The numbers of different keys that stand for themselves."""
-        found, first = self.known(keys), len(self.named)
-        places = np.flatnonzero(found == UNKNOWN)
+        result, first = self.known(keys), len(self.named)
+        places = np.flatnonzero(result == UNKNOWN)
         self.named += (new := [keys[place] for place in places.tolist()])
         self.update(zip(new, range(first, len(self.named)), strict=True))
-        found[places] = np.arange(first, len(self.named))
-        return found
+        result[places] = np.arange(first, len(self.named))
+        return result
 
     def known(self, keys: Sequence[Any]) -> Values:
         """The numbers of keys, UNKNOWN for those that have none."""

@@ -189,17 +189,17 @@ class Sorted(Domain):
 
 def placed(domains: Iterable[Domain], columns: Iterable[Column]) -> list[Raw]:
     """The offsets of computed columns; where some have no place, all their domains get room at once."""
-    found, overflows = [], list[DomainOverflow]()
+    result, overflows = [], list[DomainOverflow]()
     for domain, (values, nulls) in zip(domains, columns, strict=True):
         try:
-            found.append(domain.place(values, nulls))
+            result.append(domain.place(values, nulls))
         except DomainOverflow as overflow:
             overflows.append(overflow)
     for other in overflows[1:]:
         other.domain.extend(other.low, other.high)
     if overflows:
         raise overflows[0]
-    return found
+    return result
 
 
 @dataclass(frozen=True)
@@ -242,8 +242,8 @@ class Place:
         """Which offsets are of values from `low` to `high`."""
         if low > high:
             return np.zeros(len(raw), np.bool_)
-        found: npt.NDArray[np.bool_] = raw - np.uint64((low - self.base) % (1 << _WORD)) <= np.uint64(high - low)
-        return found & (raw != 0) if self.nullable else found
+        result: npt.NDArray[np.bool_] = raw - np.uint64((low - self.base) % (1 << _WORD)) <= np.uint64(high - low)
+        return result & (raw != 0) if self.nullable else result
 
     def offsets(self, values: Values, nulls: Nulls = None) -> tuple[Raw, npt.NDArray[np.bool_]]:
         """The same for many, and which of them have one."""
@@ -299,9 +299,9 @@ class Layout:
 
     def beginning(self, columns: Sequence[Column]) -> list[Raw]:
         """The offsets of rows that begin with these values, where a row can have them."""
-        found = [place.offsets(*column) for place, column in zip(self.places, columns, strict=False)]
-        there = np.logical_and.reduce([known for _, known in found])
-        return [raw[there] for raw, _ in found]
+        result = [place.offsets(*column) for place, column in zip(self.places, columns, strict=False)]
+        there = np.logical_and.reduce([known for _, known in result])
+        return [raw[there] for raw, _ in result]
 
     def column(self, words: Words, index: int) -> Raw:
         """The offsets of one column of packed rows."""

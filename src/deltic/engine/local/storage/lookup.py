@@ -35,8 +35,8 @@ def find_rows(relation: Frozen, key: Mapping[int, int | None], ranges: Ranges) -
         return relation.no_rows()
     low, high = map(np.uint64, between)
     runs = near(chosen.runs, np.array([low]), np.array([high]))
-    found = [_matching(chosen, run, (low, high), known, ranges) for run in runs]
-    return _canonical(relation, chosen, found) if found else relation.no_rows()
+    result = [_matching(chosen, run, (low, high), known, ranges) for run in runs]
+    return _canonical(relation, chosen, result) if result else relation.no_rows()
 
 
 def _useful(order: SortedRows, key: Mapping[int, int | None], ranges: Ranges) -> int:
@@ -110,9 +110,9 @@ def _canonical(relation: Frozen, order: SortedRows, runs: list[Run]) -> tuple[Wo
 def _offsets(order: SortedRows, keys: Mapping[int, Column]) -> tuple[dict[int, Raw], npt.NDArray[np.bool_]]:
     """The offsets of keys by column, without those of which a value has no place in the order; and which are left."""
     places = dict(zip(order.order, order.layout.places, strict=True))
-    found = {column: places[column].offsets(*values) for column, values in keys.items()}
-    there = np.logical_and.reduce([known for _, known in found.values()])
-    return {column: raw[there] for column, (raw, _) in found.items()}, there
+    result = {column: places[column].offsets(*values) for column, values in keys.items()}
+    there = np.logical_and.reduce([known for _, known in result.values()])
+    return {column: raw[there] for column, (raw, _) in result.items()}, there
 
 
 def _with_one_of(order: SortedRows, run: Run, keys: Mapping[int, Raw]) -> Run:
@@ -184,8 +184,8 @@ def _bounds(run: Run, low: Raw, high: Raw) -> tuple[Counts, Counts]:
 def _from_to(start: Counts, end: Counts) -> Counts:
     """The numbers from each start up to, and not with, its end, one range after the other."""
     sizes = end - start
-    found: Counts = np.arange(sizes.sum()) + np.repeat(start - np.cumsum(sizes) + sizes, sizes)
-    return found
+    result: Counts = np.arange(sizes.sum()) + np.repeat(start - np.cumsum(sizes) + sizes, sizes)
+    return result
 
 
 def _matching(

@@ -160,8 +160,8 @@ class KeptRun(Run):
             return self
         stretches = np.split(wanted, np.flatnonzero(np.diff(wanted) > 1) + 1) if len(wanted) else []
         ranges = [(int(parts[0]) * _FENCE, int(parts[-1] + 1) * _FENCE) for parts in stretches]
-        found = self.source.some(dict.fromkeys(("words", "times", "weights"), ranges))
-        return Run(found["words"], found["times"], NO_WEIGHTS if self.is_bare else found["weights"])
+        result = self.source.some(dict.fromkeys(("words", "times", "weights"), ranges))
+        return Run(result["words"], result["times"], NO_WEIGHTS if self.is_bare else result["weights"])
 
     @property
     def net(self) -> int:
@@ -263,8 +263,8 @@ def _cuts(a: Run, b: Run) -> list[Cut]:
     count = threads()
     starts = [len(a) * k // count for k in range(count)]
     width, timed = len(a.words), bool(a.times.size)
-    found = [(i, int(kernels.split(a.descriptor, i, b.descriptor, width, timed)) if i else 0) for i in starts]
-    return [*found, (len(a), len(b))]
+    result = [(i, int(kernels.split(a.descriptor, i, b.descriptor, width, timed)) if i else 0) for i in starts]
+    return [*result, (len(a), len(b))]
 
 
 def _sum_type(a: Run, b: Run) -> np.dtype[np.signedinteger[Any]]:

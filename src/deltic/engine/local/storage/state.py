@@ -119,18 +119,18 @@ class State:
 
     def arrangement(self, order: tuple[int, ...]) -> Arrangement:
         """The arrangement in this order, built from the contents, of before the present change and of now."""
-        found = self.declare(order)
-        if not found.is_built:
-            self._build(found)
-        return found
+        result = self.declare(order)
+        if not result.is_built:
+            self._build(result)
+        return result
 
     def arranged_now(self, order: tuple[int, ...]) -> Arrangement:
         """The same, but if it is not built, then for the caller alone."""
-        found = self.declare(order)
-        if not found.is_built:
-            found = copy(found)
-            self._build(found)
-        return found
+        result = self.declare(order)
+        if not result.is_built:
+            result = copy(result)
+            self._build(result)
+        return result
 
     def evolved(self, relation: Relation) -> State:
         """The same state for a relation of another program, apart from this one, whose runs it shares.

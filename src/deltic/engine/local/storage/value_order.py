@@ -114,12 +114,12 @@ class ValueOrder:
     def ids(self, labels: Values) -> Values:
         """The ids of labels that were given."""
         self._read()
-        found = np.zeros(len(labels), np.int64)
+        result = np.zeros(len(labels), np.int64)
         for run in self._runs:
             at = np.minimum(np.searchsorted(run.labels, labels), len(run.ids) - 1)
             here = run.labels[at] == labels
-            found[here] = run.ids[at[here]]
-        return found
+            result[here] = run.ids[at[here]]
+        return result
 
     def _include(self) -> None:
         """Give labels to the values that are new."""
@@ -208,22 +208,22 @@ class DecimalOrder(ValueOrder):
     def of(self, ids: Values) -> Values:
         labels, large = ids + 2 * LARGE, ids >= LARGE
         if large.any():
-            found = ids[large] - LARGE
-            is_positive = np.array([self._dictionary.values[number] > 0 for number in found.tolist()])
-            labels[large] = super().of(found) + np.where(is_positive, 3 * LARGE, 0)
+            result = ids[large] - LARGE
+            is_positive = np.array([self._dictionary.values[number] > 0 for number in result.tolist()])
+            labels[large] = super().of(result) + np.where(is_positive, 3 * LARGE, 0)
         return labels
 
     def ids(self, labels: Values) -> Values:
-        found, large = labels - 2 * LARGE, self._are_large(labels)
+        result, large = labels - 2 * LARGE, self._are_large(labels)
         if large.any():
-            found[large] = super().ids(labels[large] % LARGE) + LARGE
-        return found
+            result[large] = super().ids(labels[large] % LARGE) + LARGE
+        return result
 
     def moved(self, labels: Values) -> Values:
-        found, large = labels.copy(), self._are_large(labels)
+        result, large = labels.copy(), self._are_large(labels)
         if large.any():
-            found[large] += super().moved(labels[large] % LARGE) - labels[large] % LARGE
-        return found
+            result[large] += super().moved(labels[large] % LARGE) - labels[large] % LARGE
+        return result
 
     @staticmethod
     def _are_large(labels: Values) -> Mask:

@@ -33,8 +33,8 @@ def parsed(text: str) -> tuple[exp.Expression, SourceText]:
     source = SourceText(f"SELECT {text}", BUILT_IN)
     select = Deltic().parse(source.text)[0]
     assert select is not None
-    found: exp.Expression = select.expressions[0]
-    return found, source
+    result: exp.Expression = select.expressions[0]
+    return result, source
 
 
 def signature_of(arguments: Sequence[Typed]) -> tuple[Sign, ...] | None:

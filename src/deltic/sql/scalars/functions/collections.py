@@ -321,7 +321,7 @@ def field(value: Typed, name: str) -> Typed:
         return of_node(higher_order(Mapped, ["x"], [value.expression], of_one.expression), value, of_one)
     if type_.kind is not Kind.STRUCT:
         raise Mismatch("a STRUCT has fields")
-    found = [column for column in type_.fields if column.name.lower() == name.lower()]
-    if len(found) != 1:
+    result = [column for column in type_.fields if column.name.lower() == name.lower()]
+    if len(result) != 1:
         raise Mismatch(f"its fields are {', '.join(column.name for column in type_.fields)}")
-    return attempt("field", value, constant(found[0].name, TEXT))
+    return attempt("field", value, constant(result[0].name, TEXT))

@@ -43,12 +43,12 @@ class CsvOptions:
         known = list(cls.__dataclass_fields__)
         if unknown := [name for name in chosen if name not in known]:
             raise Mismatch(f"there is no option {unknown[0]} here; the options are {', '.join(known)}")
-        found = cls(**chosen)
-        if not found.sep or len(found.quote) != 1 or len(found.escape) != 1:
+        result = cls(**chosen)
+        if not result.sep or len(result.quote) != 1 or len(result.escape) != 1:
             raise Mismatch("quote and escape are one letter, and sep has one or more")
-        if found.mode.upper() not in ("PERMISSIVE", "FAILFAST") or found.quoteall.lower() not in ("true", "false"):
+        if result.mode.upper() not in ("PERMISSIVE", "FAILFAST") or result.quoteall.lower() not in ("true", "false"):
             raise Mismatch("mode is PERMISSIVE or FAILFAST, and quoteAll true or false")
-        return found
+        return result
 
     def pattern(self, type_: Type) -> str:
         """The pattern of dates or times that is asked for, or none."""

@@ -256,13 +256,13 @@ def _parameter(written: str) -> DefinedParameter:
 
 
 def _defined() -> dict[str, list[FunctionDefinition]]:
-    found: dict[str, list[FunctionDefinition]] = {}
+    result: dict[str, list[FunctionDefinition]] = {}
     for key, body in _DEFINITIONS.items():
         names, _, written = key.removesuffix(")").partition(" (")
         parameters = tuple(map(_parameter, filter(None, written.split(", "))))
         for name in names.split(", "):
-            found.setdefault(name, []).append(FunctionDefinition(names.split(", ")[0], parameters, body))
-    return found
+            result.setdefault(name, []).append(FunctionDefinition(names.split(", ")[0], parameters, body))
+    return result
 
 
 DEFINED: Mapping[str, Sequence[FunctionDefinition]] = _defined()

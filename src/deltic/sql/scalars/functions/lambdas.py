@@ -41,8 +41,8 @@ class Lambda:
     def takes(self, *counts: int) -> None:
         """Mismatch unless it has so many parameters."""
         if len(self.names) not in counts:
-            found = " or ".join(map(str, counts))
-            raise Mismatch(f"the function has {len(self.names)} parameters, and takes {found} here")
+            result = " or ".join(map(str, counts))
+            raise Mismatch(f"the function has {len(self.names)} parameters, and takes {result} here")
 
     def of(self, *elements: Type) -> Typed:
         """What it makes of elements of these types."""
@@ -138,10 +138,10 @@ def aggregate(values: Typed, start: Typed, merge: Lambda | Typed, finish: Lambda
     """What is made of a value at the start and each element in turn; of the last value something else."""
     if start.is_null:
         raise Mismatch("NULL has no type; cast it to one")
-    found = _function(merge).folded(start, values)
+    result = _function(merge).folded(start, values)
     if finish is None:
-        return found
-    last = attempt("get", _function(finish).over(attempt("array", found)), constant(0, Type.INT32))
+        return result
+    last = attempt("get", _function(finish).over(attempt("array", result)), constant(0, Type.INT32))
     return where_present(last, values)
 
 

@@ -30,30 +30,30 @@ def called(name: str, arguments: Sequence[Any]) -> Typed:
 
     Unknown where there is none of that name, Mismatch where it does not take these.
     """
-    found = name.lower()
-    if (own := python.function_called(found)) is not None:
+    result = name.lower()
+    if (own := python.function_called(result)) is not None:
         return python.applied(own, arguments)
-    if (rule := RULES.get(found)) is not None:
+    if (rule := RULES.get(result)) is not None:
         try:
             inspect.signature(rule).bind(*arguments)
         except TypeError:
-            raise Mismatch(f"{found} does not take {count_of(len(arguments), 'argument')}") from None
+            raise Mismatch(f"{result} does not take {count_of(len(arguments), 'argument')}") from None
         return rule(*arguments)
-    entry = names_in_sql().get(found)
-    if entry is not None and (found not in DEFINED or len(arguments) in counts(entry)):
+    entry = names_in_sql().get(result)
+    if entry is not None and (result not in DEFINED or len(arguments) in counts(entry)):
         return plain(entry, arguments)
-    if found in DEFINED:
-        raise Mismatch(f"{found} does not take {count_of(len(arguments), 'argument')}")
-    if found in OF_THE_CLOCK and not arguments:
-        raise Unknown(f"{found} cannot stand here", "compute it in SELECT or WHERE of a subquery")
-    remedy = REFUSED.get(found) or next((text for begin, text in FAMILIES.items() if found.startswith(begin)), "")
+    if result in DEFINED:
+        raise Mismatch(f"{result} does not take {count_of(len(arguments), 'argument')}")
+    if result in OF_THE_CLOCK and not arguments:
+        raise Unknown(f"{result} cannot stand here", "compute it in SELECT or WHERE of a subquery")
+    remedy = REFUSED.get(result) or next((text for begin, text in FAMILIES.items() if result.startswith(begin)), "")
     if remedy:
-        raise Unknown(f"the function {found} is not supported in a view", remedy)
-    if (custom := python.operator_called(found)) is not None:
+        raise Unknown(f"the function {result} is not supported in a view", remedy)
+    if (custom := python.operator_called(result)) is not None:
         given = ", ".join("TABLE(…)" for _ in custom.takes)
         raise Unknown(f"{custom.name} is an operator on relations", f"write it in FROM: {custom.name}({given})")
     raise Unknown(
-        f"there is no function {found}", of_function(found) or did_you_mean(found, [*python.known(), *known()])
+        f"there is no function {result}", of_function(result) or did_you_mean(result, [*python.known(), *known()])
     )
 
 

@@ -140,8 +140,8 @@ def pmod(value: Typed, divisor: Typed) -> Typed:
     wide = INT if type_ in (Type.INT8, Type.INT16) else type_
     moved = _wrapped_sum(rest, divisor, wide) if wide.is_integer else operators.arithmetic(exp.Add, rest, divisor)
     again = operators.arithmetic(exp.Mod, moved, divisor)
-    found = (converted if wide.is_integer else coerced)(again, type_)
-    return case([(operators.comparison(exp.LT, rest, constant(0, INT)), found)], rest)
+    result = (converted if wide.is_integer else coerced)(again, type_)
+    return case([(operators.comparison(exp.LT, rest, constant(0, INT)), result)], rest)
 
 
 def _wrapped_sum(a: Typed, b: Typed, type_: Type) -> Typed:

@@ -30,26 +30,26 @@ def known() -> Mapping[str, OfPython]:
 
 def function_called(name: str) -> PythonFunction | None:
     """The function of that name."""
-    found: PythonFunction | None = _called(name, "deltic.circuit.python", "PythonFunction")
-    return found
+    result: PythonFunction | None = _called(name, "deltic.circuit.python", "PythonFunction")
+    return result
 
 
 def aggregate_called(name: str) -> CustomAggregate | None:
     """The aggregate of that name."""
-    found: CustomAggregate | None = _called(name, "deltic.circuit.custom", "CustomAggregate")
-    return found
+    result: CustomAggregate | None = _called(name, "deltic.circuit.custom", "CustomAggregate")
+    return result
 
 
 def operator_called(name: str) -> CustomOperator | None:
     """The operator of that name; aggregates are some, too."""
-    found: CustomOperator | None = _called(name, "deltic.circuit.custom", "CustomOperator")
-    return found
+    result: CustomOperator | None = _called(name, "deltic.circuit.custom", "CustomOperator")
+    return result
 
 
 def _called(name: str, module: str, kind: str) -> Any:
     """What has that name, if it is of that class, which is imported where there is something of that name."""
-    found = known().get(name.lower())
-    return found if found is not None and isinstance(found, getattr(import_module(module), kind)) else None
+    result = known().get(name.lower())
+    return result if result is not None and isinstance(result, getattr(import_module(module), kind)) else None
 
 
 @contextmanager

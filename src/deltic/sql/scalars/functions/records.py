@@ -54,10 +54,10 @@ def from_json(text: Typed, schema: Typed, options: Typed | None = None) -> Typed
 def schema_of_json(text: Typed, options: Typed | None = None) -> Typed:
     """The type of a JSON text, which is written here, as a schema of from_json."""
     how = JsonOptions(**_chosen(options, READABLE, _OF_READING))
-    found = schema_of(literal_of(text, "the text of schema_of_json"), how)
-    if found is None:
+    result = schema_of(literal_of(text, "the text of schema_of_json"), how)
+    if result is None:
         raise Mismatch("the text is no JSON")
-    return constant(found, TEXT)
+    return constant(result, TEXT)
 
 
 _TIMES = ("dateformat", "timestampformat", "timestampntzformat")
@@ -105,8 +105,8 @@ def pairs_of(options: Typed | None) -> Sequence[tuple[str, str]]:
     is_of_texts = type_.kind is Kind.MAP and type_.key is TEXT and type_.value.type is TEXT
     if not is_of_texts or options.expression.find(exp.Column):
         raise Mismatch("options are written as map('name', 'value', …)")
-    found: Sequence[tuple[str, str]] = evaluate(options.expression, {}, {})
-    return found
+    result: Sequence[tuple[str, str]] = evaluate(options.expression, {}, {})
+    return result
 
 
 def _switch(name: str, value: str) -> bool:

@@ -44,8 +44,8 @@ def rule(*names: str, of: str = "") -> Callable[[Rule], Rule]:
 
 def apply(name: str, *arguments: Typed) -> Typed:
     """A call of a function in the table over arguments of the types that it takes, an error where it is undefined."""
-    found = _called(name, *arguments)
-    return folded(defined(found, *arguments) if FUNCTIONS[name].partial else found)
+    result = _called(name, *arguments)
+    return folded(defined(result, *arguments) if FUNCTIONS[name].partial else result)
 
 
 def attempt(name: str, *arguments: Typed) -> Typed:
@@ -146,7 +146,7 @@ def literal_of(argument: Typed, what: str, target: Type = Type.STRING) -> str:
 
 def same_type(arguments: Sequence[Typed]) -> Type:
     """The type that arguments have in common."""
-    found = type_in_common(arguments)
-    if found is None:
+    result = type_in_common(arguments)
+    if result is None:
         raise Mismatch("the arguments have no type in common; cast them to one")
-    return found
+    return result

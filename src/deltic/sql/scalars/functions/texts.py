@@ -159,10 +159,10 @@ def like(name: str, text: Typed, pattern: Typed, escape: str = "\\") -> Typed:
         if re.search(re.escape(escape) + r"(?![%_])", plain_text):
             raise Mismatch(f"in the pattern of LIKE %, _ or {escape} stand behind {escape}")
     own, sign = to(pattern, TEXT), constant(escape, TEXT)
-    found = apply(name, to(text, TEXT), own, sign)
+    result = apply(name, to(text, TEXT), own, sign)
     if is_literal(own.expression):
-        return found
-    return folded(where_present(case([(apply("is_pattern", own, sign), found)], None), to(text, TEXT)))
+        return result
+    return folded(where_present(case([(apply("is_pattern", own, sign), result)], None), to(text, TEXT)))
 
 
 def _like_function(name: str, text: Typed, pattern: Typed, escape: Typed | None = None) -> Typed:
@@ -222,10 +222,10 @@ def _constant(piece: str) -> Typed:
 def _argument(hole: str, values: Sequence[Typed], left: Iterator[Typed]) -> Typed:
     """The value that a hole shows: the next one, or that of its number."""
     number = re.match(r"%(\d+)\$", hole)
-    found = next(left, None) if number is None else dict(enumerate(values, 1)).get(int(number[1]))
-    if found is None:
+    result = next(left, None) if number is None else dict(enumerate(values, 1)).get(int(number[1]))
+    if result is None:
         raise Mismatch(f"there is no value for {hole}")
-    return found
+    return result
 
 
 def _filled(hole: str, value: Typed) -> Typed:
@@ -268,9 +268,9 @@ def _as_java_has(value: Typed) -> Typed:
 @rule("collate")
 def collate(text: Typed, name: Typed) -> Typed:
     """The text itself: there is one collation."""
-    found = literal_of(name, "the name of a collation").upper()
-    if found != "UTF8_BINARY":
-        raise Mismatch(f"COLLATE {found} is not supported: {COLLATION}")
+    result = literal_of(name, "the name of a collation").upper()
+    if result != "UTF8_BINARY":
+        raise Mismatch(f"COLLATE {result} is not supported: {COLLATION}")
     return to(text, TEXT)
 
 

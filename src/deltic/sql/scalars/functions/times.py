@@ -159,8 +159,8 @@ def _make_timestamp(target: Type, safe: bool, *parts: Typed) -> Typed:
     own, zone = parts[:6], parts[6:]
     if zone and (zone[1:] or target is NTZ):
         raise Mismatch("a year, month, day, hour, minute and second are taken, and a zone for a TIMESTAMP")
-    found = (attempt if safe else apply)("make_timestamp", *brought("make_timestamp", own))
-    return apply("to_utc_timestamp", found, to(zone[0], TEXT)) if zone else coerced(found, target)
+    result = (attempt if safe else apply)("make_timestamp", *brought("make_timestamp", own))
+    return apply("to_utc_timestamp", result, to(zone[0], TEXT)) if zone else coerced(result, target)
 
 
 for _name, _target in {"": TIMESTAMP, "_ltz": TIMESTAMP, "_ntz": NTZ}.items():
@@ -198,5 +198,5 @@ def timestamp_seconds(seconds: Typed) -> Typed:
         raise Mismatch("a number of seconds is taken here")
     if seconds.type.type.kind is Kind.DECIMAL:
         return apply("timestamp_seconds", seconds)
-    found = coerced(seconds, TIMESTAMP)
-    return folded(of_finite(seconds, found)) if seconds.type.type.is_float else found
+    result = coerced(seconds, TIMESTAMP)
+    return folded(of_finite(seconds, result)) if seconds.type.type.is_float else result

@@ -59,24 +59,24 @@ class SqlFunction:
     def needs_rows(self) -> bool:
         """Whether the value depends on rows of relations: the body has a subquery, or calls what has one."""
         own = any(isinstance(node, exp.Query) for node in self.body.walk())
-        return own or any(found.needs_rows for name in self.calls if (found := function_called(name)))
+        return own or any(result.needs_rows for name in self.calls if (result := function_called(name)))
 
     def given(self, arguments: Sequence[exp.Expression]) -> dict[str, exp.Expression]:
         """The arguments of a call by the parameters in lower case; Mismatch where it does not take these."""
         names = [parameter.name.lower() for parameter in self.parameters]
-        found: dict[str, exp.Expression] = {}
+        result: dict[str, exp.Expression] = {}
         for number, argument in enumerate(arguments):
             is_named = isinstance(argument, exp.Kwarg)
-            if not is_named and (number >= len(names) or len(found) < number):
+            if not is_named and (number >= len(names) or len(result) < number):
                 raise Mismatch(self._told)
             name = argument.name.lower() if is_named else names[number]
-            if name not in names or name in found:
-                raise Mismatch(f"{self._told}; {name} is {'given twice' if name in found else 'no parameter'}")
-            found[name] = argument.expression if is_named else argument
+            if name not in names or name in result:
+                raise Mismatch(f"{self._told}; {name} is {'given twice' if name in result else 'no parameter'}")
+            result[name] = argument.expression if is_named else argument
         for parameter in self.parameters:
-            if parameter.name.lower() not in found and parameter.default is None:
+            if parameter.name.lower() not in result and parameter.default is None:
                 raise Mismatch(f"{self._told}; {parameter.name} is missing")
-        return found
+        return result
 
     @property
     def _told(self) -> str:

@@ -42,10 +42,10 @@ class _Crossing:
     def made(self, call: Callable[[], pa.Table]) -> Run:
         """What a function gives. Raises EvaluationError, which names the relation."""
         try:
-            found = encoded(self._target, call(), self._environment).run()
+            result = encoded(self._target, call(), self._environment).run()
         except EvaluationError as error:
             raise EvaluationError(f"{self._target.relation.name}: {error}") from error.__cause__
-        return Run(self._target.no_rows()[0]) if found is None else found
+        return Run(self._target.no_rows()[0]) if result is None else result
 
 
 class Recompute(RelationFunction):

@@ -65,20 +65,20 @@ class ByIteration:
         """What changes of groups, which are sorted, at an iteration."""
         runs, words = self.arrangement.runs, self.probe(keys, now)
         rest = ~mask_of(self.layout, len(self.keys) + 1)
-        found = ranges(words, words | rest[:, None], descriptors(runs)).reshape(len(runs), words.shape[1], 2)
-        return entries_at(runs, found, len(words))
+        result = ranges(words, words | rest[:, None], descriptors(runs)).reshape(len(runs), words.shape[1], 2)
+        return entries_at(runs, result, len(words))
 
     def following(self, keys: Sequence[Raw], now: int) -> Ints:
         """The next iteration at which each group has an entry, −1 where there is none."""
         words, group = self.probe(keys, now + 1), mask_of(self.layout, len(self.keys))
-        found: Ints = next_iterations(words, group, place_of(self.time), descriptors(self.arrangement.runs))
-        return found
+        result: Ints = next_iterations(words, group, place_of(self.time), descriptors(self.arrangement.runs))
+        return result
 
     def rows(self, words: Words) -> list[Raw]:
         """The columns of rows that are read here, as the relation declares them."""
         raws = self.layout.unpack(words)
-        found = dict(zip((*self.keys, -1, *self.others), raws, strict=True))
-        return [found[c] for c in self.state.canonical]
+        result = dict(zip((*self.keys, -1, *self.others), raws, strict=True))
+        return [result[c] for c in self.state.canonical]
 
 
 def mask_of(layout: Layout, columns: int) -> Words1:

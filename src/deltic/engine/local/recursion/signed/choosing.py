@@ -23,13 +23,13 @@ _WHOLE = "the whole history of a group is read at each iteration at which it is 
 
 def examinations_of(states: Mapping[str, State], environment: Environment) -> Examinations:
     """The examinations by which relations of a recursion come of others of it."""
-    found = {}
+    result = {}
     for state in states.values():
         definition = state.relation.definition
         if isinstance(definition, Examined):
             source = states[definition.source]
-            found[definition.source] = _examination(definition, source, state, environment)
-    return Examinations(found)
+            result[definition.source] = _examination(definition, source, state, environment)
+    return Examinations(result)
 
 
 def _examination(definition: Examined, source: State, target: State, environment: Environment) -> Examination:

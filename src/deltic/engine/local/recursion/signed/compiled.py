@@ -46,7 +46,7 @@ class HistoryTables:
     def __init__(self, states: Mapping[str, State], examined: Examinations) -> None:
         self._examined = examined.by_source
         self._none = {name: Arrangement(state.canonical, state.domains) for name, state in states.items()}
-        self._running = {n: found for n, found in self._examined.items() if isinstance(found, RunningGroups)}
+        self._running = {n: result for n, result in self._examined.items() if isinstance(result, RunningGroups)}
 
     def _drift(self, name: str) -> Arrangement:
         examination = self._examined.get(name)

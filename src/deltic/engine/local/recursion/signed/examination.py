@@ -144,10 +144,10 @@ class GroupFunction(Examination):
         entries = self.rows.entries(groups)
         past = self.results.entries(self.results.groups_like(self.rows, groups))
         self.environment.visits.rows += len(entries) + len(past)
-        found, old = self._function(entries.until(now)), past.until(now + self._until)
+        result, old = self._function(entries.until(now)), past.until(now + self._until)
         lost = self.results.canonical(old.words, old.weights)
-        rows = np.concatenate([found.words, lost.words], axis=1)
-        moved, sums = consolidate(rows, np.concatenate([found.all_weights(), -lost.all_weights()]))
+        rows = np.concatenate([result.words, lost.words], axis=1)
+        moved, sums = consolidate(rows, np.concatenate([result.all_weights(), -lost.all_weights()]))
         following = entries.next(now, groups.shape[1])
         again = following >= 0
         if again.any():

@@ -63,13 +63,13 @@ class ValuesByIteration:
             past = domain.encode(new[groups, slot])
             lengths = np.diff(starts, append=len(values))
             gone = had & np.logical_or.reduceat((values == np.repeat(past, lengths)) & ~is_there, starts)
-            found = np.where(had & ~gone, better(past, touched), touched)
+            result = np.where(had & ~gone, better(past, touched), touched)
             if gone.any():
                 probes = self._probe([key[groups[gone]] for key in keys], past[gone])
                 some, nearest, more = self._walk(probes, forward, now)
-                found[gone] = better(touched[gone], np.where(some > 0, nearest, worst))
+                result[gone] = better(touched[gone], np.where(some > 0, nearest, worst))
                 visited += more
-            new[groups, slot] = np.where(has, domain.decode(found), 0)
+            new[groups, slot] = np.where(has, domain.decode(result), 0)
         return int(visited)
 
     def _probe(self, keys: Sequence[Raw], values: Raw) -> Words:

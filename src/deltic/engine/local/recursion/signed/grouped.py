@@ -104,8 +104,8 @@ class GroupTables:
     def move_to(self, index: ByIteration) -> tuple[int, int]:
         """How canonical rows become those by iteration, but for the iteration."""
         places = [p for i, p in enumerate(index.layout.places) if i != len(index.keys)]
-        found = moves(index.state.layout, (*index.keys, *index.others), Layout(tuple(places), 0))
-        return self.add_moves(found)
+        result = moves(index.state.layout, (*index.keys, *index.others), Layout(tuple(places), 0))
+        return self.add_moves(result)
 
     def moves(self) -> Table:
         """All moves, from the first one on."""
@@ -132,26 +132,26 @@ class GroupTables:
         self, running: RunningGroups, number: int, layout: Layout, time: Place | None, value: Place | None
     ) -> tuple[int, ...]:
         keys = range(running.groups.keys)
-        found = moves(running.source.layout, keys, Layout(layout.places[: len(keys)], layout.words))
-        return (number, layout.words, *self.add_moves(found), *_place(time), *_place(value))
+        result = moves(running.source.layout, keys, Layout(layout.places[: len(keys)], layout.words))
+        return (number, layout.words, *self.add_moves(result), *_place(time), *_place(value))
 
     def _extreme(self, running: RunningGroups, column: int, probe: int) -> tuple[int, ...]:
         place, slots = _column(running.entries, column), running.slots.ordered[column,]
-        found = (slots.extremes.get(least, NOBODY) for least in (True, False))
-        return (probe, *_place(place), slots.present, *found, place.base, int(place.nullable))
+        result = (slots.extremes.get(least, NOBODY) for least in (True, False))
+        return (probe, *_place(place), slots.present, *result, place.base, int(place.nullable))
 
     def _readings(self, running: RunningGroups) -> list[tuple[int, ...]]:
-        found: list[tuple[int, ...]] = [(ROWS, kernel.ONE, *_NO_PLACE, 0, 0, 0, 0)]
+        result: list[tuple[int, ...]] = [(ROWS, kernel.ONE, *_NO_PLACE, 0, 0, 0, 0)]
         wanted = [(slot, kernel.ONE, columns[0]) for columns, slot in running.slots.counts.items()]
         for (columns, linear), slot in running.slots.linear.items():
             wanted += [(slot + i, kind, columns[0]) for i, kind in enumerate(_kinds(running, columns, linear))]
         for slot, kind, column in wanted:
             place = _column(running.entries, column)
-            found.append((slot, kind, *_place(place), place.base, int(place.nullable), 0, 0))
-        return found
+            result.append((slot, kind, *_place(place), place.base, int(place.nullable), 0, 0))
+        return result
 
     def _results(self, running: RunningGroups) -> list[tuple[int, ...]]:
-        found: list[tuple[int, ...]] = []
+        result: list[tuple[int, ...]] = []
         keys, target = running.groups.keys, running.target
         for place, domain, call in zip(
             target.layout.places[keys:], target.domains[keys:], running.groups.calls, strict=True
@@ -160,8 +160,8 @@ class GroupTables:
             assert read is not None
             kind, slot, count = read
             self._limited.append(domain)
-            found.append((slot, kind, *_place(place), place.base, int(place.nullable), count, 0))
-        return found
+            result.append((slot, kind, *_place(place), place.base, int(place.nullable), count, 0))
+        return result
 
 
 def moves(source: Layout, order: Sequence[int], target: Layout) -> Table:

@@ -63,10 +63,10 @@ class CycleWatch:
                     weights = run.all_weights()[past].astype(np.uint64)
                     times.append(run.times[past].astype(np.int64))
                     amounts.append(_mixed(run.words[:, past], number) * weights)
-        found, where = np.unique(np.concatenate(times), return_inverse=True)
-        sums = np.zeros(len(found), np.uint64)
+        result, where = np.unique(np.concatenate(times), return_inverse=True)
+        sums = np.zeros(len(result), np.uint64)
         np.add.at(sums, where, np.concatenate(amounts))
-        return found, np.cumsum(sums, dtype=np.uint64)
+        return result, np.cumsum(sums, dtype=np.uint64)
 
 
 def _states(parts: Iterable[ClosingRelations]) -> Iterator[tuple[str, State]]:

@@ -50,9 +50,9 @@ class Entries:
         """The next iteration at which each of `count` groups has an entry, −1 where there is none."""
         never = np.iinfo(np.int64).max
         later = self.times > now
-        found = np.full(count, never)
-        np.minimum.at(found, self.groups[later], self.times[later])
-        return np.where(found == never, -1, found)
+        result = np.full(count, never)
+        np.minimum.at(result, self.groups[later], self.times[later])
+        return np.where(result == never, -1, result)
 
 
 def entries_at(runs: Sequence[Run], ranges: Positions, width: int) -> Entries:
@@ -112,8 +112,8 @@ class HistoryGroups:
         """The entries of the groups, in this relation or in other runs in its order."""
         runs = self.arrangement.runs if runs is None else runs
         count = groups.shape[1]
-        found = ranges(groups, groups | self._rest()[:, None], descriptors(runs)).reshape(len(runs), count, 2)
-        return entries_at(runs, found, len(groups))
+        result = ranges(groups, groups | self._rest()[:, None], descriptors(runs)).reshape(len(runs), count, 2)
+        return entries_at(runs, result, len(groups))
 
     def _rest(self) -> npt.NDArray[np.uint64]:
         """The bits of all columns after the key, and of none."""

@@ -58,16 +58,16 @@ class RelationFunction(ABC):
 
     def drift(self, source: State, change: Run) -> None:
         """Enter a change of an input, which is no bootstrap's, into the drift."""
-        for number, found in enumerate(self.sources):
-            if found is source:
+        for number, result in enumerate(self.sources):
+            if result is source:
                 self.drifts[number] = add_runs(self.drifts[number], Run(change.words, weights=change.weights))
 
     def change(self, name: str, now: int) -> Run:
         """What a relation has more and less, at an iteration, than its history says; asked once for each."""
         self._left = None
-        found = self.look(name, now)
+        result = self.look(name, now)
         self._mark.runs = self._left = (Run(self._mark.layout.pack([], 1)),)
-        return found
+        return result
 
     @abstractmethod
     def look(self, name: str, now: int) -> Run:
@@ -128,10 +128,10 @@ def _between(timeline: Timeline, start: int, end: int) -> Run:
 
 def total(runs: Sequence[Run], state: State) -> Run:
     """The sum of changes of a relation."""
-    found = Run(state.no_rows()[0])
+    result = Run(state.no_rows()[0])
     for run in runs:
-        found = merge_runs(found, run)
-    return found
+        result = merge_runs(result, run)
+    return result
 
 
 class FunctionOutput:

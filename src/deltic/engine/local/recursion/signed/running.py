@@ -82,8 +82,8 @@ class RunningGroups(Examination):
         layout, runs = self.totals.layout, descriptors(self.totals.runs)
         group, time = mask_of(layout, self.groups.keys), place_of(layout.places[self.groups.keys])
         words, width = self._record(keys, now), self.slots.width
-        found, visited = last_records(words, group, time, last_column(self.totals), runs, width + 1)
-        return found[:, :width], int(visited)
+        result, visited = last_records(words, group, time, last_column(self.totals), runs, width + 1)
+        return result[:, :width], int(visited)
 
     def _record(self, keys: Sequence[Raw], now: int) -> Words:
         """The first of the rows that have the totals of groups from an iteration on."""
@@ -125,8 +125,8 @@ class RunningGroups(Examination):
         target, there = self.target.layout, self.past.rows(past.words)
         words, weights = [target.pack(there, len(past))], [-past.weights]
         try:
-            for found, sign in ((totals, -1), (new, 1)):
-                rows = self.groups.rows(keys, self.groups.results(found), found[:, ROWS] > 0)
+            for result, sign in ((totals, -1), (new, 1)):
+                rows = self.groups.rows(keys, self.groups.results(result), result[:, ROWS] > 0)
                 words.append(rows)
                 weights.append(np.full(rows.shape[1], sign))
         except NoResult as missing:
