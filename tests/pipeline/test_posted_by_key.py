@@ -117,7 +117,7 @@ def outcome(pipeline, made, conflicts, rng, monkeypatch, by_tasks, where="job"):
             for each in made:
                 do(change, each, rng, monkeypatch, by_tasks)
             if by_tasks:
-                monkeypatch.setattr(pipeline._epochs.engine.placement, "places", (where,))
+                monkeypatch.setattr(pipeline._epochs.engine.executor.placement, "places", (where,))
     except DelticError as error:
         return type(error), sorted(str(error))
     return change.report.rows_in, dict(change.report.changed), sorted(change.of("v"), key=repr)
@@ -149,7 +149,7 @@ def test_random_changes(tmp_path, monkeypatch, seed):
         made = [given.one() for _ in range(rng.choice([1, 1, 1, 2]))]
         conflicts = rng.choice(["error", "normalize", "normalize"])
         found = outcome(pipeline, made, conflicts, rng, monkeypatch, True, where)
-        monkeypatch.setattr(pipeline._epochs.engine.placement, "places", ("job",))
+        monkeypatch.setattr(pipeline._epochs.engine.executor.placement, "places", ("job",))
         assert found == outcome(local, made, conflicts, rng, monkeypatch, False), (step, made)
         same(pipeline, local)
         seen.add(type(found[0]))
@@ -251,7 +251,7 @@ def test_a_table_that_is_joined_by_another_column(tmp_path, monkeypatch, seed):
         made, conflicts = [given.one()], rng.choice(["error", "normalize"])
         where = rng.choice(["job", "process"])
         found = outcome(pipeline, made, conflicts, given.rng, monkeypatch, True, where)
-        monkeypatch.setattr(pipeline._epochs.engine.placement, "places", ("job",))
+        monkeypatch.setattr(pipeline._epochs.engine.executor.placement, "places", ("job",))
         assert found == outcome(local, made, conflicts, given.rng, monkeypatch, False), (step, made)
         same(pipeline, local)
     pipeline.close()

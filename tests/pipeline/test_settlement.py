@@ -77,7 +77,7 @@ def open_(place, table, executor="job"):
 def begun(pipeline, table):
     if not len(pipeline):
         pipeline.sql(f"CREATE TABLE t ({table}); {VIEW}")
-    if hasattr(pipeline._epochs.engine, "placement"):
+    if hasattr(getattr(pipeline._epochs.engine, "executor", None), "placement"):
         pipeline._epochs.engine.executor.there.holder.few = 0
     return pipeline
 

@@ -121,7 +121,7 @@ def test_transactions_may_be_open_in_several_threads():
 
 
 def test_a_writer_waits_as_long_as_it_is_told():
-    pipeline = keyed(timeout=60)
+    pipeline = keyed(transactions=deltic.Transactions(timeout=60))
     with pipeline._epochs.writing():
         errors = run_all(lambda: _hurry(pipeline))
     assert [type(error) for error in errors] == [BusyError]

@@ -67,15 +67,15 @@ def component(pipeline, relation):
 def places(pipeline):
     """Where the rows of each component stand in files."""
     engine, found = engine_of(pipeline), defaultdict(set)
-    for number, name in engine.executor.holder.states.items():
-        for place, about in contents_of(read_description(engine.executor.holder.files, name)["contents"]).pieces:
+    for number, name in engine.holder.states.items():
+        for place, about in contents_of(read_description(engine.holder.files, name)["contents"]).pieces:
             found[component(pipeline, about["relation"])].add((number, place))
     return found
 
 
 def runs(pipeline, which):
     """The runs of a component in the driver: which are in its memory, and which of those in files it has read."""
-    arrangements = [item for shard in engine_of(pipeline).executor._open for item in shard.store.arrangements().items()]
+    arrangements = [item for shard in engine_of(pipeline).holder._open for item in shard.store.arrangements().items()]
     mine = [run for name, a in arrangements if component(pipeline, name.relation) == which for run in a.runs]
     kept = [run for run in mine if isinstance(run, KeptRun)]
     return len(mine) - len(kept), sum(run._is_read for run in kept)
@@ -97,9 +97,9 @@ def test_a_component_is_changed_in_process_while_another_is_in_files(pipeline):
         assert visit(pipeline, ("ada", 10 + number)).placement.place == "process"
         assert runs(pipeline, "big") == (0, 0)
     engine = engine_of(pipeline)
-    written = engine.executor.holder.files.traffic.written
-    engine.executor.holder.write()
-    assert engine.executor.holder.files.traffic.written - written < 30_000, (
+    written = engine.holder.files.traffic.written
+    engine.holder.write()
+    assert engine.holder.files.traffic.written - written < 30_000, (
         "it is what the small component has, not the large one"
     )
     assert places(pipeline)["big"] == after["big"]
