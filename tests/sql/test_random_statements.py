@@ -1,4 +1,4 @@
-"""Any text of SQL has an answer or a DelticError, and errors of texts have places; a view has the rows of its query.
+"""Any text of SQL has an answer or a DelticError, and errors of texts have places.
 
 Catches exceptions of sqlglot, Arrow, DuckDB and Python that come through, endless definitions, and half-done ones.
 
