@@ -75,7 +75,7 @@ class Executor(Protocol):
         """An epoch that goes on with another circuit, whose tables that have `rows` begin with these."""
 
     def image(self) -> Image:
-        """What there is between epochs, to be written."""
+        """The state between epochs, to be written."""
 
     def restored(self, saved: Saved, tables_alone: bool) -> Executor:
         """The executor that has what was written by one of this kind; this one stays as it is.

@@ -1,9 +1,9 @@
-"""Changes by key: a row comes in place of what has its key, or what has a key goes.
+"""Changes by key: a row replaces the row that has its key, or the row with a key goes.
 
-In a batch such rows have UPSERT or BY_KEY in the place of a weight. What they amount to depends on the rows that the
-table has, so that it is found out where these are: in this process, or on the shard that has all rows of a key. Of
-a key that is named so the last row counts, as in a log: ORDER tells which one that is, where a batch is in parts.
-A transaction makes several changes of a table one after the other: each counts for what those before it have made.
+In a batch such rows have UPSERT or BY_KEY in the place of a weight. Their effect depends on the rows of the table, so
+it is resolved where these are: in this process, or on the shard that has all rows of a key. Of several rows for one
+key the last one counts, as in a log: where a batch is in parts, ORDER numbers them.
+A transaction makes several changes of a table one after the other: each applies to the result of those before it.
 """
 
 from __future__ import annotations
@@ -164,10 +164,9 @@ def amount(
     conflicts: Conflicts,
     are_late: AreLate | None = None,
 ) -> pa.Table:
-    """What a change amounts to, as rows with weights, behind those of `before`; `look_up` finds what there is.
+    """The effect of a change, as rows with weights, after those of `before`; `look_up` finds the rows of keys.
 
-    Keys that nobody has and that `are_late` may have been forgotten: they go on, for who tells of what is late. Raises
-    AbsentKeys.
+    Absent keys that `are_late` may have been forgotten: they are passed on, to be reported as late. Raises AbsentKeys.
     """
     if not isinstance(change, KeyedChange):
         return change

@@ -145,7 +145,7 @@ class ShardsExecutor:
     # Other placements
 
     def _copy_what_pays(self, changes: Mapping[str, Changed]) -> int:
-        """Have copies of those relations for which that pays with these changes: how many rows were visited for it."""
+        """Copy the relations whose copies pay with these changes; returns how many rows were visited for that."""
         coming = {self.program.tables[table]: rows_of(batch) for table, batch in changes.items()}
         if self._survey is None or not self._survey.is_due(sum(coming.values())):
             return 0

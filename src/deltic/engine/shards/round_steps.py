@@ -100,7 +100,7 @@ class RoundSteps(Steps):
         return self._repeated(lambda: self._steps_taken(rounds, stage, now.iteration, received, sends))
 
     def _repeated(self, take: Callable[[], Done], again: Callable[[], None] = lambda: None) -> Done:
-        """What comes of a part of a round, which is taken again where a value has no place, after `again`."""
+        """The result of a part of a round, which is run again, after `again`, where a value has no place."""
         moment, growth = Moment.of(self), Growth()
         while True:
             try:

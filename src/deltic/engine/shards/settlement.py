@@ -30,7 +30,7 @@ _LATE = "late"
 
 @dataclass(frozen=True)
 class Timed:
-    """What a shard tells of its changes beside a watermark: the messages with those that are late, and how many."""
+    """What a shard says about its late changes: the messages that have them, and how many there are."""
 
     latest: int | None
     late: Sequence[Message]

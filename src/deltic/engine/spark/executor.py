@@ -188,7 +188,7 @@ class SparkShards:
     # Jobs
 
     def _job(self, epoch: Begun) -> ShardsExecuted:
-        """Run the epoch as a job; where a recursion takes rounds, as one for what leads to them, and one for each."""
+        """Run the epoch as a job; with recursions in rounds, one job for the steps before them, and one for each."""
         self.write()
         placed, written = self.placed, self.files.traffic.written
         messages = list(self._messages_of(epoch))

@@ -177,7 +177,7 @@ class PlacedExecutor:
         return HeldState(known.home, known.rows, known.bytes + grown, known.resident + here)
 
     def _measure(self) -> HeldState:
-        """Measure what there is; homes that could not take it may be asked again."""
+        """Measure the state; homes that could not take it may be asked again."""
         rows = {table: self.version.entries(table) for table in self.program.tables}
         self._held, self._since, self._here = HeldState(self.home, rows, self.nbytes, self.resident), 0, 0
         self._barred: dict[Home, str] = {"shards": self._memory, "local": self._memory} if self._memory else {}
