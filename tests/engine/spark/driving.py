@@ -138,8 +138,8 @@ class World:
     def work_with(self, trouble: Trouble | None) -> None:
         """Let the next jobs have a trouble, and all their rows in files; without one few rows have none."""
         job = partial(run_job, self.spark)
-        self.engine.executor.holder.direct, self.engine.executor.holder.few = 0 if trouble else DIRECT, self.few
-        self.engine.executor.holder.run_tasks = partial(_troubled_job, job, trouble) if trouble else job
+        self.engine.holder.direct, self.engine.holder.few = 0 if trouble else DIRECT, self.few
+        self.engine.holder.run_tasks = partial(_troubled_job, job, trouble) if trouble else job
 
     def change_reference(self, rows: Change | None = None) -> None:
         """Let the reference have a change."""
@@ -186,9 +186,9 @@ def epochs(
     for number in range(count):
         found |= world.epoch(trouble if number == 0 else None)
     engine = world.engine
-    states = set(engine.executor.holder.states.values())
-    named = {name for state in states for name in files_of(read_description(engine.executor.holder.files, state))}
-    there = {name for folder in (RUNS, DESCRIPTIONS, MESSAGES) for name in engine.executor.holder.files.names(folder)}
+    states = set(engine.holder.states.values())
+    named = {name for state in states for name in files_of(read_description(engine.holder.files, state))}
+    there = {name for folder in (RUNS, DESCRIPTIONS, MESSAGES) for name in engine.holder.files.names(folder)}
     return found, len(there - named - states)
 
 
