@@ -18,11 +18,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from deltic.circuit.graph import Circuit
+from deltic.circuit.operators import Source
 from deltic.circuit.tables import WEIGHT
 from deltic.engine.batches import Batch, Changed, TableBatch, with_weights
 from deltic.engine.conflicts import SHOWN, AbsentKeys, Conflict, ConflictError, Conflicts, SharedKeys, UnorderedKeys
 from deltic.engine.numbering import Numbers, last_of_each, row_numbers
 from deltic.engine.version import Version
+from deltic.program.program import Program
 
 MOST = 2**31 - 1
 """The greatest weight of one row of a batch, so that sums of weights do not overflow."""
@@ -31,7 +34,7 @@ UPSERT = MOST + 1
 BY_KEY = -UPSERT
 """In the place of a weight: whatever has the key of the row goes; the other columns say nothing."""
 ORDER = "order\0"
-"""The column, int64, that tells of rows in parts which one is the last."""
+"""The column, int64, that numbers rows in parts, so that the last one is known."""
 
 Mask = npt.NDArray[np.bool_]
 LookUp = Callable[[pa.Table], pa.Table]
@@ -181,6 +184,12 @@ def amount(
         rows = pa.concat_tables([rows, with_weights(keys_as_rows(absent, held.schema), -1)])
     _refuse_unfit(table, held, there, are_late)
     return rows
+
+
+def key_columns(circuit: Circuit, program: Program) -> dict[str, tuple[int, ...]]:
+    """The positions of the key's columns of each table that has a key, by the relation that the table is."""
+    sources = [op for op in circuit.operators if isinstance(op, Source) and op.key and op.name in program.tables]
+    return {program.tables[op.name]: tuple(map(op.schema.index, op.key)) for op in sources}
 
 
 def keys_as_rows(keys: pa.Table, schema: pa.Schema) -> pa.Table:

@@ -18,6 +18,7 @@ from deltic.circuit.graph import Circuit
 from deltic.engine.changes import Changes
 from deltic.engine.conflicts import Conflicts
 from deltic.engine.image import Saved
+from deltic.engine.keyed import key_columns
 from deltic.engine.local.boundary import Boundary
 from deltic.engine.local.contents import Contents
 from deltic.engine.local.epoch_runner import EpochRunner, Grow
@@ -56,7 +57,7 @@ class LocalProgram:
         self.inner = inner
         bags = [table for table, is_set in _are_sets(circuit).items() if not is_set]
         store.define(program, self._value_of, bags)
-        store.keep_keys(_keys(circuit, program))
+        store.keep_keys(key_columns(circuit, program))
         self.states = store.states
         self.environment = Environment(
             self.states,
@@ -199,12 +200,6 @@ class LocalProgram:
     def has_rows(self) -> bool:
         """Whether any relation has rows."""
         return any(len(state.contents) for state in self.states.values())
-
-
-def _keys(circuit: Circuit, program: Program) -> dict[str, tuple[int, ...]]:
-    """The columns of the keys of tables, by the names of the relations that they are."""
-    sources = [op for op in circuit.operators if isinstance(op, ops.Source) and op.key]
-    return {program.tables[op.name]: tuple(map(op.schema.index, op.key)) for op in sources if op.name in program.tables}
 
 
 def _are_sets(circuit: Circuit) -> dict[str, bool]:

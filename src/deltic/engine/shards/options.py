@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit
 from deltic.circuit.iterations import ITERATION_LIMIT, RECURSION_TIMEOUT
+from deltic.engine.keyed import key_columns
 from deltic.engine.local.kernels.thresholds import DEFAULTS, Thresholds
 from deltic.engine.local.recursion.refresh import AUTO, Refresh
 from deltic.engine.local.recursion.strategy import Strategies, Strategy
@@ -42,7 +43,7 @@ class Options:
         return cls(
             given.shards,
             frozenset(source.name for source in sources if not source.is_set),
-            {program.tables[s.name]: tuple(map(s.schema.index, s.key)) for s in sources if s.key},
+            key_columns(circuit, program),
             given.strategies_of(program),
             given.refresh,
             given.iteration_limit,

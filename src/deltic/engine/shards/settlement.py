@@ -25,7 +25,7 @@ from deltic.engine.shards.shard import Shard
 from deltic.engine.watermark import Watermark
 
 _LATE = "late"
-"""What late changes are written for: nobody takes them but who asks for them."""
+"""The receiver of late changes: only a reader that names it takes them."""
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,7 @@ def _asked(predicate: exp.Expression, schema: Schema) -> tuple[dict[str, list[An
         if isinstance(conjunct, exp.In) and isinstance(conjunct.this, exp.Column):
             listed = [_value(each, conjunct.this.name, schema) for each in conjunct.expressions]
             if listed and None not in listed and not conjunct.args.get("query"):
-                _narrow(values, conjunct.this.name, [value for value in listed if value is not None])
+                _narrow(values, conjunct.this.name, listed)
             continue
         for kind, column, other in _comparisons(conjunct):
             if (value := _value(other, column, schema)) is None:
