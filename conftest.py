@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-from deltic.engine.local.kernels.declaring import Kernel
+from deltic.engine.kernels.declaring import Kernel
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -20,11 +20,11 @@ class KernelsHook(BuildHookInterface[Any]):
         if version == "editable":
             return
         sys.path.insert(0, str(Path(self.root, "src")))
-        from deltic.engine.local.kernels.building import make
+        from deltic.engine.kernels.building import make
 
         library = make(lambda compiled, total: self.app.display_info(f"{compiled} of {total} kernels are compiled"))
         if library is None:
             raise RuntimeError("a wheel needs a compiler of C, to link the kernels: install one, or name it by CC")
-        build_data["force_include"][str(library)] = f"deltic/engine/local/kernels/{library.name}"
+        build_data["force_include"][str(library)] = f"deltic/engine/kernels/{library.name}"
         platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
         build_data.update(pure_python=False, tag=f"py3-none-{platform}")

@@ -35,8 +35,8 @@ from deltic.circuit.monotone import is_monotone
 from deltic.circuit.tables import to_arrow
 from deltic.datalog import check, lower, parse
 from deltic.engine.engine import IncrementalEngine
-from deltic.engine.local.recursion.refresh import Policy, Refresh
 from deltic.engine.prepared import Prepared
+from deltic.engine.recursion.refresh import Policy, Refresh
 
 LIMIT = 10.0
 """Seconds of processor time that an evaluation may take."""

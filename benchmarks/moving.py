@@ -25,7 +25,7 @@ from isolated import isolated
 from pages import session
 
 import deltic
-from deltic.pipeline.outside import tasks
+from deltic.pipeline.connectors import tasks
 
 SQL = "CREATE VIEW total AS SELECT customer, count(*) AS n, sum(price) AS s FROM sale GROUP BY customer"
 JOINED = """

@@ -13,8 +13,8 @@ import pyarrow as pa
 from problems import Problem, new_engine, sample, signed
 
 from deltic.engine.engine import IncrementalEngine
-from deltic.engine.local.recursion import refresh
-from deltic.engine.local.recursion.costs import CostForecast
+from deltic.engine.recursion import refresh
+from deltic.engine.recursion.costs import CostForecast
 from deltic.engine.resources import ResourceLimits
 
 LARGE_SEED = 1_000

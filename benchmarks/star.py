@@ -19,7 +19,7 @@ from pages import session
 from spark import Refresh, transaction
 
 import deltic
-from deltic.engine.placed import CopiesChoice
+from deltic.engine.executors.placed import CopiesChoice
 
 DIMENSIONS = {"article": ("kind", 2000, 20), "shop": ("town", 300, 30), "customer": ("nation", 4000, 25)}
 FACTS = (

@@ -23,14 +23,14 @@ from isolated import isolated, peak
 from memory import Limit
 
 from deltic.circuit.tables import WEIGHT
+from deltic.engine.executors.shards.files import RUNS
+from deltic.engine.executors.shards.messages import DRIVER, Message
+from deltic.engine.executors.shards.program import ShardsExecutor
+from deltic.engine.executors.shards.tasks import Task
+from deltic.engine.executors.spark.engine import spark_engine
+from deltic.engine.executors.spark.executor import SparkShards
 from deltic.engine.files.address import files_at
 from deltic.engine.files.files import Files
-from deltic.engine.shards.files import RUNS
-from deltic.engine.shards.messages import DRIVER, Message
-from deltic.engine.shards.program import ShardsExecutor
-from deltic.engine.shards.tasks import Task
-from deltic.engine.spark.engine import spark_engine
-from deltic.engine.spark.executor import SparkShards
 from deltic.pipeline.session import Pipeline
 
 SQL = """

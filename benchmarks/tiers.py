@@ -225,11 +225,11 @@ class Trial:
 
     def deltic(self, table: pa.Table) -> Any:
         """Deltic's engine on columns."""
-        from deltic.engine.local.operators import scalar
-        from deltic.engine.local.operators.columns import Columns
-        from deltic.engine.local.operators.numbers import stored
-        from deltic.engine.local.storage.codec import decode, encode
-        from deltic.engine.local.storage.interner import Interner
+        from deltic.engine.operators import scalar
+        from deltic.engine.operators.columns import Columns
+        from deltic.engine.operators.numbers import stored
+        from deltic.engine.storage.codec import decode, encode
+        from deltic.engine.storage.interner import Interner
 
         interner = Interner()
         values = {name: encode(table.column(name), type_, interner) for name, type_ in self.types.items()}

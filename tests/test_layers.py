@@ -192,7 +192,7 @@ def test_the_oracle_is_no_part_of_what_it_checks():
         ("deltic.datalog.lower", "from deltic.sql import bind", ["1: datalog -> sql"]),
         ("deltic.datalog.lower", "from deltic.catalog import tables", []),
         ("deltic.catalog.tables", "from deltic.calculus import push", ["1: catalog -> calculus"]),
-        ("deltic.program.delta", "from deltic.engine.local import store", ["1: program -> engine"]),
+        ("deltic.program.delta", "from deltic.engine.executors.inline import store", ["1: program -> engine"]),
         ("deltic.calculus.push", "from deltic.program import delta", ["1: calculus -> program"]),
         ("deltic_theory.circuits.machine", "from deltic.calculus import push", []),
         ("deltic.circuit.oracle.memory", "from deltic_theory import law", ["1: circuit -> deltic_theory"]),

@@ -25,10 +25,10 @@ from deltic.errors import (
 )
 
 if TYPE_CHECKING:
+    from deltic.pipeline.connectors import External
     from deltic.pipeline.epochs.transaction import Transaction
     from deltic.pipeline.io.files import File
     from deltic.pipeline.options import Durability, Maintenance, Recursion, Resources, Transactions
-    from deltic.pipeline.outside import External
     from deltic.pipeline.python.aggregates import aggregate
     from deltic.pipeline.python.checking import check_derivative
     from deltic.pipeline.python.functions import function, functor
@@ -88,7 +88,7 @@ __version__ = "0.1.0"
 # Where what needs pyarrow and more is found, and what it is called there.
 _LATER = {
     "Durability": ("deltic.pipeline.options", "Durability"),
-    "External": ("deltic.pipeline.outside", "External"),
+    "External": ("deltic.pipeline.connectors", "External"),
     "File": ("deltic.pipeline.io.files", "File"),
     "Maintenance": ("deltic.pipeline.options", "Maintenance"),
     "Pipeline": ("deltic.pipeline.session", "Pipeline"),

@@ -10,12 +10,12 @@ from sqlglot import exp, parse_one
 
 from deltic.circuit.expressions import column, columns_of, literal, show
 from deltic.circuit.isolating import solve
-from deltic.engine.local.operators import numbers, scalar
-from deltic.engine.local.operators.columns import Columns
-from deltic.engine.local.plan.arithmetic import is_arithmetic
+from deltic.engine.operators import numbers, scalar
+from deltic.engine.operators.columns import Columns
+from deltic.engine.plan.arithmetic import is_arithmetic
 from deltic.values.types import Type
 from tests.differential.expressions import SCHEMA, random_scalar
-from tests.engine.local.plan.test_arithmetic import INTERNER, NAMES, columns
+from tests.engine.plan.test_arithmetic import INTERNER, NAMES, columns
 
 OF_TYPE = {Type.INT64: ["i", "j"], Type.UINT64: ["u"]}
 

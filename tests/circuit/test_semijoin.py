@@ -19,7 +19,7 @@ from deltic.circuit.operators.semijoin import Semijoin
 from deltic.circuit.oracle.interpreter import run
 from deltic.circuit.reading import parse_circuit
 from deltic.engine.engine import IncrementalEngine
-from deltic.engine.local.recursion.strategy import Strategy
+from deltic.engine.recursion.strategy import Strategy
 from deltic.errors import CircuitError
 from deltic.values.types import Schema, Type
 from tests.calculus.streams import check

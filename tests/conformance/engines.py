@@ -19,18 +19,18 @@ from deltic.circuit.tables import WEIGHT
 from deltic.datalog import check, lower, parse
 from deltic.engine.conflicts import Conflicts
 from deltic.engine.engine import IncrementalEngine
+from deltic.engine.executors.shards.program import ShardsExecutor
+from deltic.engine.executors.spark.engine import spark_engine
+from deltic.engine.executors.spark.placement import ShardPlace
 from deltic.engine.files.files import LocalFiles
-from deltic.engine.local.recursion.refresh import Policy, Refresh
-from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.protocol import Engine
+from deltic.engine.recursion.refresh import Policy, Refresh
+from deltic.engine.recursion.strategy import Strategy
 from deltic.engine.reference import ReferenceEngine, from_arrow
 from deltic.engine.result import EpochResult
-from deltic.engine.shards.program import ShardsExecutor
-from deltic.engine.spark.engine import spark_engine
-from deltic.engine.spark.placement import ShardPlace
 from tests.differential.circuits import sources_of
-from tests.engine.shards.jobs import run_here
-from tests.engine.spark.placing import Anywhere, placed
+from tests.engine.executors.shards.jobs import run_here
+from tests.engine.executors.spark.placing import Anywhere, placed
 
 # The reference, and the local engine under each strategy and refresh policy.
 ENGINES: dict[str, Callable[[Circuit], Engine]] = {

@@ -10,10 +10,10 @@ import pytest
 
 from deltic.circuit.expressions import column
 from deltic.datalog.souffle.functions.ecmascript import PatternError, pattern_of
-from deltic.engine.local.operators import scalar
-from deltic.engine.local.operators.columns import Columns
-from deltic.engine.local.storage.codec import encode
-from deltic.engine.local.storage.interner import Interner
+from deltic.engine.operators import scalar
+from deltic.engine.operators.columns import Columns
+from deltic.engine.storage.codec import encode
+from deltic.engine.storage.interner import Interner
 from deltic.functions import FUNCTIONS, call
 from deltic.values.types import Type
 

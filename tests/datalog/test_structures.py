@@ -11,7 +11,7 @@ import pytest
 from pyspark import cloudpickle
 
 import deltic
-from deltic.engine.shards.lay_out import lay_out
+from deltic.engine.executors.shards.lay_out import lay_out
 from deltic.errors import EvaluationError
 from deltic.functions.function import FUNCTIONS
 from deltic.program.compiling import program_of
@@ -223,7 +223,7 @@ def test_a_plan_finds_its_functions_in_another_process(tmp_path):
     packed.write_bytes(cloudpickle.dumps(lay_out(program_of(pipeline.catalog.circuit))))
     program = """if True:
         import pickle, sys
-        from deltic.engine.shards.plan import ShardPlan
+        from deltic.engine.executors.shards.plan import ShardPlan
         from deltic.functions import FUNCTIONS
         before = "pack" in FUNCTIONS
         with open(sys.argv[1], "rb") as file:

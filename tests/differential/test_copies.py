@@ -17,7 +17,7 @@ import pytest
 from deltic.circuit.graph import Circuit
 from deltic.datalog import check, lower, parse
 from deltic.engine.engine import IncrementalEngine
-from deltic.engine.shards.copies import Copies
+from deltic.engine.executors.shards.copies import Copies
 from deltic.program.program import Program
 from tests.conformance.engines import in_tasks, on_shards
 from tests.differential.cases import Case

@@ -21,9 +21,9 @@ from deltic.circuit import operators as ops
 from deltic.circuit.edges import ZSetType
 from deltic.circuit.graph import Circuit, Node
 from deltic.engine.engine import IncrementalEngine
-from deltic.engine.local.recursion.refresh import Policy, Refresh
-from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.protocol import Engine
+from deltic.engine.recursion.refresh import Policy, Refresh
+from deltic.engine.recursion.strategy import Strategy
 from deltic.engine.reference import ReferenceEngine, from_arrow
 from deltic.program.compiling import program_of
 from deltic.program.operators.delay import Delayed

@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from deltic import Pipeline
-from deltic.engine.local import forgetting
+from deltic.engine.executors.inline import forgetting
 from deltic.errors import ChangeError
 
 TABLES = """

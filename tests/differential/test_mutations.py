@@ -16,12 +16,12 @@ from deltic.calculus import DERIVATIVES
 from deltic.circuit import operators as ops
 from deltic.datalog import check, lower, parse
 from deltic.engine.engine import IncrementalEngine
-from deltic.engine.local import boundary
-from deltic.engine.local.operators import scalar
-from deltic.engine.local.recursion import epoch, settle
-from deltic.engine.local.storage import arrangement
-from deltic.engine.local.storage import state as relation
-from deltic.engine.local.storage.run import Run
+from deltic.engine.executors.inline import boundary
+from deltic.engine.operators import scalar
+from deltic.engine.recursion import epoch, settle
+from deltic.engine.storage import arrangement
+from deltic.engine.storage import state as relation
+from deltic.engine.storage.run import Run
 from deltic.program.queries import Rule, When
 from tests.calculus.mutations import MUTATIONS
 from tests.conformance.programs import CLOSURE

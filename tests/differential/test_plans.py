@@ -15,8 +15,8 @@ import pytest
 from deltic.calculus.planning import Rewrites
 from deltic.circuit.graph import Circuit
 from deltic.engine.engine import IncrementalEngine
-from deltic.engine.local.plans import Plans
-from deltic.engine.local.recursion.strategy import Strategy
+from deltic.engine.plan.plans import Plans
+from deltic.engine.recursion.strategy import Strategy
 from tests.calculus.planning.test_plan import EAGER
 from tests.differential import test_circuits, test_datalog
 from tests.differential.circuits import Shape

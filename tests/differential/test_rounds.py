@@ -16,13 +16,13 @@ import pytest
 from deltic.circuit.graph import Circuit
 from deltic.datalog import check, lower, parse
 from deltic.engine.engine import IncrementalEngine
-from deltic.engine.shards.lay_out import lay_out
-from deltic.engine.shards.tasks import total
-from deltic.engine.spark.placement import ShardPlace
+from deltic.engine.executors.shards.lay_out import lay_out
+from deltic.engine.executors.shards.tasks import total
+from deltic.engine.executors.spark.placement import ShardPlace
 from deltic.program.compiling import program_of
 from tests.conformance.engines import Driver, in_tasks, on_shards
 from tests.differential.compare import MakeEngine, first_disagreement
-from tests.engine.shards.jobs import run_here
+from tests.engine.executors.shards.jobs import run_here
 
 E = ".decl e(x: number, y: number) .input e\n"
 PROGRAMS = {

@@ -14,13 +14,13 @@ import pytest
 
 from deltic.circuit.graph import Circuit
 from deltic.engine.engine import IncrementalEngine
-from deltic.engine.shards.program import ShardsExecutor
+from deltic.engine.executors.shards.program import ShardsExecutor
 from tests.conformance.engines import on_shards
 from tests.differential.cases import Case
 from tests.differential.compare import MakeEngine, first_disagreement
 from tests.differential.test_circuits import SHAPE, random_case
+from tests.engine.executors.spark.placing import Anywhere, placed
 from tests.engine.reopening import saved
-from tests.engine.spark.placing import Anywhere, placed
 
 PER_BATCH = 8
 

@@ -21,10 +21,10 @@ from deltic.circuit.monotone import is_monotone
 from deltic.circuit.oracle.pointwise import Rows
 from deltic.circuit.tables import from_arrow
 from deltic.engine.engine import IncrementalEngine
-from deltic.engine.local.recursion.refresh import Policy, Refresh
+from deltic.engine.executors.shards.program import ShardsExecutor
 from deltic.engine.protocol import Engine
+from deltic.engine.recursion.refresh import Policy, Refresh
 from deltic.engine.reference import ReferenceEngine
-from deltic.engine.shards.program import ShardsExecutor
 from deltic.errors import IterationLimitError
 from tests.conformance.engines import in_tasks
 from tests.differential.circuits import Epoch, Shape, random_circuit, random_epochs

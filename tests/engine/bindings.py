@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deltic.engine.local.kernels import arithmetic
-from deltic.engine.local.kernels.component import (
+from deltic.engine.kernels import arithmetic
+from deltic.engine.kernels.component import (
     A_MOVE_COUNT,
     A_MOVES,
     A_TIME_SHIFT,
@@ -22,11 +22,11 @@ from deltic.engine.local.kernels.component import (
     Q_PACKED,
     V_LIMIT,
 )
-from deltic.engine.local.kernels.query import COLUMNS, SLOTS, view
-from deltic.engine.local.operators.binding import Binding
-from deltic.engine.local.operators.query import Environment, Evaluation
-from deltic.engine.local.plan.bind import Tables
-from deltic.engine.local.recursion.compiled_loop import CompiledLoop
+from deltic.engine.kernels.query import COLUMNS, SLOTS, view
+from deltic.engine.operators.binding import Binding
+from deltic.engine.operators.query import Environment, Evaluation
+from deltic.engine.plan.bind import Tables
+from deltic.engine.recursion.compiled_loop import CompiledLoop
 
 # The columns of arrangements that say how their rows are packed.
 _PACKED = [A_WIDTH, A_MOVES, A_MOVE_COUNT, A_TIME_WORD, A_TIME_SHIFT]

@@ -22,9 +22,9 @@ from deltic.circuit.expressions import column, literal
 from deltic.circuit.graph import Circuit
 from deltic.circuit.improving import improves
 from deltic.engine.engine import IncrementalEngine
-from deltic.engine.local.kernels.admission import DOUBLES, ITERATION_BITS, LEAST, SINGLES, admissions
-from deltic.engine.local.kernels.thresholds import DEFAULTS, Thresholds
-from deltic.engine.local.storage.codec import order_floats, order_singles
+from deltic.engine.kernels.admission import DOUBLES, ITERATION_BITS, LEAST, SINGLES, admissions
+from deltic.engine.kernels.thresholds import DEFAULTS, Thresholds
+from deltic.engine.storage.codec import order_floats, order_singles
 from deltic.errors import IterationLimitError
 from deltic.values.types import Column, Schema, Type
 from tests.engine.signed_bodies import BODIES, Body, Row, labels, random_changes, shortest, weighted

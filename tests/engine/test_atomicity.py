@@ -16,14 +16,14 @@ import pytest
 from deltic.circuit.graph import Circuit
 from deltic.circuit.tables import WEIGHT
 from deltic.engine.engine import IncrementalEngine
-from deltic.engine.local import boundary
-from deltic.engine.local.kernels.thresholds import DEFAULTS, Thresholds
-from deltic.engine.local.operators import aggregate
-from deltic.engine.local.operators import query as evaluate
-from deltic.engine.local.recursion import refresh, settle
-from deltic.engine.local.storage import arrangement as store
-from deltic.engine.local.storage import state as relation
+from deltic.engine.executors.inline import boundary
+from deltic.engine.kernels.thresholds import DEFAULTS, Thresholds
+from deltic.engine.operators import aggregate
+from deltic.engine.operators import query as evaluate
+from deltic.engine.recursion import refresh, settle
 from deltic.engine.reference import ReferenceEngine, from_arrow
+from deltic.engine.storage import arrangement as store
+from deltic.engine.storage import state as relation
 from deltic.errors import ChangeError
 from tests.conformance.engines import Driver
 from tests.conformance.programs import FOLLOWS, TYPES

@@ -16,12 +16,12 @@ from typing import Any
 import pytest
 
 from deltic.engine.engine import IncrementalEngine
-from deltic.engine.local.recursion.refresh import Policy, Refresh
-from deltic.engine.local.recursion.strategy import Strategy
-from deltic.engine.local.storage.arrangement import Arrangement
-from deltic.engine.local.storage.codec import decode
-from deltic.engine.local.storage.run import Run
-from deltic.engine.local.storage.state import State
+from deltic.engine.recursion.refresh import Policy, Refresh
+from deltic.engine.recursion.strategy import Strategy
+from deltic.engine.storage.arrangement import Arrangement
+from deltic.engine.storage.codec import decode
+from deltic.engine.storage.run import Run
+from deltic.engine.storage.state import State
 from tests.differential.cases import Case
 from tests.differential.compare import Contents, batches_of, changes_between
 from tests.differential.random_programs import FLOAT, NUMBER, SYMBOL, UNSIGNED, random_program, random_run

@@ -16,18 +16,18 @@ import pytest
 
 from deltic.datalog import check, lower, parse
 from deltic.engine.engine import IncrementalEngine
-from deltic.engine.local.kernels.thresholds import DEFAULTS, Thresholds
-from deltic.engine.local.operators.search import Derivations
-from deltic.engine.local.recursion.compiled_loop import CompiledLoop
-from deltic.engine.local.recursion.lost import LostRows
-from deltic.engine.local.recursion.pending import PendingQueue
-from deltic.engine.local.recursion.refresh import Policy, Refresh
-from deltic.engine.local.recursion.strategy import Strategy
-from deltic.engine.local.storage.run import NO_TIMES
+from deltic.engine.kernels.thresholds import DEFAULTS, Thresholds
+from deltic.engine.operators.search import Derivations
+from deltic.engine.recursion.compiled_loop import CompiledLoop
+from deltic.engine.recursion.lost import LostRows
+from deltic.engine.recursion.pending import PendingQueue
+from deltic.engine.recursion.refresh import Policy, Refresh
+from deltic.engine.recursion.strategy import Strategy
+from deltic.engine.storage.run import NO_TIMES
 from tests.conformance.programs import CLOSURE
 from tests.differential.cases import Case
 from tests.differential.compare import batches_of, changes_between, first_disagreement
-from tests.engine.local.plan.test_lets import PROGRAM, RUNS
+from tests.engine.plan.test_lets import PROGRAM, RUNS
 from tests.engine.test_bootstrap import large_case, state_of
 
 pytestmark = pytest.mark.usefixtures("programs_made_once")

@@ -16,12 +16,12 @@ import pytest
 from deltic.algebra.zset import ZSet
 from deltic.datalog import check, lower, parse
 from deltic.engine.engine import IncrementalEngine
-from deltic.engine.local.epoch_runner import EpochRunner
-from deltic.engine.local.kernels.thresholds import Thresholds
-from deltic.engine.local.plan import questions
-from deltic.engine.local.recursion import epoch
-from deltic.engine.local.recursion.refresh import Policy, Refresh
-from deltic.engine.local.recursion.strategy import Strategy
+from deltic.engine.executors.inline.epoch_runner import EpochRunner
+from deltic.engine.kernels.thresholds import Thresholds
+from deltic.engine.plan import questions
+from deltic.engine.recursion import epoch
+from deltic.engine.recursion.refresh import Policy, Refresh
+from deltic.engine.recursion.strategy import Strategy
 from tests.differential.compare import batches_of, first_disagreement
 
 INCREMENTAL = Refresh(Policy.INCREMENTAL)

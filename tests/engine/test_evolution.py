@@ -14,13 +14,13 @@ from deltic.catalog import Catalog
 from deltic.circuit.reading import parse_circuit
 from deltic.datalog import check, define, lower, parse
 from deltic.engine.engine import IncrementalEngine
-from deltic.engine.local import boundary
-from deltic.engine.local import program as program_module
-from deltic.engine.local.kernels.thresholds import DEFAULTS
-from deltic.engine.local.operators import query as evaluate
-from deltic.engine.local.recursion import refresh, settle
-from deltic.engine.local.storage import state as relation
+from deltic.engine.executors.inline import boundary
+from deltic.engine.executors.inline import program as program_module
+from deltic.engine.kernels.thresholds import DEFAULTS
+from deltic.engine.operators import query as evaluate
+from deltic.engine.recursion import refresh, settle
 from deltic.engine.reference import ReferenceEngine, from_arrow
+from deltic.engine.storage import state as relation
 from deltic.errors import IterationLimitError, UnsupportedError
 from tests.conformance.engines import Driver
 from tests.differential.cases import Case

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from deltic import Pipeline
 from deltic.cli.main import app
 from deltic.errors import CatalogError
-from deltic.pipeline.durable.verifying import verify
+from deltic.pipeline.durability.verifying import verify
 
 HOURLY = "SELECT k, window.start AS since, count(*) AS n, max(x) AS m FROM t GROUP BY k, window(ts, '1 hour')"
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
@@ -170,7 +170,7 @@ def test_a_view_that_would_be_planned_anew_is_refused(monkeypatch):
     def tables_alone(old, new, *_):
         return {name: name for name in new.tables.values()}
 
-    monkeypatch.setattr("deltic.engine.local.program.kept_relations", tables_alone)
+    monkeypatch.setattr("deltic.engine.executors.inline.program.kept_relations", tables_alone)
     with pytest.raises(CatalogError, match="view v would be planned again, and rows of t that it was computed from"):
         pipeline.sql("CREATE VIEW w AS SELECT DISTINCT k FROM t")
     monkeypatch.undo()

@@ -21,9 +21,9 @@ from deltic.circuit.tables import WEIGHT
 from deltic.datalog import check as check_program
 from deltic.datalog import lower, parse
 from deltic.engine.engine import IncrementalEngine
-from deltic.engine.local.plans import Plans
-from deltic.engine.local.recursion.refresh import Policy, Refresh
-from deltic.engine.local.recursion.strategy import Strategy
+from deltic.engine.plan.plans import Plans
+from deltic.engine.recursion.refresh import Policy, Refresh
+from deltic.engine.recursion.strategy import Strategy
 from deltic.errors import CircuitError
 from tests.conformance.programs import CLOSURE
 from tests.differential.cases import Case

@@ -18,14 +18,14 @@ import pytest
 
 from deltic.circuit.tables import WEIGHT
 from deltic.datalog import check, lower, parse
+from deltic.engine import parallel
 from deltic.engine.critical_section import CriticalSection
 from deltic.engine.engine import IncrementalEngine
+from deltic.engine.executors.inline.boundary import Boundary
 from deltic.engine.interrupts import postponed
-from deltic.engine.local import parallel
-from deltic.engine.local.boundary import Boundary
-from deltic.engine.local.kernels.thresholds import Thresholds
-from deltic.engine.local.operators import search
-from deltic.engine.local.recursion.compiled_loop import CompiledLoop
+from deltic.engine.kernels.thresholds import Thresholds
+from deltic.engine.operators import search
+from deltic.engine.recursion.compiled_loop import CompiledLoop
 from deltic.errors import BusyError, DelticError
 from deltic.pipeline.session import Pipeline
 from tests.conformance.engines import Driver

@@ -12,7 +12,7 @@ from deltic.circuit.graph import Circuit, CircuitBuilder
 from deltic.circuit.iterations import computing_rules
 from deltic.datalog import check, lower, parse
 from deltic.engine.engine import IncrementalEngine
-from deltic.engine.local.recursion.strategy import Strategy
+from deltic.engine.recursion.strategy import Strategy
 from deltic.engine.reference import ReferenceEngine
 from deltic.errors import DelticError, IterationLimitError
 from deltic.pipeline.options import Recursion

@@ -17,7 +17,7 @@ from deltic.circuit.oracle.interpreter import Interpreter, run
 from deltic.circuit.oracle.pointwise import Row, Rows
 from deltic.datalog import check, lower, parse
 from deltic.engine.engine import IncrementalEngine
-from deltic.engine.local.recursion.strategy import Strategy
+from deltic.engine.recursion.strategy import Strategy
 from tests.differential.compare import batches_of, changes_between
 from tests.engine.test_bootstrap import entries
 

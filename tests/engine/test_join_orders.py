@@ -54,7 +54,7 @@ def test_the_strictest_test_comes_first(strict, loose):
 def test_shards_draw_no_samples_of_rows_that_are_in_files(monkeypatch):
     query = f"{STAR} AND book.year > {KEYS - 3} AND member.year > 1"
     wanted, _ = loaded(query)
-    monkeypatch.setattr("deltic.engine.local.operators.query.Samples", None)
+    monkeypatch.setattr("deltic.engine.operators.query.Samples", None)
     with pytest.raises(TypeError, match="not callable"):
         loaded(query)
     pipeline, _ = loaded(query, engine="spark", shards=Shards(2))

@@ -14,8 +14,8 @@ from deltic.calculus.planning import Rewrites
 from deltic.circuit.tables import WEIGHT
 from deltic.datalog import check, lower, parse
 from deltic.engine.engine import IncrementalEngine
-from deltic.engine.local.plans import Plans
-from deltic.engine.local.storage.state import State
+from deltic.engine.plan.plans import Plans
+from deltic.engine.storage.state import State
 from deltic.errors import ChangeError
 
 EXISTENTIAL = """

@@ -19,8 +19,8 @@ from deltic.circuit.edges import ZSetType
 from deltic.circuit.expressions import column, literal
 from deltic.circuit.graph import Circuit
 from deltic.engine.engine import IncrementalEngine
-from deltic.engine.local.kernels.thresholds import DEFAULTS, Thresholds
-from deltic.engine.local.recursion.compiled_loop import CompiledLoop
+from deltic.engine.kernels.thresholds import DEFAULTS, Thresholds
+from deltic.engine.recursion.compiled_loop import CompiledLoop
 from deltic.values.types import Column, Schema, Type
 from tests.engine.signed_bodies import Body, Row
 from tests.engine.test_signed import INCREMENTAL, LIMIT, SIZES, Changes, batches, entries, follow

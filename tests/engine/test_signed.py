@@ -23,10 +23,10 @@ from deltic.circuit.graph import Circuit, CircuitBuilder
 from deltic.circuit.operators.custom import Apply
 from deltic.circuit.tables import from_arrow, to_arrow
 from deltic.engine.engine import IncrementalEngine
-from deltic.engine.local.kernels.thresholds import DEFAULTS, Thresholds
-from deltic.engine.local.recursion.refresh import Policy, Refresh
-from deltic.engine.local.recursion.strategy import Strategy
+from deltic.engine.kernels.thresholds import DEFAULTS, Thresholds
 from deltic.engine.protocol import Engine
+from deltic.engine.recursion.refresh import Policy, Refresh
+from deltic.engine.recursion.strategy import Strategy
 from deltic.engine.reference import ReferenceEngine
 from deltic.errors import IterationLimitError, UnsupportedError
 from deltic.values.types import Schema, Type

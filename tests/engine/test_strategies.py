@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from deltic.engine.engine import IncrementalEngine
-from deltic.engine.local.recursion import refresh
-from deltic.engine.local.recursion.component import RecursiveComponent
-from deltic.engine.local.recursion.refresh import Policy, Refresh
-from deltic.engine.local.recursion.strategy import Strategy
+from deltic.engine.recursion import refresh
+from deltic.engine.recursion.component import RecursiveComponent
+from deltic.engine.recursion.refresh import Policy, Refresh
+from deltic.engine.recursion.strategy import Strategy
 from tests.conformance.engines import Driver
 from tests.conformance.programs import FOLLOWS
 from tests.differential.cases import Case

@@ -8,11 +8,11 @@ import random
 import pytest
 
 from deltic.engine.engine import IncrementalEngine
-from deltic.engine.local.kernels.thresholds import Thresholds
-from deltic.engine.local.recursion.strategy import Strategy
+from deltic.engine.kernels.thresholds import Thresholds
+from deltic.engine.recursion.strategy import Strategy
 from tests.conformance.engines import Driver
 from tests.differential.compare import first_disagreement
-from tests.engine.local.storage.test_value_order import closing_in
+from tests.engine.storage.test_value_order import closing_in
 
 RISING = """
     .decl edge(x: symbol, y: symbol)

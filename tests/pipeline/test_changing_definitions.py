@@ -13,7 +13,7 @@ import pytest
 from deltic import Pipeline
 from deltic.calculus import incrementalize, passes
 from deltic.calculus.planning.magic import search
-from deltic.engine.local.plan.planner import plans_of
+from deltic.engine.plan.planner import plans_of
 from deltic.program import compiling
 from deltic.sql.statements import program
 

@@ -15,15 +15,15 @@ import pyarrow as pa
 import pytest
 
 from deltic.engine.comparing import EVERYTHING, Beside, compared, netted
+from deltic.engine.executors.shards import posted
+from deltic.engine.executors.shards.posted import MessageBatch, StagedRows
 from deltic.engine.keyed import UPSERT, Keyed
-from deltic.engine.shards import posted
-from deltic.engine.shards.posted import MessageBatch, StagedRows
 from deltic.errors import DelticError
 from deltic.pipeline.session import Pipeline
 from deltic.pipeline.shards import Shards
 from deltic.pipeline.spark.posting import PostedRows
-from tests.engine.shards.jobs import run_here
-from tests.pipeline.outside.test_by_tasks import Numbers, run_over
+from tests.engine.executors.shards.jobs import run_here
+from tests.pipeline.connectors.test_by_tasks import Numbers, run_over
 
 SQL = """
     CREATE TABLE sale (id BIGINT NOT NULL, shop STRING, price DECIMAL(9, 2), version BIGINT, PRIMARY KEY (id));
@@ -37,8 +37,8 @@ SQL = """
 @pytest.fixture(autouse=True)
 def tasks(monkeypatch):
     """Tasks run here, and all rows that they write stand in files."""
-    monkeypatch.setattr("deltic.engine.spark.job.run_job", lambda spark, *asked: run_here(*asked))
-    monkeypatch.setattr("deltic.engine.spark.job.run_over", run_over)
+    monkeypatch.setattr("deltic.engine.executors.spark.job.run_job", lambda spark, *asked: run_here(*asked))
+    monkeypatch.setattr("deltic.engine.executors.spark.job.run_over", run_over)
     monkeypatch.setattr(posted, "_FEW", 0)
 
 

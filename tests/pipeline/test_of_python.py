@@ -18,7 +18,7 @@ from deltic.circuit.accumulators import ACCUMULATORS
 from deltic.circuit.custom import CUSTOM
 from deltic.circuit.operators.custom import Apply
 from deltic.cli.main import app
-from deltic.engine.shards.lay_out import lay_out
+from deltic.engine.executors.shards.lay_out import lay_out
 from deltic.errors import CatalogError, DataError, EvaluationError, ProgramError, UnsupportedError
 from deltic.functions import FUNCTIONS, PROVIDED
 from deltic.program.compiling import program_of

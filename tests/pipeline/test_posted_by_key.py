@@ -15,15 +15,15 @@ import pyarrow as pa
 import pytest
 
 from deltic import Shards
+from deltic.engine.executors.shards import posted
+from deltic.engine.executors.shards.posted import MessageBatch, StagedRows
+from deltic.engine.executors.shards.setting import ShardDefinition
 from deltic.engine.keyed import BY_KEY, UPSERT
-from deltic.engine.shards import posted
-from deltic.engine.shards.posted import MessageBatch, StagedRows
-from deltic.engine.shards.setting import ShardDefinition
 from deltic.errors import DelticError
 from deltic.pipeline.options import Durability
 from deltic.pipeline.session import Pipeline
 from deltic.pipeline.spark.posting import PostedRows
-from tests.engine.shards.jobs import run_here
+from tests.engine.executors.shards.jobs import run_here
 from tests.pipeline.test_shards import Session
 
 SQL = """
@@ -37,7 +37,7 @@ COLUMNS = ("id", "part", "x")
 @pytest.fixture(autouse=True)
 def tasks(monkeypatch):
     """Tasks run here, and all rows that they write stand in files."""
-    monkeypatch.setattr("deltic.engine.spark.job.run_job", lambda spark, *asked: run_here(*asked))
+    monkeypatch.setattr("deltic.engine.executors.spark.job.run_job", lambda spark, *asked: run_here(*asked))
     monkeypatch.setattr(posted, "_FEW", 0)
 
 

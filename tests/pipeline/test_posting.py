@@ -13,7 +13,7 @@ import pytest
 
 import deltic
 from deltic import External, Shards
-from deltic.engine.shards.posted import StagedRows
+from deltic.engine.executors.shards.posted import StagedRows
 from deltic.errors import ChangeError, DataError
 from tests.pipeline.streaming.files import Folder
 
@@ -188,7 +188,7 @@ def test_sources_of_spark_are_loaded_by_tasks(spark, tmp_path):
 @pytest.mark.slow
 def test_sources_of_spark_are_compared_by_tasks(spark, tmp_path, monkeypatch):
     """Snapshots, and rows from a change column on, beside tables with a key and without: as by the local engine."""
-    monkeypatch.setattr("deltic.pipeline.outside.tasks.FEW", -1)
+    monkeypatch.setattr("deltic.pipeline.connectors.tasks.FEW", -1)
     rng, there = random.Random(11), {n: (n, f"n{n % 5}", None, 0) for n in range(60)}
     shards = Shards(2, directory=tmp_path / "shards", executor="job")
     pipelines = deltic.Pipeline(spark, engine="spark", shards=shards), deltic.Pipeline(spark, engine="local")

@@ -15,14 +15,14 @@ import pytest
 
 from deltic import Shards
 from deltic.engine.conflicts import Conflict, ConflictError
-from deltic.engine.shards import posted
-from deltic.engine.shards.posted import MessageBatch, StagedRows
-from deltic.engine.shards.settlement import Settlement
+from deltic.engine.executors.shards import posted
+from deltic.engine.executors.shards.posted import MessageBatch, StagedRows
+from deltic.engine.executors.shards.settlement import Settlement
 from deltic.errors import DelticError
 from deltic.pipeline.options import Durability
 from deltic.pipeline.session import Pipeline
 from deltic.pipeline.spark.posting import PostedRows
-from tests.engine.shards.jobs import run_here
+from tests.engine.executors.shards.jobs import run_here
 from tests.pipeline.test_shards import Session
 
 TABLES = {
@@ -62,8 +62,8 @@ def tasks(monkeypatch):
         random.Random(count).shuffle(letters)
         return StagedRows(site, letters)
 
-    monkeypatch.setattr("deltic.engine.spark.job.run_job", lambda spark, *asked: run_here(*asked))
-    monkeypatch.setattr("deltic.engine.spark.job.run_each", run_each)
+    monkeypatch.setattr("deltic.engine.executors.spark.job.run_job", lambda spark, *asked: run_here(*asked))
+    monkeypatch.setattr("deltic.engine.executors.spark.job.run_each", run_each)
     monkeypatch.setattr("deltic.pipeline.epochs.transaction.posted", written)
     monkeypatch.setattr(posted, "_FEW", 0)
 

@@ -10,11 +10,11 @@ import pytest
 
 import deltic
 from deltic import Shards
-from deltic.engine.local.executor import InlineExecutor
-from deltic.pipeline.durable.status import status_of
+from deltic.engine.executors.inline.executor import InlineExecutor
+from deltic.pipeline.durability.status import status_of
 from deltic.pipeline.shards import slots, task_memory
 from tests.conformance.test_evolution import WINDOW
-from tests.engine.shards.jobs import run_here
+from tests.engine.executors.shards.jobs import run_here
 
 FOLLOWS = """
     .decl follows(who: symbol, whom: symbol) .input follows
@@ -182,7 +182,7 @@ class Session:
 
 @pytest.fixture
 def session(monkeypatch):
-    monkeypatch.setattr("deltic.engine.spark.job.run_job", lambda spark, *asked: run_here(*asked))
+    monkeypatch.setattr("deltic.engine.executors.spark.job.run_job", lambda spark, *asked: run_here(*asked))
     return Session()
 
 

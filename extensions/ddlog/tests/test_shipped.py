@@ -18,7 +18,7 @@ import pyarrow as pa
 import pytest
 
 import deltic
-from deltic.engine.shards.lay_out import lay_out
+from deltic.engine.executors.shards.lay_out import lay_out
 from deltic.program.compiling import program_of
 from deltic_ddlog.check import check
 from deltic_ddlog.lowering.program import Lowered
@@ -66,7 +66,7 @@ import pyarrow as pa
 with open(sys.argv[1], "rb") as file:
     plan, circuit, rows = pickle.load(file)
 from deltic.engine.engine import IncrementalEngine
-from deltic.engine.shards.program import ShardsExecutor
+from deltic.engine.executors.shards.program import ShardsExecutor
 engine = IncrementalEngine(circuit, executor=ShardsExecutor.empty, shards=2)
 engine.apply({"Thing": rows})
 print({view: sorted(tuple(row.values()) for row in engine.read(view).to_pylist()) for view in sys.argv[2:]})

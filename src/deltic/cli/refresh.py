@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from deltic.cli.report import error_json, print_error
 from deltic.errors import DelticError, ProgramError
+from deltic.pipeline.connectors.document import Document, read_document
 from deltic.pipeline.options import Durability, grouped
-from deltic.pipeline.outside.document import Document, read_document
 from deltic.pipeline.session import Pipeline
 
 if TYPE_CHECKING:
-    from deltic.pipeline.outside.refreshing import RefreshReport
+    from deltic.pipeline.connectors.refreshing import RefreshReport
 
 WRONG_FILE, FAILED = 2, 1
 

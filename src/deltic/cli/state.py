@@ -11,7 +11,7 @@ from rich.table import Table
 
 from deltic.cli.report import print_error
 from deltic.errors import DelticError
-from deltic.pipeline.durable.status import KeptRelation, Status, status_of
+from deltic.pipeline.durability.status import KeptRelation, Status, status_of
 
 _WIDE = 160
 
@@ -57,7 +57,7 @@ def _relations(relations: list[KeptRelation]) -> Table:
 
 def verify_command(place: str, full: bool, sample: int, is_repair: bool, as_json: bool) -> int:
     """Compare checksums, and views on request; repair on request; the exit status."""
-    from deltic.pipeline.durable.verifying import repair, verify
+    from deltic.pipeline.durability.verifying import repair, verify
 
     try:
         result = (repair if is_repair else verify)(place, full, sample)
@@ -81,7 +81,7 @@ def verify_command(place: str, full: bool, sample: int, is_repair: bool, as_json
 
 def compact_command(place: str) -> int:
     """Rewrite a state in as few files as can be; the exit status."""
-    from deltic.pipeline.durable.verifying import compact
+    from deltic.pipeline.durability.verifying import compact
 
     try:
         before, after = compact(place)

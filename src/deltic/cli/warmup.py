@@ -8,8 +8,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 def warmup_command() -> int:
     """Compile what is missing, with a bar of progress on a terminal. The exit code."""
-    from deltic.engine.local.kernels.building import make
-    from deltic.engine.local.kernels.loading import check_compiler, find
+    from deltic.engine.kernels.building import make
+    from deltic.engine.kernels.loading import check_compiler, find
 
     console = Console(stderr=True)
     library = find()

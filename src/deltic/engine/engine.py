@@ -11,15 +11,15 @@ from deltic.circuit.graph import Circuit
 from deltic.engine.batches import Changed
 from deltic.engine.conflicts import Conflicts
 from deltic.engine.critical_section import CriticalSection, exclusive
-from deltic.engine.executor import Executed, MakeExecutor
+from deltic.engine.executors.executor import Executed, MakeExecutor
+from deltic.engine.executors.inline.executor import InlineExecutor
 from deltic.engine.image import Image, Saved
-from deltic.engine.local.executor import InlineExecutor
-from deltic.engine.local.recursion.refresh import AUTO, Refresh
-from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.moving import move
 from deltic.engine.options import EngineOptions
 from deltic.engine.prepared import Prepared, prepared_by, refuse_second
 from deltic.engine.protocol import NOTHING, Engine
+from deltic.engine.recursion.refresh import AUTO, Refresh
+from deltic.engine.recursion.strategy import Strategy
 from deltic.engine.result import Extension
 from deltic.engine.size import Size
 from deltic.engine.table_tasks import TableTasks

@@ -6,9 +6,9 @@ interrupted, has not been.
 
 from __future__ import annotations
 
-from deltic.engine.executor import Executor
+from deltic.engine.executors.executor import Executor
+from deltic.engine.executors.shards.extension import weights_of
 from deltic.engine.result import EpochResult
-from deltic.engine.shards.extension import weights_of
 from deltic.errors import DelticError, UnsupportedError
 from deltic.program.memory import remembered
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 
 from deltic.circuit.graph import Circuit
 from deltic.circuit.iterations import ITERATION_LIMIT, RECURSION_TIMEOUT
-from deltic.engine.local.kernels.thresholds import DEFAULTS, Thresholds
-from deltic.engine.local.plans import Plans
-from deltic.engine.local.recursion.refresh import AUTO, Refresh
-from deltic.engine.local.recursion.strategy import Strategies, Strategy
-from deltic.engine.placed import RoundsChoice
+from deltic.engine.executors.placed import RoundsChoice
+from deltic.engine.executors.shards.copies import Copies
+from deltic.engine.kernels.thresholds import DEFAULTS, Thresholds
+from deltic.engine.plan.plans import Plans
+from deltic.engine.recursion.refresh import AUTO, Refresh
+from deltic.engine.recursion.strategy import Strategies, Strategy
 from deltic.engine.resources import ResourceLimits
-from deltic.engine.shards.copies import Copies
 from deltic.program.compiling import Compiler
 from deltic.program.program import Program
 

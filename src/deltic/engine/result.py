@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from deltic.engine.changes import Changes
+from deltic.engine.executors.placed import Placed
 from deltic.engine.lateness import LateRows
-from deltic.engine.placed import Placed
 
 if TYPE_CHECKING:
     from deltic.calculus.planning import KeptDecision

@@ -15,7 +15,7 @@ from deltic.pipeline.watching import Watching
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from deltic.pipeline.outside.refreshing import Refresher, RefreshReport
+    from deltic.pipeline.connectors.refreshing import Refresher, RefreshReport
 
 
 class Connecting(Watching):

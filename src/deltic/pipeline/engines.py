@@ -10,8 +10,8 @@ from deltic.calculus.planning.magic import DemandHints, PushedDemand, push_deman
 from deltic.catalog import Catalog
 from deltic.circuit.graph import Circuit
 from deltic.depth import deep
+from deltic.engine.executors.placed import Place
 from deltic.engine.image import Saved
-from deltic.engine.placed import Place
 from deltic.engine.protocol import Engine
 from deltic.engine.resources import ResourceLimits
 from deltic.pipeline.options import Maintenance, Recursion
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from deltic.engine.engine import IncrementalEngine
-    from deltic.engine.executor import Host, MakeExecutor
+    from deltic.engine.executors.executor import Host, MakeExecutor
     from deltic.engine.options import EngineOptions
     from deltic.program.compiling import Compiler
 
@@ -90,9 +90,9 @@ class Engines:
     def _incremental(self, circuit: Circuit) -> IncrementalEngine:
         """An engine that is not the reference."""
         from deltic.engine.engine import IncrementalEngine
-        from deltic.engine.local.plans import Plans
-        from deltic.engine.local.recursion.refresh import Policy, Refresh
-        from deltic.engine.local.recursion.strategy import Strategy
+        from deltic.engine.plan.plans import Plans
+        from deltic.engine.recursion.refresh import Policy, Refresh
+        from deltic.engine.recursion.strategy import Strategy
 
         kept = self.recursion
         policy, _, strict = self.maintenance.refresh.partition(" ")
@@ -112,8 +112,8 @@ class Engines:
 
     def _of_shards(self, shards: Shards) -> dict[str, Any]:
         """The options of an engine on shards."""
-        from deltic.engine.shards.copies import Copies
-        from deltic.engine.shards.program import ShardsExecutor
+        from deltic.engine.executors.shards.copies import Copies
+        from deltic.engine.executors.shards.program import ShardsExecutor
 
         memory = task_memory(shards, self.spark)
         copies = Copies.within(memory) if shards.copies == "auto" else None
@@ -124,14 +124,14 @@ class Engines:
 
     def _placed(self, shards: Shards, spark: SparkSession) -> dict[str, Any]:
         """The options of an engine that chooses, for each epoch, between the places that there are."""
-        from deltic.engine.local.executor import InlineExecutor
-        from deltic.engine.shards.compaction import FROZEN
-        from deltic.engine.shards.program import ShardsExecutor
-        from deltic.engine.spark.costs import Costs
-        from deltic.engine.spark.executor import SparkShards
-        from deltic.engine.spark.job import run_each, run_job
-        from deltic.engine.spark.placed import PlacedExecutor
-        from deltic.engine.spark.placement import Home, Placement
+        from deltic.engine.executors.inline.executor import InlineExecutor
+        from deltic.engine.executors.shards.compaction import FROZEN
+        from deltic.engine.executors.shards.program import ShardsExecutor
+        from deltic.engine.executors.spark.costs import Costs
+        from deltic.engine.executors.spark.executor import SparkShards
+        from deltic.engine.executors.spark.job import run_each, run_job
+        from deltic.engine.executors.spark.placed import PlacedExecutor
+        from deltic.engine.executors.spark.placement import Home, Placement
 
         is_auto = self.name == "auto"
         executors: list[Place] = ["process", "job"] if shards.executor == "auto" else [shards.executor]

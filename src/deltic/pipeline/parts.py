@@ -7,7 +7,7 @@ from deltic.engine.protocol import Engine
 from deltic.engine.version import Version
 from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.definitions.evolving import DefinitionChanger
-from deltic.pipeline.durable.keeping import StateKeeper
+from deltic.pipeline.durability.keeping import StateKeeper
 from deltic.pipeline.engines import Engines
 from deltic.pipeline.epochs.clock import Clock
 from deltic.pipeline.epochs.epochs import Epochs

@@ -18,8 +18,8 @@ from deltic.pipeline.defining import Defining
 from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.definitions.evolution import Evolution
 from deltic.pipeline.definitions.evolving import DefinitionChanger
-from deltic.pipeline.durable.keeping import StateKeeper
-from deltic.pipeline.durable.restoring import follow, go_on
+from deltic.pipeline.durability.keeping import StateKeeper
+from deltic.pipeline.durability.restoring import follow, go_on
 from deltic.pipeline.engines import EngineName, Engines
 from deltic.pipeline.epochs.clock import Clock
 from deltic.pipeline.epochs.epochs import Epochs
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from deltic.circuit.custom import OfPython
     from deltic.pipeline.commanding import CommandSession
-    from deltic.pipeline.outside.refreshing import Refresher
+    from deltic.pipeline.connectors.refreshing import Refresher
     from deltic.sql.statements.parameters import Args
 
 
@@ -242,8 +242,8 @@ class Pipeline(Defining):
 
     @cached_property
     def _refreshing(self) -> Refresher:
-        from deltic.pipeline.outside.refreshing import Refresher
-        from deltic.pipeline.outside.tasks import Tasks
+        from deltic.pipeline.connectors.refreshing import Refresher
+        from deltic.pipeline.connectors.tasks import Tasks
 
         return Refresher(self, lambda: self._keeping.files, Tasks(self.spark, self._epochs.site, self._epochs.compared))
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
-from deltic.engine.placed import CopiesChoice, RoundsChoice
+from deltic.engine.executors.placed import CopiesChoice, RoundsChoice
+from deltic.engine.executors.spark.described import is_connect
 from deltic.engine.resources import available, bytes_of
-from deltic.engine.spark.described import is_connect
 from deltic.errors import DelticError
 from deltic.pipeline.names import check_choice
 

@@ -11,11 +11,11 @@ from deltic.circuit.graph import Circuit
 from deltic.engine.batches import TableBatch
 from deltic.engine.size import Size
 from deltic.pipeline.changing import Changing
+from deltic.pipeline.connectors.declared import Publication
 from deltic.pipeline.epochs.history import Subscription
 from deltic.pipeline.epochs.lateness import watermarks
 from deltic.pipeline.explaining import explained
 from deltic.pipeline.observing import Metrics, MetricsServer, sizes_table
-from deltic.pipeline.outside.declared import Publication
 from deltic.pipeline.reading.reading import PublishedEpoch
 from deltic.pipeline.reading.rows import Rows
 from deltic.pipeline.reading.snapshot import Snapshot

@@ -19,7 +19,7 @@ from deltic.circuit.expressions import column
 from deltic.circuit.graph import Circuit, CircuitBuilder
 from deltic.circuit.oracle.interpreter import Interpreter, run
 from deltic.engine.engine import IncrementalEngine
-from deltic.engine.local.plans import Plans
+from deltic.engine.plan.plans import Plans
 from deltic.values.types import Column, Schema, Type
 from tests.calculus.planning.test_plan import EAGER, Beliefs
 from tests.differential.compare import first_disagreement

@@ -16,7 +16,7 @@ from pyspark.errors import PySparkException, StreamingQueryException
 import deltic
 from deltic import DelticError, Durability, Pipeline, StreamError
 from deltic.errors import StateError, UnsupportedError
-from deltic.pipeline.durable.following import FollowedState, definitions_of
+from deltic.pipeline.durability.following import FollowedState, definitions_of
 
 PROGRAM = """
     CREATE TABLE sale (shop STRING, price INT);

@@ -23,7 +23,7 @@ from deltic.sql.dialect import Deltic
 from deltic.sql.scalars import Typed, typed
 from deltic.sql.text import SourceText
 from deltic.values.types import Schema, Type
-from tests.engine.local.operators.test_scalar import check, columns_with
+from tests.engine.operators.test_scalar import check, columns_with
 
 VALUES = {
     ("a", Type.INT32): [0, 1, -1, 7, 2**31 - 1, -(2**31)],

@@ -23,7 +23,7 @@ from deltic.sql.queries.rows import settled
 from deltic.sql.scalars import Typed, typed
 from deltic.sql.text import SourceText
 from deltic.values.types import Column, Schema
-from tests.engine.local.operators.test_scalar import check, columns_with
+from tests.engine.operators.test_scalar import check, columns_with
 from tests.sql.scalars.random_expressions import COLUMNS, OF_TYPE, random_expression, random_rows
 
 SCHEMA = Schema(tuple(Column(name, type_, True) for name, (type_, _) in COLUMNS.items()))

@@ -19,7 +19,7 @@ from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.definitions.evolution import Evolution
 from deltic.pipeline.definitions.front_end import NO_OPTIONS, SourceOptions
 from deltic.pipeline.definitions.programs import program_of
-from deltic.pipeline.durable.keeping import StateKeeper
+from deltic.pipeline.durability.keeping import StateKeeper
 from deltic.pipeline.engines import Engines
 from deltic.pipeline.epochs.clock import both
 from deltic.pipeline.epochs.epochs import Epochs, LoggedEpoch

@@ -7,10 +7,10 @@ from functools import reduce
 from pathlib import Path
 
 from deltic.errors import DataError, DelticError, Diagnostic
+from deltic.pipeline.connectors.declared import Attachments
 from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.definitions.front_end import NO_OPTIONS, SourceOptions
 from deltic.pipeline.definitions.front_ends import front_end, front_end_of
-from deltic.pipeline.outside.declared import Attachments
 
 _DIRECTIVE = re.compile(r"^\s*(\.(decl|input|output|type|comp|init|include)\b|#)", re.MULTILINE)
 

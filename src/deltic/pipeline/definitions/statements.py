@@ -23,7 +23,7 @@ def completed(text: str, file: str, before: Definitions, args: Args | None = Non
     lacking = [s for s in statements if isinstance(s, CreateTable) and s.lacks_columns]
     if not lacking:
         return text, statements
-    from deltic.pipeline.outside.inference import with_columns
+    from deltic.pipeline.connectors.inference import with_columns
 
     text = with_columns(text, lacking, before.catalog.tables)
     return text, parse_statements(text, file, args)

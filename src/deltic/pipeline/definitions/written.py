@@ -9,7 +9,7 @@ from deltic.catalog import CatalogTable
 from deltic.catalog.lateness import Lateness
 from deltic.circuit.graph import Circuit, Node
 from deltic.circuit.operators import Source
-from deltic.pipeline.outside.declared import of_json, to_json
+from deltic.pipeline.connectors.declared import of_json, to_json
 
 Edit = Mapping[str, Any]
 """A change of definitions as what was written, in JSON: what is done by `do`, and its arguments."""

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
     from deltic.catalog import CatalogTable
     from deltic.engine.comparing import Beside
+    from deltic.engine.executors.shards.posted import StagedRows, StagingArea
     from deltic.engine.keyed import KeyedChange, RowChange
-    from deltic.engine.shards.posted import StagedRows, StagingArea
     from deltic.engine.watermark import Mask, Watermark
 
 Batches = Mapping[str, Batch]

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from deltic.engine.executors.placed import Placed
 from deltic.engine.lateness import LateRows
-from deltic.engine.placed import Placed
 from deltic.engine.result import ComponentReport, EpochResult, Extension
 from deltic.pipeline.notebook import facts, table
 

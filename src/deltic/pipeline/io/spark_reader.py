@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from deltic.engine.spark.job import collected
+from deltic.engine.executors.spark.job import collected
 from deltic.errors import DataError, Diagnostic
 from deltic.pipeline.io.blocks import STDIN
 from deltic.pipeline.io.layout import FileLayout

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deltic.engine.spark.described import is_connect
+from deltic.engine.executors.spark.described import is_connect
 from deltic.errors import DelticError
 from deltic.extras import required
 from deltic.passwords import cause, redacted_reason
@@ -82,7 +82,7 @@ def from_dataframe(frame: DataFrame) -> pa.Table:
 
     Raises what Spark does, and DelticError where it has no executors.
     """
-    from deltic.engine.spark.job import collected
+    from deltic.engine.executors.spark.job import collected
 
     return collected(with_months(frame), ROWS)
 

@@ -71,7 +71,7 @@ def changes_stream(
 
 def _unread(view: str, reason: str) -> StreamError:
     """The error for a view that Spark's processes cannot read."""
-    from deltic.engine.spark.job import NEEDED
+    from deltic.engine.executors.spark.job import NEEDED
 
     hint = ""
     if "ModuleNotFoundError" in reason or "Failed to create Python data source instance" in reason:

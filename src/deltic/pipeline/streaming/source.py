@@ -20,7 +20,7 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 from deltic.circuit.tables import WEIGHT
 from deltic.engine.arrow_stream import of_stream, to_stream
 from deltic.errors import DelticError, StreamError, UnsupportedError
-from deltic.pipeline.durable.following import FollowedState, definitions_of
+from deltic.pipeline.durability.following import FollowedState, definitions_of
 from deltic.pipeline.io.signs import FEED
 from deltic.pipeline.names import check_choice, find
 from deltic.pipeline.spark.spark import for_spark

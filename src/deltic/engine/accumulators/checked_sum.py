@@ -1,0 +1,50 @@
+"""Sums that are known in full, so that it shows where one does not fit into its type."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from deltic.circuit.accumulators import ACCUMULATORS
+from deltic.circuit.accumulators.checked_sum import overflow
+from deltic.engine.accumulators.decimals import DECIMALS, checked, decimal_sums
+from deltic.engine.accumulators.slots import Linear, NoResult, Result, Slots, Totals, reads
+from deltic.engine.accumulators.sum import WRAPPED
+from deltic.engine.storage.layout import Column
+from deltic.program.operators.aggregate import GroupedAggregate
+from deltic.values.types import Kind, Type
+
+_HALF = 32
+_LOW = (1 << _HALF) - 1
+
+# The lower and the upper half of each number, whose sums stay in 64 bits while there are fewer than 2³¹ rows.
+HALVES = Linear(
+    2, lambda values, types: [(0, (values[0] & _LOW).astype(np.int64)), (1, (values[0] >> _HALF).astype(np.int64))]
+)
+
+
+@reads("checked_sum")
+def checked_sum(slots: Slots, call: GroupedAggregate, types: Sequence[Type]) -> Result:
+    """The slots of an exact sum; NoResult where it has no place in the type of the result."""
+    (type_,) = types
+    count = slots.count(call.columns)
+    if type_.kind is Kind.DECIMAL:
+        slot, result = slots.sum(call.columns, DECIMALS), ACCUMULATORS[call.function].result(types)
+        return lambda totals: checked(
+            np.where(totals[:, count] > 0, decimal_sums(totals, slot), 0), "sum", result, slots
+        )
+    if type_.bits <= _HALF:
+        slot = slots.sum(call.columns, WRAPPED)
+        return lambda totals: (totals[:, slot], None)
+    slot = slots.sum(call.columns, HALVES)
+
+    def result_of(totals: Totals) -> Column:
+        low, high = totals[:, slot], totals[:, slot + 1]
+        high = high + (low >> _HALF)
+        beyond = np.flatnonzero((totals[:, count] > 0) & (high != high.astype(np.int32)))
+        if len(beyond):
+            raise NoResult(int(beyond[0]), overflow("sum", Type.INT64))
+        return (high << _HALF) | (low & _LOW), None
+
+    return result_of

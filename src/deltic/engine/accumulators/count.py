@@ -1,0 +1,16 @@
+"""The number of rows is kept of every group, and that of values where they may be NULL."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from deltic.engine.accumulators.slots import Result, Slots, reads
+from deltic.program.operators.aggregate import GroupedAggregate
+from deltic.values.types import Type
+
+
+@reads("count")
+def count(slots: Slots, call: GroupedAggregate, types: Sequence[Type]) -> Result:
+    """One slot."""
+    slot = slots.count(call.columns)
+    return lambda totals: (totals[:, slot], None)

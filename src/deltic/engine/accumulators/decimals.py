@@ -1,0 +1,67 @@
+"""Exact sums of decimals: whole numbers of their last digit, cut into digits below 2²⁴ whose sums are added up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from deltic.circuit.accumulators import ACCUMULATORS
+from deltic.circuit.accumulators.checked_sum import overflow
+from deltic.engine.accumulators.slots import Linear, Natural, NoResult, Result, Slots, Totals, reads
+from deltic.engine.operators import decimals, numbers
+from deltic.engine.storage.layout import Column
+from deltic.program.operators.aggregate import GroupedAggregate
+from deltic.values.types import Type
+
+_WIDTH = 24
+_LIMBS = 6  # 144 bits, of which 38 decimal digits need 127
+_MASK = (1 << _WIDTH) - 1
+_SHORT = 3  # of them are enough for what is below
+_ROOM = 1 << 61
+
+
+def _digits(values: Natural) -> Iterator[tuple[int, npt.NDArray[np.int64]]]:
+    """The digits of numbers, lowest first; the last one has the sign, and there are no more than the numbers need."""
+    rest, limb = values, 0
+    while len(rest) and (rest.min() < -_MASK or rest.max() > _MASK):
+        yield limb, (rest & _MASK).astype(np.int64)
+        rest, limb = rest >> _WIDTH, limb + 1
+    yield limb, rest.astype(np.int64)
+
+
+DECIMALS = Linear(_LIMBS, lambda values, types: list(_digits(values[0])))
+
+
+def decimal_sums(totals: Totals, slot: int) -> Natural:
+    """The sums of each group whose digits stand from this slot on, in the form that `natural` has."""
+    result = totals[:, slot : slot + _LIMBS]
+    shifts = _WIDTH * np.arange(_LIMBS)
+    is_short = (np.abs(result) @ np.exp2(shifts) < _ROOM).all()
+    parts = result[:, :_SHORT] << shifts[:_SHORT] if is_short else result.astype(object) << shifts
+    sums: Natural = parts.sum(axis=1)
+    return sums
+
+
+def checked(found: Natural, what: str, type_: Type, slots: Slots) -> Column:
+    """Whole numbers of the last digit as decimals of a type; NoResult where one has too many digits."""
+    values, beyond = decimals.fitting(found, type_)
+    if beyond is not None:
+        raise NoResult(int(np.flatnonzero(beyond)[0]), overflow(what, type_))
+    return numbers.stored(values, type_, slots.interner), None
+
+
+@reads("decimal_mean")
+def decimal_mean(slots: Slots, call: GroupedAggregate, types: Sequence[Type]) -> Result:
+    """An exact sum by the number of values."""
+    result_type = ACCUMULATORS[call.function].result(types)
+    slot, count = slots.sum(call.columns, DECIMALS), slots.count(call.columns)
+    digits = result_type.scale - types[0].scale
+
+    def result(totals: Totals) -> Column:
+        some = totals[:, count] > 0
+        sums = decimals.rescaled(np.where(some, decimal_sums(totals, slot), 0), 0, digits)
+        return checked(decimals.quotient(sums, np.where(some, totals[:, count], 1)), "mean", result_type, slots)
+
+    return result

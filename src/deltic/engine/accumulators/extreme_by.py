@@ -1,0 +1,33 @@
+"""Of two columns the pairs are kept, in the order of the one that is compared, as one value each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from deltic.circuit.accumulators import ACCUMULATORS
+from deltic.circuit.accumulators.extreme_by import ExtremeBy
+from deltic.engine.accumulators.slots import Result, Slots, Totals, reads
+from deltic.engine.storage.codec import encode
+from deltic.engine.storage.layout import Column
+from deltic.program.operators.aggregate import GroupedAggregate
+from deltic.values.types import Type
+
+
+@reads("min_by", "max_by")
+def extreme_by(slots: Slots, call: GroupedAggregate, types: Sequence[Type]) -> Result:
+    """The slot of the extreme pair, of which the result is a part."""
+    accumulator, (x, y) = ACCUMULATORS[call.function], call.columns
+    assert isinstance(accumulator, ExtremeBy)
+    slot, count, pairs = slots.extreme((y, x), accumulator.least), slots.count([y]), slots.type_of((y, x))
+
+    def result(totals: Totals) -> Column:
+        there = totals[:, count] > 0
+        parts = slots.interner[pairs].decode(totals[there, slot]).field(1)
+        values, nulls = np.zeros(len(totals), np.int64), np.zeros(len(totals), bool)
+        values[there], found = encode(parts, types[0], slots.interner)
+        nulls[there] = False if found is None else found
+        return values, nulls
+
+    return result

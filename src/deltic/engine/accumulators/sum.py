@@ -1,0 +1,38 @@
+"""Sums of whole numbers wrap around; those of floats and decimals are kept as exact digits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from deltic.engine.accumulators.decimals import DECIMALS, decimal_sums
+from deltic.engine.accumulators.exact import rounded_by
+from deltic.engine.accumulators.slots import Linear, Result, Slots, Totals, reads
+from deltic.engine.operators import decimals, numbers
+from deltic.engine.storage.layout import Column
+from deltic.program.operators.aggregate import GroupedAggregate
+from deltic.values.types import Kind, Type
+
+WRAPPED = Linear(1, lambda values, types: [(0, values[0].astype(np.int64))])
+
+
+@reads("sum")
+def sum_(slots: Slots, call: GroupedAggregate, types: Sequence[Type]) -> Result:
+    """One slot, or those of an exact sum; of decimals NULL where the sum has more digits than the type."""
+    (type_,) = types
+    if type_.kind is Kind.DECIMAL:
+        return _decimals(slots, slots.sum(call.columns, DECIMALS), type_)
+    if type_.is_float:
+        return rounded_by(slots, call.columns, type_, lambda totals: np.ones(len(totals), np.int64))
+    slot = slots.sum(call.columns, WRAPPED)
+    dtype = numbers.dtype_of(type_)
+    return lambda totals: (numbers.stored(totals[:, slot].astype(dtype), type_, slots.interner), None)
+
+
+def _decimals(slots: Slots, slot: int, type_: Type) -> Result:
+    def result(totals: Totals) -> Column:
+        found, beyond = decimals.fitting(decimal_sums(totals, slot), type_)
+        return numbers.stored(found, type_, slots.interner), beyond
+
+    return result

@@ -1,0 +1,26 @@
+"""What is recomputed of all values of a changed group, in a slot as relations hold it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from deltic.circuit.accumulators import ACCUMULATORS
+from deltic.engine.accumulators.slots import Result, Slots, reads
+from deltic.engine.storage.single import writer
+from deltic.program.operators.aggregate import GroupedAggregate
+from deltic.values.types import Type
+
+
+@reads("collect_list", "collect_set", "mode", "string_agg")
+def whole(slots: Slots, call: GroupedAggregate, types: Sequence[Type]) -> Result:
+    """The slot of the result, which nothing has been written to while there are no values."""
+    slot, present = slots.whole(call.columns, call), slots.values(call.columns).present
+    accumulator = ACCUMULATORS[call.function]
+    if slots.is_partial(call):
+        return lambda totals: (totals[:, slot], totals[:, slot + 1] > 0)
+    if not accumulator.counts:
+        return lambda totals: (totals[:, slot], None)
+    nothing = writer(accumulator.result(types), slots.interner)(accumulator.value({}, types, call.parameters))
+    return lambda totals: (np.where(totals[:, present] > 0, totals[:, slot], nothing), None)

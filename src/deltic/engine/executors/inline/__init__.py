@@ -1,0 +1,1 @@
+"""The inline executor: one store in this process, queries uncut, no exchange."""

@@ -1,0 +1,84 @@
+"""Where an engine meets the world: batches come into its tables, and the changes of its views go out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from deltic.engine.batches import Changed
+from deltic.engine.changes import Changes, ViewChange
+from deltic.engine.conflicts import Conflicts
+from deltic.engine.executors.inline.constants import constant_change, is_constant
+from deltic.engine.executors.inline.evolution import difference
+from deltic.engine.storage.arrow import Encoded, encode_batch, make_room, table_change, view_change
+from deltic.engine.storage.state import State
+from deltic.engine.storage.store import Store
+from deltic.program.program import Program
+from deltic.values.types import Schema
+
+
+@dataclass(frozen=True)
+class Boundary:
+    """The tables, constants and views of a program over the states of a store."""
+
+    program: Program
+    store: Store
+
+    @cached_property
+    def constants(self) -> list[State]:
+        """The relations that have the same rows always."""
+        return [state for state in self.store.states.values() if is_constant(state)]
+
+    def table(self, name: str) -> State:
+        """The state of a table."""
+        return self.store.states[self.program.tables[name]]
+
+    def view(self, name: str, schema: Schema) -> State | None:
+        """The state of a view, if there is one of that name with these columns."""
+        result = self.store.states[self.program.sinks[name]] if name in self.program.sinks else None
+        return result if result is not None and result.relation.schema == schema else None
+
+    def encoded(self, changes: Mapping[str, Changed]) -> dict[str, Encoded]:
+        """The batches of tables as values."""
+        return {n: encode_batch(n, batch, self.table(n), self.store.interner) for n, batch in changes.items()}
+
+    def make_room(self, batches: Mapping[str, Encoded]) -> None:
+        """Make the domains of tables include the values of batches."""
+        for name, (columns, _) in batches.items():
+            make_room(self.table(name), columns)
+
+    def change_tables(self, batches: Mapping[str, Encoded], conflicts: Conflicts) -> None:
+        """Begin an epoch: tables change by batches, and constants come whose rows have not come yet."""
+        for name, (columns, weights) in batches.items():
+            state = self.table(name)
+            state.delta = table_change(name, state, columns, weights, conflicts, self.store.interner)
+        for state in self.pending_constants():
+            state.delta = constant_change(state, self.store.interner)
+        for state in self.store.changed():
+            assert state.delta is not None
+            state.append(state.delta)
+
+    def pending_constants(self) -> list[State]:
+        """The constants whose rows have not come yet."""
+        return [state for state in self.constants if not state.contents.runs]
+
+    def view_changes(self) -> Changes:
+        """The changes of the views in the epoch."""
+        states = {name: self.store.states[relation] for name, relation in self.program.sinks.items()}
+        changed = {name: (state, state.delta) for name, state in states.items() if state.delta is not None}
+        return Changes(
+            {name: view_change(state, delta, self.store.interner) for name, (state, delta) in changed.items()}
+        )
+
+    def changes_from(self, old: Boundary, kept: Mapping[str, str]) -> Changes:
+        """The changes of the views from what they were before an evolution; `kept`: relations, by their new names."""
+        result: dict[str, ViewChange] = {}
+        for view, name in self.program.sinks.items():
+            state = self.store.states[name]
+            before = old.view(view, state.relation.schema)
+            is_kept = before is not None and kept.get(name) == before.relation.name
+            change = state.delta if is_kept else difference(before, state)
+            if change is not None:
+                result[view] = view_change(state, change, self.store.interner)
+        return Changes(result)

@@ -1,0 +1,90 @@
+"""What tables and recursive relations hold, as plans ask for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+from sqlglot import exp
+
+from deltic.calculus.planning.statistics import place_name, recursive
+from deltic.engine.operators.seen import passing
+from deltic.engine.plan.frequencies import Values
+from deltic.engine.plan.measured import Relations
+from deltic.engine.storage.arrow import Encoded
+from deltic.engine.storage.interner import Interner
+from deltic.engine.storage.layout import Column, Nulls
+from deltic.engine.storage.state import State
+from deltic.program.program import Program
+
+NO_BATCHES: Mapping[str, Encoded] = MappingProxyType({})
+# Rows of a relation that conditions are tried on.
+_TRIED = 1 << 12
+
+
+@dataclass(frozen=True)
+class Contents:
+    """The rows of the relations of a program, in these states."""
+
+    program: Program
+    states: Mapping[str, State]
+    interner: Interner
+
+    def held(self, table: str) -> int:
+        """How many rows a table has, about: what cancels counts twice until runs are merged."""
+        return len(self.states[self.program.tables[table]].contents)
+
+    def recursive(self) -> dict[str, int]:
+        """How many rows the recursive relations have that have any, by what statistics call them."""
+        result = {recursive(name): len(self.states[name].contents) for name in sorted(self.program.recursive)}
+        return {name: rows for name, rows in result.items() if rows}
+
+    def relations(self, batches: Mapping[str, Encoded] = NO_BATCHES) -> Relations:
+        """What plans look at, when tables get these batches."""
+        return _Given(self.program, self.states, self.interner, batches)
+
+
+class _Given:
+    """The rows of recursive relations, and of tables with those of batches for them."""
+
+    def __init__(
+        self, program: Program, states: Mapping[str, State], interner: Interner, batches: Mapping[str, Encoded]
+    ) -> None:
+        self._names = {**{recursive(relation): relation for relation in program.recursive}, **program.tables}
+        self._states, self._interner, self._batches = states, interner, batches
+        self._columns: dict[str, list[Column]] = {}
+
+    def columns(self, name: str) -> list[Values]:
+        """The columns of a relation by what statistics call it, NULL as the least value."""
+        return [_plain(*column) for column in self._all(name)]
+
+    def passing(self, name: str, conditions: Sequence[exp.Expression]) -> tuple[int, int]:
+        """Of how many of its rows all conditions are true, and of how many that was asked: all, or some at random."""
+        schema, columns = self._states[self._names[name]].relation.schema, self._all(name)
+        count = len(columns[0][0]) if columns else 0
+        tried = np.arange(count) if count <= _TRIED else np.random.default_rng(0).integers(0, count, _TRIED)
+        values = {place_name(i): (v[tried], None if n is None else n[tried]) for i, (v, n) in enumerate(columns)}
+        types = {place_name(i): column.type for i, column in enumerate(schema)}
+        return passing(conditions, values, types, len(tried), self._interner), len(tried)
+
+    def _all(self, name: str) -> list[Column]:
+        if name not in self._columns:
+            state = self._states[self._names[name]]
+            parts = [state.layout.values(state.rows()[0])]
+            parts += [self._batches[name][0]] if name in self._batches else []
+            self._columns[name] = [_joined(column) for column in zip(*parts, strict=True)]
+        return self._columns[name]
+
+
+def _joined(parts: Sequence[Column]) -> Column:
+    """The values of the parts one after the other."""
+    nulls = [np.zeros(len(values), np.bool_) if n is None else n for values, n in parts]
+    is_plain = all(n is None for _, n in parts)
+    return np.concatenate([values for values, _ in parts]), None if is_plain else np.concatenate(nulls)
+
+
+def _plain(values: Values, nulls: Nulls) -> Values:
+    """The values of a column with the least of all for NULL."""
+    return values if nulls is None else np.where(nulls, np.iinfo(np.int64).min, values)

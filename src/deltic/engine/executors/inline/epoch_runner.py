@@ -1,0 +1,82 @@
+"""An epoch is tried until all domains hold its values; each attempt leaves the state after it, or the one before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from functools import partial
+
+from deltic.engine.changes import Changes
+from deltic.engine.growth import Growth
+from deltic.engine.interrupts import postponed
+from deltic.engine.operators.faults import Faults
+from deltic.engine.prepared import unfailing
+from deltic.engine.storage.layout import DomainOverflow
+from deltic.engine.storage.state import StoreSnapshot
+from deltic.engine.storage.store import Store
+from deltic.errors import CountOverflowError, IterationLimitError
+from deltic.program.program import Program
+
+Grow = Callable[[DomainOverflow], None]
+"""Makes room for a value within an epoch, and packs again what has outgrown its layout."""
+
+
+class _Renumbered(Exception):
+    """Texts have other labels than at the start of the epoch, which has to begin again."""
+
+
+@dataclass(frozen=True)
+class EpochRunner:
+    """Runs epochs of a program over a store: an epoch is a function that changes the states of the store."""
+
+    program: Program
+    store: Store
+    faults: Faults
+
+    def run(
+        self,
+        epoch: Callable[[Grow], Changes],
+        again: Callable[[], None] = lambda: None,
+        relations: Collection[str] | None = None,
+    ) -> tuple[StoreSnapshot, Changes]:
+        """The state before an epoch and its changes, once all domains hold its values; `again` precedes another try.
+
+        `relations` are those that it may change: without them, all.
+        """
+        growth = Growth()
+        while (done := self.attempt(epoch, growth, relations)) is None:
+            again()
+        return done
+
+    def attempt(
+        self, epoch: Callable[[Grow], Changes], growth: Growth, relations: Collection[str] | None
+    ) -> tuple[StoreSnapshot, Changes] | None:
+        """The state before and the changes of the views; None when the epoch is to be run again.
+
+        That is where a domain had to grow before the first stratum, or where texts have other labels since: what is
+        packed with the old ones could not follow. After any exception the state is as before the epoch.
+        """
+        self.store.fit()
+        snapshot = self.store.snapshot(relations)
+        self.faults.clear()
+        try:
+            changes = epoch(partial(self._grow, growth))
+            self.faults.refuse(self.program.views_over)
+            postponed.check()
+            return snapshot, changes
+        except BaseException as error:
+            unfailing(partial(self.store.roll_back, snapshot), "to undo an epoch")
+            if isinstance(error, IterationLimitError | CountOverflowError):
+                raise error.told_of(self.program.views_over(error.relations[0])) from None
+            if isinstance(error, DomainOverflow):
+                growth.make_room(error)
+            elif not isinstance(error, _Renumbered):
+                raise
+            return None
+
+    def _grow(self, growth: Growth, overflow: DomainOverflow) -> None:
+        """Make room for a value within an epoch, and pack again. Raises _Renumbered."""
+        growth.make_room(overflow)
+        if self.store.is_renumbered():
+            raise _Renumbered
+        self.store.fit()

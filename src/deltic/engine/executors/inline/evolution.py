@@ -1,0 +1,77 @@
+"""Going on with another program: which relations stay, and how the views change by it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection
+
+from deltic.engine.storage.batch import CountChanges
+from deltic.engine.storage.kinds import RelationKind, kind_of
+from deltic.engine.storage.run import Run
+from deltic.engine.storage.state import State
+from deltic.program.program import Program, Stratum
+
+# Whether a recursion of the new program, given the names of its relations in both, is maintained as in the old one.
+Same = Callable[[tuple[str, ...], tuple[str, ...]], bool]
+
+
+def kept_relations(
+    old: Program, new: Program, is_maintained_alike: Same, changed: Collection[str] = ()
+) -> dict[str, str]:
+    """The relations of the new program that the old one has, by name, with their names there.
+
+    They have the same fingerprint, so the same contents, and the engine keeps the same of them; nothing is kept of what
+    reads tables of the old program that are `changed`. A relation whose rows are passed on, and not kept, has to pass
+    all of them on when the one that it is passed on to is new.
+    """
+    named = defaultdict[str, list[str]](list)
+    for name, relation in old.relations.items():
+        if not changed or old.below(name).isdisjoint(changed):
+            named[relation.fingerprint].append(name)
+    kept: dict[str, str] = {}
+    for stratum in new.strata:
+        result = _counterparts(stratum, old, new, named)
+        if result and (not stratum.recursive or is_maintained_alike(stratum.relations, tuple(result.values()))):
+            kept |= result
+            for name in result.values():
+                named[old.relations[name].fingerprint].remove(name)
+    for name in passed_to_new(new, kept):
+        kept.pop(name, None)
+    return kept
+
+
+def passed_to_new(program: Program, kept: Collection[str]) -> set[str]:
+    """The relations whose rows are passed on to one that is not kept."""
+    new = [relation for name, relation in program.relations.items() if name not in kept]
+    sources = {source for relation in new for source in relation.definition.sources}
+    return {source for source in sources if kind_of(program, source) is RelationKind.TRANSIENT}
+
+
+def _counterparts(stratum: Stratum, old: Program, new: Program, named: dict[str, list[str]]) -> dict[str, str]:
+    """The relations of the old program that those of a stratum are; none unless all are there."""
+    result: dict[str, str] = {}
+    for name in stratum.relations:
+        candidates = [
+            other
+            for other in named.get(new.relations[name].fingerprint, ())
+            if kind_of(old, other) is kind_of(new, name) and other not in result.values()
+        ]
+        if not candidates:
+            return {}
+        result[name] = name if name in candidates else candidates[0]
+    return result
+
+
+def difference(old: State | None, new: State) -> Run | None:
+    """The change from the rows of one relation to those of another of the same columns; from nothing for None.
+
+    Raises DomainOverflow where a row of the old one has no place in the layout of the new one.
+    """
+    batch = CountChanges()
+    batch.add(*new.rows())
+    if old is not None:
+        words, weights = old.rows()
+        values = old.layout.values(words)
+        raw = [domain.place(*column) for domain, column in zip(new.domains, values, strict=True)]
+        batch.add(new.layout.pack(raw, len(weights)), -weights)
+    return batch.run()

@@ -1,0 +1,192 @@
+"""The executor in one store of this process: queries are not cut, and nothing is exchanged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+
+from deltic.circuit.graph import Circuit
+from deltic.engine import parallel
+from deltic.engine.batches import Changed
+from deltic.engine.conflicts import Conflicts
+from deltic.engine.executors.executor import Executed, Host
+from deltic.engine.executors.inline.explain import explain, summary
+from deltic.engine.executors.inline.program import LocalProgram
+from deltic.engine.executors.inline.version import StateVersion
+from deltic.engine.image import Image, Saved
+from deltic.engine.keyed import plain
+from deltic.engine.options import EngineOptions
+from deltic.engine.phases import Phases
+from deltic.engine.plan.plans import PLAN, Plans
+from deltic.engine.plan.replanning import run_by_plan
+from deltic.engine.result import EpochResult, Extension
+from deltic.engine.size import Size
+from deltic.engine.storage import spilling
+from deltic.engine.storage.image import image_of
+from deltic.engine.storage.spilling import Space
+from deltic.engine.storage.store import Store
+from deltic.program.program import Program
+
+_PINNED = "the plan stays as it is from now on: what has been forgotten could not be computed in another way"
+
+
+class InlineExecutor:
+    """Has one store; see `Executor`. An epoch by another program leaves the running one as it is until its commit."""
+
+    def __init__(self, running: LocalProgram, epoch: int) -> None:
+        self.running = running
+        """The program of the last epoch, whose relations are the state."""
+        self.version = StateVersion.of(epoch, running.program, [running.store])
+        running.store.repacked = {}
+
+    @classmethod
+    def empty(cls, circuit: Circuit, options: EngineOptions, host: Host) -> InlineExecutor:
+        """One for a circuit, without rows."""
+        space, plans = Space(options.resources.spill, options.resources.memory), replace(options.plans, circuit=circuit)
+        return cls(LocalProgram.empty(circuit, plans, options, host.inner, space), 0)
+
+    @property
+    def circuit(self) -> Circuit:
+        return self.running.circuit
+
+    @property
+    def program(self) -> Program:
+        return self.running.program
+
+    @property
+    def store(self) -> Store:
+        """What has the relations of the program."""
+        return self.running.store
+
+    @property
+    def stores(self) -> list[Store]:
+        return [self.store]
+
+    # Epochs
+
+    def run(self, changes: Mapping[str, Changed], conflicts: Conflicts) -> Executed:
+        phases, present = Phases(), self.running
+        present.environment.visits.rows = 0
+        with self._working():
+            weighed = {t: plain(t, batch, self.version, conflicts) for t, batch in changes.items()}
+            batches = present.boundary.encoded(weighed)
+            phases.end("encoding")
+            epoch = run_by_plan(present, batches, conflicts)
+        phases.end("evaluation")
+        program = epoch.program
+        version = self.version.following(program.program, [program.store], program.fewer)
+        rows_in = sum(len(d) for name in changes if (d := program.boundary.table(name).delta))
+        program.store.end_epoch()
+        phases.end("version")
+        result = EpochResult(
+            epoch.changes,
+            rows_in,
+            program.visited,
+            components=program.components,
+            decisions=None if program is present else program.plans.decisions,
+            phases=phases.seconds,
+        )
+
+        def abort() -> None:
+            program.store.roll_back(epoch.before)
+            program.store.space.settle()
+
+        return Executed(version, result, lambda: self._go_on(program, version), abort)
+
+    def extend(self, circuit: Circuit, rows: Mapping[str, Changed]) -> Executed:
+        old, plans = self.running, self._plans_of(circuit, rows)
+        old.store.fit()
+        with self._working():
+            program, kept = old.evolved(circuit, plans, rows)
+            batches = program.boundary.encoded(rows)
+            program.boundary.make_room(batches)
+            changes = program.begin(old, kept, batches)
+        version = self.version.following(program.program, [program.store], program.fewer)
+        extension = _extension(old, program, kept)
+        result = EpochResult(changes, 0, program.visited, components=program.components, extension=extension)
+        return Executed(version, result, lambda: self._go_on(program, version), old.store.space.settle)
+
+    def _plans_of(self, circuit: Circuit, rows: Mapping[str, Changed]) -> Plans:
+        """The plan of another circuit, whose tables that have `rows` begin with these."""
+        old, contents = self.running, self.running.contents
+        held = {table: contents.held(table) for table in self.program.tables if table not in rows}
+        known = {**held, **old.plans.of_recursions(contents.recursive())}
+        plans = old.plans.settled if old.forgetting.has_forgotten else old.plans
+        return replace(plans.extended(circuit, known, contents.relations()), costs=old.plans.costs)
+
+    def _go_on(self, program: LocalProgram, version: StateVersion) -> None:
+        """Let the epoch of a version be the last one, which a program has run."""
+        self.running, self.version = program, version
+        program.store.repacked = {}
+        program.forgetting.commit()
+        program.store.space.settle()
+
+    @contextmanager
+    def _working(self) -> Iterator[None]:
+        """Use the resources of this executor."""
+        with spilling.using(self.store.space), parallel.using(self.running.options.resources.threads):
+            yield
+
+    # What is written
+
+    def image(self) -> Image:
+        self.store.fit()
+        image, running = image_of(self.store), self.running
+        about = {"plan": running.plans.described(self.circuit), "learned": running.strata.learned()}
+        return replace(image, about={**about, "store": image.about})
+
+    def restored(self, saved: Saved, tables_alone: bool) -> InlineExecutor:
+        plans = self.running.plans.restored(saved.about["plan"], self.circuit)
+        with self._working():
+            program = self.running.restored(saved, plans, tables_alone)
+        program.store.space.settle()
+        return InlineExecutor(program, saved.about["epoch"])
+
+    @property
+    def tasks(self) -> None:
+        return None
+
+    def checks_keys(self, table: str) -> bool:
+        return False
+
+    def compact(self) -> bool:
+        return False
+
+    def discard(self) -> None:
+        pass
+
+    # Reading
+
+    def forgotten(self, view: str) -> tuple[str, ...]:
+        return self.running.forgetting.tables(self.program.below(self.program.sinks[view]))
+
+    def explain(self, name: str, full: bool) -> str:
+        tell, running, program = (explain if full else summary), self.running, self.program
+        told = tell(self.circuit, name, program, running.states, running.evaluations, running.strategies)
+        below = program.below(program.sinks[name])
+        if forgotten := list(running.forgetting.lines(below)):
+            forgotten += [_PINNED] * running.forgetting.has_forgotten
+            told += "\n\nwhat watermarks leave behind:\n" + "\n".join(f"  {line}" for line in forgotten)
+        if lines := running.plans.lines(below, running.states, running.evaluations):
+            told += f"\n\n{PLAN}:\n" + "\n".join(f"  {line}" for line in lines)
+        return told
+
+    def sizes(self) -> list[Size]:
+        return list(self.store.listed())
+
+    @property
+    def nbytes(self) -> int:
+        return self.store.nbytes
+
+    @property
+    def resident(self) -> int:
+        return self.nbytes
+
+
+def _extension(old: LocalProgram, new: LocalProgram, kept: Mapping[str, str]) -> Extension:
+    """What of a program was kept by a new one, what was built, and what is gone."""
+    gone = old.program.relations.keys() - kept.values() - new.program.relations.keys()
+    dropped = tuple(name for name in old.program.relations if name in gone)
+    partial_views = old.forgetting.partial(new.program, kept)
+    return Extension(tuple(new.without(kept)), tuple(kept), dropped, partial=partial_views)

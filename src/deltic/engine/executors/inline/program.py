@@ -1,0 +1,207 @@
+"""A program of the local engine over the relations of one store.
+
+What must hold: a LocalProgram runs the circuit of its plan, and its store has all relations of that program. Another
+program, for other definitions or for another plan, is *evolved* from this one: it takes over the relations that both
+have, and changes nothing of this one. So an engine goes on with another program by referring to it, and goes back by
+not doing so. An epoch changes the store; `roll_back` undoes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from deltic.circuit import operators as ops
+from deltic.circuit.graph import Circuit
+from deltic.engine.changes import Changes
+from deltic.engine.conflicts import Conflicts
+from deltic.engine.executors.inline.boundary import Boundary
+from deltic.engine.executors.inline.contents import Contents
+from deltic.engine.executors.inline.epoch_runner import EpochRunner, Grow
+from deltic.engine.executors.inline.evolution import kept_relations, passed_to_new
+from deltic.engine.executors.inline.forgetting import Forgetting
+from deltic.engine.executors.inline.strata import Strata
+from deltic.engine.image import Saved
+from deltic.engine.keyed import key_columns
+from deltic.engine.operators.binding import value_of
+from deltic.engine.operators.query import Environment, Evaluation
+from deltic.engine.options import EngineOptions
+from deltic.engine.plan.planner import plans_of
+from deltic.engine.plan.plans import Plans
+from deltic.engine.protocol import Engine
+from deltic.engine.result import ComponentReport
+from deltic.engine.storage.arrow import Encoded
+from deltic.engine.storage.image import restored
+from deltic.engine.storage.spilling import Space
+from deltic.engine.storage.state import State, StoreSnapshot
+from deltic.engine.storage.store import Store
+from deltic.errors import UnsupportedError
+from deltic.program.program import Program
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+MakeInner = Callable[[Circuit], Engine]
+"""Makes the engine of a recursion inside a recursion."""
+
+
+class LocalProgram:
+    """A circuit, the program of its plan, and the relations of that program in a store, ready for epochs."""
+
+    def __init__(
+        self, circuit: Circuit, plans: Plans, program: Program, store: Store, options: EngineOptions, inner: MakeInner
+    ) -> None:
+        self.circuit, self.plans, self.program, self.store, self.options = circuit, plans, program, store, options
+        self.inner = inner
+        bags = [table for table, is_set in _are_sets(circuit).items() if not is_set]
+        store.define(program, self._value_of, bags)
+        store.keep_keys(key_columns(circuit, program))
+        self.states = store.states
+        self.environment = Environment(
+            self.states,
+            store.interner,
+            iteration_limit=options.iteration_limit,
+            recursion_timeout=options.recursion_timeout,
+            thresholds=options.thresholds,
+            inner_engine=inner,
+        )
+        self.evaluations = [
+            Evaluation(plan, store.domains.variables[rule], self.environment)
+            for rule in program.rules
+            for plan in plans_of(rule)
+        ]
+        self.strategies = options.strategies_of(program)
+        self.strata = Strata(program, self.states, self.evaluations, self.strategies, options.refresh, self.environment)
+        self.forgetting = Forgetting(program, self.states, store.interner)
+        self.boundary, self.contents = Boundary(program, store), Contents(program, self.states, store.interner)
+        self.runner = EpochRunner(program, store, self.environment.faults)
+        self.components: tuple[ComponentReport, ...] = ()
+        """What the last epoch did to recursions."""
+        self.fewer: list[State] = []
+        """The relations of which the last epoch has forgotten rows."""
+
+    @classmethod
+    def empty(
+        cls, circuit: Circuit, plans: Plans, options: EngineOptions, inner: MakeInner, space: Space
+    ) -> LocalProgram:
+        """The program of a plan, without rows; raises UnsupportedError where the engine cannot run it."""
+        return cls(circuit, plans, options.compiled(plans.circuit), Store(space), options, inner)
+
+    def _value_of(self, literal: exp.Expression) -> int:
+        return value_of(literal, self.store.interner)
+
+    @property
+    def visited(self) -> int:
+        """How many rows the present epoch has visited."""
+        return self.environment.visits.rows
+
+    # Epochs
+
+    def run(self, batches: Mapping[str, Encoded], conflicts: Conflicts) -> tuple[StoreSnapshot, Changes]:
+        """An epoch in which tables change by batches: the state before, and the changes of the views."""
+        self.boundary.make_room(batches)
+        constants = [state.relation.name for state in self.boundary.pending_constants()]
+        changed = frozenset([*(self.program.tables[name] for name in batches), *constants])
+        relations = self.strata.may_change(changed)
+        return self.runner.run(partial(self._epoch, batches, conflicts), relations=relations)
+
+    def _epoch(self, batches: Mapping[str, Encoded], conflicts: Conflicts, grow: Grow) -> Changes:
+        self.fewer = self.forgetting.run()
+        self.boundary.change_tables(batches, conflicts)
+        self.components = self.strata.run(grow)
+        return self.boundary.view_changes()
+
+    # Other programs
+
+    def evolved(
+        self, circuit: Circuit, plans: Plans, begun: Collection[str] = ()
+    ) -> tuple[LocalProgram, dict[str, str]]:
+        """The program of another circuit or plan, and its relations that are kept, each with its name in this one.
+
+        Nothing is kept of tables that are `begun` with other rows. What is not kept is empty: `begin` computes it.
+        """
+        program = self.options.compiled(plans.circuit)
+        kept = self._kept(circuit, program, begun)
+        store = self.store.evolved((program.relations[new], was) for new, was in kept.items())
+        other = LocalProgram(circuit, plans, program, store, self.options, self.inner)
+        store.end_evolution()
+        other.strata.adopt(self.strata, kept)
+        return other, kept
+
+    def _kept(self, circuit: Circuit, program: Program, begun: Collection[str]) -> dict[str, str]:
+        """The relations of another program that this one has, each with its name here."""
+        strategies, before = self.options.strategies_of(program), _are_sets(self.circuit)
+        changed = [
+            self.program.tables[table]
+            for table, is_set in _are_sets(circuit).items()
+            if table in before and (before[table] is not is_set or table in begun)
+        ]
+        return kept_relations(
+            self.program, program, lambda new, was: strategies.of(new) is self.strategies.of(was), changed
+        )
+
+    def begin(self, old: LocalProgram, kept: Mapping[str, str], batches: Mapping[str, Encoded]) -> Changes:
+        """Compute the relations that are not `kept`, tables among them from batches, as an epoch after an old program.
+
+        Its changes are those of the views from what they were.
+        """
+        _, changes = self.runner.run(partial(self._begin, old, kept, batches), old.store.fit)
+        self.store.end_epoch()
+        return changes
+
+    def _begin(self, old: LocalProgram, kept: Mapping[str, str], batches: Mapping[str, Encoded], grow: Grow) -> Changes:
+        self.boundary.change_tables(batches, "trust")
+        self.components = self.strata.run(grow, self.without(kept))
+        for name, was in kept.items():
+            made = [a for order, a in self.states[name].built.items() if order not in old.states[was].built]
+            self.environment.visits.rows += sum(map(len, made))
+        return self.boundary.changes_from(old.boundary, kept)
+
+    def compute(self, new: Collection[str], old: LocalProgram | None = None) -> None:
+        """Compute new relations, where no table and no view changes; domains are shared with the `old` program."""
+        self.runner.run(partial(self._compute, new), self.store.fit if old is None else old.store.fit)
+        self.store.end_epoch()
+
+    def _compute(self, new: Collection[str], grow: Grow) -> Changes:
+        self.boundary.change_tables({}, "error")
+        self.components = self.strata.run(grow, new)
+        return Changes({})
+
+    def without(self, kept: Collection[str]) -> list[str]:
+        """The relations that are not kept."""
+        return [name for name in self.program.relations if name not in kept]
+
+    def restored(self, saved: Saved, plans: Plans, tables_alone: bool) -> LocalProgram:
+        """The program of a plan over a state that was written; what that has not, or not alone, is computed.
+
+        Raises UnsupportedError where rows that a view would be computed from have been forgotten.
+        """
+        program = self.options.compiled(plans.circuit)
+        wanted = set(program.tables.values()) if tables_alone else program.relations.keys()
+        store = restored(replace(saved, about=saved.about["store"]), program, wanted, self.store.space)
+        store.drop(passed_to_new(program, store.states) & store.states.keys())
+        kept = {name: name for name in program.relations if name in store.states}
+        made = LocalProgram(self.circuit, plans, program, store, self.options, self.inner)
+        store.end_evolution()
+        made.strata.learn(saved.about["learned"])
+        if new := made.without(kept):
+            made.compute(new)
+        if not tables_alone and (views := made.forgetting.partial(program, kept)):
+            raise UnsupportedError(
+                f"view {next(iter(views))} is computed in another way than when the state was written, by another "
+                f"Deltic or with another function, and rows of {', '.join(next(iter(views.values())))} that it needs "
+                "have been forgotten: open the state with what wrote it"
+            )
+        return made
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether any relation has rows."""
+        return any(len(state.contents) for state in self.states.values())
+
+
+def _are_sets(circuit: Circuit) -> dict[str, bool]:
+    """The tables, and which of them are sets."""
+    return {op.name: op.is_set for op in circuit.operators if isinstance(op, ops.Source)}

@@ -1,0 +1,276 @@
+"""The order of an epoch: strata one after the other, each only if something that it reads has changed."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from deltic.engine.image import Json
+from deltic.engine.operators.beginning import beginning
+from deltic.engine.operators.kernel import KERNELS, RelationUpdater
+from deltic.engine.operators.query import Environment, Evaluation
+from deltic.engine.operators.search import Visits
+from deltic.engine.recursion.component_of import component_of
+from deltic.engine.recursion.refresh import Recursive, Refresh
+from deltic.engine.recursion.strategy import Strategies
+from deltic.engine.result import ComponentReport
+from deltic.engine.storage.arrangement import Arrangement
+from deltic.engine.storage.batch import CountChanges
+from deltic.engine.storage.kinds import RelationKind
+from deltic.engine.storage.layout import DomainOverflow
+from deltic.engine.storage.run import Run, plain
+from deltic.engine.storage.state import State, StoreSnapshot
+from deltic.errors import CountOverflowError
+from deltic.program.definitions import Definition, Derived
+from deltic.program.program import Program
+from deltic.program.queries import Rule
+
+# How many sets of changed relations are remembered with what they lead to.
+_COURSES = 256
+
+
+class Strata:
+    """Brings all derived relations up to date with the `delta` of tables and constants."""
+
+    def __init__(
+        self,
+        program: Program,
+        states: Mapping[str, State],
+        evaluations: Sequence[Evaluation],
+        strategies: Strategies,
+        refresh: Refresh,
+        environment: Environment,
+    ) -> None:
+        by_head: dict[str, list[Evaluation]] = defaultdict(list)
+        for evaluation in evaluations:
+            by_head[evaluation.query.head].append(evaluation)
+        self._steps: list[_Derived | _Defined | Recursive] = []
+        for stratum in program.strata:
+            result = [e for name in stratum.relations for e in by_head.get(name, ())]
+            name = stratum.relations[0]
+            definition = program.relations[name].definition
+            if stratum.recursive:
+                component = component_of(stratum, states, result, strategies.of(stratum.relations), environment)
+                self._steps.append(Recursive(component, states, refresh.of(stratum)))
+            elif isinstance(definition, Derived):
+                self._steps.append(_Derived(name, states, result))
+            elif type(definition) in KERNELS:
+                kernel = KERNELS[type(definition)](definition, states, states[name], environment)
+                self._steps.append(_Defined(name, definition, states, kernel, environment.visits))
+        self._states = states
+        self._environment = environment
+        self._courses: dict[frozenset[str], _Course] = {}
+
+    def may_change(self, relations: frozenset[str]) -> frozenset[str]:
+        """The relations that an epoch may change in which these do; known from the second time on."""
+        return self._course(relations).relations
+
+    def _course(self, changed: frozenset[str]) -> _Course:
+        if changed not in self._courses:
+            if len(self._courses) >= _COURSES:
+                self._courses.clear()
+            steps, relations = [], set(changed)
+            for step in self._steps:
+                if not step.follows.isdisjoint(relations) or step.is_timed:
+                    steps.append(step)
+                    relations.update(step.relations)
+            self._courses[changed] = _Course(tuple(steps), frozenset(relations))
+        return self._courses[changed]
+
+    def adopt(self, other: Strata, kept: Mapping[str, str]) -> None:
+        """Let recursions that are kept, each relation with its name in the other strata, go by what they learned."""
+        learned = {frozenset(step.relations): step for step in other._steps if isinstance(step, Recursive)}
+        for step in self._steps:
+            if isinstance(step, Recursive) and step.relations[0] in kept:
+                step.adopt(learned[frozenset(kept[name] for name in step.relations)])
+
+    def learned(self) -> list[dict[str, Json]]:
+        """What recursions know of costs, to be written."""
+        return [{"relations": step.relations, **step.learned()} for step in self._steps if isinstance(step, Recursive)]
+
+    def learn(self, learned: Sequence[Mapping[str, Json]]) -> None:
+        """Let recursions know what they learned once."""
+        by_relations = {frozenset(about["relations"]): about for about in learned}
+        for step in self._steps:
+            if isinstance(step, Recursive) and frozenset(step.relations) in by_relations:
+                step.learn(by_relations[frozenset(step.relations)])
+
+    def run(self, grow: Callable[[DomainOverflow], None], new: Collection[str] = ()) -> tuple[ComponentReport, ...]:
+        """One epoch; the deltas of derived relations say what changed. Ends with all changes merged.
+
+        Relations that are `new` begin, empty as they are, from all that they read. What is kept has been computed from
+        the rows with which they begin, so that these are no change to it. Where a computed value has no place,
+        `grow` makes room and repacks what is there by then, and the stratum alone restarts.
+        """
+        for name in self._states.keys() & new:
+            self._end_change(self._states[name])
+        changed = {name for name, state in self._states.items() if state.delta is not None}
+        reports = []
+        for step in self._steps if new else self._course(frozenset(changed)).steps:
+            begins = step.relations[0] in new
+            if begins or not step.follows.isdisjoint(changed) or step.is_due:
+                self._environment.check()
+                report = self._settled(step, begins, grow)
+                if begins:
+                    for name in step.relations:
+                        self._end_change(self._states[name])
+                else:
+                    changed |= {name for name in step.relations if self._states[name].delta is not None}
+                if report is not None:
+                    reports.append(report)
+        for name in changed:
+            self._states[name].compact()
+        return tuple(reports)
+
+    def _settled(
+        self, step: _Derived | _Defined | Recursive, begins: bool, grow: Callable[[DomainOverflow], None]
+    ) -> ComponentReport | None:
+        """Take a step, once all domains hold its values.
+
+        Raises DomainOverflow where a recursion with operators of Python lacks room: what it told them the epoch takes
+        back.
+        """
+        states = [self._states[name] for name in step.relations]
+        while True:
+            before, faults = StoreSnapshot.of(states), list(self._environment.faults)
+            try:
+                return step.begin() if begins else step.run()
+            except DomainOverflow as overflow:
+                if isinstance(step, Recursive) and step.is_timed:
+                    raise
+                before.restore()
+                for state in states:
+                    state.delta = None
+                self._environment.faults.be(faults)
+                grow(overflow)
+            except CountOverflowError as error:
+                raise error.of(step.relations) from None
+
+    def _end_change(self, state: State) -> None:
+        """Let the rows with which a relation begins be there; where none are kept, its readers need the change."""
+        state.compact()
+        if state.kind is not RelationKind.TRANSIENT:
+            state.delta = None
+
+
+@dataclass(frozen=True)
+class _Course:
+    """What an epoch may have to do: steps, in order, and the relations that they and what came before may change."""
+
+    steps: tuple[_Derived | _Defined | Recursive, ...]
+    relations: frozenset[str]
+
+
+class _Derived:
+    """A derived relation that is not recursive; `follows` are those below it whose changes concern it."""
+
+    is_timed = is_due = False
+
+    def __init__(self, name: str, states: Mapping[str, State], evaluations: Sequence[Evaluation]) -> None:
+        self.relations = (name,)
+        self.states = states
+        self.by_rule: dict[Rule, list[Evaluation]] = defaultdict(list)
+        for evaluation in evaluations:
+            self.by_rule[evaluation.query.rule].append(evaluation)
+        self.follows = frozenset(e.query.delta.relation for e in evaluations)
+
+    def run(self) -> None:
+        """The change of the set or bag from the changes below it; a rule whose atoms were all empty begins."""
+        batch = CountChanges()
+        for rule, evaluations in self.by_rule.items():
+            if len(rule.body.atoms) > 1 and all(self.states[atom.relation].was_empty() for atom in rule.body.atoms):
+                self._begin(rule, batch)
+            else:
+                for evaluation in evaluations:
+                    self._follow(evaluation, batch)
+        self._add(batch)
+
+    def begin(self) -> None:
+        """All rows: each rule once."""
+        batch = CountChanges()
+        for rule in self.by_rule:
+            self._begin(rule, batch)
+        self._add(batch)
+
+    def _begin(self, rule: Rule, batch: CountChanges) -> None:
+        """Add all derivations of a rule, from all rows of one of its atoms."""
+        start = beginning([e for e in self.by_rule[rule] if len(e.query.body.absent) == len(rule.body.absent)])
+        whole = self.states[start.query.delta.relation].whole()
+        for derived in start.run(whole, version=_present):
+            batch.add(derived.words, derived.weights)
+
+    def _follow(self, evaluation: Evaluation, batch: CountChanges) -> None:
+        """Add the derivations from the change of an atom."""
+        delta = self.states[evaluation.query.delta.relation].delta
+        if delta is not None:
+            for derived in evaluation.run(delta):
+                batch.add(derived.words, derived.weights)
+
+    def _add(self, batch: CountChanges) -> None:
+        """Add derivations to the counts."""
+        state = self.states[self.relations[0]]
+        total = batch.total()
+        if total is None:
+            return
+        weighted = state.kind in (RelationKind.BAG, RelationKind.TRANSIENT)
+        change = Run(total[0], weights=plain(total[1])) if weighted else state.change_set(*total)
+        if len(change):
+            state.delta = change
+            if state.kind is not RelationKind.TRANSIENT:
+                state.append(change)
+
+
+class _Defined:
+    """A relation with a kernel; it follows what its definition reads."""
+
+    def __init__(
+        self, name: str, definition: Definition, states: Mapping[str, State], kernel: RelationUpdater, visits: Visits
+    ) -> None:
+        self.relations, self._visits = (name,), visits
+        self.follows = frozenset(definition.sources)
+        self.state, self.kernel = states[name], kernel
+        self.sources = [states[name] for name in definition.sources]
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether it may have to run though nothing below it changes."""
+        return type(self.kernel).is_due is not RelationUpdater.is_due
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it has to."""
+        return self.kernel.is_due
+
+    def run(self) -> ComponentReport | None:
+        """The change of the relation from those of its sources."""
+        started, before = time.perf_counter(), self._visits.rows
+        change = self.kernel.change()
+        if change is not None and len(change):
+            self.state.delta = change
+            self.state.append(change)
+        if not self.kernel.recomputes:
+            return None
+        visited, seconds = self._visits.rows - before, time.perf_counter() - started
+        rows_in = sum(len(source.delta) for source in self.sources if source.delta is not None)
+        told = "fallback", "recompute", self.kernel.recomputes, rows_in, len(change or ()), visited, seconds
+        return ComponentReport(self.relations, *told, self.state.nbytes)
+
+    def begin(self) -> None:
+        """All rows: all that its sources have is a change to it. Sources that keep no rows have begun before."""
+        deltas = [source.delta for source in self.sources]
+        for source in self.sources:
+            if source.kind is not RelationKind.TRANSIENT:
+                source.delta = source.whole()
+        try:
+            if any(source.delta for source in self.sources):
+                self.run()
+        finally:
+            for source, delta in zip(self.sources, deltas, strict=True):
+                source.delta = delta
+
+
+def _present(arrangement: Arrangement) -> tuple[Run, ...]:
+    """The version of an arrangement that is there now."""
+    return arrangement.runs

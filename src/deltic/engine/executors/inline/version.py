@@ -1,0 +1,144 @@
+"""The relations of an engine as of one epoch: their runs in each store, which other epochs leave as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from deltic.engine.between import Between
+from deltic.engine.interrupts import postponed
+from deltic.engine.storage.codec import nullary
+from deltic.engine.storage.frozen import Frozen
+from deltic.engine.storage.interner import Interner
+from deltic.engine.storage.lookup import count_each, find_all, find_rows
+from deltic.engine.storage.state import State
+from deltic.engine.storage.store import Store
+from deltic.engine.version import Version
+from deltic.program.program import Program
+
+
+@dataclass(frozen=True)
+class StoreVersion:
+    """Some relations of a store, by their names; values are looked up in an interner to which others may add."""
+
+    relations: Mapping[str, Frozen]
+    interner: Interner
+
+    @classmethod
+    def of(cls, store: Store, names: Iterable[str]) -> StoreVersion:
+        """Relations of a store as they are."""
+        return cls({name: store.states[name].frozen() for name in names}, store.interner)
+
+    def following(self, store: Store, fewer: Iterable[State]) -> StoreVersion:
+        """The same relations of the store later, at the cost of what is changed, repacked or has `fewer` rows."""
+        others = (*(store.repacked or {}).values(), *store.changed(), *fewer)
+        frozen = {s.relation.name: s.frozen() for s in others if s.relation.name in self.relations}
+        return StoreVersion({**self.relations, **frozen}, store.interner)
+
+
+# What is asked of a relation in a store.
+_Ask = Callable[[Frozen, Interner], pa.Table]
+
+
+class StateVersion(Version):
+    """Some relations of a program as of one epoch, in one store or in those of all shards: each row is in one."""
+
+    def __init__(self, epoch: int, program: Program, stores: Sequence[StoreVersion]) -> None:
+        self.epoch, self._program, self._stores = epoch, program, stores
+
+    @classmethod
+    def of(
+        cls, epoch: int, program: Program, stores: Iterable[Store], relations: Iterable[str] | None = None
+    ) -> StateVersion:
+        """Some relations of stores as they are: all tables and views where none are named."""
+        names = {*program.sinks.values(), *program.tables.values()} if relations is None else [*relations]
+        return cls(epoch, program, [StoreVersion.of(store, names) for store in stores])
+
+    def following(self, program: Program, stores: Sequence[Store], fewer: Iterable[State] = ()) -> StateVersion:
+        """The version of the next epoch of the stores, at the cost of what it has changed.
+
+        Where they have another program since, all is taken again.
+        """
+        epoch = self.epoch + 1
+        if any(store.repacked is None for store in stores):
+            return StateVersion.of(epoch, program, stores)
+        before = zip(self._stores, stores, strict=True)
+        return StateVersion(epoch, program, [version.following(store, fewer) for version, store in before])
+
+    def read(
+        self, name: str, *, table: bool = False, counted: bool = False, columns: Sequence[str] | None = None
+    ) -> pa.Table:
+        def ask(relation: Frozen, interner: Interner) -> pa.Table:
+            return together(relation.shown(*rows, interner, counted, columns) for rows in relation.parts())
+
+        return self._of_all(ask, name, table)
+
+    def part(self, name: str, number: int, parts: int, *, counted: bool = False) -> pa.Table:
+        """One of several equal parts of the rows of a table or view, as `read` gives them; no row is in two of them."""
+
+        def ask(relation: Frozen, interner: Interner) -> pa.Table:
+            words, weights = relation.rows()
+            chosen = slice(len(weights) * number // parts, len(weights) * (number + 1) // parts)
+            return relation.shown(words[:, chosen], weights[chosen], interner, counted)
+
+        return self._of_all(ask, name)
+
+    def lookup(self, name: str, key: Mapping[str, object], *, counted: bool = False) -> pa.Table:
+        ranges = {column: value for column, value in key.items() if isinstance(value, Between)}
+        equal = {column: value for column, value in key.items() if column not in ranges}
+
+        def ask(relation: Frozen, interner: Interner) -> pa.Table:
+            values, known = relation.key(equal, interner), relation.ranges(ranges, interner)
+            result = relation.no_rows() if values is None else find_rows(relation, values, known)
+            shown, types = relation.shown(*result, interner, counted), relation.schema.types
+            for column in (c for c in ranges if relation.schema.index(c) not in known):
+                shown = shown.filter(ranges[column].mask(shown.column(column), types[column]))
+            return shown
+
+        return self._of_all(ask, name)
+
+    def lookup_all(self, name: str, keys: pa.Table) -> pa.Table:
+        def ask(relation: Frozen, interner: Interner) -> pa.Table:
+            return relation.shown(*find_all(relation, relation.keys(keys, interner)[0]), interner, counted=False)
+
+        return self._of_all(ask, name, table=True)
+
+    def count_each(self, name: str, keys: pa.Table) -> npt.NDArray[np.int64]:
+        with postponed:
+            counts = np.zeros(len(keys), np.int64)
+            for store in self._stores:
+                relation = store.relations[self._called(name, table=True)]
+                if relation.orders[0].runs:
+                    values, known = relation.keys(keys, store.interner)
+                    counts[known] += count_each(relation, values)
+            return counts
+
+    def entries(self, name: str) -> int:
+        called = self._called(name, table=True)
+        return sum(len(run) for store in self._stores for run in store.relations[called].orders[0].runs)
+
+    def count(self, name: str, *, table: bool = False) -> int:
+        with postponed:
+            return sum(store.relations[self._called(name, table)].count() for store in self._stores)
+
+    def _of_all(self, ask: _Ask, name: str, table: bool = False) -> pa.Table:
+        with postponed:
+            called = self._called(name, table)
+            return together(ask(store.relations[called], store.interner) for store in self._stores)
+
+    def _called(self, name: str, table: bool = False) -> str:
+        """The relation that a view, or a table, is."""
+        sinks, tables = self._program.sinks, self._program.tables
+        return tables[name] if table or name not in sinks else sinks[name]
+
+
+def together(tables: Iterable[pa.Table]) -> pa.Table:
+    """The rows of tables that have the same columns."""
+    result = list(tables)
+    if len(result) == 1:
+        return result[0]
+    return pa.concat_tables(result) if result[0].num_columns else nullary(sum(table.num_rows for table in result))

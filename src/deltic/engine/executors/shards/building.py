@@ -1,0 +1,108 @@
+"""Building what another program, or another way to lay one out, wants of the rows that shards have, in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from deltic.engine.batches import Changed
+from deltic.engine.changes import Changes, ViewChange
+from deltic.engine.executors.inline.version import together
+from deltic.engine.executors.shards.evolution import Former, Rows, ShardEvolution, evolution
+from deltic.engine.executors.shards.extension import consolidated
+from deltic.engine.executors.shards.group import ShardGroup
+from deltic.engine.executors.shards.placed_program import PlacedProgram
+from deltic.engine.executors.shards.plan import ShardPlan
+from deltic.engine.executors.shards.setting import ShardDefinition
+from deltic.engine.executors.shards.shard import Shard
+from deltic.engine.image import Json
+from deltic.engine.result import EpochResult
+from deltic.engine.storage.store import Store
+from deltic.program.operators.delay import Delayed
+from deltic.program.program import Program, Relation
+
+NOTHING = Former(Program({}, (), (), {}, {}), ShardPlan(Program({}, (), (), {}, {}), {}, ()), lambda name: 0)
+"""The empty state before the first epoch."""
+
+
+def evolved(former: Former, old: ShardDefinition, new: ShardDefinition) -> ShardEvolution:
+    """How to go on with another definition, or in another way."""
+    alike = new.options.strategies.of, old.options.strategies.of
+    return evolution(former, new.program, new.maintained, lambda now, was: alike[0](now) is alike[1](was))
+
+
+def former(
+    placed: PlacedProgram, stores: Sequence[Store], other: ShardDefinition, begun: Mapping[str, Changed]
+) -> Former:
+    """The state of some stores, for another definition to continue with.
+
+    It is nothing of tables that turn into bags, or are `begun` with other rows.
+    """
+    tables, turned = placed.program.tables, {*(placed.options.bags ^ other.options.bags), *begun}
+    changed = [tables[table] for table in turned if table in tables and table in other.program.tables]
+    return Former(placed.program, placed.plan, rows_in(stores), changed, begun)
+
+
+def rows_in(stores: Sequence[Store]) -> Rows:
+    """How many rows a relation has in some stores."""
+    return lambda name: sum(len(store.states[name].contents) for store in stores)
+
+
+def building(definition: ShardDefinition, found: ShardEvolution) -> PlacedProgram:
+    """What the epoch runs on that computes what an evolution wants."""
+    return PlacedProgram(replace(definition, program=found.program), found.building)
+
+
+def build(
+    placed: PlacedProgram, found: ShardEvolution, stores: Sequence[Store], learned: Sequence[Sequence[Json]]
+) -> tuple[list[Shard], EpochResult]:
+    """The shards of a placed program: with what stays in some stores, and the rest computed in an epoch.
+
+    What recursions have `learned` on each shard stays with those that stay. The stores are left as they are.
+    """
+    builder = building(placed.definition, found)
+    relations = builder.plan.program.relations
+    pairs = [(relations[name], was) for name, was in found.taken.items()]
+    group = ShardGroup(builder, builder.shards(_taken(store, pairs) for store in stores))
+    result = group.run(builder.beginning(found), "trust")
+    made = sum(_made_orders(new, before, found.taken) for new, before in zip(group.stores, stores, strict=True))
+    group.forget_changes()
+    stay = [(r, name) for name, r in placed.plan.program.relations.items() if placed.plan.placed[name].kept]
+    shards = placed.shards(store.evolved(stay) for store in group.stores)
+    for shard, known in zip(shards, learned, strict=True):
+        shard.learn([each for each in known if all(found.taken.get(name) == name for name in each[0])])
+    return shards, replace(result, rows_visited=result.rows_visited + made)
+
+
+def _taken(store: Store, relations: Iterable[tuple[Relation, str]]) -> Store:
+    """A store of relations of another one, with the names that they have there, and with all their column orders."""
+    other = store.evolved(relations)
+    for state in other.states.values():
+        state.keep_orders()
+    return other
+
+
+def _made_orders(new: Store, old: Store, taken: Mapping[str, str]) -> int:
+    """The rows of column orders that were made of relations which were taken over from another store."""
+    pairs = ((new.states[name], old.states[was]) for name, was in taken.items())
+    return sum(len(a) for state, before in pairs for order, a in state.built.items() if order not in before.built)
+
+
+def is_due(plan: ShardPlan, stores: Sequence[Store]) -> bool:
+    """Whether something comes with the next epoch whatever changes: what a delay has kept back."""
+    delayed = [name for name, r in plan.program.relations.items() if isinstance(r.definition, Delayed)]
+    states = (store.states[name] for store in stores for name in delayed) if delayed else ()
+    return any(arrangement.runs for state in states for arrangement in state.auxiliary.values())
+
+
+def after(due: EpochResult, result: EpochResult, old: Program, new: Program) -> EpochResult:
+    """What an epoch in which something was due did, and another one after it that has gone on with another program."""
+    changes = {view: change for view in result.changes if (change := result.changes.batch(view)) is not None}
+    for view in (v for v in due.changes if v in new.sinks):
+        first, schema = due.changes.batch(view), old.relations[old.sinks[view]].schema
+        if first is not None and new.relations[new.sinks[view]].schema == schema:
+            parts = [first, *([changes.pop(view)] if view in changes else [])]
+            rows = consolidated(schema, together(part.to_arrow() for part in parts))
+            changes |= {view: ViewChange.of(rows)} if rows.num_rows else {}
+    visited = due.rows_visited + result.rows_visited
+    return replace(result, changes=Changes(changes), rows_visited=visited)

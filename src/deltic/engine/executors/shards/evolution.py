@@ -1,0 +1,276 @@
+"""Going on with another program: which rows stay where they are, and the plan of an epoch that computes the rest.
+
+A relation stays that has the same fingerprint in both programs, at each place whose key is the same. The epoch is like
+a first load: what stays stands for its own change to what is new, in place, and nothing that stays follows it, for it
+was computed from these very rows. So each new rule is followed once, from one of its atoms. A view under the name of
+another one changes by the difference, which is a sum of two more rules; the old view is there as what was *before*. A
+relation whose home has another key moves: its rows are sent there, with their weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from deltic.engine.batches import Changed
+from deltic.engine.executors.inline.evolution import Same, kept_relations
+from deltic.engine.executors.shards.lay_out import lay_out
+from deltic.engine.executors.shards.plan import Define, Key, Move, Present, Recur, Search, Send, ShardPlan, Step, Take
+from deltic.engine.executors.shards.recursion import MaintenanceChoice
+from deltic.engine.executors.shards.restrict import restrict
+from deltic.engine.result import Extension
+from deltic.engine.storage.kinds import RelationKind, kind_of
+from deltic.program.definitions import Derived, FixedRows, Table
+from deltic.program.program import Program, Relation, Stratum
+from deltic.program.queries import Atom, Body, Query, Rule, When
+
+# How many times as many rows as another an atom has from which on a rule begins with the other: few orders are built.
+_FAR_LESS = 4
+# How many rows there are of an old relation.
+Rows = Callable[[str], int]
+
+
+@dataclass(frozen=True)
+class ShardEvolution:
+    """How shards go on with another program."""
+
+    plan: ShardPlan
+    """Of the epochs to come."""
+    program: Program
+    """What is computed: the new program, and how its views differ from those of before, which are its sinks."""
+    building: ShardPlan
+    """Of the epoch that computes it."""
+    taken: Mapping[str, str]
+    """The placed relations that are there, with their names in the plan of before."""
+    constants: tuple[str, ...]
+    """The constants whose rows come in that epoch."""
+    begun: Mapping[str, Changed]
+    """The tables that begin in it with rows, and these."""
+    extension: Extension
+
+    @property
+    def computes(self) -> bool:
+        """Whether the epoch computes anything of other rows: otherwise it sends existing rows to other places."""
+        return any(not isinstance(step, Present | Send | Move | Take) for step in self.building.steps)
+
+
+@dataclass(frozen=True)
+class Former:
+    """A program and its plan, of which there are `rows`; nothing is of use of tables that are `changed`.
+
+    Tables that are `begun` have other rows in the program to come, whatever had their names here.
+    """
+
+    program: Program
+    plan: ShardPlan
+    rows: Rows
+    changed: Collection[str] = ()
+    begun: Mapping[str, Changed] = field(default_factory=dict)
+
+
+def evolution(
+    former: Former, program: Program, maintained: MaintenanceChoice, is_maintained_alike: Same
+) -> ShardEvolution:
+    """How to go on with a program."""
+    kept = kept_relations(former.program, program, is_maintained_alike, former.changed)
+    there = {name: former.plan.keys[was] for name, was in kept.items()}
+    plan = lay_out(program, maintained, there)
+    return _Evolving(former, program, kept, plan, maintained).run(there)
+
+
+def completion(
+    program: Program, plan: ShardPlan, there: Collection[str], maintained: MaintenanceChoice, rows: Rows
+) -> ShardEvolution:
+    """How to go on with a plan of whose placed relations some are `there`, and the others are to be computed."""
+    placed = {name: each for name, each in plan.placed.items() if name in there}
+    kept = {name: name for name in program.relations if name in there}
+    former = Former(program, replace(plan, placed=placed), rows)
+    return _Evolving(former, program, kept, plan, maintained).run(plan.keys)
+
+
+class _Evolving:
+    """The making of one evolution; `moved` are the relations whose home has another key than before."""
+
+    def __init__(
+        self, former: Former, program: Program, kept: Mapping[str, str], plan: ShardPlan, maintained: MaintenanceChoice
+    ) -> None:
+        self.former, self.program, self.kept, self.plan, self.maintained = former, program, kept, plan, maintained
+        self.moved = {name: was for name, was in kept.items() if self._moves(name, was)}
+
+    def _moves(self, name: str, was: str) -> bool:
+        """Whether an existing relation, a sum of its messages, has another home."""
+        is_sum = isinstance(self.program.relations[name].definition, Table | Derived)
+        before, now = self.former.plan.placed[was], self.plan.placed[name]
+        return is_sum and name not in self.program.recursive and before.kept and before.key != now.key
+
+    def run(self, there: Mapping[str, tuple[Key, ...]]) -> ShardEvolution:
+        differing, sinks = self._views()
+        before = [self.former.program.sinks[view] for view in differing]
+        aliases = {was: f"{was} before" for was in (*before, *self.moved.values())}
+        extended = self._extended(differing, aliases)
+        also = {alias: self.former.plan.keys[was][:1] for was, alias in aliases.items()}
+        sizes = _sizes(extended, {**{name: was for was, name in aliases.items()}, **self.kept}, self.former.rows)
+        raw = lay_out(extended, self.maintained, {**there, **also}, partial(_queries, extended, sizes))
+        taken = {**self._taken(raw), **{alias: was for was, alias in aliases.items()}}
+        program = replace(extended, sinks=sinks)
+        told = replace(raw, program=replace(raw.program, sinks=sinks))
+        constants = tuple(n for n, r in program.relations.items() if isinstance(r.definition, FixedRows))
+        new = tuple(name for name in constants if name not in taken)
+        begun = self.former.begun
+        arriving = (*new, *(program.tables[table] for table in begun))
+        building = restrict(replace(told, steps=tuple(self._steps(told, taken, aliases))), arriving, raw.placed)
+        return ShardEvolution(self.plan, program, building, taken, new, begun, self._extension())
+
+    # Programs
+
+    def _views(self) -> tuple[list[str], dict[str, str]]:
+        """The views that change by the difference, and what tells the change of those that may change at all."""
+        old, differing, sinks = self.former, list[str](), dict[str, str]()
+        for view, name in self.program.sinks.items():
+            was, schema = old.program.sinks.get(view, ""), self.program.relations[name].schema
+            if was not in old.plan.placed or old.program.relations[was].schema != schema:
+                sinks[view] = name
+            elif self.kept.get(name) != was:
+                differing.append(view)
+                sinks[view] = _difference(view)
+        return differing, sinks
+
+    def _extended(self, differing: Iterable[str], aliases: Mapping[str, str]) -> Program:
+        """The program with what was before, and the differences of views."""
+        old, program = self.former.program, self.program
+        relations, strata, rules = dict(program.relations), list(program.strata), list(program.rules)
+        for was, alias in aliases.items():
+            relation = old.relations[was]
+            relations[alias] = Relation(alias, relation.schema, Derived(distinct=False), relation.fingerprint)
+            strata.insert(0, Stratum((alias,), recursive=False))
+        for view in differing:
+            name, alias = program.sinks[view], aliases[old.sinks[view]]
+            schema = program.relations[name].schema
+            told = _difference(view)
+            relations[told] = Relation(told, schema, Derived(distinct=False), told)
+            strata.append(Stratum((told,), recursive=False))
+            rules += [_copy(told, relations[name], 1), _copy(told, relations[alias], -1)]
+        return Program(relations, tuple(strata), tuple(rules), program.sinks, program.tables)
+
+    # What stays
+
+    def _taken(self, plan: ShardPlan) -> dict[str, str]:
+        """The placed relations that are there, by name, with their names of before."""
+        old = self.former.plan
+        by_place = {(p.home, p.key, old.is_home(p.name)): p for p in old.placed.values() if self._has_rows(old, p.name)}
+        taken: dict[str, str] = {}
+        for placed in plan.placed.values():
+            was = by_place.get((self.kept.get(placed.home, ""), placed.key, plan.is_home(placed.name)))
+            if was is not None and self._has_rows(plan, placed.name):
+                kinds = kind_of(plan.program, placed.name), kind_of(old.program, was.name)
+                if kinds[0] is kinds[1]:
+                    taken[placed.name] = was.name
+        others = {name for step in plan.iterated for name in step.places if self._has_rows(plan, name)}
+        for stratum in self.program.strata:
+            together = {*stratum.relations, *(n for n in others if plan.placed[n].home in stratum.relations)}
+            if stratum.recursive and not taken.keys() >= together:
+                gone = [name for name in taken if plan.placed[name].home in stratum.relations]
+                taken = {name: was for name, was in taken.items() if name not in gone}
+        return taken
+
+    def _has_rows(self, plan: ShardPlan, name: str) -> bool:
+        return plan.placed[name].kept and kind_of(plan.program, name) is not RelationKind.TRANSIENT
+
+    def _steps(self, plan: ShardPlan, taken: Mapping[str, str], aliases: Mapping[str, str]) -> Iterator[Step]:
+        """The steps of the epoch: rows that stay or move, and the derivation of relations that are new or reported."""
+        wanted = {name for name, placed in plan.placed.items() if placed.kept and name not in taken}
+        wanted |= set(plan.program.sinks.values())
+        moving = {name: aliases[was] for name, was in self.moved.items() if name not in taken}
+        result: list[Step] = []
+        for step in reversed(plan.steps):
+            made = {*plan.makes(step)} - taken.keys()
+            if made & wanted and (isinstance(step, Take) or made.isdisjoint(moving)):
+                result.append(step)
+                wanted |= plan.reads(step)
+        followed = {name for step in result for name in _followed(plan, step)} | set(plan.program.sinks.values())
+        yield from (Present(name, 0) for name in plan.placed if name in followed and name in taken)
+        taking = {step.name for step in result if isinstance(step, Take)}
+        yield from (Move(alias, name, 0) for name, alias in moving.items() if name in taking)
+        yield from reversed(result)
+
+    def _extension(self) -> Extension:
+        old, new = self.former.program.relations, self.program.relations
+        gone = old.keys() - self.kept.values() - new.keys()
+        return Extension(
+            tuple(name for name in new if name not in self.kept),
+            tuple(self.kept),
+            tuple(name for name in old if name in gone),
+            moved=tuple(self.moved),
+        )
+
+
+def _queries(program: Program, sizes: Mapping[str, int], rule: Rule) -> Iterable[Query]:
+    """The queries that find all that a rule derives; those of a recursion's rounds are as they are."""
+    together = next(stratum.relations for stratum in program.strata if rule.head in stratum.relations)
+    is_inner = rule.head in program.recursive and not set(rule.relations).isdisjoint(together)
+    return rule.queries() if is_inner else beginning(rule, sizes)
+
+
+def beginning(rule: Rule, sizes: Mapping[str, int]) -> Iterator[Query]:
+    """The delta queries of a rule whose head begins: one of them finds all, the others find nothing.
+
+    That one follows the last atom, or the smallest where that is far less, beside all others as they are; the others
+    ask for rows of before the epoch, and there are none.
+    """
+    queries = list(rule.queries())
+    start = _start(rule, queries, sizes)
+    for number, query in enumerate(queries):
+        when = When.NEW if number == start else When.OLD
+        atoms = tuple(a if a.when is When.DELTA else replace(a, when=when) for a in query.body.atoms)
+        absent = tuple(replace(a, when=when) for a in query.body.absent)
+        yield replace(query, body=replace(query.body, atoms=atoms, absent=absent))
+
+
+def _start(rule: Rule, queries: list[Query], sizes: Mapping[str, int]) -> int:
+    """The number of the query that begins."""
+    counts = [sizes[q.delta.relation] for q in queries if len(q.body.absent) == len(rule.body.absent)]
+    least = min(counts)
+    return counts.index(least) if _FAR_LESS * least < counts[-1] else len(counts) - 1
+
+
+def _sizes(program: Program, there: Mapping[str, str], rows: Rows) -> dict[str, int]:
+    """How many rows relations have: those that are there, with their names of before, and about how many the others."""
+    sizes: dict[str, int] = {}
+    for stratum in program.strata:
+        for name in stratum.relations:
+            sizes[name] = rows(there[name]) if name in there else _about(program, name, sizes)
+    return sizes
+
+
+def _about(program: Program, name: str, sizes: Mapping[str, int]) -> int:
+    """How many rows a new relation may have: as many as the smallest atom of each rule, or as what it is made of."""
+    if isinstance(definition := program.relations[name].definition, FixedRows):
+        return len(definition.rows)
+    least = [min(sizes.get(a.relation, 0) for a in r.body.atoms) for r in program.rules_of(name) if r.body.atoms]
+    return sum(least) + max((sizes.get(s, 0) for s in definition.sources), default=0)
+
+
+def _followed(plan: ShardPlan, step: Step) -> set[str]:
+    """The placed relations whose change a step follows."""
+    match step:
+        case Send(source=source):
+            return {source}
+        case Search(query=query):
+            return {query.delta.relation}
+        case Define(name=name):
+            return set(plan.program.relations[name].definition.sources)
+        case Recur(stratum=stratum):
+            return plan.reads(step) - {*stratum.relations}
+    return set()
+
+
+def _difference(view: str) -> str:
+    return f"{view} difference"
+
+
+def _copy(head: str, source: Relation, sign: int) -> Rule:
+    """The rule that all rows of a relation are rows of another one."""
+    terms = tuple(range(len(source.schema)))
+    types = dict(enumerate(column.value_type for column in source.schema))
+    return Rule(head, terms, Body(sign, (Atom(source.name, When.OLD, terms),), types=types))

@@ -1,0 +1,101 @@
+"""What crosses between shards: rows as values, with weights, where they belong and, between rounds, iterations.
+
+Numbers of texts, and layouts, are a shard's own: the shard that has rows decodes them, the one that gets them encodes.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deltic.engine.batches import TableBatch
+from deltic.engine.executors.shards.messages import Message
+from deltic.engine.executors.shards.plan import Iterate, Key
+from deltic.engine.recursion.pending import RoundId
+from deltic.engine.storage.arrow import Encoded, encode_batch
+from deltic.engine.storage.interner import Interner
+from deltic.engine.storage.layout import Column
+from deltic.engine.storage.run import NO_TIMES, Times, Weights
+from deltic.engine.storage.state import State
+from deltic.values.hashing import xxhash64
+
+Inbox = Mapping[str, Sequence[pa.Table]]
+"""Batches by the placed relation that they are for."""
+Mail = dict[int, dict[str, list[pa.Table]]]
+"""What is sent to each shard."""
+ITERATION = "iteration\0"
+"""The column with the iterations of rows that carry any."""
+
+
+class Received(NamedTuple):
+    """Rows that were sent, as values of the shard that has them, with weights and, or empty, iterations."""
+
+    columns: list[Column]
+    weights: Weights
+    times: Times
+
+    @classmethod
+    def of(cls, name: str, rows: pa.Table, state: State, interner: Interner) -> Received:
+        """Rows that were sent to a placed relation, which has this state."""
+        times = NO_TIMES
+        if ITERATION in rows.column_names:
+            times, rows = rows.column(ITERATION).to_numpy(), rows.drop_columns([ITERATION])
+        return cls(*encode_batch(name, TableBatch(rows), state, interner), times)
+
+
+def shards_of(table: pa.Table, columns: Sequence[int], count: int) -> npt.NDArray[np.int64]:
+    """The shard of each row, int64[n], of `count`: that of the values in these columns, by Spark's xxhash64."""
+    hashes = xxhash64([table.column(c) for c in columns], table.num_rows).view(np.int64)
+    return hashes % np.int64(count)
+
+
+def messages_of(target: str, rows: pa.Table, key: Key, count: int) -> Iterator[Message]:
+    """Rows for a placed relation, each for the shard, of `count`, where it belongs; for all of them without a key."""
+    if key is None:
+        yield from (Message.of(target, shard, rows) for shard in range(count))
+    elif count == 1:
+        yield Message.of(target, 0, rows)
+    else:
+        shards = shards_of(rows, key, count)
+        if len(shards) and (shards == shards[0]).all():
+            yield Message.of(target, int(shards[0]), rows)
+            return
+        order = np.argsort(shards, kind="stable")
+        ends = np.cumsum(np.bincount(shards, minlength=count))
+        sorted_rows = rows.take(pa.array(order))
+        for shard, (start, end) in enumerate(zip([0, *ends[:-1]], ends, strict=True)):
+            if end > start:
+                yield Message.of(target, shard, sorted_rows.slice(start, end - start))
+
+
+def mail_of(sent: Iterable[Message]) -> Mail:
+    """What is sent, by shard and placed relation."""
+    mail: Mail = defaultdict(lambda: defaultdict(list))
+    for message in sent:
+        mail[message.shard][message.target].append(message.rows)
+    return mail
+
+
+def waiting_in(step: Iterate, messages: Iterable[Message]) -> tuple[RoundId | None, int]:
+    """The first round for which derivations that are sent are, and how many these are."""
+    times = [(message.target, message.rows.column(ITERATION)) for message in messages]
+    turns = (RoundId(pc.min(each).as_py(), step.level_of[target]) for target, each in times if len(each))
+    return min(turns, default=None), sum(len(each) for _, each in times)
+
+
+def joined(batches: Sequence[Encoded]) -> Encoded:
+    """Several batches of one table as one."""
+    if len(batches) == 1:
+        return batches[0]
+    columns = []
+    for parts in zip(*(columns for columns, _ in batches), strict=True):
+        values = np.concatenate([values for values, _ in parts])
+        nulls = [np.zeros(len(v), bool) if n is None else n for v, n in parts]
+        columns.append((values, np.concatenate(nulls) if any(n is not None for _, n in parts) else None))
+    return columns, np.concatenate([weights for _, weights in batches])

@@ -1,0 +1,217 @@
+"""All shards of a program in one process: an exchange between two stages is a list of batches for each of them."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from deltic.engine.changes import Changes, ViewChange
+from deltic.engine.conflicts import Conflicts, TableError, joined
+from deltic.engine.executors.inline.version import StateVersion, together
+from deltic.engine.executors.shards.ends import termination_of
+from deltic.engine.executors.shards.exchange import Mail, mail_of
+from deltic.engine.executors.shards.messages import Message
+from deltic.engine.executors.shards.placed_program import PlacedProgram
+from deltic.engine.executors.shards.plan import Iterate, ShardPlan
+from deltic.engine.executors.shards.room import told_in_rounds
+from deltic.engine.executors.shards.round_steps import Renumbered
+from deltic.engine.executors.shards.rounds import in_rounds, kept_as
+from deltic.engine.executors.shards.shard import Shard
+from deltic.engine.interrupts import postponed
+from deltic.engine.prepared import unfailing
+from deltic.engine.recursion.driver import run_rounds
+from deltic.engine.recursion.ends import shown
+from deltic.engine.recursion.pending import RoundId
+from deltic.engine.recursion.signed.oscillation import ClosingRelations
+from deltic.engine.result import ComponentReport, EpochResult
+from deltic.engine.storage.arrow import view_change
+from deltic.engine.storage.store import Store
+from deltic.errors import DelticError
+
+
+class ShardGroup:
+    """The shards of a placed program, which take epochs together."""
+
+    def __init__(self, placed: PlacedProgram, shards: Sequence[Shard]) -> None:
+        self.placed, self.plan, self.shards = placed, placed.plan, shards
+
+    @property
+    def stores(self) -> list[Store]:
+        """The stores of all shards."""
+        return [shard.store for shard in self.shards]
+
+    def run(self, sent: Iterable[Message], conflicts: Conflicts) -> EpochResult:
+        """Take all shards through an epoch, again where values were renumbered between rounds; `end` is to follow.
+
+        After any exception the rows are as before.
+        """
+        messages = list(sent)
+        try:
+            while True:
+                try:
+                    return self._run(messages, conflicts)
+                except Renumbered:
+                    self.roll_back()
+        except BaseException:
+            self.roll_back()
+            raise
+
+    def end(self, before: StateVersion) -> StateVersion:
+        """The version of an epoch that was run, after the one `before`, at the cost of the relations that it changes.
+
+        What it changes is part of the rows then; `roll_back` still undoes it.
+        """
+        try:
+            version = before.following(self.placed.program, self.stores)
+        except BaseException:
+            self.roll_back()
+            raise
+        self.forget_changes()
+        return version
+
+    def forget_changes(self) -> None:
+        """Forget what the epoch has changed, which is part of the rows."""
+        for shard in self.shards:
+            shard.forget_changes()
+
+    def keep(self) -> None:
+        """What the epoch made is final."""
+        for shard in self.shards:
+            shard.store.repacked = {}
+
+    def roll_back(self) -> None:
+        """Have the rows of before the epoch."""
+        for shard in self.shards:
+            unfailing(shard.roll_back, "to undo an epoch")
+
+    def changed_rows(self, name: str) -> int:
+        """How many rows of a relation the epoch has changed."""
+        return sum(shard.changed_rows(name) for shard in self.shards)
+
+    # An epoch
+
+    def _run(self, sent: Iterable[Message], conflicts: Conflicts) -> EpochResult:
+        """Take all shards through the stages of an epoch."""
+        mail, empty, iterated = mail_of(sent), empty_relations(self.plan, self.stores), list[ComponentReport]()
+        for shard in self.shards:
+            shard.begin(conflicts, empty)
+        for stage, steps in enumerate(self.plan.stages):
+            mail = mail_of(self._stage(stage, mail))
+            iterated += [self._iterate(step) for step in steps if isinstance(step, Iterate)]
+        self.placed.refuse(fault for shard in self.shards for fault in shard.environment.faults)
+        postponed.check()
+        for shard in self.shards:
+            shard.end()
+        result = {view: change for view, name in self.placed.program.sinks.items() if (change := self._change(name))}
+        reports = (*summed(report for shard in self.shards for report in shard.reports), *iterated)
+        return EpochResult(Changes(result), rows_visited=self._visited(), components=reports)
+
+    def _stage(self, stage: int, mail: Mail) -> list[Message]:
+        """Take all shards through a stage: what they send."""
+        sent: list[Message] = []
+        errors: list[DelticError] = []
+        for shard in self.shards:
+            try:
+                sent += shard.run(stage, mail.get(shard.number, {}))
+            except TableError as error:
+                errors.append(error)
+        if errors:
+            raise joined(errors)
+        return sent
+
+    def _iterate(self, step: Iterate) -> ComponentReport:
+        """Take all shards through the rounds of a recursion."""
+        started, visited, options = time.perf_counter(), self._visited(), self.placed.options
+        was_empty = all(shard.is_empty(step) for shard in self.shards)
+        deepest = max(shard.deepest(step) for shard in self.shards)
+        rounds = run_rounds(GroupRounds(self.shards, step), termination_of(step, self.plan.program, options, deepest))
+        for shard in self.shards:
+            shard.finish_rounds(step)
+        return ComponentReport(
+            step.stratum.relations,
+            kept_as(step),
+            "bootstrap" if was_empty else "update",
+            in_rounds(rounds, len(self.shards)),
+            sum(self.changed_rows(name) for name in self.plan.followed(step)),
+            sum(self.changed_rows(name) for name in step.stratum.relations),
+            self._visited() - visited,
+            time.perf_counter() - started,
+            sum(shard.states[name].nbytes for shard in self.shards for name in step.timed),
+            told_in_rounds(self.plan, step, self.stores, options.task_memory),
+        )
+
+    def _visited(self) -> int:
+        return sum(shard.environment.visits.rows for shard in self.shards)
+
+    def _change(self, name: str) -> ViewChange | None:
+        """The change of a relation on all shards."""
+        parts = [
+            view_change(shard.states[name], delta, shard.store.interner)
+            for shard in self.shards
+            if (delta := shard.states[name].delta) is not None
+        ]
+        if not parts:
+            return None
+        inserted, deleted, rows = (sum(getattr(p, what) for p in parts) for what in ("inserted", "deleted", "rows"))
+        return ViewChange(inserted, deleted, rows, lambda: together(part.to_arrow() for part in parts))
+
+
+class GroupRounds:
+    """Takes the rounds of a recursion on shards in one process: what a stage sends is mail for the next one."""
+
+    def __init__(self, shards: Sequence[Shard], step: Iterate) -> None:
+        self._shards, self._step = shards, step
+
+    def first(self) -> RoundId | None:
+        """The first round for which anything waits on any shard."""
+        firsts = (shard.first(self._step) for shard in self._shards)
+        return min((first for first in firsts if first is not None), default=None)
+
+    @property
+    def waiting(self) -> int:
+        """How many rows wait on all shards."""
+        return sum(shard.waiting(self._step) for shard in self._shards)
+
+    def take(self, now: RoundId) -> int:
+        """Take all shards through a round."""
+        mail: Mail = {}
+        for stage in range(len(self._step.stages)):
+            sent = (shard.run_round(self._step, stage, now, mail.get(shard.number, {})) for shard in self._shards)
+            mail = mail_of([message for messages in sent for message in messages])
+        for shard in self._shards:
+            shard.end_round(self._step, mail.get(shard.number, {}))
+        reached = max(shard.reached(self._step) for shard in self._shards)
+        return reached if reached == now.iteration else -1
+
+    def closing(self) -> Sequence[ClosingRelations]:
+        """The relations that close the cycles, on each shard."""
+        return closing_of(self._shards, self._step)
+
+
+def closing_of(shards: Iterable[Shard], step: Iterate) -> Sequence[ClosingRelations]:
+    """The relations that close the cycles of a recursion, on each shard."""
+    return [ClosingRelations({shown(n): s.states[n] for n in step.closing}, s.store.interner) for s in shards]
+
+
+# What shards have together
+
+
+def empty_relations(plan: ShardPlan, stores: Sequence[Store]) -> Collection[str]:
+    """The relations of which searches need rows, and that have none in these stores of all shards."""
+    return frozenset(n for n in plan.needs if not any(store.states[n].contents.runs for store in stores))
+
+
+def summed(reports: Iterable[ComponentReport]) -> Iterator[ComponentReport]:
+    """The reports of each recursion as one; the first one's action and reason stand for all."""
+    result: dict[tuple[str, ...], list[ComponentReport]] = defaultdict(list)
+    for report in reports:
+        result[report.relations].append(report)
+    for same in result.values():
+        sums: dict[str, Any] = {
+            what: sum(getattr(report, what) for report in same)
+            for what in ("rows_in", "rows_out", "rows_visited", "seconds", "state_bytes")
+        }
+        yield replace(same[0], **sums)

@@ -1,0 +1,53 @@
+"""What shards are asked before an epoch: of one table, a task for each shard, which writes what it finds as changes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from deltic.engine.executors.inline.version import StateVersion
+from deltic.engine.executors.shards.messages import Message
+from deltic.engine.executors.shards.options import Options
+from deltic.engine.executors.shards.plan import ShardPlan
+from deltic.engine.executors.shards.posted import StagedWriter
+from deltic.engine.executors.shards.shard import Shard
+from deltic.engine.executors.shards.tasks import opened
+from deltic.engine.files.address import files_at
+from deltic.engine.files.files import Files
+
+
+@dataclass(frozen=True)
+class Inquiry(ABC):
+    """The task of one shard, from the state with this description, about a relation that is a table.
+
+    What it finds is written by `posting`.
+    """
+
+    plan: ShardPlan
+    options: Options
+    directory: str
+    number: int
+    state: str | None
+    name: str
+    posting: StagedWriter
+
+    def __call__(self) -> Iterator[Message]:
+        """The messages with what comes and goes."""
+        return self.posting.of(self._parts)
+
+    def _parts(self, written: Files) -> Iterator[tuple[pa.Table, Any]]:
+        files = files_at(self.directory)
+        yield from self._found(opened(self.number, self.plan, self.options, files, self.state, ()), written)
+        written.traffic.fetched += files.traffic.read
+
+    @abstractmethod
+    def _found(self, shard: Shard, written: Files) -> Iterator[tuple[pa.Table, Any]]:
+        """Inserted and deleted rows, part by part, each with its description."""
+
+    def _version(self, shard: Shard) -> StateVersion:
+        """The table as the shard has it."""
+        return StateVersion.of(0, self.plan.program, [shard.store], [self.name])

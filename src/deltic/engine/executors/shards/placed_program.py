@@ -1,0 +1,119 @@
+"""A program that is placed on shards: what an epoch runs on. Another program, or another placement, is another one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import pyarrow as pa
+
+from deltic.circuit.tables import WEIGHT
+from deltic.engine.batches import Changed, arrow_of
+from deltic.engine.executors.inline.version import StateVersion
+from deltic.engine.executors.shards.evolution import ShardEvolution
+from deltic.engine.executors.shards.exchange import messages_of
+from deltic.engine.executors.shards.lay_out import lay_out
+from deltic.engine.executors.shards.messages import Message
+from deltic.engine.executors.shards.options import Options
+from deltic.engine.executors.shards.plan import Key, ShardPlan
+from deltic.engine.executors.shards.room import shrunk
+from deltic.engine.executors.shards.setting import ShardDefinition
+from deltic.engine.executors.shards.shard import Shard
+from deltic.engine.operators.faults import Faults
+from deltic.engine.storage.store import Store
+from deltic.program.definitions import FixedRows
+from deltic.program.program import Program, Relation
+
+NOWHERE: Mapping[str, tuple[Key, ...]] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class PlacedProgram:
+    """What is to be kept, and its plan on shards."""
+
+    definition: ShardDefinition
+    plan: ShardPlan
+
+    @classmethod
+    def of(cls, definition: ShardDefinition, there: Mapping[str, tuple[Key, ...]] = NOWHERE) -> PlacedProgram:
+        """A program that is laid out; rows of relations that are `there` are spread by some keys already.
+
+        Raises UnsupportedError when something of it has no place on shards.
+        """
+        return cls(definition, lay_out(definition.program, definition.maintained, there))
+
+    @property
+    def program(self) -> Program:
+        """The program, whose relations are the homes of the plan."""
+        return self.definition.program
+
+    @property
+    def options(self) -> Options:
+        """What the shards have in common beside the plan."""
+        return self.definition.options
+
+    @property
+    def in_rounds(self) -> frozenset[str]:
+        """The relations of recursions that take rounds."""
+        return frozenset(name for step in self.plan.iterated for name in step.stratum.relations)
+
+    def has_keys(self, table: str) -> bool:
+        """Whether all rows of a relation that is a table and have one key are on one shard."""
+        return self.plan.has_keys(table, self.options.keys)
+
+    # What is sent
+
+    def changed(self, changes: Mapping[str, Changed]) -> Iterator[Message]:
+        """The changes of tables, where they belong."""
+        for table, batch in changes.items():
+            name = self.program.tables[table]
+            yield from self._spread(name, arrow_of(table, batch, self.program.relations[name].schema))
+
+    def constants(self, names: Iterable[str]) -> Iterator[Message]:
+        """The rows of those relations that are constants, where they belong."""
+        for name in names:
+            if isinstance((relation := self.program.relations[name]).definition, FixedRows):
+                yield from self._spread(name, _rows_of(relation))
+
+    def beginning(self, found: ShardEvolution) -> Iterator[Message]:
+        """The rows with which constants and tables begin in an evolution, where they belong."""
+        yield from self.constants(found.constants)
+        yield from self.changed(found.begun)
+
+    def _spread(self, name: str, rows: pa.Table) -> Iterator[Message]:
+        return messages_of(name, rows, self.plan.placed[name].key, self.options.shards)
+
+    # What is there
+
+    def empty(self) -> list[Shard]:
+        """The shards without rows."""
+        return self.shards([Store() for _ in range(self.options.shards)])
+
+    def shards(self, stores: Iterable[Store]) -> list[Shard]:
+        """The shards whose rows are in some stores."""
+        return [Shard(number, self.plan, self.options, store) for number, store in enumerate(stores)]
+
+    def version(self, epoch: int, stores: Sequence[Store]) -> StateVersion:
+        """The tables and views of an epoch, which are in some stores."""
+        return StateVersion.of(epoch, self.program, stores)
+
+    def shrunk(self, stores: Sequence[Store]) -> frozenset[str]:
+        """The relations of recursions in rounds that some stores have little of, where rounds go by size."""
+        limit = self.options.task_memory
+        return shrunk(self.plan, stores, limit) if limit is not None else frozenset()
+
+    def refuse(self, faults: Iterable[tuple[str, str, int]]) -> None:
+        """Raise an EvaluationError where a row has no value: faults of different shards may cancel."""
+        total = Faults()
+        for relation, message, weight in faults:
+            total.add(self.plan.placed[relation].home, message, weight)
+        total.refuse(self.program.views_over)
+
+
+def _rows_of(relation: Relation) -> pa.Table:
+    """The rows of a constant as a batch."""
+    assert isinstance(relation.definition, FixedRows)
+    rows = relation.definition.rows
+    columns = [pa.array([row[i] for row in rows], c.type.arrow) for i, c in enumerate(relation.schema)]
+    return pa.table([*columns, pa.array([1] * len(rows), pa.int64())], [*relation.schema.names, WEIGHT])

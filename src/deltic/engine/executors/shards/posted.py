@@ -1,0 +1,259 @@
+"""Rows that tasks have written where shards read them: a batch of which the driver has names and counts alone.
+
+A task over a part of a DataFrame, or of any other rows, makes them rows of the table, splits them by shard and writes
+them as messages, a file at a time. An epoch that is a job hands the messages on; one in this process reads them. A task
+that runs twice writes other files, of which nobody hears: all of them stand in a folder of their own, which goes with
+the batch. The log of a state keeps those files that messages name.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+from uuid import uuid4
+from weakref import finalize
+
+import numpy as np
+import pyarrow as pa
+
+from deltic.circuit.tables import WEIGHT
+from deltic.engine.conflicts import joined
+from deltic.engine.executors.shards.exchange import messages_of
+from deltic.engine.executors.shards.files import MESSAGES, writing
+from deltic.engine.executors.shards.messages import DRIVER, LOST, Mailbox, Message, sent
+from deltic.engine.executors.shards.plan import Key
+from deltic.engine.files.address import files_at
+from deltic.engine.files.files import Files
+from deltic.engine.keyed import MOST, ORDER
+from deltic.errors import DelticError, StateError
+from deltic.values.types import Schema
+
+Read = Callable[[pa.Table], tuple[pa.Table, Any]]
+"""Makes rows of a table, with weights, of those of a source, and tells something about them; raises DelticError."""
+
+# The bytes of rows that a task has in memory before it writes them, and those of its last ones that need no file.
+_MANY, _FEW = 1 << 25, 1 << 15
+
+
+@dataclass(frozen=True)
+class RowSplit:
+    """How rows are split: for which placed relation, by which key, among how many shards."""
+
+    target: str
+    key: Key
+    shards: int
+    by: tuple[int, ...] = ()
+    """The columns of the table's key, where rows may be about that in place of a weight."""
+
+
+@dataclass(frozen=True)
+class StagingArea:
+    """Where tasks write rows of a table: files of their own, that all shards see, and how shards split the rows."""
+
+    files: Files
+    schema: Schema
+    split: RowSplit
+    keys: tuple[int, ...] = ()
+    """The columns of the table's key, where all rows of one key are on one shard."""
+    is_ordered: bool = False
+    """Whether the rows have ORDER."""
+
+    @property
+    def has_keys(self) -> bool:
+        """Whether rows may be about their keys."""
+        return bool(self.keys)
+
+    def by_key(self, is_ordered: bool) -> StagingArea:
+        """The same for rows that may be about their keys."""
+        return replace(self, split=replace(self.split, by=self.keys), is_ordered=is_ordered)
+
+    @property
+    def nothing(self) -> pa.Table:
+        """The columns of the rows, with weights."""
+        names = [WEIGHT, ORDER] if self.is_ordered else [WEIGHT]
+        numbers = [pa.field(name, pa.int64(), nullable=False) for name in names]
+        return pa.schema([*self.schema.to_arrow(), *numbers]).empty_table()
+
+    @property
+    def posting(self) -> StagedWriter:
+        """What writes rows there."""
+        return StagedWriter(self.files.place, self.split)
+
+
+@dataclass
+class WriteReport:
+    """What tasks say of the rows that they have written."""
+
+    rows: int = 0
+    inserted: int = 0
+    """How many rows came, each as often as its weight says; and how many went."""
+    deleted: int = 0
+    read: int = 0
+    """The bytes of files that were read, and written."""
+    written: int = 0
+    about: list[Any] = field(default_factory=list)
+    """What was told of the rows, part by part."""
+    errors: list[DelticError] = field(default_factory=list)
+
+    def noted(self, rows: pa.Table, about: Any) -> pa.Table:
+        """The rows, with weights: they are counted, with their description."""
+        weights = np.asarray(rows.column(WEIGHT))
+        self.rows += len(weights)
+        weights = np.where(np.abs(weights) > MOST, np.sign(weights), weights)
+        self.inserted += int(weights.clip(min=0).sum())
+        self.deleted -= int(weights.clip(max=0).sum())
+        self.about.append(about)
+        return rows
+
+    def include(self, other: WriteReport) -> None:
+        """Add what another task says."""
+        for name, value in vars(other).items():
+            setattr(self, name, getattr(self, name) + value)
+
+
+@dataclass(frozen=True)
+class StagedWriter:
+    """Writes rows for the shards, in a task; see `StagingArea`."""
+
+    directory: str
+    split: RowSplit
+
+    def over(self, batches: Iterable[pa.RecordBatch], read: Read) -> Iterator[Message]:
+        """The messages for the driver, with where the rows are that `read` makes of others."""
+        return self.of(lambda files: map(read, _together(map(pa.Table.from_batches, ([each] for each in batches)))))
+
+    def of(self, parts: Callable[[Files], Iterable[tuple[pa.Table, Any]]]) -> Iterator[Message]:
+        """As `over`, of rows in parts, each with its description; who makes them may write files, too."""
+        told, split, few = WriteReport(), self.split, _FEW // self.split.shards
+        try:
+            files = files_at(self.directory)
+            for rows in _together(told.noted(rows, about) for rows, about in parts(files)):
+                yield from sent(files, list(messages_of(split.target, rows, split.key, split.shards)), 0, few)
+            told.read, told.written = files.traffic.read, files.traffic.written
+        except DelticError as error:
+            told.errors.append(error)
+        yield Message(0, DRIVER, "", pickle.dumps(told))
+
+
+def _together(parts: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """Parts, so many of them together as go well into one file; those without rows are left out."""
+    waiting, size = list[pa.Table](), 0
+    for part in filter(len, parts):
+        waiting.append(part)
+        size += part.nbytes
+        if size >= _MANY:
+            yield pa.concat_tables(waiting)
+            waiting, size = [], 0
+    if waiting:
+        yield pa.concat_tables(waiting)
+
+
+class MessageBatch:
+    """Rows of a table with weights that stand in messages, so many; `nothing` has their columns alone.
+
+    `remedy` is what is said of a file that cannot be read.
+    """
+
+    def __init__(
+        self,
+        files: Files,
+        split: RowSplit,
+        messages: Sequence[Message],
+        rows: int,
+        nothing: pa.Table,
+        remedy: str = LOST,
+    ) -> None:
+        self.files, self.split, self.messages, self.nothing = files, split, messages, nothing
+        self._rows, self._remedy = rows, remedy
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The columns of the table's key, where rows may be about that."""
+        return tuple(self.nothing.column_names[column] for column in self.split.by)
+
+    def count(self) -> int:
+        """The number of rows, weights apart."""
+        return self._rows
+
+    def __reduce__(self) -> Any:
+        """In a task the same rows, in files that it sees under the same name."""
+        return _received, (self.files.place, self.split, self.messages, self._rows, self.nothing, self._remedy)
+
+    def of_shard(self, number: int) -> MessageBatch:
+        """Those for one shard."""
+        messages = [message for message in self.messages if message.shard == number]
+        return MessageBatch(self.files, self.split, messages, self._rows, self.nothing, self._remedy)
+
+    @property
+    def named(self) -> list[str]:
+        """The files in which rows stand."""
+        return list(dict.fromkeys(message.file for message in self.messages if message.file))
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that rows take in files."""
+        return sum({(message.file, message.start): message.size for message in self.messages}.values())
+
+    def parts(self) -> Iterator[pa.Table]:
+        """The rows, message by message; raises StateError where a file is not what was written."""
+        for message in self.messages:
+            if self.split.key is not None or message.shard == 0:
+                yield Mailbox(self.files, self._remedy).rows(message)
+
+    def to_arrow(self) -> pa.Table:
+        """The rows, with a column WEIGHT; of what stands in files so much is in memory as somebody looks at."""
+        return pa.concat_tables([self.nothing, *self.parts()])
+
+    def adopted(self, files: Files, prefix: str, remedy: str = LOST) -> MessageBatch:
+        """The same rows in files of another place, under new names: linked, or copied by the store, where that can be.
+
+        Raises OSError, and StateError where a file is gone.
+        """
+        names = {name: f"{prefix}{uuid4().hex}" for name in self.named}
+        for old, new in names.items():
+            try:
+                files.adopt(self.files, old, new)
+            except FileNotFoundError as error:
+                place = self.files.place
+                told = f"it cannot be read ({error.strerror}); {self._remedy.format(place=place)}"
+                raise StateError(f"state {place}: {old}: {told}") from None
+        messages = [replace(message, file=names.get(message.file, "")) for message in self.messages]
+        return MessageBatch(files, self.split, messages, self._rows, self.nothing, remedy)
+
+    def handed_to(self, files: Files) -> Iterator[Message]:
+        """The messages, whose files are among those of an epoch then. Raises StateError."""
+        with writing(files):
+            yield from self.adopted(files.passing(), f"{MESSAGES}/").messages
+
+
+def _received(place: str, *rest: Any) -> MessageBatch:
+    return MessageBatch(files_at(place), *rest)
+
+
+class StagedRows(MessageBatch):
+    """Rows that tasks have written at a site, whose folder goes with them."""
+
+    @classmethod
+    def by(cls, site: StagingArea, run: Callable[[], Iterable[Message]]) -> Self:
+        """What tasks write there that are run now; after an exception nothing of it is left."""
+        try:
+            messages = run()
+        except BaseException:
+            site.files.clear()
+            raise
+        return cls(site, messages)
+
+    def __init__(self, site: StagingArea, messages: Iterable[Message]) -> None:
+        """Of what tasks have told; raises the error of one."""
+        finalize(self, site.files.clear)
+        result, self.told = list(messages), WriteReport()
+        """What tasks have said of the rows."""
+        for message in result:
+            if message.stage == DRIVER:
+                self.told.include(pickle.loads(message.content))
+        if self.told.errors:
+            raise joined(self.told.errors)
+        there = [message for message in result if message.stage != DRIVER]
+        super().__init__(site.files, site.split, there, self.told.rows, site.nothing)

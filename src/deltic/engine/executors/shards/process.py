@@ -1,0 +1,75 @@
+"""Shards in this process: an exchange is a list of batches for each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+from deltic.engine.executors.executor import Host, nothing
+from deltic.engine.executors.shards.building import build
+from deltic.engine.executors.shards.evolution import ShardEvolution
+from deltic.engine.executors.shards.executor import Begun, ShardHolder, ShardsExecuted
+from deltic.engine.executors.shards.group import ShardGroup
+from deltic.engine.executors.shards.placed_program import PlacedProgram
+from deltic.engine.executors.shards.shard import Shard
+from deltic.engine.storage.store import Store
+
+
+class ProcessShards:
+    """Has its shards in memory; see `ShardHolder`."""
+
+    def __init__(self, placed: PlacedProgram, host: Host | None = None) -> None:
+        self.placed, self.shards = placed, placed.empty()
+
+    def reset(self, placed: PlacedProgram) -> None:
+        self.take(placed, placed.empty())
+
+    def take(self, placed: PlacedProgram, shards: Sequence[Shard]) -> None:
+        self.placed, self.shards = placed, list(shards)
+
+    def stores(self) -> list[Store]:
+        return [shard.store for shard in self.shards]
+
+    def execute(self, epoch: Begun) -> ShardsExecuted:
+        return run_in_process(self.placed, self.shards, epoch)
+
+    def build(self, placed: PlacedProgram, evolution: ShardEvolution, epoch: int) -> ShardsExecuted:
+        return build_in_process(self, placed, evolution, epoch)
+
+    def compact(self) -> bool:
+        return False
+
+    @property
+    def tasks(self) -> None:
+        return None
+
+    @property
+    def nbytes(self) -> int:
+        return sum(store.nbytes for store in self.stores())
+
+    @property
+    def resident(self) -> int:
+        return self.nbytes
+
+    def discard(self) -> None:
+        pass
+
+
+def run_in_process(placed: PlacedProgram, shards: Sequence[Shard], epoch: Begun) -> ShardsExecuted:
+    """Run an epoch of shards in this process; after any exception their rows are as before."""
+    group = ShardGroup(placed, shards)
+    result = group.run(epoch.sent(placed, epoch.changes), epoch.conflicts)
+    rows_in = sum(group.changed_rows(placed.program.tables[table]) for table in epoch.changes)
+    version = group.end(epoch.before)
+    made = replace(result, rows_in=rows_in)
+    return ShardsExecuted(version, made, group.keep, group.roll_back, placed.shrunk(group.stores))
+
+
+def build_in_process(
+    holder: ShardHolder, placed: PlacedProgram, evolution: ShardEvolution, epoch: int
+) -> ShardsExecuted:
+    """Compute in this process what another program wants of what a holder has, which takes it with the commit."""
+    shards, result = build(placed, evolution, holder.stores(), [shard.learned() for shard in holder.shards])
+    version = placed.version(epoch, [shard.store for shard in shards])
+    return ShardsExecuted(version, result, partial(holder.take, placed, shards), nothing)

@@ -1,0 +1,349 @@
+"""The executor on shards: an epoch may place its program in another way, and definitions make it another one.
+
+What must hold: the holder has the shards of `placed`, and `version` is that of the last epoch that was committed. What
+changes definitions, or the placement, is built beside what is there, and taken once it is whole. A state that was
+written is taken by another executor of this kind, so that where that fails, there is the one of before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+
+from deltic.circuit.graph import Circuit
+from deltic.engine.batches import Changed, TableBatch, rows_of
+from deltic.engine.conflicts import Conflicts
+from deltic.engine.executors.executor import Executed, Host, nothing
+from deltic.engine.executors.inline.version import StateVersion
+from deltic.engine.executors.shards.building import NOTHING, after, build, evolved, former, is_due, rows_in
+from deltic.engine.executors.shards.copies import Survey
+from deltic.engine.executors.shards.evolution import Former, ShardEvolution, completion
+from deltic.engine.executors.shards.executor import Begun, MakeHolder, ShardHolder, ShardsExecuted
+from deltic.engine.executors.shards.extension import weights_of
+from deltic.engine.executors.shards.images import (
+    image_of_shards,
+    places_of,
+    refuse_missing,
+    refuse_other,
+    restored_stores,
+)
+from deltic.engine.executors.shards.placed_program import PlacedProgram
+from deltic.engine.executors.shards.plan import ShardPlan
+from deltic.engine.executors.shards.process import ProcessShards, run_in_process
+from deltic.engine.executors.shards.room import Outgrown
+from deltic.engine.executors.shards.setting import ShardDefinition
+from deltic.engine.executors.shards.shard import Shard
+from deltic.engine.image import Image, Saved
+from deltic.engine.options import EngineOptions
+from deltic.engine.protocol import NOTHING as NO_CHANGES
+from deltic.engine.size import Size
+from deltic.engine.storage.store import Store
+from deltic.engine.table_tasks import TableTasks
+from deltic.errors import CountOverflowError, IterationLimitError
+from deltic.program.memory import remembered
+from deltic.program.program import Program
+
+
+class ShardsExecutor:
+    """Has a placed program whose rows a holder has, or none so far; `has_begun` says whether there was an epoch.
+
+    See `Executor` for the contract.
+    """
+
+    def __init__(self, holder: ShardHolder, make_holder: MakeHolder, host: Host) -> None:
+        self.holder, self.has_begun = holder, False
+        self._make_holder, self._host = make_holder, host
+        self.shrunk: frozenset[str] = frozenset()
+        """The relations of recursions in rounds for which one task has much room."""
+        copies = self.definition.given.copies
+        self._survey = None if copies is None else Survey(copies)
+        self._ways: dict[tuple[str, ...], str] = {}
+        self.version: StateVersion = self.placed.version(0, holder.stores())
+
+    @classmethod
+    def empty(
+        cls, circuit: Circuit, options: EngineOptions, host: Host, holder: MakeHolder = ProcessShards
+    ) -> ShardsExecutor:
+        """One for a circuit, without rows; raises UnsupportedError where it has no place on shards."""
+        placed = PlacedProgram.of(ShardDefinition.of(circuit, options))
+        return cls(holder(placed, host), holder, host)
+
+    @property
+    def circuit(self) -> Circuit:
+        return self.definition.circuit
+
+    @property
+    def placed(self) -> PlacedProgram:
+        """The program, as it is placed."""
+        return self.holder.placed
+
+    @property
+    def plan(self) -> ShardPlan:
+        """How it is placed."""
+        return self.placed.plan
+
+    @property
+    def definition(self) -> ShardDefinition:
+        """What is kept, and how."""
+        return self.placed.definition
+
+    @property
+    def program(self) -> Program:
+        return self.placed.program
+
+    @property
+    def shards(self) -> Sequence[Shard]:
+        """The shards, in this process."""
+        return self.holder.shards
+
+    @property
+    def stores(self) -> list[Store]:
+        return self.holder.stores()
+
+    @property
+    def copied(self) -> Mapping[str, str]:
+        """The relations of which every shard has a copy, for they are small beside others, each with the reason."""
+        return self.definition.copied
+
+    # Epochs
+
+    def run(self, changes: Mapping[str, Changed], conflicts: Conflicts) -> Executed:
+        try:
+            executed = self._run(changes, conflicts)
+        except (IterationLimitError, CountOverflowError) as error:
+            raise error.told_of(self.program.views_over(error.relations[0])) from None
+        return replace(executed, commit=partial(self._go_on, executed))
+
+    def _run(self, changes: Mapping[str, Changed], conflicts: Conflicts) -> ShardsExecuted:
+        """Run an epoch; recursions that grow out of a task on its way are in rounds from then on, and it begins again.
+
+        After any exception the rows are as before.
+        """
+        visited = self.place(outgrown=self.placed.in_rounds - self.shrunk) if self.shrunk else 0
+        while True:
+            try:
+                visited += self._copy_what_pays(changes)
+                executed = self.holder.execute(self._begun(changes, conflicts))
+                result = replace(executed.result, rows_visited=executed.result.rows_visited + visited)
+                return replace(executed, result=result)
+            except Outgrown as error:
+                visited += self.place(changes, outgrown=self.placed.in_rounds.union(error.relations))
+
+    def _run_due(self) -> ShardsExecuted | None:
+        """The epoch in which what is due comes, if there is anything, run in this process; it is to be aborted."""
+        if not is_due(self.plan, self.holder.stores()):
+            return None
+        return run_in_process(self.placed, self.shards, self._begun({}, "error"))
+
+    def _begun(self, changes: Mapping[str, Changed], conflicts: Conflicts) -> Begun:
+        return Begun(changes, conflicts, self.version, is_first=not self.has_begun)
+
+    def _go_on(self, executed: ShardsExecuted) -> None:
+        """Have the rows of an epoch that was run."""
+        self.version, self.has_begun, self.shrunk = executed.version, True, executed.shrunk
+        self._ways |= {report.relations: report.way for report in executed.result.components if report.way}
+        executed.commit()
+
+    # Other placements
+
+    def _copy_what_pays(self, changes: Mapping[str, Changed]) -> int:
+        """Copy the relations whose copies pay with these changes; returns how many rows were visited for that."""
+        coming = {self.program.tables[table]: rows_of(batch) for table, batch in changes.items()}
+        if self._survey is None or not self._survey.is_due(sum(coming.values())):
+            return 0
+        placed = self.placed
+        kept = [name for name in self.program.relations if placed.plan.placed[name].kept]
+        there = rows_in(self.holder.stores()) if self.has_begun else NOTHING.rows
+        copied = self._survey.chosen(self.program, coming, there, kept, placed.options.shards, self.copied)
+        return self.place(changes, copied=copied) if copied.keys() != self.copied.keys() else 0
+
+    def place(self, changes: Mapping[str, Changed] = NO_CHANGES, **options: Any) -> int:
+        """Have other options, which place the program in another way: how many rows were visited for it.
+
+        What they do not concern stays. Before anything is there, batches of `changes` that are elsewhere stay spread as
+        they are; for copies alone nothing is done where they could not, since their rows would pass this process, nor
+        where a program that remembers epochs would have anything computed of the rows that there are now.
+        """
+        definition = self.definition.with_other(**options)
+        if not self.has_begun:
+            self._place_nothing(definition, changes, is_for_copies=options.keys() == {"copied"})
+            return 0
+        evolution = self._evolution(definition)
+        if options.keys() == {"copied"} and evolution.computes and remembered(self.program):
+            return 0
+        try:
+            built = self._build(definition, evolution, self.version.epoch)
+        except Outgrown as more:
+            return self.place(**options | {"outgrown": definition.outgrown.union(more.relations)})
+        self._take(built)
+        return built.result.rows_visited
+
+    def _place_nothing(self, definition: ShardDefinition, changes: Mapping[str, Changed], is_for_copies: bool) -> None:
+        """Place the program in another way while it has no rows."""
+        plan = self.placed.plan
+        elsewhere = [self.program.tables[t] for t, b in changes.items() if not isinstance(b, pa.Table | TableBatch)]
+        placed = PlacedProgram.of(definition, {name: (plan.placed[name].key,) for name in elsewhere})
+        is_moved = any(placed.plan.placed[name].key != plan.placed[name].key for name in elsewhere)
+        if not is_moved or not is_for_copies:
+            self.shrunk = frozenset()
+            self._reset(placed)
+
+    def _reset(self, placed: PlacedProgram) -> None:
+        self.holder.reset(placed)
+        self.version = placed.version(0, self.holder.stores())
+
+    # Other definitions
+
+    def extend(self, circuit: Circuit, rows: Mapping[str, Changed]) -> Executed:
+        definition = self.definition.of_other(circuit)
+        while True:
+            try:
+                return self._extended(definition, rows)
+            except Outgrown as error:
+                definition = definition.with_other(outgrown=definition.outgrown.union(error.relations))
+
+    def _extended(self, definition: ShardDefinition, rows: Mapping[str, Changed]) -> Executed:
+        """The epoch that goes on with another definition, whose tables that have rows begin with these."""
+        evolution, due = self._evolution(definition, rows), self._run_due()
+        try:
+            built = self._build(definition, evolution, self.version.epoch + 1)
+        except (IterationLimitError, CountOverflowError) as error:
+            raise error.told_of(evolution.program.views_over(error.relations[0])) from None
+        finally:
+            if due is not None:
+                due.abort()
+        made = built.result
+        if due is not None:
+            made = after(due.result, made, self.program, definition.program)
+        return Executed(
+            built.version, replace(made, extension=evolution.extension), partial(self._take, built), nothing
+        )
+
+    def _evolution(self, definition: ShardDefinition, begun: Mapping[str, Changed] = NO_CHANGES) -> ShardEvolution:
+        """How to go on with another definition, whose tables that are `begun` have other rows."""
+        return evolved(self._former(definition, begun), self.definition, definition)
+
+    def _former(self, other: ShardDefinition, begun: Mapping[str, Changed]) -> Former:
+        return former(self.placed, self.holder.stores(), other, begun) if self.has_begun else NOTHING
+
+    def _build(self, definition: ShardDefinition, evolution: ShardEvolution, epoch: int) -> ShardsExecuted:
+        """Compute what a definition wants and is not there; the state is as before until it is taken."""
+        return self.holder.build(PlacedProgram(definition, evolution.plan), evolution, epoch)
+
+    def _take(self, built: ShardsExecuted) -> None:
+        """Have what was built."""
+        built.commit()
+        self.version, self.has_begun, self.shrunk = built.version, True, frozenset()
+
+    # What is written
+
+    def image(self) -> Image:
+        for shard in self.shards:
+            shard.fit()
+        about = {
+            "in rounds": sorted(self.placed.in_rounds),
+            "copied": dict(self.copied),
+            "relations": self.plan.program.fingerprints(),
+            "places": self.plan.keys,
+        }
+        return image_of_shards(about, self.shards)
+
+    def restored(self, saved: Saved, tables_alone: bool) -> ShardsExecutor:
+        about, definition = saved.about, self.definition
+        refuse_other(about, definition.options.shards)
+        outgrown = frozenset(about["in rounds"])
+        copied = {n: why for n, why in about.get("copied", {}).items() if n in self.program.relations}
+        written = definition.with_other(outgrown=outgrown, copied=copied)
+        if definition.rounds != "auto" and PlacedProgram.of(written).in_rounds != outgrown:
+            restored = self._restored(saved, tables_alone, written.with_other(rounds="auto"))
+            restored.place(rounds=definition.rounds, outgrown=frozenset())
+        else:
+            restored = self._restored(saved, tables_alone, written)
+        if definition.given.copies is None and restored.copied:
+            restored.place(copied={})
+        return restored
+
+    def _restored(self, saved: Saved, tables_alone: bool, definition: ShardDefinition) -> ShardsExecutor:
+        """The executor of a definition with a state that was written for it."""
+        holder = self._make_holder(PlacedProgram.of(definition), self._host)
+        restored = ShardsExecutor(holder, self._make_holder, self._host)
+        try:
+            restored._load(saved, tables_alone)
+        except BaseException as error:
+            restored.discard()
+            if not isinstance(error, Outgrown):
+                raise
+            outgrown = definition.outgrown.union(error.relations)
+            return self._restored(saved, tables_alone, definition.with_other(outgrown=outgrown))
+        return restored
+
+    def _load(self, saved: Saved, tables_alone: bool) -> None:
+        """Have, without rows so far, a state that was written with recursions and copies placed in the same ways."""
+        about = saved.about
+        placed = PlacedProgram.of(self.definition, places_of(about, self.program))
+        stores = restored_stores(saved, placed.plan.program)
+        refuse_missing(stores, self.program)
+        if tables_alone:
+            self._reset(placed)
+            tables = {table: weights_of(stores, name) for table, name in self.program.tables.items()}
+            self.run(tables, "trust").commit()
+        else:
+            self._complete(placed, stores, saved)
+        self.has_begun = True
+        self.version = self.placed.version(about["epoch"], self.holder.stores())
+
+    def _complete(self, placed: PlacedProgram, stores: list[Store], saved: Saved) -> None:
+        """Have what is in some stores, and compute what a plan keeps beside it."""
+        learned = [said["learned"] for said in saved.about["shards"]]
+        there = {name for name in placed.plan.kept if all(name in store.states for store in stores)}
+        if there != placed.plan.kept:
+            maintained = self.definition.maintained
+            evolution = completion(self.program, placed.plan, there, maintained, rows_in(stores))
+            shards, _ = build(placed, evolution, stores, learned)
+        else:
+            shards = placed.shards(stores)
+            for shard, known in zip(shards, learned, strict=True):
+                shard.learn(known)
+        self.holder.take(placed, shards)
+
+    @property
+    def tasks(self) -> TableTasks | None:
+        return self.holder.tasks
+
+    def checks_keys(self, table: str) -> bool:
+        return self.placed.has_keys(self.program.tables[table])
+
+    def compact(self) -> bool:
+        return self.holder.compact()
+
+    def discard(self) -> None:
+        self.holder.discard()
+
+    # Reading
+
+    def forgotten(self, view: str) -> tuple[str, ...]:
+        return ()
+
+    def explain(self, name: str, full: bool) -> str:
+        below, count = self.program.below(self.program.sinks[name]), self.definition.options.shards
+        told = [self.plan.explain(below, count)]
+        told += [f"{', '.join(names)} {way}" for names, way in self._ways.items() if below.intersection(names)]
+        if copied := [f"  {name}: {why}" for name, why in self.copied.items() if name in below]:
+            told.append("\n".join([f"copies, whose changes go to all {count} shards:", *copied]))
+        return "\n\n".join(told)
+
+    def sizes(self) -> list[Size]:
+        sizes = ((shard.number, size) for shard in self.shards for size in shard.store.listed())
+        return [replace(size, relation=f"{size.relation} on shard {number}") for number, size in sizes]
+
+    @property
+    def nbytes(self) -> int:
+        return self.holder.nbytes
+
+    @property
+    def resident(self) -> int:
+        return self.holder.resident

@@ -1,0 +1,165 @@
+"""In which of three ways the shards compute a recursion: each its share, in rounds of exchanges, or one of them all.
+
+A recursion *preserves a key* where each of its relations has a column whose value every rule hands on: reachability
+has it in the source, points-to in the variable. Then rows of different keys never meet, and what else the rules read
+is there for the key, or on every shard. One that preserves no key takes a round of exchanges for each iteration. What
+rounds do not maintain is gathered: functions of whole relations, and what is to be recomputed in every epoch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice, product
+
+from deltic.engine.executors.placed import RoundsChoice
+from deltic.engine.executors.shards.needs import Lane, alike
+from deltic.engine.recursion.refresh import AUTO, Policy, Refresh
+from deltic.engine.recursion.strategy import Strategies, Strategy
+from deltic.program.histories import RelationFunctionDefinition
+from deltic.program.memory import remembered
+from deltic.program.program import Program, Stratum
+from deltic.program.queries import Atom, Query, Rule, When
+from deltic.values.types import Kind
+
+# How many ways to choose a column for each relation are tried.
+_TRIED = 4096
+
+
+@dataclass(frozen=True)
+class MaintenanceChoice:
+    """How an engine is to keep a program: what has part in the choice of a way for a recursion, and of copies.
+
+    `rounds` says when what preserves no key takes them; "auto" has it on one shard as long as none of its relations is
+    among those that have `outgrown` a task. Relations that are `copied` are on every shard.
+    """
+
+    strategies: Strategies = field(default_factory=lambda: Strategies(Strategy.NESTED, {}))
+    refresh: Refresh = AUTO
+    rounds: RoundsChoice = "always"
+    outgrown: frozenset[str] = frozenset()
+    copied: frozenset[str] = frozenset()
+    keys: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """The columns of the keys of tables, by relation: where nothing else is asked, rows of one are together."""
+
+
+@dataclass(frozen=True)
+class RecursionPlacement:
+    """The way of a recursion: by the columns that are its `keys`, or `in_rounds`, or, with neither, on one shard."""
+
+    keys: Mapping[str, int] | None
+    in_rounds: bool
+    why: str
+    """For a reader."""
+    is_chosen: bool = False
+    """Whether it goes by size: the recursion could be in rounds, or on one shard."""
+
+
+def way_of(program: Program, stratum: Stratum, maintained: MaintenanceChoice) -> RecursionPlacement:
+    """The way of a recursion."""
+    if (keys := preserved_key(program, stratum.relations)) is not None:
+        names = [f"{name}.{program.relations[name].schema.names[column]}" for name, column in keys.items()]
+        return RecursionPlacement(keys, False, f"on each shard its share: all rules hand on {', '.join(names)}")
+    if (reason := _refused(program, stratum, maintained)) is not None:
+        return RecursionPlacement(None, False, f"on one shard: no key is handed on by all rules, and {reason}")
+    if maintained.rounds == "always":
+        return RecursionPlacement(
+            None, True, f"in rounds of exchanges: no key is handed on by all rules{_kept(stratum, maintained)}"
+        )
+    if maintained.outgrown.isdisjoint(stratum.relations):
+        return RecursionPlacement(
+            None, False, "on one shard: no key is handed on by all rules, and a task has room for it", True
+        )
+    why = "in rounds of exchanges: no key is handed on by all rules, and no task has room for it"
+    return RecursionPlacement(None, True, f"{why}{_kept(stratum, maintained)}", True)
+
+
+def _kept(stratum: Stratum, maintained: MaintenanceChoice) -> str:
+    """The explanation of a strategy that rounds do not have."""
+    is_elastic = maintained.strategies.of(stratum.relations) is Strategy.ELASTIC and not stratum.signed
+    return "; rounds keep the derivations at all iterations, as the strategy nested does" if is_elastic else ""
+
+
+def _refused(program: Program, stratum: Stratum, maintained: MaintenanceChoice) -> str | None:
+    """Why a recursion cannot take rounds, which keep what comes and goes at all iterations; None where it can."""
+    strategy = maintained.strategies.of(stratum.relations)
+    definitions = [program.relations[name].definition for name in stratum.relations]
+    if (
+        whole := next((each for each in definitions if isinstance(each, RelationFunctionDefinition)), None)
+    ) is not None:
+        return f"all of {', '.join(whole.inputs)} is one function's: {whole.called}"
+    if strategy is Strategy.FULL:
+        return "its strategy is full"
+    if maintained.refresh.of(stratum).policy is Policy.FULL:
+        return "each epoch computes it anew"
+    if maintained.rounds == "auto" and (memory := remembered(program)):
+        return f"its way cannot change, since {memory}"
+    return 'rounds are never to be taken: rounds="never"' if maintained.rounds == "never" else None
+
+
+def in_rounds(query: Query, relations: Collection[str]) -> Query:
+    """A delta query of a recursion that takes rounds, with each atom read in the state in which a round finds it.
+
+    When a recursive relation changes, what is below has changed before; when that changes, no recursive one has yet.
+    """
+    inner = query.delta.relation in relations
+
+    def read(atom: Atom) -> Atom:
+        if atom.when is When.DELTA or (atom.relation in relations) == inner:
+            return atom
+        return replace(atom, when=When.NEW if inner else When.OLD)
+
+    body = query.body
+    result = replace(body, atoms=tuple(map(read, body.atoms)), absent=tuple(map(read, body.absent)))
+    return replace(query, body=result)
+
+
+def preserved_key(program: Program, relations: Sequence[str]) -> Mapping[str, int] | None:
+    """A column of each relation that its rules preserve; None where there is none."""
+    if any(isinstance(program.relations[name].definition, RelationFunctionDefinition) for name in relations):
+        return None
+    rules = [rule for name in relations for rule in program.rules_of(name)]
+    for choice in islice(product(*_hashed(program, relations)), _TRIED):
+        keys = {name: column for lane in choice for name, column in lane.items()}
+        if all(_preserves(rule, keys) for rule in rules):
+            return keys
+    return None
+
+
+def _hashed(program: Program, relations: Sequence[str]) -> Iterator[list[Lane]]:
+    """The columns that spread rows, all but maps, of relations that have to be spread alike."""
+    for _, lanes in alike(program, relations):
+        types = [[program.relations[name].schema.columns[c].type for name, c in lane.items()] for lane in lanes]
+        yield [lane for lane, of in zip(lanes, types, strict=True) if all(t.kind is not Kind.MAP for t in of)]
+
+
+def _preserves(rule: Rule, keys: Mapping[str, int]) -> bool:
+    """Whether the head has the key of every recursive atom, and some atom is found by it."""
+    variable = rule.terms[keys[rule.head]]
+    if not isinstance(variable, int):
+        return False
+    recursive = [atom for atom in rule.body.atoms if atom.relation in keys]
+    if any(atom.terms[keys[atom.relation]] != variable for atom in recursive):
+        return False
+    return any(variable in atom.variables() for atom in rule.body.atoms)
+
+
+def reads_by_key(rule: Rule, keys: Mapping[str, int]) -> Iterator[tuple[Atom, tuple[int, ...] | None]]:
+    """The atoms of a rule of other relations, each with the column by which it is spread, None for a copy."""
+    variable = rule.terms[keys[rule.head]]
+    for atom in (*rule.body.atoms, *rule.body.absent):
+        if atom.relation not in keys:
+            yield atom, (atom.terms.index(variable),) if variable in atom.variables() else None
+
+
+def reads_of(
+    program: Program, stratum: Stratum, way: RecursionPlacement
+) -> Iterator[tuple[Rule, Atom, tuple[int, ...] | None]]:
+    """The atoms of a recursion's rules that are not recursive, each with its key, None for a copy."""
+    for name in stratum.relations:
+        for rule in program.rules_of(name):
+            if way.keys:
+                yield from ((rule, atom, key) for atom, key in reads_by_key(rule, way.keys))
+            else:
+                others = (*rule.body.atoms, *rule.body.absent)
+                yield from ((rule, a, ()) for a in others if a.relation not in stratum.relations)

@@ -1,0 +1,96 @@
+"""The part of a plan that an epoch needs: the steps that follow what changes, in as few stages as these have."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from deltic.engine.executors.shards.plan import (
+    Define,
+    Iterate,
+    Move,
+    Present,
+    Recur,
+    Search,
+    Send,
+    ShardPlan,
+    Step,
+    Take,
+)
+from deltic.program.operators.delay import Delayed
+from deltic.program.program import Program
+from deltic.program.queries import When
+
+
+def restrict(plan: ShardPlan, changed: Collection[str], empty: Collection[str]) -> ShardPlan:
+    """The plan of an epoch in which these tables and constants change; in `empty` were no rows before it."""
+    return _Restrict(plan.program, changed, empty).run(plan)
+
+
+class _Restrict:
+    """The making of one such plan: `known` is the stage in which the change of a relation is known, if it changes."""
+
+    def __init__(self, program: Program, changed: Collection[str], empty: Collection[str]) -> None:
+        self.program, self.empty = program, empty
+        self.known: dict[str, int] = {}
+        self._arrives = dict.fromkeys(changed, 0)
+
+    def run(self, plan: ShardPlan) -> ShardPlan:
+        result = [(step, stage) for step in plan.steps if (stage := self._stage(step)) is not None]
+        return replace(plan, steps=tuple(replace(step, stage=stage) for step, stage in result))
+
+    def _stage(self, step: Step) -> int | None:
+        """The stage of a step; None where it has nothing to follow."""
+        match step:
+            case Take(name=name):
+                if name in self._arrives:
+                    self.known[name] = self._arrives[name]
+                return self._arrives.get(name)
+            case Define(name=name):
+                definition = self.program.relations[name].definition
+                return self._follow((name,), definition.sources, is_due=isinstance(definition, Delayed))
+            case Recur(stratum=stratum):
+                rules = [rule for name in stratum.relations for rule in self.program.rules_of(name)]
+                return self._follow(stratum.relations, [name for rule in rules for name in rule.relations])
+            case Iterate():
+                return self._iterate(step)
+            case Send(source=source, target=target):
+                return self._send(source, (), target, stays=False)
+            case Present(name=name):
+                self.known[name] = 0
+                return 0
+            case Move(target=target):
+                self._arrives[target] = 1
+                return 0
+            case Search(query=query, stays=stays, needs=needs):
+                new = [a.relation for a in (*query.body.atoms, *query.body.absent) if a.when is When.NEW]
+                is_vain = not needs.isdisjoint(self.empty)
+                return None if is_vain else self._send(query.delta.relation, new, query.head, stays)
+
+    def _follow(self, names: Collection[str], read: Collection[str], is_due: bool = False) -> int | None:
+        """A step by which relations follow what they read."""
+        stages = [self.known[name] for name in read if name in self.known]
+        if not stages and not is_due:
+            return None
+        stage = max(stages, default=0)
+        self.known |= dict.fromkeys(names, stage)
+        return stage
+
+    def _iterate(self, step: Iterate) -> int | None:
+        """The rounds of a recursion, once all that starts them is there; what they change is known a stage later."""
+        arrived = [self._arrives[name] for name in step.stratum.relations if name in self._arrives]
+        if not arrived:
+            return None
+        searches = (each.query for each in step.steps if isinstance(each, Search))
+        read = {name for query in searches for name in query.relations} - step.timed
+        stage = max(arrived + [self.known[name] for name in read if name in self.known])
+        self.known |= dict.fromkeys(step.timed, stage + 1)
+        return stage
+
+    def _send(self, source: str, read: Collection[str], target: str, stays: bool) -> int | None:
+        """A step that follows a change, beside relations as they are with theirs."""
+        if source not in self.known:
+            return None
+        stage = max(self.known[name] for name in (source, *read) if name in self.known)
+        self._arrives[target] = max(self._arrives.get(target, 0), stage if stays else stage + 1)
+        return stage

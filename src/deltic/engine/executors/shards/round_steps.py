@@ -1,0 +1,252 @@
+"""The steps of a plan whose rows carry iterations: those that begin the rounds of a recursion, of a round, of its end.
+
+A round takes its own steps, in stages as an epoch does. Where a value gets another number between rounds, the epoch
+restarts: what waits would follow the old one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import TypeVar
+
+import numpy as np
+
+from deltic.engine.executors.shards.exchange import Inbox, Received
+from deltic.engine.executors.shards.messages import Message
+from deltic.engine.executors.shards.options import Options
+from deltic.engine.executors.shards.plan import Iterate, Search, Send, ShardPlan, Step, Take
+from deltic.engine.executors.shards.rounds import Rounds
+from deltic.engine.executors.shards.steps import Moment, Steps
+from deltic.engine.executors.shards.times import by_time, derived_by_time, of_times
+from deltic.engine.growth import Growth
+from deltic.engine.operators.search import Derivations
+from deltic.engine.recursion.pending import RoundId
+from deltic.engine.recursion.signed.priority import admission_of, admitted
+from deltic.engine.storage.arrangement import time_array
+from deltic.engine.storage.arrow import packed
+from deltic.engine.storage.layout import DomainOverflow
+from deltic.engine.storage.run import Run, Weights, Words
+from deltic.engine.storage.state import State
+from deltic.engine.storage.store import Store
+from deltic.program.histories import PriorityOrder, delay_of
+
+Done = TypeVar("Done")
+
+
+class Renumbered(Exception):
+    """Values have other numbers than at the start of the epoch, between rounds: the epoch restarts on all shards.
+
+    What it knows of values by then it keeps.
+    """
+
+
+class RoundSteps(Steps):
+    """Steps of which some are those of rounds."""
+
+    def __init__(
+        self, number: int, plan: ShardPlan, options: Options, store: Store, steps: Collection[Step] | None = None
+    ) -> None:
+        super().__init__(number, plan, options, store, steps)
+        taken = plan.steps if steps is None else steps
+        self._rounds = {s: self._rounds_of(s) for s in taken if isinstance(s, Iterate)}
+
+    def _rounds_of(self, step: Iterate) -> Rounds:
+        homes = {name: self.states[self.plan.placed[name].home] for name in step.timed}
+        inside = {name for name, home in homes.items() if not delay_of(home.relation.definition)}
+        return Rounds(step, self.states, self.environment, inside)
+
+    def first(self, step: Iterate) -> RoundId | None:
+        """The first round for which anything waits on this shard."""
+        return self._rounds[step].first()
+
+    def waiting(self, step: Iterate) -> int:
+        """How many rows wait on this shard."""
+        return self._rounds[step].waiting
+
+    def is_empty(self, step: Iterate) -> bool:
+        """Whether this shard has no row of a recursion."""
+        return self._rounds[step].is_empty
+
+    def deepest(self, step: Iterate) -> int:
+        """The last iteration of any row of a recursion on this shard."""
+        return self._rounds[step].deepest
+
+    def reached(self, step: Iterate) -> int:
+        """The last iteration at which the recursion has changed on this shard since its rounds began, or went on."""
+        return self._rounds[step].reached
+
+    def load(self, step: Iterate, inbox: Inbox) -> None:
+        """Take what waits from where `hold` has kept it, and what was sent since; raises Renumbered."""
+        rounds, received = self._rounds[step], self._encoded(inbox)
+        self._admit(received)
+        self._build(step)
+        rounds.load()
+        self._come_home(rounds, received)
+
+    def run_round(self, step: Iterate, stage: int, now: RoundId, inbox: Inbox, sends: bool = True) -> list[Message]:
+        """Take the steps of a stage of a round, with what was sent to it.
+
+        Where it has been taken before, by who `sends`, only what changes the shard itself is done again. Raises
+        Renumbered, and what `run` raises.
+        """
+        rounds, received = self._rounds[step], self._encoded(inbox)
+        self._admit(received)
+        self._come_home(rounds, received)
+        if not stage:
+            rounds.take(now)
+            self._repeated(lambda: rounds.settle(now), rounds.settle_again)
+        if not received and not rounds.is_active:
+            return []
+        return self._repeated(lambda: self._steps_taken(rounds, stage, now.iteration, received, sends))
+
+    def _repeated(self, take: Callable[[], Done], again: Callable[[], None] = lambda: None) -> Done:
+        """The result of a part of a round, which is run again, after `again`, where a value has no place."""
+        moment, growth = Moment.of(self), Growth()
+        while True:
+            try:
+                return take()
+            except DomainOverflow as error:
+                growth.make_room(error)
+                moment.restore(self)
+                again()
+                self._admit({})
+                moment = Moment.of(self)
+
+    def _steps_taken(
+        self, rounds: Rounds, stage: int, now: int, received: Mapping[str, list[Received]], sends: bool
+    ) -> list[Message]:
+        """Take the steps of a stage of a round: what they send."""
+        steps = [each for each in rounds.step.stages[stage] if sends or not _sends(each)]
+        sent = [message for each in steps for message in self._taken_in_round(rounds, each, now, received)]
+        self._come_home(rounds, {})
+        return sent
+
+    def end_round(self, step: Iterate, inbox: Inbox) -> None:
+        """End a round, with what was sent in its last stage."""
+        received = self._encoded(inbox)
+        rounds = self._rounds[step]
+        rounds.end_round()
+        self._admit(received)
+        self._come_home(rounds, received)
+
+    def hold(self, step: Iterate) -> None:
+        """End the present round, if there is one, and keep what is needed to go on, so that it is written."""
+        self._rounds[step].end_round()
+        self._rounds[step].hold()
+
+    def finish_rounds(self, step: Iterate) -> None:
+        """Nothing waits on any shard: let the relations have their changes."""
+        self._rounds[step].finish()
+
+    def _admit(self, received: Mapping[str, list[Received]]) -> None:
+        """Let all that was sent in a round have its place."""
+        self._make_room([received])
+        if self.store.is_renumbered():
+            raise Renumbered
+        self.fit()
+
+    # Steps
+
+    def _taken(self, step: Step) -> Iterator[Message]:
+        self.environment.check()
+        match step:
+            case Take(name=name) if name in self.plan.timed:
+                self.states[name].delta = self._gathered(name, self._sent_to(name))
+            case Search() if step.query.head in self.plan.timed:
+                yield from self._search_timed(step, 0)
+            case Iterate():
+                self._begin_rounds(step)
+            case _:
+                yield from super()._taken(step)
+
+    def _begin_rounds(self, step: Iterate) -> None:
+        """Begin with the derivations that follow the relations below."""
+        rounds = self._rounds[step]
+        self._build(step)
+        rounds.begin()
+        for sent in self._sent:
+            self._come_home(rounds, sent)
+        self._come_home(rounds, {})
+
+    def _build(self, step: Iterate) -> None:
+        """Build what rounds probe of the recursion, with its version of before the epoch."""
+        for each in step.steps:
+            if isinstance(each, Search):
+                self._searches[each].build(step.timed)
+        self._rounds[step].build()
+
+    def _come_home(self, rounds: Rounds, received: Mapping[str, list[Received]]) -> None:
+        """Let derivations that were sent, or stay, wait for their iterations."""
+        for name in rounds.homes:
+            if (run := self._gathered(name, received.get(name, ()))) is not None:
+                rounds.receive(name, run)
+
+    def _taken_in_round(
+        self, rounds: Rounds, step: Step, now: int, received: Mapping[str, list[Received]]
+    ) -> Iterator[Message]:
+        """Take a step of a round: what it sends."""
+        self.environment.check()
+        match step:
+            case Take(name=name):
+                run = self._gathered(name, received.get(name, ()))
+                if run is not None and name in rounds.step.places:
+                    at = Run(run.words, time_array(len(run), now), run.weights)
+                    rounds.change(name, at, self.plan.placed[name].kept)
+                elif run is not None:
+                    self.states[name].delta = run
+            case Search():
+                yield from self._search_timed(step, now)
+            case _:
+                yield from self._taken(step)
+
+    def _gathered(self, name: str, received: Iterable[Received]) -> Run | None:
+        """The sum of what stays for a relation with iterations and of what was sent to it, as a run."""
+        state = self.states[name]
+
+        def parts() -> Iterator[tuple[int, Words, Weights]]:
+            for layout, run in self._staying.pop(name, ()):
+                there = run if layout is state.layout else state.contents.repacked(run, layout, state.layout)
+                yield from by_time(there)
+            for columns, weights, times in received:
+                for time in np.unique(times).tolist() if times.size else (0,):
+                    chosen = times == time if times.size else slice(None)
+                    some = [(v[chosen], None if n is None else n[chosen]) for v, n in columns]
+                    yield time, *packed(state, some, weights[chosen])
+
+        return of_times(parts())
+
+    def _search_timed(self, step: Search, now: int) -> Iterator[Message]:
+        """Search in a recursion that takes rounds: what is found carries iterations, `now` at the least.
+
+        Derivations of the head are of the iteration after the greatest of their rows, where it is there an iteration
+        later than it is derived; otherwise, and on their way, of that one.
+        """
+        query, timed = step.query, self.plan.timed[step.query.head]
+        delta = self.states[query.delta.relation].delta
+        if delta is None or not step.needs.isdisjoint(self._empty):
+            return
+        total = derived_by_time(self._searches[step].run(delta, timed, now), now + 1)
+        if total is None:
+            return
+        state = self.states[query.head]
+        if not self.plan.is_home(query.head) or not delay_of(state.relation.definition):
+            total = Run(total.words, total.times - np.int8(1), total.weights)
+        if (admission := admission_of(state)) is not None:
+            total = _admitted(state, admission, total)
+        if step.stays:
+            self._staying[query.head] = (*self._staying.get(query.head, ()), (state.layout, total))
+        else:
+            yield from self._parcels(query.head, state, total.words, total.all_weights(), total.times)
+
+
+def _admitted(state: State, admission: PriorityOrder, total: Run) -> Run:
+    """Derivations of a history, none earlier than it admits their rows."""
+    result = admitted(state, admission, Derivations(total.words, total.times, total.all_weights()), 0)
+    admitted_then = derived_by_time([result], 0)
+    assert admitted_then is not None
+    return admitted_then
+
+
+def _sends(step: Step) -> bool:
+    """Whether what a step finds leaves it for good."""
+    return isinstance(step, Send) or (isinstance(step, Search) and not step.stays)

@@ -1,0 +1,151 @@
+"""The rounds of a recursion as tasks without memory: a round is a job, over a state that nobody has published.
+
+An epoch with such recursions is several jobs. One takes the stages up to theirs, and writes the state in which their
+rounds begin, with what waits for them. Each round is a job from there to the next such state; what it derives for other
+shards goes in messages to the next round. When nothing waits, a job takes the stages behind them, from the state that
+the rounds have left. So each step is taken once, and the last job alone is what anybody sees: each may be given up.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from deltic.engine.executors.shards.exchange import Inbox, waiting_in
+from deltic.engine.executors.shards.messages import Message, sent
+from deltic.engine.executors.shards.plan import Iterate, Step
+from deltic.engine.executors.shards.rounds import in_rounds, kept_as
+from deltic.engine.executors.shards.shard import Shard
+from deltic.engine.executors.shards.tasks import Amid, Outcome, Task, handed_on, opened, save
+from deltic.engine.files.files import Files
+from deltic.engine.recursion.pending import FIRST, RoundId
+from deltic.engine.result import ComponentReport
+from deltic.engine.storage.store import Store
+
+
+@dataclass(frozen=True)
+class Begin(Task):
+    """A stage of those that lead to the rounds of recursions, which begin at stage `last`; that one writes the state.
+
+    The driver hands on what this stage sends to later ones.
+    """
+
+    last: int = 0
+
+    @property
+    def _is_last(self) -> bool:
+        return self.stage == self.last
+
+    def _earlier(self, stage: int) -> list[Step]:
+        is_here = stage <= self.last
+        is_end = stage == self.last or stage + 1 == self._count
+        return self.plan.needed(stage, self.since if is_here else self.last + 1, writes=is_end)
+
+    def _handed_on(self, messages: Iterable[Message]) -> Iterator[Message]:
+        return map(handed_on, messages) if self._is_last else iter(messages)
+
+    def _finish(self, shard: Shard, files: Files, outcome: Outcome) -> Iterator[Message]:
+        outcome.reports, outcome.rows_in = shard.reports, self._rows_in(shard)
+        for number, step in enumerate(self.plan.iterated):
+            if step.stage == self.last:
+                waits = shard.first(step), shard.waiting(step)
+                outcome.amid[number] = Amid(*waits, shard.is_empty(step), shard.deepest(step))
+                shard.hold(step)
+        shard.end_before(self.last + 1)
+        self._save(shard, files, outcome)
+        return iter(())
+
+
+@dataclass(frozen=True)
+class Round(Task):
+    """A stage of a round of the recursion of this `number`.
+
+    The first one gets what the round before has derived; what the last one derives is for the next round.
+    """
+
+    number: int = 0
+    now: RoundId = FIRST
+
+    @property
+    def _step(self) -> Iterate:
+        return self.plan.iterated[self.number]
+
+    @property
+    def _count(self) -> int:
+        return len(self._step.stages)
+
+    def _steps(self, stage: int) -> list[Step]:
+        return [self._step, *(step for steps in self._step.stages[: stage + 1] for step in steps)]
+
+    def _opened(self, number: int, files: Files) -> Shard:
+        return opened(number, self.plan, self.options, files, self.states[number], [self._step], self.taken)
+
+    def _taken(self, shard: Shard, inboxes: Sequence[Inbox]) -> list[Message]:
+        return shard.round_alone(self._step, self.now, inboxes)
+
+    def _sent(self, files: Files, messages: Sequence[Message], outcome: Outcome) -> Iterator[Message]:
+        if not self._is_last:
+            return super()._sent(files, messages, outcome)
+        outcome.amid[self.number] = Amid(*waiting_in(self._step, messages))
+        return map(handed_on, sent(files, messages, 0, self.direct))
+
+    def _finish(self, shard: Shard, files: Files, outcome: Outcome) -> Iterator[Message]:
+        outcome.amid[self.number].wait(shard.first(self._step), shard.waiting(self._step))
+        outcome.amid[self.number].reached = shard.reached(self._step)
+        shard.hold(self._step)
+        self._save(shard, files, outcome)
+        return iter(())
+
+
+@dataclass
+class RoundsTaken:
+    """The rounds of a recursion, after the job that has begun them, which `began`."""
+
+    step: Iterate
+    amid: Amid
+    shards: int
+    jobs: int = 0
+    here: int = 0
+    """How many rounds were taken in the driver's process."""
+    visited: int = 0
+    read: int = 0
+    written: int = 0
+    faults: list[tuple[str, str, int]] = field(default_factory=list)
+    started: float = field(default_factory=time.perf_counter)
+    seconds: float = 0.0
+
+    def add(self, outcome: Outcome) -> None:
+        """Add a round that was a job."""
+        self.jobs += 1
+        self.visited += outcome.visited
+        self.read += outcome.read
+        self.written += outcome.written
+        self.faults += outcome.faults
+
+    def end(self) -> None:
+        """Nothing waits any more."""
+        self.seconds = time.perf_counter() - self.started
+
+    def report(self, rows_in: int, rows: Mapping[str, int], stores: Sequence[Store], way: str) -> ComponentReport:
+        """What was done: of so many changed rows below so many of each relation, in the stores that were written."""
+        relations = self.step.stratum.relations
+        return ComponentReport(
+            relations,
+            kept_as(self.step),
+            "bootstrap" if self.amid.was_empty else "update",
+            f"{in_rounds(self.jobs + self.here, self.shards)}, {self.jobs:,} of them a job each",
+            rows_in,
+            sum(rows.get(name, 0) for name in relations),
+            self.visited,
+            self.seconds,
+            sum(store.states[name].nbytes for store in stores for name in self.step.timed),
+            way,
+        )
+
+
+def hold(shard: Shard, number: int, step: Iterate, files: Files, before: str, outcome: Outcome) -> None:
+    """Write the state of a shard between the rounds of a recursion of this number, with what waits for them."""
+    one = Amid(shard.first(step), shard.waiting(step))
+    shard.hold(step)
+    outcome.include(Outcome(states={shard.number: save(shard, files, before)}, amid={number: one}))

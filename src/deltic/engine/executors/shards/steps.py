@@ -1,0 +1,323 @@
+"""The steps of a plan on one shard: the local engine's store and kernels over its part of the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import pyarrow as pa
+from sqlglot import exp
+
+from deltic.engine.conflicts import Conflicts
+from deltic.engine.executors.inline.version import StateVersion
+from deltic.engine.executors.shards.exchange import ITERATION, Inbox, Received, joined, messages_of
+from deltic.engine.executors.shards.messages import Message
+from deltic.engine.executors.shards.options import Options
+from deltic.engine.executors.shards.plan import (
+    Define,
+    Iterate,
+    Move,
+    Present,
+    Recur,
+    Search,
+    Send,
+    ShardPlan,
+    Step,
+    Take,
+)
+from deltic.engine.executors.shards.room import bytes_on, told_on_one, watched
+from deltic.engine.image import Json
+from deltic.engine.keyed import ORDER, Keyed, are_by_key, in_order, shared_keys, weighted
+from deltic.engine.operators.binding import value_of
+from deltic.engine.operators.kernel import KERNELS, RelationUpdater
+from deltic.engine.operators.query import Environment, Evaluation
+from deltic.engine.plan.planner import plan
+from deltic.engine.recursion.component_of import component_of
+from deltic.engine.recursion.refresh import Recursive
+from deltic.engine.result import ComponentReport
+from deltic.engine.storage.arrow import make_room, packed, table_change
+from deltic.engine.storage.batch import CountChanges
+from deltic.engine.storage.codec import decode_rows
+from deltic.engine.storage.kinds import RelationKind
+from deltic.engine.storage.layout import Layout
+from deltic.engine.storage.lookup import count_each, find_all
+from deltic.engine.storage.run import NO_TIMES, Run, Times, Weights, Words, plain
+from deltic.engine.storage.state import State, StoreSnapshot
+from deltic.engine.storage.store import Store
+from deltic.program.definitions import Table
+from deltic.program.queries import Query
+
+# Rows that are to change a relation of this shard, in the layout that it had when they were found.
+Staying = tuple[Layout, Run]
+
+
+class Steps:
+    """The part of all relations that belongs to shard `number`, and what it was sent of the present epoch."""
+
+    def __init__(
+        self, number: int, plan: ShardPlan, options: Options, store: Store, steps: Collection[Step] | None = None
+    ) -> None:
+        """Of a shard that is to take these steps alone, no others are made ready."""
+        steps = plan.steps if steps is None else steps
+        self.number, self.plan, self.options, self.store = number, plan, options, store
+        store.define(plan.program, self._value_of, options.bags)
+        self.states = store.states
+        self.environment = Environment(
+            self.states,
+            store.interner,
+            iteration_limit=options.iteration_limit,
+            recursion_timeout=options.recursion_timeout,
+            thresholds=options.thresholds,
+            draws=False,
+        )
+        self.reports: list[ComponentReport] = []
+        self._conflicts: Conflicts = "error"
+        self._sent: list[dict[str, list[Received]]] = []
+        self._staying: dict[str, tuple[Staying, ...]] = {}
+        self._empty: Collection[str] = ()
+        self._learned: dict[tuple[str, ...], Json] = {}
+        of_rounds = [each for s in steps if isinstance(s, Iterate) for each in s.steps]
+        self._searches = {s: self._evaluation(s.query) for s in (*steps, *of_rounds) if isinstance(s, Search)}
+        self._recursions = {s: self._recursive(s) for s in steps if isinstance(s, Recur)}
+        self._kernels = {s.name: self._kernel(s) for s in steps if isinstance(s, Define)}
+        store.end_evolution()
+        self.fit()
+
+    def _evaluation(self, query: Query) -> Evaluation:
+        domains = self.store.domains.variables[query.rule]
+        return Evaluation(plan(query), domains, self.environment, reads_as_named=query.head in self.plan.timed)
+
+    def _recursive(self, step: Recur) -> Recursive:
+        relations = step.stratum.relations
+        queries = [q for name in relations for rule in self.plan.program.rules_of(name) for q in rule.queries()]
+        strategy = self.options.strategies.of(relations)
+        evaluations = [self._evaluation(query) for query in queries]
+        component = component_of(step.stratum, self.states, evaluations, strategy, self.environment)
+        return Recursive(component, self.states, self.options.refresh.of(step.stratum))
+
+    def _kernel(self, step: Define) -> RelationUpdater:
+        definition = self.plan.program.relations[step.name].definition
+        return KERNELS[type(definition)](definition, self.states, self.states[step.name], self.environment)
+
+    def _value_of(self, literal: exp.Expression) -> int:
+        return value_of(literal, self.store.interner)
+
+    def changed_rows(self, name: str) -> int:
+        """How many rows of a relation the present epoch has changed here."""
+        delta = self.states[name].delta
+        return 0 if delta is None else len(delta)
+
+    def build(self) -> None:
+        """Build all column orders that queries probe, so that they are written once and not built by each task."""
+        for evaluation in self._searches.values():
+            evaluation.build()
+
+    def learned(self) -> list[Json]:
+        """What recursions know of costs, each with its relations, to be written."""
+        now = {step.stratum.relations: recursive.learned() for step, recursive in self._recursions.items()}
+        return [[list(relations), about] for relations, about in (self._learned | now).items()]
+
+    def learn(self, learned: Sequence[Json]) -> None:
+        """Let recursions know what they learned once."""
+        self._learned = {tuple(relations): about for relations, about in learned}
+        for step, recursive in self._recursions.items():
+            if step.stratum.relations in self._learned:
+                recursive.learn(self._learned[step.stratum.relations])
+
+    def fit(self) -> None:
+        """Let all values have their places."""
+        self.store.fit()
+
+    def _make_room(self, all_sent: Iterable[Mapping[str, list[Received]]]) -> None:
+        """Let domains have the values of what was sent."""
+        for sent in all_sent:
+            for name, batches in sent.items():
+                for received in batches:
+                    make_room(self.states[name], received.columns)
+
+    def _encoded(self, inbox: Inbox) -> dict[str, list[Received]]:
+        """What was sent, as values of this shard."""
+        return {
+            name: [Received.of(name, rows, self.states[name], self.store.interner) for rows in self._plain(name, sent)]
+            for name, sent in inbox.items()
+        }
+
+    def _plain(self, name: str, sent: Sequence[pa.Table]) -> Sequence[pa.Table]:
+        """Rows that were sent; of a table those about keys as what they amount to, as it is before the epoch."""
+        if not any(ORDER in rows.column_names or are_by_key(rows).any() for rows in sent if name in self.options.keys):
+            return sent
+        table, version = self._keyed(name), StateVersion.of(0, self.plan.program, [self.store], [name])
+        look_up = partial(version.lookup_all, table.name)
+        return [weighted(table, in_order(table, pa.concat_tables(sent)), look_up, self._conflicts)]
+
+    def _keyed(self, name: str) -> Keyed:
+        """A table with a key."""
+        relation = self.plan.program.relations[name]
+        assert isinstance(relation.definition, Table)
+        return Keyed(relation.definition.table, tuple(relation.schema.names[c] for c in self.options.keys[name]))
+
+    def _check_keys(self) -> None:
+        """Raises SharedKeys where rows of tables have come that have the keys of other rows."""
+        for name, received in self._sent[0].items() if self._conflicts != "trust" else ():
+            if not self.plan.has_keys(name, self.options.keys):
+                continue
+            relation = self.states[name].frozen()
+            columns, weights = joined([(each.columns, each.weights) for each in received])
+            come, result = weights > 0, {c: columns[c] for c in self.options.keys[name]}
+            keys = {c: (values[come], None if n is None else n[come]) for c, (values, n) in result.items()}
+            if (count_each(relation, keys) > 1).any():
+                rows = relation.shown(*find_all(relation, keys), self.store.interner, counted=False)
+                raise shared_keys(self._keyed(name), rows)
+
+    # Steps
+
+    def _taken(self, step: Step) -> Iterator[Message]:
+        """Take a step: what it sends."""
+        match step:
+            case Take(name=name):
+                self._take(name)
+            case Define(name=name):
+                self._define(name)
+            case Recur():
+                recursive = self._recursions[step]
+                if any(self.states[name].delta is not None for name in recursive.follows):
+                    self.reports.append(self._recur(step))
+            case Send() | Present() | Move():
+                yield from self._handed_on(step)
+            case Search():
+                yield from self._search(step)
+
+    def _handed_on(self, step: Send | Present | Move) -> Iterator[Message]:
+        """Let others have what a relation has: its change, or all of its rows."""
+        match step:
+            case Send(source=source, target=target):
+                if (delta := self.states[source].delta) is not None:
+                    yield from self._parcels(target, self.states[source], delta.words, delta.all_weights())
+            case Move(source=source, target=target):
+                yield from self._moved(source, target)
+            case Present(name=name):
+                whole = self.states[name].whole()
+                self.states[name].delta = whole if len(whole) else None
+
+    def _moved(self, source: str, target: str) -> Iterator[Message]:
+        """All that is kept of a sum: its rows, by their counts where it is a set, and what a table was trusted with."""
+        state = self.states[source]
+        surplus = [a for (role, _), a in state.auxiliary.items() if role == "surplus"]
+        for arrangement in (state.contents, *surplus):
+            for run in arrangement.runs:
+                self.environment.visits.rows += len(run)
+                schema, weights = state.relation.schema, run.all_weights()
+                rows = decode_rows(schema, arrangement.layout, run.words, self.store.interner, weights)
+                yield from messages_of(target, rows, self.plan.placed[target].key, self.options.shards)
+
+    def _recur(self, step: Recur) -> ComponentReport:
+        """Bring a recursion up to date; raises Outgrown, among what a recursion raises."""
+        limit = self.options.task_memory
+        if limit is None or not step.is_chosen:
+            return self._recursions[step].run()
+        with watched(step, self.plan, self.environment, limit):
+            report = self._recursions[step].run()
+        runs = [run for name in step.stratum.relations for run in self.states[name].contents.runs]
+        iterations = max((run.max_time for run in runs), default=0)
+        held = bytes_on(self.states, self.plan, step)
+        return replace(report, way=told_on_one(held, limit, self.options.shards, iterations))
+
+    def _sent_to(self, name: str) -> list[Received]:
+        """What was sent to a placed relation so far."""
+        return [batch for stage in self._sent for batch in stage.get(name, ())]
+
+    def _take(self, name: str) -> None:
+        """Make one change of all that has come for a placed relation."""
+        state = self.states[name]
+        sent = [(received.columns, received.weights) for received in self._sent_to(name)]
+        if isinstance(state.relation.definition, Table):
+            if sent:
+                columns, weights = joined(sent)
+                state.delta = table_change(name, state, columns, weights, self._conflicts, self.store.interner)
+                if state.delta is not None:
+                    state.append(state.delta)
+            return
+        batch = CountChanges()
+        for layout, run in self._staying.pop(name, ()):
+            batch.add_run(run if layout is state.layout else state.contents.repacked(run, layout, state.layout))
+        for columns, weights in sent:
+            batch.add_run(_as_run(*packed(state, columns, weights)))
+        total = batch.total()
+        if total is None:
+            return
+        change = state.change_set(*total) if state.kind is RelationKind.SET else _as_run(*total)
+        if len(change):
+            self._change(name, change)
+
+    def _define(self, name: str) -> None:
+        kernel, definition = self._kernels[name], self.plan.program.relations[name].definition
+        if kernel.is_due or any(self.states[source].delta is not None for source in definition.sources):
+            change = kernel.change()
+            if change is not None and len(change):
+                self._change(name, change)
+
+    def _change(self, name: str, change: Run) -> None:
+        """Let this be the change of a relation, and part of its rows where they are kept."""
+        state = self.states[name]
+        state.delta = change
+        if self.plan.placed[name].kept and state.kind is not RelationKind.TRANSIENT:
+            state.append(change)
+
+    def _search(self, step: Search) -> Iterator[Message]:
+        query = step.query
+        delta = self.states[query.delta.relation].delta
+        if delta is None or not step.needs.isdisjoint(self._empty):
+            return
+        batch = CountChanges()
+        for derived in self._searches[step].run(delta):
+            batch.add(derived.words, derived.weights)
+        total = batch.total()
+        if total is None or not len(total[1]):
+            return
+        if step.stays:
+            stays = (self.states[query.head].layout, _as_run(*total))
+            self._staying[query.head] = (*self._staying.get(query.head, ()), stays)
+        else:
+            yield from self._parcels(query.head, self.states[query.head], *total)
+
+    def _parcels(
+        self, target: str, state: State, words: Words, weights: Weights, times: Times = NO_TIMES
+    ) -> Iterator[Message]:
+        """Rows, packed as those of a relation are, for the shards where they belong."""
+        schema = self.states[target].relation.schema
+        rows = decode_rows(schema, state.layout, words, self.store.interner, weights)
+        if times.size:
+            rows = rows.append_column(ITERATION, pa.array(times, pa.int32()))
+        yield from messages_of(target, rows, self.plan.placed[target].key, self.options.shards)
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A shard between two stages, to come back to."""
+
+    rows: StoreSnapshot
+    deltas: Mapping[str, Run | None]
+    staying: Mapping[str, tuple[Staying, ...]]
+    faults: Sequence[tuple[str, str, int]]
+    reports: Sequence[ComponentReport]
+
+    @classmethod
+    def of(cls, steps: Steps) -> Moment:
+        """As it is now."""
+        deltas = {state.relation.name: state.delta for state in steps.store.changed()}
+        return cls(
+            steps.store.snapshot(), deltas, dict(steps._staying), list(steps.environment.faults), list(steps.reports)
+        )
+
+    def restore(self, steps: Steps) -> None:
+        """Let the shard be as it was."""
+        steps.store.roll_back(self.rows)
+        for name, delta in self.deltas.items():
+            steps.states[name].delta = delta
+        steps._staying, steps.reports = dict(self.staying), list(self.reports)
+        steps.environment.faults.be(self.faults)
+
+
+def _as_run(words: Words, weights: Weights) -> Run:
+    return Run(words, weights=plain(weights))

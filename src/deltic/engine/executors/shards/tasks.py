@@ -1,0 +1,353 @@
+"""An epoch as tasks without memory: each takes one shard through one stage, from the state that was published before.
+
+Between stages go messages. What a shard was sent goes on to the shard's own later tasks as far as these take it, so
+that they can take again those steps of earlier stages that they need. The task of the last stage writes the shard's
+state into new files; nobody sees them before their names are published. So a task may run twice, or be given up, at any
+time.
+
+An epoch may be several jobs. Then the last stage of one writes the state within the epoch, changes included, from which
+the next one goes on; nobody publishes it, and no step is taken again but for what finds what is not taken yet.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import pyarrow as pa
+
+from deltic.engine.changes import count
+from deltic.engine.conflicts import Conflicts
+from deltic.engine.executors.shards.exchange import Inbox
+from deltic.engine.executors.shards.files import read_description, read_state, write_state
+from deltic.engine.executors.shards.messages import (
+    DIRECT,
+    DRIVER,
+    Mailbox,
+    Message,
+    sent,
+    slices,
+    streams_of,
+    together_few,
+)
+from deltic.engine.executors.shards.options import Options
+from deltic.engine.executors.shards.plan import Iterate, ShardPlan, Step, Take
+from deltic.engine.executors.shards.shard import Shard
+from deltic.engine.files.address import files_at
+from deltic.engine.files.files import Files
+from deltic.engine.image import Json
+from deltic.engine.recursion.pending import RoundId
+from deltic.engine.result import ComponentReport
+from deltic.engine.storage.codec import decode_rows
+from deltic.engine.storage.image import image_of, restored, restored_as
+from deltic.engine.storage.interner import Interner
+from deltic.engine.storage.run import Run
+from deltic.engine.storage.spilling import Space
+from deltic.engine.storage.state import State
+from deltic.engine.storage.store import Store
+from deltic.errors import DelticError
+
+# What the message of a shard is for that could not go on: it has no part in later stages.
+_FAILED = "failed"
+_NEXT = "next\0"
+"""What the target of a message begins with that the driver is to hand on to the next job, before its stage there."""
+
+
+@dataclass
+class Amid:
+    """The rounds of a recursion on a shard, or on all of them, between two of them."""
+
+    first: RoundId | None = None
+    """The first one for which anything waits."""
+    waiting: int = 0
+    """How many rows wait."""
+    was_empty: bool = True
+    """Whether the recursion had no rows when they began."""
+    reached: int = -1
+    """The last iteration at which the recursion has changed since the one before, or, as they begin, of its rows."""
+
+    def wait(self, first: RoundId | None, waiting: int) -> None:
+        """Let so many rows wait, the first ones for this round, beside those that do."""
+        self.first = min((each for each in (self.first, first) if each is not None), default=None)
+        self.waiting += waiting
+
+    def include(self, one: Amid) -> None:
+        """Add those of another shard."""
+        self.wait(one.first, one.waiting)
+        self.was_empty = self.was_empty and one.was_empty
+        self.reached = max(self.reached, one.reached)
+
+
+@dataclass
+class Outcome:
+    """What a shard, or all of them, did in an epoch."""
+
+    visited: int = 0
+    read: int = 0
+    """The bytes of files that were read, of those that are mapped as far as somebody has looked at them."""
+    written: int = 0
+    rows_in: dict[str, int] = field(default_factory=dict)
+    """The changed rows of tables, and of recursions that take rounds and what these follow, by relation."""
+    counts: dict[str, tuple[int, int, int]] = field(default_factory=dict)
+    """How many rows of views came, how many went, and how many changed, weights apart, by relation."""
+    changes: dict[str, list[Message]] = field(default_factory=dict)
+    """The messages with the changes of views, by relation, beside the shard's description."""
+    reports: list[ComponentReport] = field(default_factory=list)
+    faults: list[tuple[str, str, int]] = field(default_factory=list)
+    states: dict[int, str] = field(default_factory=dict)
+    """The description of each shard's state, by the name of its file."""
+    errors: list[DelticError] = field(default_factory=list)
+    apart: set[int] = field(default_factory=set)
+    """The shards with runs that a compaction would merge."""
+    amid: dict[int, Amid] = field(default_factory=dict)
+    """The rounds that have begun, by the number of their recursion."""
+    following: list[Message] = field(default_factory=list)
+    """The messages for the next job, beside the shard's description."""
+
+    def include(self, one: Outcome) -> None:
+        """Add what a shard did, but for the messages with its changes."""
+        self.visited += one.visited
+        self.read += one.read
+        self.written += one.written
+        self.reports += one.reports
+        self.faults += one.faults
+        self.states |= one.states
+        self.apart |= one.apart
+        self.errors += one.errors
+        for number, amid in one.amid.items():
+            self.amid.setdefault(number, Amid()).include(amid)
+        for name, rows in one.rows_in.items():
+            self.rows_in[name] = self.rows_in.get(name, 0) + rows
+        for name, counts in one.counts.items():
+            inserted, deleted, rows = (a + b for a, b in zip(self.counts.get(name, (0, 0, 0)), counts, strict=True))
+            self.counts[name] = inserted, deleted, rows
+
+
+@dataclass(frozen=True)
+class Task:
+    """A stage of an epoch, for any shard; `states` are the descriptions of the shards' states, by their numbers.
+
+    Rows of more than `direct` bytes travel in files. What the stages before `since` have changed is in these states,
+    and the rounds of recursions that have begun in them are over.
+    """
+
+    plan: ShardPlan
+    options: Options
+    directory: str
+    states: Mapping[int, str]
+    stage: int
+    conflicts: Conflicts
+    direct: int = DIRECT
+    taken: Mapping[str, str] | None = None
+    """The placed relations that these states have under the names of another plan, with those; all others are new."""
+    since: int = 0
+
+    def __call__(self, messages: Iterable[Message]) -> Iterator[Message]:
+        """What a shard that was sent these messages sends: to others, and to itself."""
+        received = list(messages)
+        yield from (message for message in received if message.stage == DRIVER)
+        if received and not any(message.target == _FAILED for message in received):
+            yield from self._worked(received[0].shard, [message for message in received if message.stage != DRIVER])
+
+    @property
+    def _count(self) -> int:
+        """How many stages there are."""
+        return len(self.plan.stages)
+
+    @property
+    def _is_last(self) -> bool:
+        """Whether the job ends with this stage."""
+        return self.stage + 1 == self._count
+
+    def _worked(self, number: int, received: Sequence[Message]) -> Iterator[Message]:
+        outcome = Outcome()
+        try:
+            files = files_at(self.directory)
+            yield from self._handed_on(self._carried(files, received))
+            shard = self._opened(number, files)
+            shard.begin(self.conflicts)
+            messages = self._taken(shard, self._inboxes(files, received))
+            yield from self._handed_on(self._sent(files, messages, outcome))
+            outcome.visited, outcome.faults = shard.environment.visits.rows, list(shard.environment.faults)
+            if self._is_last:
+                yield from self._finish(shard, files, outcome)
+            outcome.read, outcome.written = files.traffic.read, files.traffic.written
+        except DelticError as error:
+            outcome = Outcome(errors=[error])
+        yield Message(number, DRIVER, _FAILED if outcome.errors else "", pickle.dumps(outcome))
+
+    def _opened(self, number: int, files: Files) -> Shard:
+        """The shard; the last task builds all column orders that this epoch has probed, so that they are written."""
+        over = [step for step in self.plan.iterated if step.stage + 1 == self.since]
+        steps = None if self._is_last else [*over, *self._steps(self.stage)]
+        shard = opened(number, self.plan, self.options, files, self.states.get(number), steps, self.taken)
+        for arrangement in shard.store.merging() if self._is_last else ():
+            arrangement.frozen = self.options.frozen
+        for step in over:
+            shard.load(step, {})
+            shard.finish_rounds(step)
+        return shard
+
+    def _taken(self, shard: Shard, inboxes: Sequence[Inbox]) -> list[Message]:
+        """Take the steps of the stage: what the shard sends."""
+        return shard.run_alone(self.stage, inboxes, self._earlier(self.stage))
+
+    def _sent(self, files: Files, messages: Sequence[Message], outcome: Outcome) -> Iterator[Message]:
+        """The messages with what the shard sends."""
+        return sent(files, messages, self.stage + 1, self.direct)
+
+    def _steps(self, stage: int) -> list[Step]:
+        """The steps that the task of a stage takes."""
+        return [*self._earlier(stage), *self.plan.stages[stage]]
+
+    def _earlier(self, stage: int) -> list[Step]:
+        """The steps of stages before that the task of a stage takes."""
+        return self.plan.needed(stage, self.since, writes=stage + 1 == self._count)
+
+    def _handed_on(self, messages: Iterable[Message]) -> Iterator[Message]:
+        """Messages for later stages; the driver hands on those for another job."""
+        return iter(messages)
+
+    def _carried(self, files: Files, received: Sequence[Message]) -> Iterator[Message]:
+        """What the shard's own later tasks take of what it was sent."""
+        later = _received_by(step for stage in range(self.stage + 1, self._count) for step in self._steps(stage))
+        kept = [message for message in received if message.target in later]
+        yield from (message for message in kept if message.file)
+        yield from together_few(files, (message for message in kept if not message.file), self.direct)
+
+    def _inboxes(self, files: Files, received: Iterable[Message]) -> list[Inbox]:
+        """What was sent and is taken here, by stage and placed relation."""
+        taken, mailbox = _received_by(self._steps(self.stage)), Mailbox(files)
+        inboxes: list[dict[str, list[pa.Table]]] = [defaultdict(list) for _ in range(self.stage + 1)]
+        for message in received:
+            if message.target in taken:
+                inboxes[message.stage][message.target].append(mailbox.rows(message))
+        return list(inboxes)
+
+    def _finish(self, shard: Shard, files: Files, outcome: Outcome) -> Iterator[Message]:
+        """Tell the changes in messages of their own, and write the state."""
+        program = self.plan.program
+        outcome.reports = shard.reports
+        deltas = {name: state.delta for name, state in shard.states.items() if state.delta is not None}
+        outcome.rows_in = self._rows_in(shard)
+        views = {name: deltas[name] for name in sorted(set(program.sinks.values()) & set(deltas))}
+        outcome.counts = {name: (*_counts(delta), len(delta)) for name, delta in views.items()}
+        told = (
+            message
+            for name, delta in views.items()
+            for rows in _decoded(shard.states[name], delta, shard.store.interner)
+            for message in streams_of(name, shard.number, DRIVER, rows)
+        )
+        yield from together_few(files, told, self.direct)
+        shard.end()
+        shard.forget_changes()
+        self._save(shard, files, outcome)
+        if (frozen := self.options.frozen) is not None and any(a.apart(frozen) for a in shard.store.merging()):
+            outcome.apart.add(shard.number)
+
+    def _rows_in(self, shard: Shard) -> dict[str, int]:
+        """How many rows have changed here of what is counted, as far as changes are there."""
+        counted = {*self.plan.program.tables.values()}
+        for step in self.plan.iterated:
+            counted.update(step.stratum.relations, self.plan.followed(step))
+        return {name: rows for name in sorted(counted) if (rows := shard.changed_rows(name))}
+
+    def _save(self, shard: Shard, files: Files, outcome: Outcome) -> None:
+        """Write the state of the shard."""
+        outcome.states[shard.number] = save(shard, files, self.states.get(shard.number))
+
+
+def _received_by(steps: Iterable[Step]) -> set[str]:
+    """The placed relations of which steps take what was sent."""
+    result: set[str] = set()
+    for step in steps:
+        match step:
+            case Take(name=name):
+                result.add(name)
+            case Iterate(stratum=stratum):
+                result.update(stratum.relations)
+    return result
+
+
+def _counts(delta: Run) -> tuple[int, int]:
+    """How many rows came and how many went."""
+    return count(delta.weights) if delta.weights.size else (len(delta), 0)
+
+
+def _decoded(state: State, delta: Run, interner: Interner) -> Iterator[pa.Table]:
+    """The change of a relation, in parts, so that no more than one is in memory twice."""
+    weights = delta.all_weights()
+    for part in slices(len(delta)):
+        yield decode_rows(state.relation.schema, state.layout, delta.words[:, part], interner, weights[part])
+
+
+def handed_on(message: Message) -> Message:
+    """A message that the driver is to hand on to the next job, for the stage there that it has."""
+    return replace(message, stage=DRIVER, target=f"{_NEXT}{message.stage}\0{message.target}")
+
+
+def wake(shards: int) -> list[Message]:
+    """A message without content to each shard, so that each has a task in every stage."""
+    return [Message(number, 0, "") for number in range(shards)]
+
+
+def total(messages: Iterable[Message]) -> Outcome:
+    """The outcome of all shards: sums, and all errors."""
+    result = Outcome()
+    for message in sorted(messages, key=lambda message: message.shard):
+        if message.target.startswith(_NEXT):
+            stage, target = message.target.removeprefix(_NEXT).split("\0", 1)
+            result.following.append(replace(message, target=target, stage=int(stage)))
+            continue
+        if message.target not in ("", _FAILED):
+            result.changes.setdefault(message.target, []).append(message)
+            continue
+        result.include(pickle.loads(message.content))
+    return result
+
+
+# State
+
+
+def opened(
+    number: int,
+    plan: ShardPlan,
+    options: Options,
+    files: Files,
+    state: str | None,
+    steps: Collection[Step] | None = None,
+    taken: Mapping[str, str] | None = None,
+) -> Shard:
+    """The shard of this number as a description says, to take these steps or all; empty where there is none.
+
+    Where another plan has written it, those placed relations are `taken` over that have these names there.
+    """
+    if state is None:
+        return Shard(number, plan, options, Store(), steps)
+    described = read_description(files, state)
+    shard = Shard(number, plan, options, store_of(plan, files, described, taken), steps)
+    shard.learn(described["learned"])
+    return shard
+
+
+def store_of(
+    plan: ShardPlan, files: Files, described: Mapping[str, Json], taken: Mapping[str, str] | None = None
+) -> Store:
+    """The store of a description; see `opened`."""
+    saved, program, space = read_state(files, described), plan.program, Space(None, 0)
+    if taken is None:
+        store = restored(saved, program, program.relations, space)
+    else:
+        store = restored_as(saved, [(program.relations[name], was) for name, was in taken.items()], space)
+    for state in store.states.values():
+        state.keep_orders()
+    return store
+
+
+def save(shard: Shard, files: Files, before: str | None, mark: str = "") -> str:
+    """Write what is new of a shard, between epochs: the name of its description. `before` is the last one's."""
+    shard.build()
+    shard.fit()
+    return write_state(files, image_of(shard.store), before, shard.learned(), mark)

@@ -1,0 +1,119 @@
+"""Compactions of shards that go on beside epochs, one at a time: begun behind one, and published between two."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Protocol
+from uuid import uuid4
+
+from deltic.engine.critical_section import CriticalSection
+from deltic.engine.executors.shards.compaction import Compaction, rebased
+from deltic.engine.executors.shards.files import describe, files_of, read_description
+from deltic.engine.executors.shards.messages import Message
+from deltic.engine.executors.shards.tasks import total
+from deltic.engine.files.files import Files
+from deltic.engine.image import Json
+from deltic.engine.prepared import Prepared
+
+_LOG = logging.getLogger("deltic.compaction")
+# Seconds until a compaction looks again whether the epoch is decided that it waits for.
+_PAUSE = 0.02
+
+RunEach = Callable[[Sequence[Callable[[], Iterable[Message]]], str], Iterable[Message]]
+"""Runs tasks, each once and all as one job, which is called by the last argument: what they tell."""
+
+
+class Compacted(Protocol):
+    """What has the state of shards in files; see `SparkShards`."""
+
+    files: Files
+
+    @property
+    def section(self) -> CriticalSection:
+        """What lets one thread at a time work on the state."""
+
+    @property
+    def prepared(self) -> Prepared | None:
+        """The epoch that is neither committed nor aborted."""
+
+    @property
+    def states_in_files(self) -> Mapping[int, str]:
+        """The descriptions of the shards' states; none where these are in memory."""
+
+    def compactions(self, numbers: Collection[int], mark: str, whole: bool) -> list[Compaction]:
+        """The tasks for some shards, all of them where none is named; none where the state is in memory."""
+
+    def take_compacted(self, states: Mapping[int, str]) -> None:
+        """Let these be the descriptions of some shards' states."""
+
+
+class Compacting:
+    """The compactions of one executor, which `run` does.
+
+    Meanwhile nobody is to remove files whose names begin with `mark`, and those that are `read`.
+    """
+
+    def __init__(self, run: RunEach) -> None:
+        self._run = run
+        self._thread: threading.Thread | None = None
+        self.mark, self.read = "", frozenset[str]()
+
+    def begin(self, shards: Compacted, numbers: Collection[int]) -> None:
+        """Begin one of these shards, unless one goes on."""
+        if numbers and (self._thread is None or not self._thread.is_alive()):
+            given = shards, frozenset(numbers)
+            self._thread = threading.Thread(target=self._try, args=given, name="deltic compaction", daemon=True)
+            self._thread.start()
+
+    def wait(self) -> None:
+        """Return when none goes on."""
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+
+    def now(self, shards: Compacted) -> None:
+        """Make one run of all those of each arrangement, and wait for it; raises what a job does."""
+        self.wait()
+        self._compact(shards, (), whole=True)
+
+    def _try(self, shards: Compacted, numbers: Collection[int]) -> None:
+        """The log alone is told where it fails: nothing depends on it, and a later epoch begins another one."""
+        try:
+            self._compact(shards, numbers, whole=False)
+        except Exception as error:  # noqa: BLE001
+            _LOG.warning("compaction of %d shards: %s; the state is as it was", len(numbers), error)
+
+    def _compact(self, shards: Compacted, numbers: Collection[int], whole: bool) -> None:
+        self.mark = f"compact-{uuid4().hex}-"
+        try:
+            with shards.section:
+                files, tasks = shards.files, shards.compactions(numbers, self.mark, whole)
+                before = {task.number: read_description(files, task.state) for task in tasks}
+                read = {name for told in before.values() for name in files_of(told)}
+                self.read = frozenset(read | {task.state for task in tasks})
+            if tasks:
+                outcome = total(self._run(tasks, f"compaction of {len(tasks)} shard{'s' * (len(tasks) > 1)}"))
+                if outcome.errors:
+                    raise outcome.errors[0]
+                self._publish(shards, files, before, outcome.states)
+        finally:
+            self.mark, self.read = "", frozenset()
+
+    def _publish(
+        self, shards: Compacted, files: Files, before: Mapping[int, Mapping[str, Json]], after: Mapping[int, str]
+    ) -> None:
+        """Put what was made in place of what it was made of, once there is no epoch to be decided that reads this."""
+        while True:
+            with shards.section:
+                if shards.files is not files or not shards.states_in_files:
+                    return
+                if shards.prepared is None:
+                    now = {number: read_description(files, shards.states_in_files[number]) for number in before}
+                    made = {n: rebased(now[n], before[n], read_description(files, after[n])) for n in before}
+                    self.mark, self.read = "", frozenset()
+                    shards.take_compacted({n: describe(files, told) for n, told in made.items() if told})
+                    return
+            time.sleep(_PAUSE)

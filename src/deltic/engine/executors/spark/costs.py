@@ -1,0 +1,130 @@
+"""What an epoch costs, at each place where it can run: lines fitted to what epochs have cost so far.
+
+The *work* of an epoch is told before it runs: for each row that changes a constant, for reading, sorting and writing
+it, and the fan-out of its table, which is how many rows and index entries the engine looks at for it. Seconds are a
+floor and a slope times the work. What is measured goes into both: the fan-outs of the tables that changed, and the line
+of the place. Lines begin as they were measured on two cores (benchmarks/results/spark.txt); what epochs of a kind have
+cost at a place counts more than that from the second one on. Loads, which bring most of the rows that there are then,
+have lines and fan-outs of their own: they number texts and sort whole tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass
+from typing import Literal
+
+from deltic.engine.executors.placed import Place
+from deltic.engine.image import Json
+
+Kind = Literal["load", "update"]
+
+ROW = 10.0
+"""What a changed row costs beside what it meets, in visited rows."""
+FAN = 4.0
+"""The fan-out of a table before any is measured."""
+BYTES = 100.0
+"""The bytes of state for each row of a table, before any is measured."""
+
+# The floor in seconds, and the seconds for each unit of work: by the driver, and by what runs the tasks.
+_PRIORS: dict[tuple[Place, Kind], tuple[float, float, float]] = {
+    ("local", "update"): (0.7e-3, 50e-9, 0),
+    ("local", "load"): (5e-3, 200e-9, 0),
+    ("process", "update"): (1e-3, 130e-9, 0),
+    ("process", "load"): (20e-3, 250e-9, 0),
+    ("job", "update"): (1.2, 120e-9, 200e-9),
+    ("job", "load"): (1.5, 300e-9, 400e-9),
+}
+# What each shard adds to the floor of an epoch in the driver's process.
+_SHARD = 0.25e-3
+# How much of a measured error the parts of a line take up at the least; the first one half, later ones less.
+_RATE = 0.2
+# No epoch counts as more than so many times what was expected, or less than that part of it: it may be an exception.
+_EXCEPTION = 8.0
+
+
+@dataclass
+class LinearCost:
+    """Seconds as a floor and a slope times the work.
+
+    Both are taken times a power of what was measured over what was expected: each as far as it has part in what was
+    expected. So they stay above zero: small epochs correct the floor, large ones the slope.
+    """
+
+    floor: float
+    slope: float
+    measured: int = 0
+    """How many epochs it has learned from."""
+
+    def seconds(self, work: float) -> float:
+        """What so much work is expected to take."""
+        return self.floor + self.slope * work
+
+    def follow(self, ratio: float) -> None:
+        """Take in, before anything is measured, how another line was wrong: machine and program are the same."""
+        factor = min(max(ratio, 1 / _EXCEPTION), _EXCEPTION) ** _RATE
+        self.floor, self.slope = self.floor * factor, self.slope * factor
+
+    def learn(self, work: float, seconds: float) -> None:
+        """Take in that so much work took so long."""
+        expected = self.seconds(work)
+        ratio = min(max(seconds / expected, 1 / _EXCEPTION), _EXCEPTION)
+        self.measured += 1
+        rate = max(_RATE, 1 / (1 + self.measured))
+        self.floor *= ratio ** (rate * self.floor / expected)
+        self.slope *= ratio ** (rate * self.slope * work / expected)
+
+
+class Costs:
+    """What epochs cost, for so many shards, whose tasks run on so many `slots` at once."""
+
+    def __init__(self, shards: int = 1, slots: int = 1) -> None:
+        at_once = max(min(shards, slots), 1)
+        self._lines = {
+            (place, kind): LinearCost(floor + _SHARD * shards * (place == "process"), driver + tasks / at_once)
+            for (place, kind), (floor, driver, tasks) in _PRIORS.items()
+        }
+        self.fans: dict[tuple[Kind, str], float] = {}
+        """For each table how many rows are visited for each that changes."""
+        self.row_bytes = BYTES
+        """The bytes of state for each row of a table."""
+
+    def work(self, kind: Kind, rows: Mapping[str, int]) -> float:
+        """The work of an epoch that changes so many rows of tables."""
+        return sum(count * (ROW + self._fan(kind, table)) for table, count in rows.items())
+
+    def seconds(self, place: Place, kind: Kind, rows: Mapping[str, int]) -> float:
+        """What an epoch is expected to take at a place."""
+        return self._lines[place, kind].seconds(self.work(kind, rows))
+
+    def learn(self, place: Place, kind: Kind, rows: Mapping[str, int], visited: int, seconds: float) -> None:
+        """Take in what an epoch has cost."""
+        changed = {table: count for table, count in rows.items() if count}
+        if not changed:
+            return
+        expected = sum(count * self._fan(kind, table) for table, count in changed.items())
+        ratio = min(max(visited, 1) / expected, _EXCEPTION)
+        for table in changed:
+            self.fans[kind, table] = max(self._fan(kind, table) * max(ratio, 1 / _EXCEPTION) ** 0.5, 0.1)
+        work = sum(changed.values()) * ROW + visited
+        ratio = seconds / self._lines[place, kind].seconds(work)
+        for (other, its_kind), line in self._lines.items():
+            if (other, its_kind) == (place, kind):
+                line.learn(work, seconds)
+            elif not line.measured:
+                line.follow(ratio)
+
+    def _fan(self, kind: Kind, table: str) -> float:
+        return self.fans.get((kind, table), FAN)
+
+    def to_json(self) -> Json:
+        """What was learned; `take` reads it."""
+        lines = {f"{place} {kind}": astuple(line) for (place, kind), line in self._lines.items()}
+        fans = [[kind, table, fan] for (kind, table), fan in self.fans.items()]
+        return {"lines": lines, "fans": fans, "row bytes": self.row_bytes}
+
+    def take(self, said: Json) -> None:
+        """Know what another one has learned, as its `to_json` says it."""
+        self._lines = {(place, kind): LinearCost(*said["lines"][f"{place} {kind}"]) for place, kind in self._lines}
+        self.fans = {(kind, table): fan for kind, table, fan in said["fans"]}
+        self.row_bytes = said["row bytes"]

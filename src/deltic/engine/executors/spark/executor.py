@@ -1,0 +1,340 @@
+"""Shards on Spark: an epoch runs in the driver's process or as one Spark job, over the same run files."""
+
+from __future__ import annotations
+
+import atexit
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import TypeGuard
+from uuid import uuid4
+
+from deltic.engine.batches import Changed, ConcatenatedBatch, apart
+from deltic.engine.changes import Changes, ViewChange
+from deltic.engine.conflicts import Conflicts, joined
+from deltic.engine.critical_section import CriticalSection
+from deltic.engine.executors.executor import Host, nothing
+from deltic.engine.executors.shards.building import building
+from deltic.engine.executors.shards.compaction import Compaction
+from deltic.engine.executors.shards.evolution import ShardEvolution
+from deltic.engine.executors.shards.executor import Begun, ShardsExecuted
+from deltic.engine.executors.shards.files import bytes_of, collect_garbage, files_of, read_description
+from deltic.engine.executors.shards.group import empty_relations, summed
+from deltic.engine.executors.shards.messages import DIRECT, Mailbox, Message, sent
+from deltic.engine.executors.shards.placed_program import PlacedProgram
+from deltic.engine.executors.shards.plan import ShardPlan
+from deltic.engine.executors.shards.posted import MessageBatch, RowSplit
+from deltic.engine.executors.shards.process import build_in_process, run_in_process
+from deltic.engine.executors.shards.restrict import restrict
+from deltic.engine.executors.shards.room import Outgrown, told_in_rounds
+from deltic.engine.executors.shards.shard import Shard
+from deltic.engine.executors.shards.tasks import Outcome, Task, opened, save, store_of, total, wake
+from deltic.engine.executors.spark.compacting import Compacting, RunEach
+from deltic.engine.executors.spark.described import some_of
+from deltic.engine.executors.spark.placement import ShardPlace
+from deltic.engine.executors.spark.rounds import Reached, RoundJobs
+from deltic.engine.executors.spark.table_tasks import SparkTasks
+from deltic.engine.files.files import Files
+from deltic.engine.prepared import Prepared
+from deltic.engine.result import EpochResult
+from deltic.engine.storage.run import KeptRun
+from deltic.engine.storage.store import Store
+from deltic.program.program import Program
+
+# Runs the tasks of an epoch for so many shards, each with the messages that the one before wrote: those for the driver.
+# The last argument is what the job is called.
+RunTasks = Callable[[Sequence[Message], Sequence[Task], int, str], Iterable[Message]]
+
+
+FEW = 1 << 16
+"""The rows that wait for a round at most where the driver's process takes it: a job costs more than these."""
+
+
+class SparkShards:
+    """Has shards whose state is below `directory`, which driver and executors of Spark see under one name.
+
+    See `ShardHolder` for the contract. `run_tasks` runs an epoch as a job. A state is in the memory of the driver, in
+    files, or in both: `states` names the descriptions of what was written last, and `_open` has the shards, where the
+    driver has them; those that are `_ahead` of the files have run an epoch since. `place` says where the next epoch
+    runs: it may be set between epochs. Rows of more than `direct` bytes go to tasks, and come from them, in files. Of
+    an epoch that is a job, those rounds of recursions for which no more than `few` rows wait are taken in this process.
+    Runs that are frozen are merged in the background, by `run_each`; without it epochs merge them.
+    """
+
+    def __init__(
+        self,
+        placed: PlacedProgram,
+        host: Host,
+        directory: Files,
+        run_tasks: RunTasks,
+        run_each: RunEach | None = None,
+        place: ShardPlace = "process",
+        direct: int = DIRECT,
+        few: int = FEW,
+    ) -> None:
+        self.placed, self.place = placed, place
+        self.directory, self.files = directory, directory.below(uuid4().hex)
+        self.run_tasks, self.run_each, self.direct, self.few = run_tasks, run_each, direct, few
+        self.compacting = None if run_each is None else Compacting(run_each)
+        self.states: Mapping[int, str] = {}
+        self._host = host
+        self._open: list[Shard] | None = placed.empty()
+        self._empty_in_files: Collection[str] = ()
+        self._ahead = False
+        atexit.register(self.files.clear)
+
+    @property
+    def section(self) -> CriticalSection:
+        """What lets one thread at a time work on the state."""
+        return self._host.section
+
+    @property
+    def prepared(self) -> Prepared | None:
+        """The epoch that is neither committed nor aborted."""
+        return self._host.prepared
+
+    @cached_property
+    def tasks(self) -> SparkTasks:
+        return SparkTasks(self)
+
+    @property
+    def shards(self) -> list[Shard]:
+        """The shards in this process, opened when somebody asks for them."""
+        if self._open is None:
+            plan, options = self.placed.plan, self.placed.options
+            numbers = range(options.shards)
+            self._open = [opened(n, plan, options, self.files, self.states.get(n)) for n in numbers]
+        return self._open
+
+    def reset(self, placed: PlacedProgram) -> None:
+        self.placed, self._open = placed, placed.empty()
+
+    def take(self, placed: PlacedProgram, shards: Sequence[Shard]) -> None:
+        self.placed, self._open, self._ahead = placed, list(shards), True
+
+    def stores(self) -> list[Store]:
+        if self._open is None:
+            return self._written_stores(self.placed.plan, self.states)
+        return [shard.store for shard in self._open]
+
+    def execute(self, epoch: Begun) -> ShardsExecuted:
+        return self._job(epoch) if self.place == "job" else self._in_process(epoch)
+
+    def _in_process(self, epoch: Begun) -> ShardsExecuted:
+        """Run the epoch in this process."""
+        executed = run_in_process(self.placed, self.shards, epoch)
+
+        def commit() -> None:
+            self._ahead = True
+            executed.commit()
+
+        return replace(executed, commit=commit)
+
+    def build(self, placed: PlacedProgram, evolution: ShardEvolution, epoch: int) -> ShardsExecuted:
+        if self.place == "job":
+            return self._built_by_jobs(placed, evolution, epoch)
+        return build_in_process(self, placed, evolution, epoch)
+
+    def _built_by_jobs(self, placed: PlacedProgram, evolution: ShardEvolution, epoch: int) -> ShardsExecuted:
+        """A placed program, of the state as it is, by jobs."""
+        builder = building(placed.definition, evolution)
+        messages = list(sent(self.files, list(builder.beginning(evolution)), 0, self.direct))
+        outcome, _ = self._by_jobs(builder, messages, "trust", self._saved(), evolution.taken, epoch)
+        stores = self._written_stores(placed.plan, outcome.states)
+        empty = empty_relations(placed.plan, stores)
+
+        def take() -> None:
+            self.placed, self._empty_in_files = placed, empty
+            self.states, self._open, self._ahead = outcome.states, None, False
+
+        result = self._result_of(builder.program, outcome)
+        return ShardsExecuted(placed.version(epoch, stores), result, take, nothing)
+
+    def _saved(self) -> Mapping[int, str]:
+        """The descriptions of the state as it is, in files."""
+        if self._open is None:
+            return self.states
+        return {shard.number: save(shard, self.files, self.states.get(shard.number)) for shard in self._open}
+
+    def write(self) -> None:
+        """Write the committed state into files, where it is ahead of them."""
+        if self._ahead and self._open is not None:
+            self.states, self._ahead = self._saved(), False
+
+    def write_for_tasks(self) -> None:
+        """Let tasks that come before the next epoch find the committed state in files."""
+        if self._ahead:
+            self.write()
+            self._collect_garbage()
+
+    @property
+    def nbytes(self) -> int:
+        if self._open is None:
+            return sum(bytes_of(read_description(self.files, name)) for name in self.states.values())
+        return sum(shard.store.nbytes for shard in self._open)
+
+    @property
+    def resident(self) -> int:
+        """The bytes of the state in the memory of the driver: what it reads from files is not among them."""
+        arrangements = (a for shard in self._open or () for a in shard.store.arrangements().values())
+        runs = {id(run): run for arrangement in arrangements for run in arrangement.runs}
+        return sum(run.nbytes for run in runs.values() if not isinstance(run, KeptRun))
+
+    def discard(self) -> None:
+        """Remove the files, but for those that a version reads: the executor is not used any more."""
+        self.states = {}
+        collect_garbage(self.files, ())
+
+    # Jobs
+
+    def _job(self, epoch: Begun) -> ShardsExecuted:
+        """Run the epoch as a job; with recursions in rounds, one job for the steps before them, and one for each."""
+        self.write()
+        placed, written = self.placed, self.files.traffic.written
+        messages = list(self._messages_of(epoch))
+        written = self.files.traffic.written - written
+        plan = restrict(placed.plan, {message.target for message in messages}, self._empty())
+        restricted = replace(placed, plan=plan)
+        outcome, stores = self._by_jobs(restricted, messages, epoch.conflicts, self.states, None, epoch.number)
+        outcome.written += written
+        version, empty = placed.version(epoch.number, stores), empty_relations(placed.plan, stores)
+
+        def commit() -> None:
+            self.states, self._open, self._ahead, self._empty_in_files = outcome.states, None, False, empty
+            self._collect_garbage()
+            if self.compacting is not None:
+                self.compacting.begin(self, outcome.apart)
+
+        rows_in = sum(outcome.rows_in.get(placed.program.tables[table], 0) for table in epoch.changes)
+        result = replace(self._result_of(placed.program, outcome), rows_in=rows_in)
+        return ShardsExecuted(version, result, commit, nothing, placed.shrunk(stores))
+
+    def _by_jobs(
+        self,
+        placed: PlacedProgram,
+        changes: Sequence[Message],
+        conflicts: Conflicts,
+        states: Mapping[int, str],
+        taken: Mapping[str, str] | None,
+        epoch: int,
+    ) -> tuple[Outcome, list[Store]]:
+        """Run a program on messages, from states in files: the outcome, and the stores as they are in files then.
+
+        Where another plan has written the states, those placed relations are `taken` over that have these names there.
+        """
+        plan, options, told = placed.plan, placed.options, f"epoch {epoch:,}"
+        fetched, written = self.files.traffic.fetched, self.files.traffic.written
+        jobs = RoundJobs(plan, options, self.files, conflicts, self.direct, self.few, self._outcome, told)
+        begun = jobs.run_rounds(Reached(states, [*wake(self.placed.options.shards), *changes], taken))
+        tasks = [
+            Task(plan, options, self.files.place, begun.states, stage, conflicts, self.direct, begun.taken, begun.since)
+            for stage in range(begun.since, len(plan.stages))
+        ]
+        stages = f"{len(tasks)} stage{'s' * (len(tasks) > 1)}"
+        outcome = begun.total(
+            self._outcome(begun.messages, tasks, f"{told}: {stages}: {some_of(list(placed.program.sinks))}")
+        )
+        placed.refuse(outcome.faults)
+        stores = self._written_stores(plan, outcome.states)
+        for each in begun.rounds:
+            rows_in = sum(outcome.rows_in.get(name, 0) for name in plan.followed(each.step))
+            way = told_in_rounds(plan, each.step, stores, options.task_memory)
+            outcome.reports.append(each.report(rows_in, outcome.rows_in, stores, way))
+        outcome.read += self.files.traffic.fetched - fetched
+        outcome.written += self.files.traffic.written - written
+        return outcome, stores
+
+    def _messages_of(self, epoch: Begun) -> Iterator[Message]:
+        """The changes of tables as messages; those that tasks have written are there already."""
+        here: dict[str, Changed] = {}
+        for table, batch in epoch.changes.items():
+            if posted := [one for one in apart(batch) if self.is_posted(one, table)]:
+                for one in posted:
+                    yield from one.handed_to(self.files)
+                if rest := [one for one in apart(batch) if one not in posted]:
+                    here[table] = ConcatenatedBatch.of(rest)
+            else:
+                here[table] = batch
+        yield from sent(self.files, list(epoch.sent(self.placed, here)), 0, self.direct)
+
+    def is_posted(self, batch: Changed, table: str) -> TypeGuard[MessageBatch]:
+        """Whether tasks have written a batch as the shards of this program read it."""
+        name, placed = self.placed.program.tables[table], self.placed
+        if not isinstance(batch, MessageBatch) or (batch.key and not placed.has_keys(name)):
+            return False
+        keys = placed.options.keys[name] if batch.key else ()
+        return batch.split == RowSplit(name, placed.plan.placed[name].key, placed.options.shards, keys)
+
+    def _outcome(self, messages: Sequence[Message], tasks: Sequence[Task], told: str) -> Outcome:
+        """The outcome of a job; raises what its tasks found to be wrong."""
+        outcome = total(self.run_tasks(messages, tasks, self.placed.options.shards, told))
+        if outcome.errors:
+            raise joined(sorted(outcome.errors, key=lambda error: isinstance(error, Outgrown)))
+        return outcome
+
+    def _empty(self) -> Collection[str]:
+        """The relations of which searches need rows, and no shard has any."""
+        if self._open is not None:
+            return empty_relations(self.placed.plan, self.stores())
+        return self._empty_in_files if self.states else self.placed.plan.needs
+
+    def _written_stores(self, plan: ShardPlan, states: Mapping[int, str]) -> list[Store]:
+        """The stores of shards that were written, to be read when somebody looks."""
+        described = [read_description(self.files, name) for _, name in sorted(states.items())]
+        return [store_of(plan, self.files, one) for one in described]
+
+    def _result_of(self, program: Program, outcome: Outcome) -> EpochResult:
+        mailbox, result = Mailbox(self.files), {v: n for v, n in program.sinks.items() if n in outcome.changes}
+        changes = {v: ViewChange(*outcome.counts[n], mailbox.reader(outcome.changes[n])) for v, n in result.items()}
+        reports = tuple(summed(outcome.reports))
+        return EpochResult(
+            Changes(changes),
+            rows_visited=outcome.visited,
+            components=reports,
+            bytes_read=outcome.read,
+            bytes_written=outcome.written,
+        )
+
+    def _collect_garbage(self) -> None:
+        """Remove the files that neither the state nor the version before it needs."""
+        names = set(self.states.values())
+        needed = {file for name in names for file in files_of(read_description(self.files, name))}
+        mark, read = "", frozenset[str]()
+        if self.compacting is not None:
+            mark, read = self.compacting.mark, self.compacting.read
+        collect_garbage(self.files, names | needed | read, mark)
+
+    # Compaction
+
+    def compact(self) -> bool:
+        """Make one run of all those of each arrangement, in files: whether this executor has any."""
+        if self.compacting is None:
+            return False
+        self.compacting.wait()
+        with self.section:
+            self.write()
+            self._empty_in_files, self._open = self._empty(), None
+        self.compacting.now(self)
+        with self.section:
+            self._collect_garbage()
+        return True
+
+    def compactions(self, numbers: Collection[int], mark: str, whole: bool) -> list[Compaction]:
+        """The tasks for some shards, all of them where none is named; none where the state is in memory."""
+        return [
+            Compaction(self.placed.plan, self.placed.options, self.files.place, number, state, mark, whole)
+            for number, state in sorted(self.states_in_files.items())
+            if whole or number in numbers
+        ]
+
+    @property
+    def states_in_files(self) -> Mapping[int, str]:
+        """The descriptions of the shards' states; none where these are in memory."""
+        return {} if self._open is not None else self.states
+
+    def take_compacted(self, states: Mapping[int, str]) -> None:
+        """Let these be the descriptions of some shards' states, which are in files.
+
+        What they name no more goes with the next epoch.
+        """
+        self.states = {**self.states, **states}

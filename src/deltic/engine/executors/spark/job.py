@@ -1,0 +1,202 @@
+"""An epoch as one Spark job: a stage of the plan is a `mapInArrow`, an exchange a `repartitionById` by shard.
+
+Rows of the DataFrame are messages, so that all stages have one schema, and one action gives all that comes out. Public
+functions of DataFrames alone are used, so that it runs on Spark Connect too.
+"""
+
+from __future__ import annotations
+
+import gc
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from deltic.engine.executors.shards.messages import DRIVER, Message
+from deltic.engine.executors.shards.tasks import Task
+from deltic.engine.executors.spark.described import described
+from deltic.engine.executors.spark.watched import watched
+from deltic.errors import DelticError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+# A task over rows in batches.
+Over = Callable[[Iterable[pa.RecordBatch]], Iterator[Message]]
+
+_COLUMNS = {
+    "shard": (pa.int32(), "int"),
+    "stage": (pa.int32(), "int"),
+    "target": (pa.string(), "string"),
+    "content": (pa.binary(), "binary"),
+    "file": (pa.string(), "string"),
+    "start": (pa.int64(), "long"),
+    "size": (pa.int64(), "long"),
+    "checksum": (pa.int64(), "long"),
+}
+"""The fields of a message, with their types for Arrow and for Spark."""
+_SCHEMA = pa.schema([(name, arrow) for name, (arrow, _) in _COLUMNS.items()])
+_SPARK_SCHEMA = ", ".join(f"{name} {spark}" for name, (_, spark) in _COLUMNS.items())
+# Adaptive execution runs each stage as a job of its own, and may put several shards into one task.
+_SETTINGS = {"spark.sql.adaptive.enabled": "false"}
+# How lines of Java's traces begin that say where, and not what.
+_FRAME = ("at ", "... ")
+# That the error is another one than that of which the lines before tell.
+_SUPPRESSED = "Suppressed: "
+# What Java says when Spark's own files find no room; and Spark, of the host where it was.
+_FULL, _LOST = "java.io.IOException: No space left on device", re.compile(r"Lost task .*?\((\S+) executor ")
+# What Python says where Spark's processes are of an installation without Deltic, and what to do then.
+_ELSEWHERE = re.compile(r"ModuleNotFoundError: No module named '(?:deltic|numba|numpy|pandas|pyarrow)\b[^']*'")
+NEEDED = (
+    f"Spark's Python processes need Deltic: start the session with PYSPARK_PYTHON={sys.executable} in the environment, "
+    "and on a cluster install it there"
+)
+# What Spark says when an executor is lost, and some of the results that its messages led to are there already. The job
+# is run again: what its tasks wrote is under names that nobody has published.
+_GIVEN_UP = "A shuffle map stage with indeterminate output was failed and retried"
+# What a batch of messages may hold before it is handed on, in bytes.
+_BATCH = 1 << 24
+
+
+def run_job(
+    spark: SparkSession, messages: Sequence[Message], tasks: Sequence[Task], shards: int, what: str
+) -> Iterator[Message]:
+    """The messages for the driver; `tasks` are the stages in their order, and Spark's pages call the job `what`.
+
+    Raises DelticError where the job fails, or nobody is there to do it.
+    """
+    with _told_as("the Spark job of the epoch failed, and nothing was changed"), described(spark, what), watched(spark):
+        try:
+            result = _found(spark, messages, tasks, shards)
+        except Exception as error:
+            if _GIVEN_UP not in str(error):
+                raise
+            result = _found(spark, messages, tasks, shards)
+    return _letters(result.to_batches())
+
+
+@contextmanager
+def _told_as(what: str) -> Iterator[None]:
+    """What Spark raises, in one line."""
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (PySparkException, Py4JError, DelticError) as error:
+        raise DelticError(f"{what}: {reason_of(str(error))}") from error
+
+
+def reason_of(told: str) -> str:
+    """Why a job failed, in one line of Spark's report."""
+    if _FULL in told and (lost := _LOST.search(told)):
+        return (
+            f"the disk of {lost[1]} is full where Spark keeps there what tasks send each other: make room, or name "
+            "other directories, SPARK_LOCAL_DIRS of the worker or spark.local.dir"
+        )
+    if missing := _ELSEWHERE.search(told):
+        return f"{missing[0]}; {NEEDED}"
+    lines = [line.strip().removeprefix(_SUPPRESSED) for line in told.splitlines()]
+    return next((line for line in reversed(lines) if line and not line.startswith(_FRAME)), "no reason was given")
+
+
+def _found(spark: SparkSession, messages: Sequence[Message], tasks: Sequence[Task], shards: int) -> pa.Table:
+    """What the job finds."""
+    with _settings(spark):
+        frame = spark.createDataFrame(pa.Table.from_batches([_batch(messages)]), _SPARK_SCHEMA)
+        for task in tasks:
+            frame = frame.repartitionById(shards, "shard").mapInArrow(partial(_over_batches, task), _SPARK_SCHEMA)
+        return frame.where(f"stage = {DRIVER}").toArrow()
+
+
+def run_over(frame: DataFrame, task: Over, what: str) -> list[Message]:
+    """The messages of a task over each part of a DataFrame, as one job; those that it sends are for the driver.
+
+    Raises what `collected` does.
+    """
+    return list(_letters(collected(frame.mapInArrow(partial(_batched, task), _SPARK_SCHEMA), what).to_batches()))
+
+
+def collected(frame: DataFrame, what: str) -> pa.Table:
+    """The rows of a DataFrame, by a job that Spark's pages call `what`, if it is no part of another.
+
+    Raises what Spark does, and DelticError where nobody is there to do it, or its processes are without Deltic.
+    """
+    spark = frame.sparkSession
+    with _by_deltic(what), described(spark, what, is_part=True), watched(spark):
+        return frame.toArrow()
+
+
+@contextmanager
+def _by_deltic(what: str) -> Iterator[None]:
+    """Raises DelticError where Spark's processes are without Deltic."""
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except PySparkException as error:
+        if _ELSEWHERE.search(str(error)):
+            raise DelticError(f"{what}: {reason_of(str(error))}") from error
+        raise
+
+
+def run_each(spark: SparkSession, tasks: Sequence[Callable[[], Iterable[Message]]], what: str) -> list[Message]:
+    """What tasks tell, each of which runs once, all as one job. Raises DelticError where it fails."""
+    with _told_as(f"the Spark job of the {what} failed, and nothing was changed"):
+        return run_over(spark.range(0, len(tasks), 1, len(tasks)), partial(_each, tasks), what)
+
+
+def _each(tasks: Sequence[Callable[[], Iterable[Message]]], batches: Iterable[pa.RecordBatch]) -> Iterator[Message]:
+    """What the tasks tell whose numbers these are."""
+    return (message for batch in batches for number in batch.column(0).to_pylist() for message in tasks[number]())
+
+
+def _over_batches(
+    task: Callable[[Iterable[Message]], Iterator[Message]], batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """A task over the messages of a partition, which are those of one shard."""
+    return _batched(lambda batches: task(_letters(batches)), batches)
+
+
+def _batched(task: Over, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """What a task sends, as Spark takes it."""
+    waiting: list[Message] = []
+    size = 0
+    for message in task(batches):
+        waiting.append(message)
+        size += len(message.content)
+        if size >= _BATCH:
+            yield _batch(waiting)
+            waiting, size = [], 0
+    yield _batch(waiting)
+    # Spark's workers collect garbage after each task: 50 ms for the modules that are loaded, unless those are left out.
+    if not gc.get_freeze_count():
+        gc.freeze()
+
+
+def _letters(batches: Iterable[pa.RecordBatch]) -> Iterator[Message]:
+    for batch in batches:
+        yield from (Message(*row) for row in zip(*(column.to_pylist() for column in batch.columns), strict=True))
+
+
+def _batch(messages: Sequence[Message]) -> pa.RecordBatch:
+    rows = [tuple(getattr(message, name) for name in _COLUMNS) for message in messages]
+    columns = list(zip(*rows, strict=True)) or [()] * len(_SCHEMA)
+    return pa.record_batch([pa.array(c, f.type) for c, f in zip(columns, _SCHEMA, strict=True)], schema=_SCHEMA)
+
+
+@contextmanager
+def _settings(spark: SparkSession) -> Iterator[None]:
+    """Let Spark run what is asked for in this block as one job."""
+    before = {name: spark.conf.get(name, None) for name in _SETTINGS}
+    for name, value in _SETTINGS.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, old in before.items():
+            spark.conf.unset(name) if old is None else spark.conf.set(name, old)

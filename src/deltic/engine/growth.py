@@ -1,0 +1,38 @@
+"""How domains grow in an epoch that is run again for each that has to."""
+
+from __future__ import annotations
+
+from deltic.engine.storage.layout import Domain, DomainOverflow
+
+_ALL = 64
+
+
+class Growth:
+    """The domains that had to grow in one epoch, in the order in which they had to.
+
+    One that has to again is where a recursion counts: it gets room for more, and with it those that had to in between,
+    for these are of the same recursion, where one value leads to the next.
+    """
+
+    def __init__(self) -> None:
+        self._grown: list[Domain] = []
+
+    def make_room(self, overflow: DomainOverflow) -> None:
+        """Make room for a value that had none."""
+        domain, together = overflow.domain, [overflow.domain]
+        if domain in self._grown:
+            time, (least, greatest) = self._grown.count(domain), domain.range()
+            is_below, is_above = overflow.low < least, overflow.high > greatest
+            domain.extend_amply(overflow.low, overflow.high, time)
+            for other in self._since(domain) if is_below or is_above else ():
+                low, high = other.range()
+                other.extend_amply(low - is_below, high + is_above, time)
+                together.append(other)
+        else:
+            domain.extend(overflow.low, overflow.high)
+        self._grown += together
+
+    def _since(self, domain: Domain) -> list[Domain]:
+        """The domains that grew after a domain did last, but for those of labels and those that have all there is."""
+        last = len(self._grown) - self._grown[::-1].index(domain)
+        return [other for other in dict.fromkeys(self._grown[last:]) if type(other) is Domain and other.bits < _ALL]

@@ -1,0 +1,171 @@
+"""Letting the decisions about an iteration take effect, in compiled code, and letting the iteration be past."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from deltic.engine.kernels.component import (
+    A_MOVE_COUNT,
+    A_MOVES,
+    A_TIME_SHIFT,
+    A_TIME_WORD,
+    A_WIDTH,
+    M_MASK,
+    M_SHIFT,
+    M_TO_SHIFT,
+    M_TO_WORD,
+    M_WORD,
+    R_FIRST,
+    R_FOUND,
+    R_STORES,
+    Component,
+    Log,
+    Scratch,
+)
+from deltic.engine.kernels.decide import Decision
+from deltic.engine.kernels.declaring import compiled
+from deltic.engine.kernels.heap import Heap, push, with_room
+from deltic.engine.kernels.lost import fill_timed
+from deltic.engine.kernels.memory import store_i32, store_i64, store_u64
+from deltic.engine.kernels.merge import order_ties
+from deltic.engine.kernels.overlay import DELTA, FAR, MAX_TIME, NEAR, absorb, gather
+from deltic.engine.kernels.search import ROWS, TIMES, WEIGHTS, WORDS
+from deltic.engine.kernels.settle import NEVER, upcoming
+from deltic.engine.kernels.thresholds import Thresholds
+from deltic.engine.kernels.types import Int, Ints, Times, Words2
+
+
+@compiled
+def arranged(component: Component, a: Int, words: Words2, chosen: Ints) -> Words2:
+    """The chosen canonical rows as arrangement a has them, in their own order."""
+    arrangement = component.arrangements[a]
+    first, count = arrangement[A_MOVES], arrangement[A_MOVE_COUNT]
+    rows = np.zeros((arrangement[A_WIDTH], chosen.size), np.uint64)
+    for i in range(chosen.size):
+        j = chosen[i]
+        if count == 0:
+            for w in range(rows.shape[0]):
+                rows[w, i] = words[w, j]
+        for m in range(first, first + count):
+            move = component.moves[m]
+            value = (words[move[M_WORD], j] >> np.uint64(move[M_SHIFT])) & np.uint64(move[M_MASK])
+            rows[move[M_TO_WORD], i] |= value << np.uint64(move[M_TO_SHIFT])
+    return rows
+
+
+@compiled
+def fill_delta(component: Component, a: Int, words: Words2, chosen: Ints, signs: Ints, now: Int) -> None:
+    """Write the chosen canonical rows, with their signs, into the level DELTA of arrangement a."""
+    level = component.levels[a, DELTA]
+    rows = arranged(component, a, words, chosen)
+    word = component.arrangements[a, A_TIME_WORD]
+    if word >= 0:
+        for i in range(chosen.size):
+            rows[word, i] |= np.uint64(now) << np.uint64(component.arrangements[a, A_TIME_SHIFT])
+    width, n = rows.shape
+    order = np.arange(n)
+    if component.arrangements[a, A_MOVE_COUNT]:
+        order = np.argsort(rows[0])
+        if width > 1:
+            order_ties(rows, order)
+    for i in range(n):
+        for w in range(width):
+            store_u64(level[WORDS] + w * n * 8, i, rows[w, order[i]])
+        store_i32(level[TIMES], i, np.int32(now))
+        store_i64(level[WEIGHTS], i, signs[chosen[order[i]]])
+    level[ROWS] = n
+    level[MAX_TIME] = now
+
+
+@compiled
+def _reconsider(heap: Heap, r: Int, words: Words2, times: Times) -> Heap:
+    """Let rows of relation r wait for their iterations, but for those whose time is NEVER."""
+    heap = with_room(heap, times.size)
+    for j in range(times.size):
+        if times[j] != NEVER:
+            push(heap, np.int64(times[j]), r, words, j, 0)
+    return heap
+
+
+@compiled
+def _note(log: Log, size: Int, decision: Decision, moved: Ints) -> Int:
+    """Add the rows that are asserted or retracted to the log, which has so many entries: how many it has then."""
+    for place in moved:
+        log.relations[size] = decision.relation
+        log.signs[size] = decision.actions[place]
+        for w in range(decision.words.shape[0]):
+            log.rows[size, w] = decision.words[w, place]
+        size += 1
+    return size
+
+
+@compiled
+def _keep_found(component: Component, heap: Heap, decision: Decision, now: Int, scratch: Scratch) -> Heap:
+    """Keep what was found of lost rows, and let each wait for its next derivation."""
+    result = component.relations[decision.relation, R_FOUND]
+    fill_timed(component.levels[result, DELTA], decision.found, decision.sums)
+    absorb(component, result, NEAR, DELTA)
+    count = gather(component, result, False, scratch.runs, 0)
+    following = upcoming(decision.lost, scratch.runs[:count], now)
+    return _reconsider(heap, decision.relation, decision.lost, following)
+
+
+@compiled
+def apply(
+    component: Component, heap: Heap, log: Log, size: Int, decision: Decision, now: Int, counts: bool, scratch: Scratch
+) -> tuple[Heap, Int]:
+    """Let a decision take effect, but for its rows, which are put into the levels DELTA.
+
+    `counts` says whether counts are kept. The heap, and the size of the log, which is `size` before.
+    """
+    contents = component.relations[decision.relation, R_FIRST]
+    end = contents + component.relations[decision.relation, R_STORES]
+    if counts:
+        chosen = np.flatnonzero(decision.counted)
+        fill_delta(component, end, decision.words, chosen, decision.counted, now)
+        absorb(component, end, NEAR, DELTA)
+    heap = _reconsider(heap, decision.relation, decision.words, decision.later)
+    if decision.lost.shape[1]:
+        heap = _keep_found(component, heap, decision, now, scratch)
+    moved = np.flatnonzero(decision.actions)
+    if moved.size:
+        for a in range(contents, end):
+            fill_delta(component, a, decision.words, moved, decision.actions, now)
+    return heap, _note(log, size, decision, moved)
+
+
+@compiled
+def to_far(component: Component, a: Int, near: Int) -> None:
+    """Move what NEAR holds to FAR when it is much."""
+    if component.levels[a, NEAR, ROWS] > near:
+        absorb(component, a, FAR, NEAR)
+
+
+@compiled
+def let_be_past(component: Component, thresholds: Thresholds) -> None:
+    """Let the change of the iteration be past."""
+    for r in range(component.relations.shape[0]):
+        let_relation_be_past(component, r, thresholds)
+        to_far(component, component.relations[r, R_FOUND], thresholds.near)
+
+
+@compiled
+def let_relation_be_past(component: Component, r: Int, thresholds: Thresholds) -> None:
+    """Let the change of one relation be past."""
+    first = component.relations[r, R_FIRST]
+    for a in range(first, first + component.relations[r, R_STORES] + 1):
+        absorb(component, a, NEAR, DELTA)
+        to_far(component, a, thresholds.near)
+
+
+@compiled
+def is_full(component: Component, far: Int) -> bool:
+    """Whether the level FAR of any arrangement holds too much."""
+    for r in range(component.relations.shape[0]):
+        first = component.relations[r, R_FIRST]
+        if component.levels[component.relations[r, R_FOUND], FAR, ROWS] > far:
+            return True
+        for a in range(first, first + component.relations[r, R_STORES] + 1):
+            if component.levels[a, FAR, ROWS] > far:
+                return True
+    return False

@@ -1,0 +1,79 @@
+"""How kernels are declared: functions that Python calls as machine code, and functions that those are made of.
+
+A declaration changes nothing of a function but who runs it. `compiling` has numba make machine code of the functions
+declared here, in a process of its own; `loading` brings it into this process, where numba is never imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, update_wrapper
+from typing import Any, ParamSpec, TypeVar, cast
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Kernel:
+    """A function that Python calls as machine code, which is loaded, or compiled before, at the first call.
+
+    Its parameters are of the types in `types`, which numba is told; arrays must be contiguous.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        update_wrapper(self, function)
+        self.function = function
+
+    @property
+    def name(self) -> str:
+        """Module and function, unique among kernels: settle.known."""
+        return f"{self.function.__module__.rpartition('.')[2]}.{self.function.__name__}"
+
+    @cached_property
+    def machine_code(self) -> Callable[..., Any]:
+        """The function as machine code; it does not hold the interpreter's lock while it runs."""
+        from deltic.engine.kernels.loading import load
+
+        return load(self.name)
+
+    def __call__(self, *args: Any) -> Any:
+        return self.machine_code(*args)
+
+
+@dataclass(frozen=True)
+class Part:
+    """What only compiled code calls; `inlined` into its callers before types are inferred, or called."""
+
+    function: Callable[..., Any]
+    inlined: bool = False
+
+
+@dataclass(frozen=True)
+class Access:
+    """Memory by its address: load, store, or an array, of elements of a numpy type; see `memory`."""
+
+    kind: str
+    element: str
+
+
+@dataclass(frozen=True)
+class View:
+    """The arrays of a named tuple, each read by its address where compiled code names its field; see `component`."""
+
+    of: type
+
+
+def kernel(function: Callable[P, R]) -> Callable[P, R]:
+    """Declare a function that Python calls, and other compiled code may."""
+    return cast(Callable[P, R], Kernel(function))
+
+
+def compiled(function: Callable[P, R]) -> Callable[P, R]:
+    """Declare a function that only compiled code calls."""
+    return cast(Callable[P, R], Part(function))
+
+
+def inlined(function: Callable[P, R]) -> Callable[P, R]:
+    """Declare a function that is inlined into the compiled code that calls it."""
+    return cast(Callable[P, R], Part(function, inlined=True))

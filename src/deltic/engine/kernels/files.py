@@ -1,0 +1,84 @@
+"""Where the machine code of kernels is: one library, made of an object for each, all named for their sources."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from functools import cache
+from hashlib import sha256
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import numpy as np
+
+from deltic import caches
+from deltic.trusted import UntrustedError, check_file
+
+SOURCES = Path(__file__).parent
+# What sources do not say: the layouts that `runtime.c` and `loading` share with numba's wrappers.
+_FORMAT = 1
+_X86_64_V3 = "AVX2", "F16C", "FMA3"
+_IMPORTS = re.compile(rb"^from deltic\.engine\.kernels(?:\.(\w+) import| import ([\w, ]+))", re.MULTILINE)
+
+
+def is_trusted(library: Path) -> bool:
+    """Whether there is such a file in a checked directory, and nobody else can write it."""
+    try:
+        check_file(library)
+    except FileNotFoundError:
+        return False
+    except (OSError, UntrustedError) as error:
+        caches.warn(f"a cached file is made again: {error}")
+        return False
+    return True
+
+
+@cache
+def file_name() -> str:
+    """What the library for this machine and these sources is called."""
+    digest = sha256(f"{_FORMAT}".encode())
+    for path in sorted([*SOURCES.glob("*.py"), *SOURCES.glob("*.c")]):
+        digest.update(path.read_bytes())
+    return f"kernels-{sys.platform}-{architecture()}-{digest.hexdigest()[:16]}.so"
+
+
+@cache
+def architecture() -> str:
+    """The instructions that kernels are compiled to: x86-64 as of 2013, or before; another one without extensions."""
+    machine = os.uname().machine
+    if machine not in ("x86_64", "amd64"):
+        return machine
+    features = np._core._multiarray_umath.__cpu_features__  # type: ignore[attr-defined]
+    return "x86-64-v3" if features.get("X86_V3") or all(map(features.get, _X86_64_V3)) else "x86-64"
+
+
+@cache
+def object_of(name: str) -> Path:
+    """Where the object code of a kernel is kept, by the sources of all that it is made of, and by its compiler."""
+    digest = sha256(f"{sys.platform} {architecture()} {_version('numba')} {_version('llvmlite')}".encode())
+    for module in ("compiling", "intrinsics", "machine_code", *sorted(modules_of(name))):
+        digest.update(_source(module))
+    return caches.directory() / f"{name}-{digest.hexdigest()[:16]}"
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "none"
+
+
+def modules_of(name: str) -> set[str]:
+    """The modules that a kernel is made of: its own, and what that imports."""
+    result, waiting = set[str](), {name.partition(".")[0]}
+    while waiting:
+        result.add(one := waiting.pop())
+        names = (names.decode() for pair in _IMPORTS.findall(_source(one)) for names in pair)
+        waiting |= {name for some in names for name in some.split(", ") if name} - result
+    return result
+
+
+@cache
+def _source(module: str) -> bytes:
+    return (SOURCES / f"{module}.py").read_bytes()

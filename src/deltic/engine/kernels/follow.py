@@ -1,0 +1,107 @@
+"""Following a change through a query in compiled iterations: the runs that its atoms read, and the search."""
+
+from __future__ import annotations
+
+from deltic.engine.kernels import join
+from deltic.engine.kernels.component import (
+    A_BASE_TIME,
+    A_START,
+    A_START_COUNT,
+    Q_ATOM_COUNT,
+    Q_ATOMS,
+    Q_CHANGED,
+    Q_DERIVED,
+    Q_FINGER_COUNT,
+    Q_FINGERS,
+    Q_LENGTH,
+    Q_PACKED,
+    Q_SIGN,
+    Q_VISITED,
+    START,
+    T_ARRANGEMENT,
+    T_TIMED,
+    T_VERSION,
+    WITH,
+    Component,
+    Scratch,
+)
+from deltic.engine.kernels.declaring import compiled
+from deltic.engine.kernels.memory import array_i64
+from deltic.engine.kernels.overlay import FAR, MAX_TIME, NEAR, copy_runs, gather
+from deltic.engine.kernels.query import begin, visited_by
+from deltic.engine.kernels.search import TIMES
+from deltic.engine.kernels.types import Int, Ints, Times, Words2
+
+
+@compiled
+def read_runs(component: Component, q: Int, change: Ints, now: Int, scratch: Scratch) -> tuple[Int, bool]:
+    """Put the runs of each atom of query q into `scratch`, the first one's those of the descriptor `change`.
+
+    How many runs there are in all, and whether times count: where all are at most `now`, they do not.
+    """
+    query, runs = component.queries[q], scratch.runs
+    for k in range(4):
+        runs[0, k] = change[k]
+    scratch.ranges[0, 0] = 0
+    scratch.ranges[0, 1] = 1
+    n = 1
+    timed = False
+    for t in range(query[Q_ATOM_COUNT]):
+        atom = component.atoms[query[Q_ATOMS] + t]
+        a = atom[T_ARRANGEMENT]
+        arrangement, levels = component.arrangements[a], component.levels[a]
+        start = n
+        if atom[T_VERSION] == START:
+            n = copy_runs(runs, n, component.base, arrangement[A_START], arrangement[A_START_COUNT])
+            timed = timed or atom[T_TIMED] != 0
+        else:
+            n = gather(component, a, atom[T_VERSION] == WITH, runs, n)
+            latest = max(arrangement[A_BASE_TIME], levels[NEAR, MAX_TIME], levels[FAR, MAX_TIME])
+            timed = timed or (atom[T_TIMED] != 0 and latest > now)
+        scratch.ranges[t + 1, 0] = start
+        scratch.ranges[t + 1, 1] = n
+        if not atom[T_TIMED]:
+            runs[start:n, TIMES] = 0
+    return n, timed
+
+
+@compiled
+def begin_query(component: Component, q: Int, now: Int, patience: Int) -> None:
+    """Let the search of query q begin."""
+    query = component.queries[q]
+    begin(array_i64(query[Q_PACKED], query[Q_LENGTH]), now, query[Q_SIGN], patience)
+
+
+@compiled
+def go_on(component: Component, q: Int, count: Int, scratch: Scratch, out: Words2, out_times: Times) -> tuple[Int, Int]:
+    """Go on with the search of query q over the first `count` runs: its status, and the derivations written."""
+    query = component.queries[q]
+    status, written = join.search(
+        array_i64(query[Q_PACKED], query[Q_LENGTH]),
+        scratch.ranges[: query[Q_ATOM_COUNT] + 1],
+        scratch.runs[:count],
+        array_i64(query[Q_FINGERS], query[Q_FINGER_COUNT]),
+        out,
+        out_times,
+        scratch.weights,
+    )
+    query[Q_DERIVED] += written
+    return status, written
+
+
+@compiled
+def finish(component: Component, q: Int, changed: Int) -> Int:
+    """Note that a search for so many changed rows is over: the rows that it visited."""
+    query = component.queries[q]
+    visited = visited_by(array_i64(query[Q_PACKED], query[Q_LENGTH]))
+    query[Q_VISITED] += visited
+    query[Q_CHANGED] += changed
+    return visited
+
+
+@compiled
+def output(scratch: Scratch, width: Int) -> Words2:
+    """Where a search writes rows of so many words."""
+    room = scratch.weights.size
+    words: Words2 = scratch.words[: width * room].reshape((width, room))
+    return words

@@ -1,0 +1,173 @@
+"""The loop over the iterations of a recursion, in compiled code, for as long as few rows change in each.
+
+Real recursions can be long and thin: tens of thousands of iterations of some dozen rows, where an iteration must not
+cost an interpreter's time. This is `recursion.driver` for such batches: take what waits for the least iteration,
+decide what becomes of it, add what changed to every column order, push it through the queries, and so on. `component`
+says what the tables are that it works on.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from deltic.engine.kernels import join
+from deltic.engine.kernels.admission import admitted
+from deltic.engine.kernels.apply import apply, is_full, let_be_past
+from deltic.engine.kernels.component import (
+    NOBODY,
+    Q_HEAD,
+    R_ADMISSION,
+    R_BASE,
+    R_DELAY,
+    R_FIRST,
+    R_NULLABLE,
+    R_QUERIES,
+    R_QUERY_COUNT,
+    R_VALUE,
+    R_WIDTH,
+    Component,
+    Log,
+    Scratch,
+    unpack,
+)
+from deltic.engine.kernels.decide import decide, put_back, take
+from deltic.engine.kernels.declaring import compiled, kernel
+from deltic.engine.kernels.follow import begin_query, finish, go_on, output, read_runs
+from deltic.engine.kernels.heap import Heap, first_time, push, with_room
+from deltic.engine.kernels.overlay import DELTA
+from deltic.engine.kernels.running import MASK, SHIFT, WORD
+from deltic.engine.kernels.search import ROWS
+from deltic.engine.kernels.thresholds import Thresholds
+from deltic.engine.kernels.types import Int, Ints, Table, Words2
+
+# Fields of `progress`: how much the log holds; the rows visited and the iterations done so far; the iteration reached;
+# the query that paused, NONE where no iteration is in its midst; and, where one relation is followed at a time, which,
+# the last iteration at which one that closes a cycle changed, and how deep that was.
+P_LOG, P_VISITED, P_DONE, P_NOW, P_QUERY, P_RELATION, P_LAST, P_DEPTH, P_FIELDS = range(9)
+NONE = -1
+# Why the loop ended: nothing waits; its allowance is used up, or a search was long; levels or the log are full; an
+# iteration has too many rows; rows were lost whose later derivations are too many, or take long to find; a query
+# computed a value that has no place, and the epoch is to be abandoned; memos have entries to be answered.
+DONE, PAUSED, LARGE, WIDE, LOST, OVERFLOW, ASKS = range(7)
+
+
+@compiled
+def _settle(
+    component: Component,
+    heap: Heap,
+    log: Log,
+    scratch: Scratch,
+    progress: Ints,
+    thresholds: Thresholds,
+    keeps_all: bool,
+    counts: bool,
+) -> tuple[Int, Heap]:
+    """Let what waits for the least iteration take effect, whole and DONE, or not at all."""
+    now = progress[P_NOW]
+    n = take(heap, now, scratch)
+    if first_time(heap) == now:
+        return WIDE, put_back(heap, now, scratch)
+    if progress[P_LOG] + n > log.relations.size or is_full(component, thresholds.far):
+        return LARGE, put_back(heap, now, scratch)
+    decisions = [
+        decide(component, r, now, keeps_all, scratch, thresholds)
+        for r in range(component.relations.shape[0])
+        if scratch.starts[r + 1] > scratch.starts[r]
+    ]
+    for decision in decisions:
+        if decision.visited < 0:
+            return (LOST if decision.visited == -1 else ASKS), put_back(heap, now, scratch)
+    for decision in decisions:
+        progress[P_VISITED] += decision.visited
+        heap, progress[P_LOG] = apply(component, heap, log, progress[P_LOG], decision, now, counts, scratch)
+    return DONE, heap
+
+
+@compiled
+def _earliest(relation: Ints, words: Words2, j: Int) -> Int:
+    """From which iteration on row j of a relation that admits rows by a value may be there; from 0 on for NULL."""
+    place = relation[R_VALUE : R_VALUE + 3]
+    offset = (words[place[WORD], j] >> np.uint64(place[SHIFT])) & np.uint64(place[MASK])
+    if relation[R_NULLABLE] and offset == 0:
+        return np.int64(0)
+    return admitted(np.int64(offset) + relation[R_BASE], relation[R_ADMISSION])
+
+
+@compiled
+def _follow(
+    component: Component, heap: Heap, scratch: Scratch, q: Int, change: Ints, progress: Ints, patience: Int
+) -> tuple[Int, Heap]:
+    """Push a change through query q; its derivations wait for the iterations at which they are there."""
+    now = progress[P_NOW]
+    count, timed = read_runs(component, q, change, now, scratch)
+    if progress[P_QUERY] != q:
+        begin_query(component, q, now, patience)
+    progress[P_QUERY] = q
+    head = component.queries[q, Q_HEAD]
+    out = output(scratch, component.relations[head, R_WIDTH])
+    early = 1 - component.relations[head, R_DELAY]
+    admits = component.relations[head, R_ADMISSION] != NOBODY
+    times = scratch.times if timed else scratch.times[:0]
+    status = join.FULL
+    while status == join.FULL:
+        status, written = go_on(component, q, count, scratch, out, times)
+        heap = with_room(heap, written)
+        for j in range(written):
+            time: Int = (np.int64(times[j]) if timed else now + 1) - early
+            if admits:
+                time = max(time, _earliest(component.relations[head], out, j))
+            push(heap, time, head, out, j, scratch.weights[j])
+    if status == join.DONE:
+        progress[P_VISITED] += finish(component, q, change[ROWS])
+    return status, heap
+
+
+@compiled
+def push_all(component: Component, heap: Heap, scratch: Scratch, progress: Ints, patience: Int) -> tuple[Int, Heap]:
+    """Push what changed through the queries, from the one on that paused."""
+    for r in range(component.relations.shape[0]):
+        change = component.levels[component.relations[r, R_FIRST], DELTA]
+        if change[ROWS] == 0:
+            continue
+        first = component.relations[r, R_QUERIES]
+        for q in range(max(first, progress[P_QUERY]), first + component.relations[r, R_QUERY_COUNT]):
+            status, heap = _follow(component, heap, scratch, q, change, progress, patience)
+            if status != join.DONE:
+                return (OVERFLOW if status == join.OVERFLOW else ASKS if status == join.ASKS else PAUSED), heap
+    progress[P_QUERY] = NONE
+    return DONE, heap
+
+
+@compiled
+def _iterate(
+    arrays: Table, heap: Heap, progress: Ints, thresholds: Thresholds, keeps_all: bool, counts: bool
+) -> tuple[Int, Heap]:
+    component, log, scratch = unpack(arrays)
+    for _ in range(thresholds.allowance):
+        if progress[P_QUERY] == NONE:
+            if heap.size[0] == 0:
+                return DONE, heap
+            progress[P_NOW] = first_time(heap)
+            status, heap = _settle(component, heap, log, scratch, progress, thresholds, keeps_all, counts)
+            if status != DONE:
+                return status, heap
+        status, heap = push_all(component, heap, scratch, progress, thresholds.patience)
+        if status != DONE:
+            return status, heap
+        let_be_past(component, thresholds)
+        progress[P_DONE] += 1
+    return PAUSED, heap
+
+
+@kernel
+def iterate(
+    arrays: Table, heap: Heap, progress: Ints, thresholds: Thresholds, keeps_all: bool, counts: bool
+) -> tuple[Int, Ints, Words2, Ints, Ints]:
+    """Go through iterations until one of the reasons to end; with the heap's fields, whose arrays may be new ones.
+
+    `arrays` are the `addresses` of a component, a log and memory to work in. `counts` says whether counts are kept,
+    `keeps_all` whether at every iteration. An iteration that was PAUSED or ASKS in its midst is to be gone on with; but
+    for that and OVERFLOW, it is done whole or not at all.
+    """
+    status, heap = _iterate(arrays, heap, progress, thresholds, keeps_all, counts)
+    return status, heap.keys, heap.rows, heap.weights, heap.size

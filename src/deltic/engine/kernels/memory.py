@@ -1,0 +1,30 @@
+"""Arrays by their addresses, so that one kernel serves any number of runs and of tables.
+
+The caller keeps the array alive for the duration of the call. Compiled code loads and stores the element at an index of
+a contiguous array at an address, `load_u64(address, index)` and `store_u64(address, index, value)`, and reads all of it
+as an array, `array_i64(address, count)` and `table_i64(address, rows, columns)`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from deltic.engine.kernels.declaring import Access
+
+
+def address_of(array: np.ndarray[Any, Any]) -> int:
+    """Where the elements are; as `array.ctypes.data`, without making an object for it."""
+    address: int = array.__array_interface__["data"][0]
+    return address
+
+
+load_u64: Any = Access("load", "uint64")
+load_i64: Any = Access("load", "int64")
+load_i32: Any = Access("load", "int32")
+store_u64: Any = Access("store", "uint64")
+store_i64: Any = Access("store", "int64")
+store_i32: Any = Access("store", "int32")
+array_i64: Any = Access("vector", "int64")
+table_i64: Any = Access("table", "int64")

@@ -1,0 +1,228 @@
+"""From changed derivation counts to changed sets, one kernel for plain sets and one for recursive ones.
+
+`words` holds the candidate rows, sorted and distinct; `runs` are descriptors of the runs that keep the state.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from deltic.engine.kernels.declaring import compiled, inlined, kernel
+from deltic.engine.kernels.memory import load_u64
+from deltic.engine.kernels.narrow import load_time, load_weight
+from deltic.engine.kernels.search import ROWS, TIMES, WEIGHTS, WORDS, bisect_word, compare_rows, find_row
+from deltic.engine.kernels.types import U64, Bools, Int, Ints, Rows, Table, Times, Words2
+
+NEVER = np.int32(-1)
+
+
+@kernel
+def totals(words: Rows, runs: Table) -> Ints:
+    """The summed weight of each row over all runs, whatever its times: int64[n]."""
+    n = words.shape[1]
+    sums = np.zeros(n, np.int64)
+    for r in range(runs.shape[0]):
+        run = runs[r]
+        at = 0
+        for j in range(n):
+            at = find_row(run[WORDS], run[ROWS], at, words, j)
+            i = at
+            while i < run[ROWS] and compare_rows(run[WORDS], run[ROWS], i, words, j) == 0:
+                sums[j] += load_weight(run[WEIGHTS], i)
+                i += 1
+    return sums
+
+
+@kernel
+def crossings(old: Ints, change: Ints) -> Ints:
+    """+1 where a count becomes positive, −1 where it ceases to be, 0 elsewhere: H of [DBSP Prop. 6.12]."""
+    actions = np.empty(old.size, np.int64)
+    for j in range(old.size):
+        actions[j] = np.int64(old[j] + change[j] > 0) - np.int64(old[j] > 0)
+    return actions
+
+
+@compiled
+def _next_time(words: Words2, j: Int, runs: Table, at: Ints, after: Int) -> Int:
+    """The least time greater than `after` at which row j has a positive total; NEVER if none.
+
+    `at[r]` is the position of the row's first entry in run r.
+    """
+    time = after
+    while True:
+        following = np.int64(1) << 40
+        for r in range(runs.shape[0]):
+            run = runs[r]
+            i = at[r]
+            while i < run[ROWS] and compare_rows(run[WORDS], run[ROWS], i, words, j) == 0:
+                if load_time(run[TIMES], i) > time:
+                    following = min(following, load_time(run[TIMES], i))
+                    break
+                i += 1
+        if following == np.int64(1) << 40:
+            return np.int64(NEVER)
+        time = following
+        if _total_at(words, j, runs, at, time) > 0:
+            return time
+
+
+@compiled
+def _total_at(words: Words2, j: Int, runs: Table, at: Ints, time: Int) -> Int:
+    """The total of row j at exactly `time`."""
+    total = 0
+    for r in range(runs.shape[0]):
+        run = runs[r]
+        i = at[r]
+        while i < run[ROWS] and compare_rows(run[WORDS], run[ROWS], i, words, j) == 0:
+            if load_time(run[TIMES], i) == time:
+                total += load_weight(run[WEIGHTS], i)
+            i += 1
+    return total
+
+
+@compiled
+def _position(words: Words2, j: Int, runs: Table, at: Ints) -> None:
+    """Move `at` to row j in every run; the positions must not be past it."""
+    for r in range(runs.shape[0]):
+        at[r] = find_row(runs[r, WORDS], runs[r, ROWS], at[r], words, j)
+
+
+@kernel
+def known(words: Rows, runs: Table, now: Int) -> Bools:
+    """Whether each row is in the relation at an iteration up to `now`; `runs` hold (row, first iteration)."""
+    until, _, _ = _around(words, runs, now + 1)
+    return until > 0
+
+
+@inlined
+def _stride(rows: Int, count: Int) -> Int:
+    """A power of two: how far `count` sorted rows, if any, lie apart in a run, at least by half."""
+    stride = 8
+    while stride < rows and stride * count < 2 * rows:
+        stride *= 2
+    return stride
+
+
+@inlined
+def _leap(address: Int, rows: Int, i: Int, stride: Int, word: U64) -> Int:
+    """The start of the stretch of `stride` rows, from i on, that ends at or after a word."""
+    while i + stride <= rows and load_u64(address, i + stride - 1) < word:
+        i += stride
+    return i
+
+
+@inlined
+def _find_within(address: Int, rows: Int, i: Int, stride: Int, word: U64) -> Int:
+    """The first position at or after a word in such a stretch.
+
+    Without a branch on which word is less, and the next search does not wait for this one: it begins at a stretch.
+    """
+    if i + stride > rows:
+        return bisect_word(address, i, rows, word)
+    while stride > 1:
+        stride >>= 1
+        i += stride * np.int64(load_u64(address, i + stride - 1) < word)
+    return i + np.int64(load_u64(address, i) < word)
+
+
+@compiled
+def _around(words: Words2, runs: Table, now: Int) -> tuple[Ints, Ints, Bools]:
+    """The total of each row before iteration `now` and at it, both int64[n], and whether it has later entries, bool[n].
+
+    One run after the other, for each is in the order of the rows.
+    """
+    n = words.shape[1]
+    before = np.zeros(n, np.int64)
+    present = np.zeros(n, np.int64)
+    after = np.zeros(n, np.bool_)
+    one_word = words.shape[0] == 1
+    for r in range(runs.shape[0]):
+        address, rows, times, weights = runs[r, WORDS], runs[r, ROWS], runs[r, TIMES], runs[r, WEIGHTS]
+        i = 0
+        stride = _stride(rows, n)
+        for j in range(n):
+            if one_word:
+                i = _leap(address, rows, i, stride, words[0, j])
+                at = _find_within(address, rows, i, stride, words[0, j])
+            else:
+                at = i = find_row(address, rows, i, words, j)
+            if at == rows:
+                break
+            while at < rows and compare_rows(address, rows, at, words, j) == 0:
+                time = load_time(times, at)
+                if time < now:
+                    before[j] += load_weight(weights, at)
+                elif time == now:
+                    present[j] += load_weight(weights, at)
+                else:
+                    after[j] = True
+                at += 1
+    return before, present, after
+
+
+@kernel
+def settle(
+    words: Rows, change: Ints, now: Int, rows: Table, counts: Table, found: Table, keeps_all: bool
+) -> tuple[Ints, Ints, Times, Bools]:
+    """Decide for each candidate whether iteration `now` is the first at which it is derived.
+
+    `change` int64[n]: the change of the row's derivation count at `now`; `rows`: runs of (row, first
+    iteration), final before `now`; `counts`: runs of (row, iteration) with counts, without `change`: at every
+    iteration if `keeps_all`, else at the row's first; then `found` are the counts after it of rows that the epoch
+    took from theirs.
+
+    Returns `actions` int64[n], +1 to assert the row at `now`, −1 to retract it; `counted` int64[n], the change of
+    `counts` at `now`; `later` int32[n], the iteration at which to look at the row again, or NEVER; and `lost`
+    bool[n], the rows retracted whose later counts are not kept.
+    """
+    n = words.shape[1]
+    actions = np.zeros(n, np.int64)
+    counted = change.copy()
+    later = np.full(n, NEVER, np.int32)
+    lost = np.zeros(n, np.bool_)
+    row_at = np.zeros(rows.shape[0], np.int64)
+    count_at = np.zeros(counts.shape[0], np.int64)
+    found_at = np.zeros(found.shape[0], np.int64)
+    before, at_now, after = _around(words, rows, now)
+    for j in range(n):
+        earlier = before[j]
+        present = at_now[j]
+        kept = np.int64(0)
+        if (earlier <= 0 and change[j] <= 0) if keeps_all else present:
+            _position(words, j, counts, count_at)
+            kept = _total_at(words, j, counts, count_at, now)
+        if earlier > 0:
+            actions[j] = -present
+            if not keeps_all:
+                counted[j] = -kept
+            continue
+        total = kept + change[j]
+        if found.shape[0]:
+            _position(words, j, found, found_at)
+            total += _total_at(words, j, found, found_at, now)
+        derived = total > 0
+        if not keeps_all:
+            counted[j] = (total if derived else 0) - kept
+            lost[j] = present and not derived
+        if derived and not present:
+            if after[j]:
+                _position(words, j, rows, row_at)
+                later[j] = _next_time(words, j, rows, row_at, now)
+        elif not derived and keeps_all:
+            later[j] = _next_time(words, j, counts, count_at, now)
+        elif not derived and found.shape[0]:
+            later[j] = _next_time(words, j, found, found_at, now)
+        actions[j] = np.int64(derived) - present
+    return actions, counted, later, lost
+
+
+@kernel
+def upcoming(words: Rows, runs: Table, after: Int) -> Times:
+    """The least iteration after `after` at which each row has a positive count: int32[n], NEVER if none."""
+    n = words.shape[1]
+    times = np.full(n, NEVER, np.int32)
+    at = np.zeros(runs.shape[0], np.int64)
+    for j in range(n):
+        _position(words, j, runs, at)
+        times[j] = _next_time(words, j, runs, at, after)
+    return times

@@ -1,0 +1,206 @@
+"""The loop over the changes of histories, in compiled code, for as long as few rows change at a time.
+
+This is `recursion.driver` for such batches: take what waits for the least iteration and, in it, the first
+relation in the order of the body; let it be part of that history; examine its rows; push it through the queries.
+`component` says what the tables are that it works on.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from deltic.engine.kernels.admission import depth_of
+from deltic.engine.kernels.aggregates import examine_groups
+from deltic.engine.kernels.apply import arranged, fill_delta, is_full, let_relation_be_past, to_far
+from deltic.engine.kernels.component import (
+    NOBODY,
+    R_AGGREGATE,
+    R_DELAY,
+    R_EXAMINED,
+    R_FIRST,
+    R_FOUND,
+    R_STORES,
+    R_WIDTH,
+    Component,
+    Log,
+    Scratch,
+    unpack,
+)
+from deltic.engine.kernels.decide import candidates
+from deltic.engine.kernels.declaring import compiled, kernel
+from deltic.engine.kernels.heap import RELATION_BITS, Heap, drop_first, push, with_room
+from deltic.engine.kernels.histories import examine_rows
+from deltic.engine.kernels.iterate import (
+    DONE,
+    LARGE,
+    NONE,
+    P_DEPTH,
+    P_DONE,
+    P_LAST,
+    P_LOG,
+    P_NOW,
+    P_QUERY,
+    P_RELATION,
+    P_VISITED,
+    PAUSED,
+    WIDE,
+    push_all,
+)
+from deltic.engine.kernels.join import MOST
+from deltic.engine.kernels.overlay import DELTA, gather
+from deltic.engine.kernels.search import ROWS
+from deltic.engine.kernels.thresholds import Thresholds
+from deltic.engine.kernels.types import Int, Ints, Table, Words2
+
+_RELATION = (1 << RELATION_BITS) - 1
+
+
+@compiled
+def _take_first(heap: Heap, scratch: Scratch) -> Int:
+    """Move what waits for the first iteration and relation into `scratch`, as far as there is room: how much it is."""
+    key, n = heap.keys[0], 0
+    while n < scratch.changes.size and heap.size[0] and heap.keys[0] == key:
+        for w in range(scratch.taken.shape[1]):
+            scratch.taken[n, w] = heap.rows[0, w]
+        scratch.changes[n] = heap.weights[0]
+        n += 1
+        drop_first(heap)
+    return n
+
+
+@compiled
+def _put_back(heap: Heap, key: Int, n: Int, scratch: Scratch) -> Heap:
+    """Let what was taken wait again."""
+    heap = with_room(heap, n)
+    words = scratch.taken.T
+    for j in range(n):
+        push(heap, key >> RELATION_BITS, key & _RELATION, words, j, scratch.changes[j])
+    return heap
+
+
+@compiled
+def _note(log: Log, size: Int, r: Int, words: Words2, change: Ints, moved: Ints) -> Int:
+    """Add the rows that change to the log, which has so many entries: how many it has then."""
+    for place in moved:
+        log.relations[size] = r
+        log.signs[size] = change[place]
+        for w in range(words.shape[0]):
+            log.rows[size, w] = words[w, place]
+        size += 1
+    return size
+
+
+@compiled
+def _examine_set(
+    component: Component, heap: Heap, r: Int, words: Words2, now: Int, scratch: Scratch
+) -> tuple[Heap, Int]:
+    """Let what changes of the set of a relation's rows wait, and rows for their next iteration: the entries visited."""
+    first, examined = component.relations[r, R_FIRST], component.relations[r, R_EXAMINED]
+    own = arranged(component, component.relations[r, R_FOUND], words, np.arange(words.shape[1]))
+    delay, runs = component.relations[examined, R_DELAY], scratch.runs
+    end = gather(component, first, True, runs, 0)
+    target = gather(component, component.relations[examined, R_FIRST], False, runs, end)
+    drift = gather(component, first + component.relations[r, R_STORES], True, runs, target)
+    actions, following, visited = examine_rows(words, own, now, delay, runs[:end], runs[end:target], runs[target:drift])
+    heap = with_room(heap, 2 * actions.size)
+    for j in range(actions.size):
+        if actions[j]:
+            push(heap, now + delay, examined, own, j, actions[j])
+        if following[j] >= 0:
+            push(heap, following[j], r, words, j, 0)
+    return heap, visited
+
+
+@compiled
+def _examine(
+    component: Component, heap: Heap, r: Int, words: Words2, now: Int, scratch: Scratch, progress: Ints, near: Int
+) -> tuple[bool, Heap]:
+    """Examine what changes of a relation; False, and nothing has an effect, where that is not for compiled code."""
+    done, visited = True, np.int64(0)
+    if component.relations[r, R_AGGREGATE] == NOBODY:
+        heap, visited = _examine_set(component, heap, r, words, now, scratch)
+    else:
+        done, heap, visited = examine_groups(component, heap, r, words, now, scratch)
+        to_far(component, component.relations[r, R_FOUND], near)
+    progress[P_VISITED] += visited
+    return done, heap
+
+
+@compiled
+def _settle(
+    component: Component,
+    heap: Heap,
+    log: Log,
+    scratch: Scratch,
+    progress: Ints,
+    thresholds: Thresholds,
+    updates: bool,
+    admits: bool,
+    limit: Int,
+) -> tuple[Int, Heap]:
+    """Let what waits first be part of its relation's history, whole and DONE, or not at all; examine it."""
+    key = heap.keys[0]
+    now, r = key >> RELATION_BITS, key & _RELATION
+    progress[P_NOW], progress[P_RELATION] = now, r
+    n = _take_first(heap, scratch)
+    if heap.size[0] and heap.keys[0] == key:
+        return WIDE, _put_back(heap, key, n, scratch)
+    if progress[P_LOG] + n > log.relations.size or is_full(component, thresholds.far):
+        return LARGE, _put_back(heap, key, n, scratch)
+    words, change = candidates(component.relations[r, R_WIDTH], 0, n, scratch)
+    moved = np.flatnonzero(change)
+    delay, examined = component.relations[r, R_DELAY], component.relations[r, R_EXAMINED]
+    depth = depth_of(now, progress[P_LAST], progress[P_DEPTH]) if admits else now
+    if (moved.size and delay and depth > limit) or (change > MOST).any() or (change < -MOST).any():
+        return WIDE, _put_back(heap, key, n, scratch)
+    first = component.relations[r, R_FIRST]
+    drift = first + component.relations[r, R_STORES]
+    if moved.size:
+        for a in range(first, drift):
+            fill_delta(component, a, words, moved, change, now)
+        if updates and examined != NOBODY:
+            fill_delta(component, drift, words, moved, change, 0)
+    if examined != NOBODY:
+        done, heap = _examine(component, heap, r, words, now, scratch, progress, thresholds.near)
+        if not done:
+            component.levels[first : drift + 1, DELTA, ROWS] = 0
+            return WIDE, _put_back(heap, key, n, scratch)
+    if moved.size and delay:
+        progress[P_LAST], progress[P_DEPTH] = now, depth
+        if updates:
+            progress[P_LOG] = _note(log, progress[P_LOG], r, words, change, moved)
+    return DONE, heap
+
+
+@compiled
+def _follow_histories(
+    arrays: Table, heap: Heap, progress: Ints, thresholds: Thresholds, updates: bool, admits: bool, limit: Int
+) -> tuple[Int, Heap]:
+    component, log, scratch = unpack(arrays)
+    for _ in range(thresholds.allowance):
+        if progress[P_QUERY] == NONE:
+            if heap.size[0] == 0:
+                return DONE, heap
+            status, heap = _settle(component, heap, log, scratch, progress, thresholds, updates, admits, limit)
+            if status != DONE:
+                return status, heap
+        status, heap = push_all(component, heap, scratch, progress, thresholds.patience)
+        if status != DONE:
+            return status, heap
+        let_relation_be_past(component, progress[P_RELATION], thresholds)
+        progress[P_DONE] += 1
+    return PAUSED, heap
+
+
+@kernel
+def follow_histories(
+    arrays: Table, heap: Heap, progress: Ints, thresholds: Thresholds, updates: bool, admits: bool, limit: Int
+) -> tuple[Int, Ints, Words2, Ints, Ints]:
+    """Follow changes until one of the reasons of `iterate` to end; with the heap's fields, whose arrays may be new.
+
+    `updates` says that this is no computation from nothing: then drifts and changes are kept; `admits` that rows are
+    admitted by their values. WIDE is also a change that ends the epoch: of a relation that closes a cycle deeper than
+    `limit`, or of weights beyond all measure.
+    """
+    status, heap = _follow_histories(arrays, heap, progress, thresholds, updates, admits, limit)
+    return status, heap.keys, heap.rows, heap.weights, heap.size

@@ -1,1 +1,0 @@
-"""What the local engine keeps: rows packed into words, in sorted runs, in arrangements of relations."""

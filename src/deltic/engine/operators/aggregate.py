@@ -1,0 +1,95 @@
+"""Aggregates: each epoch looks at the groups of changed rows, and at what is kept of them, alone.
+
+What is kept of a group are *totals*, one weight for each slot: the number of its rows, sums that wrap around, sums of
+exact digits, and for columns whose values are kept in order what is read from these: how many there are, which is the
+least, which stands in the middle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from deltic.engine.accumulators.slots import ROWS, NoResult, Totals
+from deltic.engine.kernels.groups import read_totals
+from deltic.engine.operators.extremes import last_column, near_groups
+from deltic.engine.operators.groups import GroupedRows, Positions, starts_of_groups
+from deltic.engine.operators.kernel import RelationUpdater, kernel_of
+from deltic.engine.operators.query import Environment
+from deltic.engine.operators.totals import GroupTotals, differ
+from deltic.engine.operators.values import Values
+from deltic.engine.storage.arrangement import descriptors
+from deltic.engine.storage.layout import Domain, Raw
+from deltic.engine.storage.run import Run, Weights, Words, add_runs, consolidate, plain
+from deltic.engine.storage.state import State
+from deltic.program.operators.aggregate import Grouped
+from deltic.values.types import Type
+
+_AT_ONCE = 1 << 14  # groups that are looked at together
+_TOTALS = 1 << 22  # totals that are looked at together
+
+
+@kernel_of(Grouped)
+class Aggregates(GroupTotals, RelationUpdater):
+    """The groups of one aggregate relation, kept beside its rows."""
+
+    def __init__(self, grouping: Grouped, states: Mapping[str, State], target: State, environment: Environment) -> None:
+        source = states[grouping.source]
+        super().__init__(grouping, source, target, environment)
+        self.visits = environment.visits
+        keys, order = source.domains[: self.keys], tuple(range(self.keys))
+        slot = Domain(Type.INT64, 0, max(1, (self.slots.width - 1).bit_length()), empty=False)
+        self.totals = target.keep("totals", order, (*keys, slot))
+        self.values = [Values(c, self.slots, source, self.keys, target, environment) for c in self.slots.ordered]
+        self._at_once = max(1, min(_AT_ONCE, _TOTALS // self.slots.width))
+
+    def change(self) -> Run:
+        """The change of the groups' rows from that of the rows to be grouped; brings the totals up to date."""
+        delta = self.source.delta
+        assert delta is not None
+        columns = self.source.layout.unpack(delta.words)
+        weights = delta.all_weights()
+        starts = starts_of_groups(columns[: self.keys], len(delta))
+        parts = []
+        for first in range(0, len(starts), self._at_once):
+            some = starts[first : first + self._at_once]
+            following = starts[first + self._at_once : first + self._at_once + 1]
+            rows = slice(int(some[0]), int(following[0]) if len(following) else len(delta))
+            parts += self._some_groups([c[rows] for c in columns], weights[rows], some - some[0])
+        for values in self.values:
+            values.sweep()
+        words = np.concatenate([words for words, _ in parts], axis=1)
+        signs = np.concatenate([np.full(part.shape[1], sign) for part, sign in parts])
+        self.visits.rows += len(delta)
+        moved, sums = consolidate(words, signs)
+        return Run(moved, weights=plain(sums))
+
+    def _some_groups(self, columns: list[Raw], weights: Weights, starts: Positions) -> list[tuple[Words, int]]:
+        """The rows that some groups lose and get, with their signs."""
+        keys = [column[starts] for column in columns[: self.keys]]
+        probe = self.totals.layout.pack([*keys, np.zeros(len(starts), np.uint64)], len(starts))
+        runs = near_groups(self.totals, probe)
+        old, visited = read_totals(probe, last_column(self.totals), descriptors(runs), self.slots.width)
+        self.visits.rows += int(visited)
+        rows = GroupedRows(columns, weights, starts, np.arange(len(starts)))
+        change = np.zeros((len(starts), self.slots.width), np.int64)
+        self.add_linear(rows, old, change)
+        for values in self.values:
+            values.change(self.defined(values.columns[:1], rows), old, change)
+        self._keep(keys, change)
+        try:
+            before, after = self.results(old), self.results(old + change)
+        except NoResult as missing:
+            self.report(missing, keys)
+            return [(np.zeros((self.target.layout.words, 0), np.uint64), 1)]
+        was, remains = old[:, ROWS] > 0, (old + change)[:, ROWS] > 0
+        differs = np.logical_or.reduce([was != remains, *map(differ, before, after)])
+        lost, result = was & differs, remains & differs
+        return [(self.rows(keys, before, lost), -1), (self.rows(keys, after, result), 1)]
+
+    def _keep(self, keys: Sequence[Raw], change: Totals) -> None:
+        """Add changes of totals to what is kept."""
+        groups, slots = np.nonzero(change)
+        words = self.totals.layout.pack([*(key[groups] for key in keys), slots.view(np.uint64)], len(groups))
+        self.totals.runs = add_runs(self.totals.runs, Run(words, weights=plain(change[groups, slots])))

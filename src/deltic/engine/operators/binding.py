@@ -1,0 +1,109 @@
+"""A query's plan bound to layouts: the tables of its segments for the kernels, and who answers what they ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from deltic.circuit.expressions import type_of
+from deltic.engine.operators import numbers, scalar
+from deltic.engine.operators.answers import Answerer
+from deltic.engine.operators.columns import Columns
+from deltic.engine.plan.bind import Encoding, Tables, bind
+from deltic.engine.plan.plan import Plan, PlanAccess, Segment
+from deltic.engine.storage.arrangement import Arrangement
+from deltic.engine.storage.basis import Basis
+from deltic.engine.storage.interner import Interner
+from deltic.engine.storage.layout import Domain, Layout, Place
+from deltic.engine.storage.state import State
+from deltic.program.queries import Term
+from deltic.values.types import Type
+
+
+@dataclass(frozen=True)
+class BoundSegment:
+    """A segment with its tables and the width of its output."""
+
+    segment: Segment
+    tables: Tables
+    words: int
+
+
+@dataclass(frozen=True)
+class Binding:
+    """A plan for the layouts and domains of its basis; not to be used when that no longer holds."""
+
+    segments: Sequence[BoundSegment]
+    answerers: Sequence[Answerer]
+    basis: Basis
+
+    @property
+    def tables(self) -> Tables:
+        """The tables of the first segment."""
+        return self.segments[0].tables
+
+    def answer(self) -> bool:
+        """Answer what the search of the first segment asks for; whether the answers were too many to be kept."""
+        for answerer in self.answerers:
+            answerer.answer()
+        return any(answerer.question.memo.forgets for answerer in self.answerers)
+
+
+@dataclass(frozen=True)
+class Binder:
+    """Binds a plan whose results are rows of `head`; what an access reads is `packed_as` an arrangement is."""
+
+    plan: Plan
+    head: State
+    domains: Mapping[int, Domain]
+    types: Mapping[str, Type]
+    packed_as: Callable[[PlanAccess], Arrangement]
+    interner: Interner
+
+    def bind(self) -> Binding:
+        """The plan for the present layouts, which have places for all values of their domains."""
+        basis = Basis()
+        columns = basis.columns(self.head)
+        made = {t: d for t, d in zip(self.plan.head, columns, strict=True) if isinstance(t, int)}
+        of_variables = {**made, **{v: basis.domain(domain) for v, domain in self.domains.items()}}
+        encoding = Encoding(of_variables, self.types, lambda literal: value_of(literal, self.interner))
+        segments = list[BoundSegment]()
+        input_layout: Layout | None = None
+        for segment in self.plan.segments:
+            layouts = [self._layout(access, input_layout, basis) for access in segment.accesses]
+            output, terms = self._output(segment, columns, basis)
+            segments.append(BoundSegment(segment, bind(segment, layouts, output, terms, encoding), output.words))
+            if segment.compute is not None:
+                input_layout = wide(self.domains, [*segment.output, *(v for v, _ in segment.compute.values)])
+        answerers = [Answerer(question, self.interner) for question in segments[0].tables.questions]
+        return Binding(segments, answerers, basis)
+
+    def _layout(self, access: PlanAccess, input_layout: Layout | None, basis: Basis) -> Layout:
+        if access.relation:
+            return basis.layout(self.packed_as(access))
+        assert input_layout is not None
+        return input_layout
+
+    def _output(
+        self, segment: Segment, columns: Sequence[Domain], basis: Basis
+    ) -> tuple[Layout, list[tuple[Term, Domain]]]:
+        if segment.compute is not None:
+            return wide(self.domains, segment.output), [(v, self.domains[v]) for v in segment.output]
+        layout = basis.layout(self.head.contents)
+        assert layout.holds(columns), f"the layout of {self.head.relation.name} has no place for all of its values"
+        return layout, list(zip(self.plan.head, columns, strict=True))
+
+
+def wide(domains: Mapping[int, Domain], variables: Sequence[int]) -> Layout:
+    """One word for each variable."""
+    result = [domains[v] for v in variables]
+    places = tuple(Place(i, 0, 64, d.base, d.numbering, d.nullable) for i, d in enumerate(result))
+    return Layout(places, max(1, len(places)))
+
+
+def value_of(literal: exp.Expression, interner: Interner) -> int:
+    """A literal as an int64 value."""
+    array, _ = scalar.evaluate(literal, Columns({}, {}, 1, interner))
+    return int(numbers.stored(array, type_of(literal, {}), interner)[0])

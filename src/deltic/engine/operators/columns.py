@@ -1,0 +1,212 @@
+"""The columns that expressions read, and what holds of an operation whatever the rows are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from sqlglot import exp
+
+from deltic.circuit.expressions import (
+    BoundElement,
+    Checked,
+    HigherOrder,
+    column,
+    columns_of,
+    is_checked,
+    is_literal,
+    operands_of,
+    read_of,
+    type_over,
+)
+from deltic.circuit.expressions.meaning import meaning
+from deltic.engine.operators.numbers import Array, Result
+from deltic.engine.operators.remembered import ValueCache
+from deltic.engine.operators.results import of_arrow
+from deltic.engine.storage.codec import decode
+from deltic.engine.storage.interner import Interner, is_interned
+from deltic.engine.storage.layout import Column
+from deltic.functions import function_of, is_call
+from deltic.values import from_arrow, to_arrow
+from deltic.values.types import Type
+
+
+@dataclass(frozen=True)
+class Undefined:
+    """A checked operation that has no value for a row: the row's position, and the values of what it reads."""
+
+    expression: Checked
+    position: int
+    row: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns that expressions read: int64 values as relations hold them, by name, with their types.
+
+    Checked operations add what is undefined to `undefined`, and are NULL there; without such a list they raise an
+    EvaluationError. With one, `positions` are those of the rows in the columns that these were taken from.
+    """
+
+    values: Mapping[str, Column]
+    types: Mapping[str, Type]
+    count: int
+    interner: Interner
+    undefined: list[Undefined] | None = None
+    positions: Array = field(default_factory=lambda: np.empty(0, np.int64))
+    nodes: dict[int, ColumnOperation] = field(default_factory=dict)
+    """What holds of operations whatever the rows are, by their identities; for columns of the same types."""
+    remembers: bool = True
+    """Whether functions of one operand remember its values."""
+    known: dict[exp.Expression, Result] = field(default_factory=dict, init=False)
+    """The values of functions on these rows, each of which is computed once wherever it stands."""
+
+    def where(self, mask: Array) -> Columns:
+        """The rows where the mask is."""
+        values = {name: (v[mask], None if nulls is None else nulls[mask]) for name, (v, nulls) in self.values.items()}
+        positions = self.positions[mask] if self.undefined is not None else self.positions
+        return replace(self, values=values, count=int(mask.sum()), positions=positions)
+
+    def within(self, parents: Array, body: exp.Expression, elements: Mapping[str, tuple[Column, Type]]) -> Columns:
+        """What a body reads: the columns of the row of each element, those rows being `parents`, and the elements."""
+        read = [
+            *columns_of(body),
+            *(node.row_key for node in body.find_all(BoundElement) if node.row_key in self.values),
+        ]
+        values = {name: _taken(self.values[name], parents) for name in read}
+        types = {**self.types, **{key: type_ for key, (_, type_) in elements.items()}}
+        values |= {key: column for key, (column, _) in elements.items()}
+        positions = self.positions[parents] if self.undefined is not None else self.positions
+        return replace(self, values=values, types=types, count=len(parents), positions=positions)
+
+    def with_column(self, name: str, column: Column) -> Columns:
+        """These columns and one more."""
+        return replace(self, values={**self.values, name: column})
+
+    def node(self, expression: exp.Expression) -> ColumnOperation:
+        """What holds of an operation whatever the rows are."""
+        return _node(expression, self.types, self.interner, self.nodes)
+
+    def row(self, index: int, expression: exp.Expression) -> dict[str, Any]:
+        """The values that an expression reads in one row, as they stand in rows."""
+        result = {}
+        for name in [*columns_of(expression), *(node.row_key for node in expression.find_all(BoundElement))]:
+            if name not in self.values:
+                continue
+            (values, nulls), type_ = self.values[name], self.types[name]
+            there = None if nulls is None else nulls[index : index + 1]
+            column = decode(values[index : index + 1], there, type_, self.interner)
+            result[name] = from_arrow(column, type_)[0]
+        return read_of(expression, result)
+
+
+class ColumnOperation:
+    """An operation on columns of these types: what holds of it whatever the rows are, computed when first asked for."""
+
+    def __init__(
+        self,
+        expression: exp.Expression,
+        names: Mapping[str, Type],
+        interner: Interner,
+        nodes: dict[int, ColumnOperation],
+    ) -> None:
+        self.expression, self._names, self._interner, self._nodes = expression, names, interner, nodes
+        self.kind: type[exp.Expression] = type(expression)
+
+    @cached_property
+    def operands(self) -> list[exp.Expression]:
+        """What it applies to."""
+        return operands_of(self.expression)
+
+    @cached_property
+    def types(self) -> list[Type]:
+        """The types of what it applies to."""
+        return [self._type_of(operand) for operand in self.operands]
+
+    def _type_of(self, operand: exp.Expression) -> Type:
+        return _node(operand, self._names, self._interner, self._nodes).result
+
+    @cached_property
+    def result(self) -> Type:
+        """The type of its values."""
+        if isinstance(self.expression, exp.Column):
+            return self._names[self.expression.name]
+        return type_over(self.expression, self.types)
+
+    @cached_property
+    def is_checked(self) -> bool:
+        """Whether it may be an error."""
+        return is_checked(self.expression)
+
+    @cached_property
+    def is_function(self) -> bool:
+        """Whether it is worth remembering, for it is a function."""
+        return is_call(self.expression) or isinstance(self.expression, exp.TryCast | HigherOrder)
+
+    @cached_property
+    def stops(self) -> bool:
+        """Whether an operand of a call that may be an error is not computed where one before it is NULL."""
+        function = function_of(self.expression)
+        return function.strict and not function.thorough and any(map(is_checked, self.operands[1:]))
+
+    @cached_property
+    def of_one(self) -> tuple[exp.Expression, exp.Expression, Type] | None:
+        """The innermost operand, of few values, of functions of one each, the functions of a column `a`, its type."""
+        inside, copied = self.expression, (call := self.expression.copy())
+        result: tuple[exp.Expression, exp.Expression] | None = None
+        while is_call(inside) and function_of(inside).strict:
+            pairs = zip(operands_of(inside), operands_of(copied), strict=True)
+            operands = [pair for pair in pairs if not is_literal(pair[0])]
+            if len(operands) != 1:
+                break
+            ((inside, copied),) = operands
+            result = (inside, copied) if _has_few_values(self._type_of(inside)) else result
+        if result is None:
+            return None
+        operand, place = result
+        place.replace(column("a"))
+        return operand, call, self._type_of(operand)
+
+    @cached_property
+    def listed(self) -> Array:
+        """The constants of IN, sorted."""
+        (type_,) = self.types
+        values = [meaning(constant, {})({}) for constant in self.expression.expressions]
+        return np.unique(of_arrow(to_arrow(values, type_), type_, self._interner)[0])
+
+    @cached_property
+    def remembered(self) -> ValueCache:
+        """The values of functions of one operand so far."""
+        return ValueCache()
+
+    @cached_property
+    def constant(self) -> Array | None:
+        """The one value of a constant."""
+        return _constant(self.expression, self.result, self._interner) if is_literal(self.expression) else None
+
+
+def _node(
+    expression: exp.Expression, names: Mapping[str, Type], interner: Interner, nodes: dict[int, ColumnOperation]
+) -> ColumnOperation:
+    result = nodes.get(id(expression))
+    if result is None:
+        result = nodes[id(expression)] = ColumnOperation(expression, names, interner, nodes)
+    return result
+
+
+def _taken(column: Column, rows: Array) -> Column:
+    values, nulls = column
+    return values[rows], None if nulls is None else nulls[rows]
+
+
+def _has_few_values(type_: Type) -> bool:
+    """Whether columns of the type have the same values again and again, which stand as whole numbers."""
+    return is_interned(type_) or type_ is Type.DATE
+
+
+def _constant(literal: exp.Expression, type_: Type, interner: Interner) -> Array:
+    """The one value of a literal: an array of length 1."""
+    return of_arrow(to_arrow([meaning(literal, {})({})], type_), type_, interner)[0]

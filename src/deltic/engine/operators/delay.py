@@ -1,0 +1,38 @@
+"""Explicit delays: the change of a relation one epoch ago [DBSP §8.3]."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from deltic.engine.operators.kernel import RelationUpdater, kernel_of
+from deltic.engine.operators.query import Environment
+from deltic.engine.storage.run import Run
+from deltic.engine.storage.state import State
+from deltic.program.operators.delay import Delayed
+
+
+@kernel_of(Delayed)
+class Delaying(RelationUpdater):
+    """One delay. Beside the target stands the change that is due in the next epoch."""
+
+    def __init__(self, delayed: Delayed, states: Mapping[str, State], target: State, environment: Environment) -> None:
+        self.source, self.target, self.visits = states[delayed.source], target, environment.visits
+        self.pending = target.keep("delay", target.canonical, target.domains)
+
+    @property
+    def is_due(self) -> bool:
+        """Whether there is a change for the coming epoch."""
+        return bool(self.pending.runs)
+
+    def change(self) -> Run | None:
+        """The change of the source in the epoch before, None for none; keeps that of this one."""
+        due, new = self.pending.runs, self.source.delta
+        self.pending.runs = ()
+        if new is not None and len(new):
+            self.visits.rows += len(new)
+            words = self.pending.layout.pack(self.source.layout.unpack(new.words), len(new))
+            self.pending.runs = (Run(words, weights=new.weights),)
+        if not due:
+            return None
+        words = self.target.layout.pack(self.pending.layout.unpack(due[0].words), len(due[0]))
+        return Run(words, weights=due[0].weights)

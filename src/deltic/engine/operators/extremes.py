@@ -1,0 +1,72 @@
+"""The least and the greatest values of groups after a change: from what it touched, and from where they were.
+
+Values are kept in order, text by its labels, so when the least one vanishes the next is the nearest above it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from deltic.engine.kernels.groups import next_present
+from deltic.engine.storage.arrangement import Arrangement, descriptors
+from deltic.engine.storage.layout import Raw
+from deltic.engine.storage.run import Run, Words, near
+
+Positions = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+
+class TouchedValues:
+    """The values of one column that an epoch touched, by group: `alive` says which are there now."""
+
+    def __init__(self, words: Words, values: Raw, starts: Positions, alive: Mask) -> None:
+        self.words, self.values, self.starts, self.alive = words, values, starts, alive
+        self.groups = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(values)))
+
+    def extreme(self, store: Arrangement, forward: bool, past: Raw, had: Mask) -> tuple[Raw, int]:
+        """The least (forward) or greatest value of each group, where it has any, and the entries looked at.
+
+        `past` is what it was where the group `had` one. What was not touched lies behind it.
+        """
+        better, worst = (np.minimum, np.uint64(2**64 - 1)) if forward else (np.maximum, np.uint64(0))
+        touched = better.reduceat(np.where(self.alive, self.values, worst), self.starts)
+        some = np.logical_or.reduceat(self.alive, self.starts)
+        gone = had & self._vanished(past)
+        result = np.where(had & ~gone, np.where(some, better(past, touched), past), touched)
+        walk = np.flatnonzero(gone)
+        if not len(walk):
+            return result, 0
+        mask = last_column(store)
+        probe = self.words[:, self.starts[walk]]
+        probe[-1] = (probe[-1] & ~mask) | past[walk]
+        bounds, bounded = touched[walk], some[walk].astype(np.uint64)
+        skips, runs = np.zeros(len(walk), np.int64), near_groups(store, probe)
+        nearest, weights, _, visited = next_present(
+            probe, skips, bounds, bounded, mask, int(forward), descriptors(runs)
+        )
+        result[walk] = np.where(weights > 0, nearest, bounds)
+        return result, int(visited)
+
+    def below(self, bounds: Raw, numbers: Positions) -> Positions:
+        """The sum of the numbers of those values of each group that are less than its bound."""
+        result: Positions = np.add.reduceat(np.where(self.values < bounds[self.groups], numbers, 0), self.starts)
+        return result
+
+    def _vanished(self, past: Raw) -> Mask:
+        """Where the value that was the extreme one is touched and there no more."""
+        vanished: Mask = np.logical_or.reduceat((self.values == past[self.groups]) & ~self.alive, self.starts)
+        return vanished
+
+
+def near_groups(arrangement: Arrangement, rows: Words) -> tuple[Run, ...]:
+    """The runs of groups and their values, as far as they have the groups of these rows: see `near`."""
+    values = last_column(arrangement) if len(rows) == 1 else np.uint64(0)
+    return near(arrangement.runs, rows[0] & ~values, rows[0] | values)
+
+
+def last_column(arrangement: Arrangement) -> np.uint64:
+    """The bits of the last column, the low ones of the last word."""
+    place = arrangement.layout.places[-1]
+    assert (place.shift, place.word) == (0, arrangement.layout.words - 1)
+    return np.uint64(place.mask % (1 << 64))

@@ -1,0 +1,205 @@
+"""Numbers as numpy computes with them: integers in their own width, decimals as whole numbers of their last digit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from sqlglot import exp
+
+from deltic.engine.storage.codec import encode, order_floats, order_singles, unorder_floats, unorder_singles
+from deltic.engine.storage.interner import Interner, is_wide
+from deltic.engine.storage.layout import Nulls, Values
+from deltic.engine.storage.value_order import LARGE
+from deltic.engine.storage.words import of_words, words_of
+from deltic.values.types import Kind, Type
+
+Array = np.ndarray[Any, Any]
+Result = tuple[Array, Nulls]
+
+_SIGN = np.int64(-(2**63))
+_LOW = (1 << 64) - 1
+_SAFE: dict[type[exp.Expression], Callable[..., Any]] = {
+    exp.SafeAdd: np.add,
+    exp.SafeSubtract: np.subtract,
+    exp.SafeMultiply: np.multiply,
+}
+_DIRECT: dict[type[exp.Expression], Callable[..., Any]] = {
+    exp.Add: np.add,
+    exp.Sub: np.subtract,
+    exp.Mul: np.multiply,
+    exp.BitwiseAnd: np.bitwise_and,
+    exp.BitwiseOr: np.bitwise_or,
+    exp.BitwiseXor: np.bitwise_xor,
+}
+
+
+def natural(values: Values, type_: Type, interner: Interner) -> Array:
+    """Values as relations hold them, in the form that numpy computes with; ids stay what they are.
+
+    Decimals are integers of Python where one of them is too large for numpy's.
+    """
+    match type_.kind:
+        case Kind.UINT64:
+            return (values ^ _SIGN).view(np.uint64)
+        case Kind.FLOAT64:
+            return unorder_floats(values)
+        case Kind.FLOAT32:
+            return unorder_singles(values)
+        case Kind.DECIMAL if is_wide(type_) and (values >= LARGE).any():
+            return _whole_numbers(interner[type_].decode(values))
+        case _:
+            return values.astype(dtype_of(type_), copy=False)
+
+
+def stored(array: Array, type_: Type, interner: Interner) -> Values:
+    """The inverse of `natural`."""
+    match type_.kind:
+        case Kind.UINT64:
+            return array.astype(np.uint64).view(np.int64) ^ _SIGN
+        case Kind.FLOAT64:
+            return order_floats(array.astype(np.float64))
+        case Kind.FLOAT32:
+            with np.errstate(over="ignore"):  # to infinity
+                return order_singles(array.astype(np.float32))
+        case Kind.DECIMAL if array.dtype == object or (is_wide(type_) and (abs(array) >= LARGE).any()):
+            return encode(_arrow_decimals(array, type_), type_, interner)[0]
+        case _:
+            return array.astype(np.int64, copy=False)
+
+
+def _arrow_decimals(array: Array, type_: Type) -> pa.Array:
+    """Whole numbers of the last digit as Arrow has decimals, in two words."""
+    if array.dtype != object:
+        return of_words(array, array >> 63, type_)
+    low = np.array([n & _LOW for n in array.tolist()], np.uint64).view(np.int64)
+    return of_words(low, (array >> 64).astype(np.int64), type_)
+
+
+def _whole_numbers(column: pa.Array) -> Array:
+    """The inverse of `_arrow_decimals`."""
+    low, high = words_of(column)
+    result: Array = (high.astype(object) << 64) | low.copy().view(np.uint64).astype(object)
+    return result
+
+
+def dtype_of(type_: Type) -> np.dtype[Any]:
+    """What numpy calls the form of `natural`."""
+    if type_.is_integer or type_.is_float:
+        return np.dtype(type_.kind.value)
+    return np.dtype(bool if type_ is Type.BOOLEAN else np.int64)
+
+
+def in_order(array: Array, type_: Type) -> Array:
+    """What compares as numbers do: NaN equals itself and is above every other float, as in SQL."""
+    if type_ is Type.FLOAT64:
+        return order_floats(array)
+    return order_singles(array) if type_ is Type.FLOAT32 else array
+
+
+def from_order(array: Array, type_: Type) -> Array:
+    """The inverse of `in_order`."""
+    if type_ is Type.FLOAT64:
+        return unorder_floats(array)
+    return unorder_singles(array) if type_ is Type.FLOAT32 else array
+
+
+def safe_arithmetic(kind: type[exp.Expression], arrays: list[Array], type_: Type) -> Result:
+    """A sum, difference, product or opposite of integers of one type, and where it does not fit into the type."""
+    if kind is exp.SafeNegate:
+        kind, arrays = exp.SafeSubtract, [np.zeros_like(arrays[0]), *arrays]
+    a, b = arrays
+    result: Array = _SAFE[kind](a, b)
+    if kind is exp.SafeAdd:
+        undefined = ((a ^ result) & (b ^ result)) < 0 if type_.signed else result < a
+    elif kind is exp.SafeSubtract:
+        undefined = ((a ^ b) & (a ^ result)) < 0 if type_.signed else a < b
+    else:
+        undefined = _overflows(a, b, result, type_)
+    return result, undefined
+
+
+def _overflows(a: Array, b: Array, product: Array, type_: Type) -> Array:
+    """Where a product is not the one that its low bits show."""
+    nonzero = a != 0
+    divisor = np.where(nonzero, a, a.dtype.type(1))
+    exact: Array = _quotient(product, divisor) == b
+    if type_.signed:
+        exact &= ~((a == -1) & (b == type_.range[0]))
+    result: Array = nonzero & ~exact
+    return result
+
+
+def narrowed(array: Array, source: Type, target: Type) -> Result:
+    """Integers as those of another type, and where they do not fit."""
+    (least, most), (low, high) = source.range, target.range
+    below = array < array.dtype.type(low) if low > least else np.zeros(len(array), bool)
+    above = array > array.dtype.type(high) if high < most else np.zeros(len(array), bool)
+    return array.astype(dtype_of(target)), below | above
+
+
+def convert(array: Array, source: Type, target: Type) -> Result:
+    """A cast among integers and floats: low bits are kept, floats lose their fraction, NULL where out of range."""
+    if target.is_float:
+        return array.astype(np.float64).astype(dtype_of(target)), None
+    if source.is_integer:
+        return array.astype(dtype_of(target)), None
+    least, most = target.range
+    inside = (array >= float(least)) & (array < float(most + 1))
+    return np.where(inside, array, 0.0).astype(dtype_of(target)), ~inside
+
+
+def negate(array: Array, type_: Type) -> Array:
+    """The opposite numbers; those of integers wrap around."""
+    return np.zeros_like(array) - array if type_.is_integer else -array
+
+
+def arithmetic(kind: type[exp.Expression], a: Array, b: Array, type_: Type) -> Result:
+    """An operation on two arrays of integers or floats of one type, and where it is undefined."""
+    if kind in _DIRECT:
+        return _DIRECT[kind](a, b), None
+    if kind in (exp.BitwiseLeftShift, exp.BitwiseRightShift):
+        amount = b & b.dtype.type(type_.bits - 1)
+        return (a << amount if kind is exp.BitwiseLeftShift else a >> amount), None
+    if type_.is_float:
+        result, undefined = _float_arithmetic(kind, a.astype(np.float64), b.astype(np.float64))
+        return result.astype(dtype_of(type_)), undefined
+    if kind is exp.Pow:
+        return _power(a, b), (b < 0) if type_.signed else None
+    zero = b == 0
+    divisor = np.where(zero, b.dtype.type(1), b)
+    quotient = _quotient(a, divisor)
+    return (a - quotient * divisor if kind is exp.Mod else quotient), zero
+
+
+def _float_arithmetic(kind: type[exp.Expression], a: Array, b: Array) -> Result:
+    if kind is exp.Pow:
+        result = np.power(a, b)
+        return result, ~np.isfinite(result) & np.isfinite(a) & np.isfinite(b)
+    zero = b == 0
+    divisor = np.where(zero, 1.0, b)
+    return (np.fmod(a, divisor) if kind is exp.Mod else a / divisor), zero
+
+
+def _quotient(a: Array, b: Array) -> Array:
+    """Integer division that truncates toward zero and wraps around."""
+    if a.dtype.kind == "u":
+        quotient: Array = a // b
+        return quotient
+    minus = b == -1
+    floor = np.where(minus, np.zeros_like(a) - a, np.floor_divide(a, np.where(minus, b.dtype.type(1), b)))
+    inexact = (floor * b != a) & ((a < 0) != (b < 0))
+    return np.where(minus, floor, floor + inexact)
+
+
+def _power(a: Array, b: Array) -> Array:
+    """Integer powers by squaring, modulo their width."""
+    result = np.ones_like(a)
+    base, exponent = a.copy(), np.where(b < 0, b.dtype.type(0), b).astype(np.uint64)
+    while exponent.any():
+        result = np.where(exponent & np.uint64(1), result * base, result)
+        base = base * base
+        exponent >>= np.uint64(1)
+    return result

@@ -1,0 +1,240 @@
+"""Rows in the order of their parts: what top-k and window functions keep, and how they read it.
+
+An arrangement has every row as (keys, order, all other columns), with its weight. A column outside of the keys stands
+there in the order that is asked for: values as they compare, turned about where the order descends, text and whatever
+else is interned by its labels. Where a column may be NULL, one bit before it says which come first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from deltic.circuit.operators.order import Order
+from deltic.engine.kernels import walk as kernel
+from deltic.engine.storage.arrangement import Arrangement, descriptors
+from deltic.engine.storage.interner import Interner, is_labelled
+from deltic.engine.storage.layout import Domain, Nulls, Raw, Sorted, Values
+from deltic.engine.storage.run import Run, Weights, Words, add_runs, consolidate, near, plain
+from deltic.engine.storage.state import Role, State
+from deltic.engine.storage.value_order import Labels
+from deltic.values.types import Type
+
+Positions = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+Each = TypeVar("Each")
+
+
+class _Column:
+    """How one column of `source` stands in an order: its place there, behind the bit of its NULLs if it has one."""
+
+    def __init__(self, source: State, index: int, order: Order, interner: Interner) -> None:
+        self.source, self.index, self.order = source, index, order
+        column = source.relation.schema.columns[index]
+        self.type, self.nullable = column.type, column.nullable
+        self.values = interner[self.type].order if is_labelled(self.type) else None
+
+    def domains(self) -> list[Domain]:
+        """New domains for its bit and its values."""
+        bit = [Domain(Type.BOOLEAN, empty=False)] * self.nullable
+        if self.values is not None:
+            return [*bit, self.values.reversed if self.order.descending else self.values.domain]
+        return [*bit, Sorted(self.type)]
+
+    def make_room(self, own: Domain) -> None:
+        """Let its domain here hold all that its domain in the source does."""
+        low, high = self.source.domains[self.index].range()
+        if isinstance(own, Sorted) and low <= high:
+            own.include(*((~high, ~low) if self.order.descending else (low, high)))
+        elif own.empty:
+            own.include(0, 0)
+
+    def encode(self, raw: Raw, own: Domain) -> list[Raw]:
+        """From offsets in the source to those of its bit and its values."""
+        domain = self.source.domains[self.index]
+        nulls, values = domain.nulls(raw), domain.decode(raw)
+        ordered = self._ordered(values, nulls, own)
+        if not self.nullable:
+            return [own.encode(ordered)]
+        assert nulls is not None
+        return [(nulls != self.order.nulls_first).astype(np.uint64), own.encode(ordered)]
+
+    def _ordered(self, values: Values, nulls: Nulls, own: Domain) -> Values:
+        if isinstance(own, Sorted):
+            turned = ~values if self.order.descending else values
+            return turned if nulls is None else np.where(nulls, own.anchor, turned)
+        assert self.values is not None
+        assert isinstance(own, Labels)
+        there = slice(None) if nulls is None else ~nulls
+        labels = np.zeros(len(values), np.int64)
+        labels[there] = self.values.of(values[there])
+        return own.turned(labels)
+
+    def decode(self, raws: Sequence[Raw], own: Domain) -> tuple[Values, Nulls]:
+        """The inverse of `encode`: the values that relations hold, and which are NULL."""
+        nulls = (raws[0] == 1) != self.order.nulls_first if self.nullable else None
+        values = own.decode(raws[-1])
+        if isinstance(own, Sorted):
+            return ~values if self.order.descending else values, nulls
+        assert self.values is not None
+        assert isinstance(own, Labels)
+        return self.values.ids(own.turned(values)), nulls
+
+
+@dataclass(frozen=True)
+class Walked:
+    """Rows that walks have met: their weights, the row from which each was reached, and how each walk ended."""
+
+    words: Words
+    weights: Weights
+    origins: Positions
+    ends: Positions
+
+
+@dataclass(frozen=True)
+class OrderedChange:
+    """The rows of a change in order: what each weighed and weighs, nothing below zero, and the part that it is in.
+
+    `starts` has the least row that each part could have, `first` the position of its first changed one.
+    """
+
+    words: Words
+    before: Weights
+    after: Weights
+    parts: Positions
+    starts: Words
+    first: Positions
+
+    @property
+    def gained(self) -> Weights:
+        """By how much each row is there more often."""
+        return self.after - self.before
+
+    def sum(self, values: Weights) -> Weights:
+        """The sum over the rows of each part."""
+        result: Weights = np.add.reduceat(values, self.first)
+        return result
+
+
+class Ordered:
+    """The rows of `source` by parts and in order, kept for the relation `target`, with the entries looked at."""
+
+    def __init__(
+        self, source: State, target: State, keys: Sequence[str], order: Sequence[Order], interner: Interner
+    ) -> None:
+        names = source.relation.schema.names
+        self.source, self.visited = source, 0
+        self.keys = [names.index(key) for key in keys]
+        told = _first_of_each(o for o in order if o.column not in keys)
+        others = (Order(name) for name in names if name not in keys)
+        self._told = len(told)
+        self.columns = [_Column(source, names.index(o.column), o, interner) for o in _first_of_each((*told, *others))]
+        domains = [source.domains[i] for i in self.keys]
+        domains += [domain for column in self.columns for domain in column.domains()]
+        role: tuple[int, ...] = (*self.keys, *(c.index for c in self.columns))
+        self._target, self._role, self._domains = target, role, tuple(domains)
+        self._beside: list[Arrangement] = []
+        self.rows = self.beside("ordered")
+
+    def beside(self, role: Role) -> Arrangement:
+        """Another arrangement of such rows."""
+        first = next(iter(self._beside), None)
+        made = self._target.keep(role, self._role, first.domains if first else self._domains)
+        self._beside.append(made)
+        return made
+
+    def sizes(self) -> Arrangement:
+        """An arrangement of parts alone."""
+        return self._target.keep("sizes", tuple(self.keys), tuple(self.source.domains[i] for i in self.keys))
+
+    @property
+    def mask(self) -> Raw:
+        """The bits of the keys in each word of a row."""
+        return self._mask(len(self.keys))
+
+    @property
+    def peer_mask(self) -> Raw:
+        """The bits in which peers agree: those of the keys and of the columns that are ordered by."""
+        return self._mask(len(self.keys) + sum(1 + column.nullable for column in self.columns[: self._told]))
+
+    def _mask(self, places: int) -> Raw:
+        """The bits of the first places in each word of a row."""
+        mask = np.zeros(self.rows.layout.words, np.uint64)
+        for place in self.rows.layout.places[:places]:
+            mask[place.word] |= np.uint64((place.mask % (1 << 64)) << place.shift)
+        return mask
+
+    def add(self, delta: Run) -> OrderedChange:
+        """Add a change of the source, which has rows, to the rows that are kept."""
+        self._make_room()
+        words = self._encode(self.source.layout.unpack(delta.words), len(delta))
+        words, moved = consolidate(words, delta.all_weights())
+        before = self.rows.weights_of(words)
+        self.rows.runs = add_runs(self.rows.runs, Run(words, weights=plain(moved)))
+        self.visited += len(delta)
+        starts = words & self.mask[:, None]
+        new = np.ones(words.shape[1], bool)
+        new[1:] = (starts[:, 1:] != starts[:, :-1]).any(axis=0)
+        first = np.flatnonzero(new)
+        after = np.maximum(before + moved, 0)
+        return OrderedChange(words, np.maximum(before, 0), after, np.cumsum(new) - 1, starts[:, first], first)
+
+    def _make_room(self) -> None:
+        """Let the columns hold what those of the source do; what is kept is repacked where they grow."""
+        for column, (*_, own) in self._of_columns(self.rows.domains):
+            column.make_room(own)
+        for arrangement in self._beside:
+            if arrangement.is_stale():
+                arrangement.relayout()
+
+    def _of_columns(self, each: Sequence[Each]) -> list[tuple[_Column, Sequence[Each]]]:
+        """The columns, each with what it has of something that there is for each place."""
+        result, at = [], len(self.keys)
+        for column in self.columns:
+            result.append((column, each[at : at + 1 + column.nullable]))
+            at += 1 + column.nullable
+        return result
+
+    def _encode(self, columns: Sequence[Raw], count: int) -> Words:
+        raw = [columns[i] for i in self.keys]
+        for column, (*_, own) in self._of_columns(self.rows.domains):
+            raw += column.encode(columns[column.index], own)
+        return self.rows.layout.pack(raw, count)
+
+    def decode(self, words: Words) -> list[Raw]:
+        """The columns of rows as the target has them, whose domains are those of the source."""
+        raw, result = self.rows.layout.unpack(words), dict[int, Raw]()
+        result |= zip(self.keys, raw, strict=False)
+        for (column, (*_, own)), (_, raws) in zip(
+            self._of_columns(self.rows.domains), self._of_columns(raw), strict=True
+        ):
+            values, nulls = column.decode(raws, own)
+            result[column.index] = self.source.domains[column.index].encode(values, nulls)
+        return [result[i] for i in range(len(result))]
+
+    def walk(
+        self, words: Words, wanted: Weights, *, forward: bool, meet: bool = False, among: Arrangement | None = None
+    ) -> Walked:
+        """The rows from each of the sorted ones on, itself included, as far as wanted; see `kernels.walk`."""
+        runs = near((self.rows if among is None else among).runs, words[0] & self.mask[0], words[0] | ~self.mask[0])
+        rows, weights, origins, ends, visited = kernel.walk(
+            np.ascontiguousarray(words), wanted, int(forward), int(meet), self.mask, descriptors(runs)
+        )
+        self.visited += int(visited)
+        return Walked(rows, weights, origins, ends)
+
+    def last(self, starts: Words) -> Words:
+        """The greatest row that each part could have."""
+        return starts | ~self.mask[:, None]
+
+
+def _first_of_each(orders: Iterable[Order]) -> list[Order]:
+    """The orders without those of columns that came before."""
+    result: dict[str, Order] = {}
+    for order in orders:
+        result.setdefault(order.column, order)
+    return list(result.values())

@@ -1,0 +1,204 @@
+"""Window functions: each epoch computes the rows that see a changed one, as they were and as they are.
+
+Where every function sees a bounded number of rows, so many before and after each changed one are read, a *stretch*;
+where each sees a session, a stretch has the sessions around it; else the whole partition is read. What a row had and
+still has cancels: rows with other values alone are the change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from deltic.circuit.operators.over import WindowCall
+from deltic.engine.kernels.settle import totals
+from deltic.engine.kernels.walk import ENDED, ENOUGH, MET
+from deltic.engine.operators.functions import FrameRows, evaluate
+from deltic.engine.operators.kernel import RelationUpdater, kernel_of
+from deltic.engine.operators.ordered import Mask, Ordered, OrderedChange, Positions, Walked
+from deltic.engine.operators.query import Environment
+from deltic.engine.operators.sequences import OrderedRows, Ordering, are_apart
+from deltic.engine.storage.arrangement import descriptors
+from deltic.engine.storage.batch import CountChanges
+from deltic.engine.storage.layout import Column, Raw, placed
+from deltic.engine.storage.run import Run, Weights, Words, sort_order
+from deltic.engine.storage.state import State
+from deltic.errors import EvaluationError
+from deltic.program.operators.over import Windows
+
+_ALL = np.iinfo(np.int64).max
+_MANY = 1 << 12  # changed rows from which on partitions may be read whole, which sorts nothing
+
+_STEP = 8  # rows by which a walk to the end of a session is longer at least than the one before
+
+
+@dataclass(frozen=True)
+class _Stretches:
+    """Rows in order by the stretch in which they are, with what each weighed and weighs.
+
+    Whether a stretch starts and ends with its partition stands in `starts_whole` and `ends_whole`, one for each.
+    """
+
+    words: Words
+    numbers: Positions
+    before: Weights
+    after: Weights
+    starts_whole: Mask
+    ends_whole: Mask
+
+
+@kernel_of(Windows)
+class WindowFunctions(RelationUpdater):
+    """The rows of one relation with the values of window functions, which the target holds."""
+
+    def __init__(self, windows: Windows, states: Mapping[str, State], target: State, environment: Environment) -> None:
+        self.operator = op = windows.operator
+        self.source, self.target = states[windows.source], target
+        self.visits, self.interner = environment.visits, environment.interner
+        self.ordered = Ordered(self.source, target, op.keys, op.order, environment.interner)
+        reaches = [call.reach for call in op.calls]
+        bounded = [reach for reach in reaches if reach is not None]
+        self.back, self.ahead = (max((reach[i] for reach in bounded), default=0) for i in (0, 1))
+        gaps = [call.gap for call in op.calls if call.gap is not None]
+        self.gap = max(gaps) if len(gaps) == len(op.calls) else None
+        self.is_bounded = len(bounded) == len(reaches) or self.gap is not None
+
+    def change(self) -> Run | None:
+        """The change of the rows with their values; DomainOverflow where one of these has no place yet."""
+        delta = self.source.delta
+        assert delta is not None
+        visited = self.ordered.visited
+        changed = self.ordered.add(delta)
+        stretches = self._around(changed) if self._is_sparse(changed) else self._partitions(changed)
+        self.visits.rows += self.ordered.visited - visited
+        batch = CountChanges()
+        for weights, sign in ((stretches.before, -1), (stretches.after, 1)):
+            if weights.any():
+                words = self._computed(stretches, weights)
+                batch.add(words, np.full(words.shape[1], sign))
+        return batch.run()
+
+    def _is_sparse(self, changed: OrderedChange) -> bool:
+        """Whether to read what is near changed rows: not where frames have no bound, nor where that is nearly all."""
+        count, near = len(changed.parts), 1 + self.back + self.ahead
+        return self.is_bounded and (count < _MANY or count * near < len(self.ordered.rows))
+
+    def _partitions(self, changed: OrderedChange) -> _Stretches:
+        """All rows of the partitions in which some changed."""
+        wanted, whole = np.full(len(changed.first), _ALL), np.ones(len(changed.first), bool)
+        walked = self.ordered.walk(changed.starts, wanted, forward=True)
+        words, numbers, after = walked.words, walked.origins, walked.weights
+        gone = changed.after == 0
+        if gone.any():
+            words = np.concatenate([words, changed.words[:, gone]], axis=1)
+            order = sort_order(words)
+            words = np.ascontiguousarray(words[:, order])
+            numbers = np.concatenate([numbers, changed.parts[gone]])[order]
+            after = np.concatenate([after, changed.after[gone]])[order]
+        moved = changed.gained != 0
+        gained = Run(changed.words[:, moved], weights=changed.gained[moved])
+        return _Stretches(words, numbers, after - totals(words, descriptors((gained,))), after, whole, whole)
+
+    def _around(self, changed: OrderedChange) -> _Stretches:
+        """The changed rows, the rows that see them, and those that these see; near ones in one stretch."""
+        later, earlier = (self._reaching(changed, forward=forward) for forward in (True, False))
+        begins = np.concatenate([[True], (later.ends[:-1] != MET) & (earlier.ends[1:] != MET)])
+        numbers = np.cumsum(begins) - 1
+        last = np.append(np.flatnonzero(begins)[1:], len(numbers)) - 1
+        met = [(w.words, w.weights, numbers[w.origins]) for w in (earlier, later)]
+        return _gathered(changed, numbers, met, earlier.ends[begins] == ENDED, later.ends[last] == ENDED)
+
+    def _reaching(self, changed: OrderedChange, *, forward: bool) -> Walked:
+        """What lies to one side of changed rows: so many rows, or their session and the first row behind it."""
+        wanted = changed.after + (1 if self.gap is not None else self.back + self.ahead)
+        walked = self.ordered.walk(changed.words, wanted, forward=forward, meet=True)
+        while self.gap is not None and (open_ := (walked.ends == ENOUGH) & ~self._is_parted(changed, walked)).any():
+            wanted = np.where(open_, 2 * wanted + _STEP, wanted)
+            walked = self.ordered.walk(changed.words, wanted, forward=forward, meet=True)
+        return walked
+
+    def _is_parted(self, changed: OrderedChange, walked: Walked) -> Mask:
+        """Whether a session ends on the way from each changed row to the last one that was met from there."""
+        assert self.gap is not None
+        origins = np.concatenate([np.arange(len(changed.parts)), walked.origins])
+        order = np.argsort(origins, kind="stable")
+        times = self._times(np.concatenate([changed.words, walked.words], axis=1)[:, order])
+        origins = origins[order]
+        apart = are_apart(times, self.gap) & (origins[1:] == origins[:-1])
+        return np.bincount(origins[1:][apart], minlength=len(changed.parts)) > 0
+
+    def _times(self, words: Words) -> Column:
+        """The values of the one column that rows are ordered by."""
+        index = self.source.relation.schema.index(self.operator.order[0].column)
+        domain, raw = self.source.domains[index], self.ordered.decode(words)[index]
+        return domain.decode(raw), domain.nulls(raw)
+
+    def _computed(self, stretches: _Stretches, weights: Weights) -> Words:
+        """The rows as the target has them, with the values that they have when they weigh so much."""
+        each = np.repeat(np.arange(len(weights)), weights)
+        begins = np.diff(stretches.numbers[each], prepend=-1) != 0
+        words = stretches.words[:, each] & self.ordered.peer_mask[:, None]
+        differs = np.ones(len(each), bool)
+        differs[1:] = (words[:, 1:] != words[:, :-1]).any(axis=0)
+        rows = OrderedRows.of(begins, begins | differs)
+        raw = [column[each] for column in self.ordered.decode(stretches.words)]
+        seen = self._seen(rows, raw, np.ones(len(each), bool))
+        inside = self._inside(seen, stretches, each)
+        seen = replace(seen, asked=inside)
+        result = [self._values(call, seen) for call in self.operator.calls]
+        columns = [(v[inside], None if nulls is None else nulls[inside]) for v, nulls in result]
+        results = placed(self.target.domains[len(self.source.domains) :], columns)
+        return self.target.layout.pack([*(column[inside] for column in raw), *results], int(inside.sum()))
+
+    def _values(self, call: WindowCall, seen: FrameRows) -> Column:
+        """The values of a call; EvaluationError, which names the view and the call, where one has to be and is not."""
+        try:
+            return evaluate(call, seen)
+        except EvaluationError as error:
+            raise EvaluationError(f"{self.target.relation.name}: {call}: {error}") from None
+
+    def _seen(self, rows: OrderedRows, raw: Sequence[Raw], asked: Mask) -> FrameRows:
+        """The rows with their columns as values."""
+        schema = self.source.relation.schema
+        columns = {
+            name: (domain.decode(column), domain.nulls(column))
+            for name, domain, column in zip(schema.names, self.source.domains, raw, strict=True)
+        }
+        ordering = None
+        if len(self.operator.order) == 1:
+            (order,) = self.operator.order
+            ordering = Ordering(columns[order.column], schema.types[order.column], order.descending, self.interner)
+        return FrameRows(rows, columns, schema, ordering, asked, self.interner)
+
+    def _inside(self, seen: FrameRows, stretches: _Stretches, each: Positions) -> Mask:
+        """The rows all of whose frames are in their stretch: those that see a changed row are."""
+        numbers, rows = stretches.numbers[each], seen.rows
+        if self.gap is None:
+            before, behind = rows.positions - self.back >= rows.starts, rows.positions + self.ahead < rows.ends
+        else:
+            first, end = rows.sessions(self.gap, seen.ordering)
+            before, behind = first > rows.starts, end < rows.ends
+        result: Mask = (stretches.starts_whole[numbers] | before) & (stretches.ends_whole[numbers] | behind)
+        return result
+
+
+def _gathered(
+    changed: OrderedChange,
+    numbers: Positions,
+    met: list[tuple[Words, Weights, Positions]],
+    starts_whole: Mask,
+    ends_whole: Mask,
+) -> _Stretches:
+    """Changed rows, whose stretches have these numbers, and those that walks have met, each once."""
+    words = np.concatenate([changed.words, *(words for words, _, _ in met)], axis=1)
+    number = np.concatenate([numbers, *(numbers for _, _, numbers in met)])
+    before = np.concatenate([changed.before, *(weights for _, weights, _ in met)])
+    after = np.concatenate([changed.after, *(weights for _, weights, _ in met)])
+    order = np.lexsort((*words[::-1], number))  # stable: of the same row the changed one comes first
+    words, number = words[:, order], number[order]
+    first = np.ones(len(order), bool)
+    first[1:] = (number[1:] != number[:-1]) | (words[:, 1:] != words[:, :-1]).any(axis=0)
+    order = order[first]
+    return _Stretches(words[:, first], number[first], before[order], after[order], starts_whole, ends_whole)

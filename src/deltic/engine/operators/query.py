@@ -1,0 +1,363 @@
+"""Evaluating queries: a plan's segments one after the other, from the change to derivations of the head."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from deltic.circuit.expressions.checks import undefined
+from deltic.circuit.graph import Circuit
+from deltic.circuit.iterations import ITERATION_LIMIT, RECURSION_TIMEOUT
+from deltic.engine.interrupts import postponed
+from deltic.engine.kernels.thresholds import DEFAULTS, Thresholds
+from deltic.engine.operators import scalar
+from deltic.engine.operators.binding import Binder, Binding, wide
+from deltic.engine.operators.columns import ColumnOperation, Columns
+from deltic.engine.operators.faults import Faults
+from deltic.engine.operators.search import Derivations, ExcludedRows, Visits, search
+from deltic.engine.operators.seen import Samples
+from deltic.engine.plan.estimate import Estimate, estimate
+from deltic.engine.plan.grouping import plan_groups
+from deltic.engine.plan.plan import Compute, Plan, PlanAccess
+from deltic.engine.plan.planner import is_test
+from deltic.engine.plan.planner import plan as planned
+from deltic.engine.protocol import Engine
+from deltic.engine.storage.arrangement import Arrangement
+from deltic.engine.storage.interner import Interner
+from deltic.engine.storage.kinds import RelationKind
+from deltic.engine.storage.layout import Column, Domain, placed
+from deltic.engine.storage.run import NO_TIMES, NO_WEIGHTS, Run, near
+from deltic.engine.storage.state import State
+from deltic.program.queries import Query, Term, When, as_expression, variable_name, variables_of, with_names
+
+Mask = npt.NDArray[np.bool_]
+# The runs of an arrangement that make up one version of it.
+Version = Callable[[Arrangement], tuple[Run, ...]]
+
+
+@dataclass
+class VisitLimit:
+    """What is called, at a place where an epoch may be ended, once it has visited so many rows."""
+
+    rows: float = float("inf")
+    ring: Callable[[], None] = lambda: None
+
+
+def no_inner_engine(circuit: Circuit) -> Engine:
+    """The engine of a recursion inside a recursion where there is none: shards leave such recursions to one engine."""
+    raise AssertionError(f"a recursion inside a recursion has no engine here:\n{circuit}")
+
+
+@dataclass
+class Environment:
+    """What the evaluation of all queries shares."""
+
+    states: Mapping[str, State]
+    interner: Interner
+    visits: Visits = field(default_factory=Visits)
+    iteration_limit: int = ITERATION_LIMIT
+    recursion_timeout: float | None = RECURSION_TIMEOUT
+    thresholds: Thresholds = DEFAULTS
+    faults: Faults = field(default_factory=Faults)
+    alarm: VisitLimit = field(default_factory=VisitLimit)
+    inner_engine: Callable[[Circuit], Engine] = no_inner_engine
+    """Makes the engine of a recursion inside a recursion."""
+    draws: bool = True
+    """Whether samples of relations are drawn for plans: of rows in files that reads more than a small change does."""
+
+    def check(self) -> None:
+        """Let signals that arrived be handled, and the alarm ring: either may raise something that ends the epoch."""
+        postponed.check()
+        if self.visits.rows >= self.alarm.rows:
+            self.alarm.ring()
+
+
+@dataclass
+class QueryStatistics:
+    """What a query did since its engine was made: rows of changes that it followed, derivations, and rows visited.
+
+    Large batches of derivations are counted after equal ones were added up, and known rows left out.
+    """
+
+    changed: int = 0
+    derived: int = 0
+    visited: int = 0
+
+
+class Evaluation:
+    """A query's plan, bound to the states of the relations that it reads.
+
+    Where a recursive relation changes, lower strata are past, and read as they are now. A query that `reads_as_named`
+    reads each atom in the state that the atom names, in any case.
+    """
+
+    def __init__(
+        self, plan: Plan, domains: dict[int, Domain], environment: Environment, reads_as_named: bool = False
+    ) -> None:
+        self.plan, self.domains, self.environment = plan, domains, environment
+        self._reads_as_named = reads_as_named
+        self.query = plan.query
+        self.head = environment.states[self.query.head]
+        self.value_types = {variable_name(v): t for v, t in self.query.body.types.items()}
+        self.types = {name: t.type for name, t in self.value_types.items()}
+        self.actual = QueryStatistics()
+        self._nodes: dict[int, ColumnOperation] = {}
+        self._binding: Binding | None = None
+        self._grouped: dict[object, Evaluation | None] = {}
+        self._ordered: dict[object, Evaluation] = {}
+        self._accesses = [access for segment in plan.segments for access in segment.accesses[1:]]
+        self._probed = [self.arrangement(access) for access in self._accesses]
+
+    def arrangement(self, access: PlanAccess) -> Arrangement:
+        """The arrangement that an access probes; it may not be built yet."""
+        return self.environment.states[access.relation].declare(access.order)
+
+    def build(self, relations: Container[str] | None = None) -> None:
+        """Build the arrangements of all, or of these, relations that it probes, as far as they are not built."""
+        for access, arrangement in zip(self._accesses, self._probed, strict=True):
+            if not arrangement.is_built and (relations is None or access.relation in relations):
+                self.environment.states[access.relation].arrangement(access.order)
+
+    def in_one_search(self, plan: Callable[[Query], Plan]) -> Evaluation:
+        """This evaluation, if one search computes all; else one that asks for the rest, and counts as this one."""
+        if len(self.plan.segments) == 1 and self.plan.segments[0].compute is None:
+            return self
+        result = self._planned(plan(self.query))
+        result.actual = self.actual
+        return result
+
+    def _planned(self, plan: Plan) -> Evaluation:
+        """The same query by another plan."""
+        return Evaluation(plan, self.domains, self.environment, self._reads_as_named)
+
+    @property
+    def binding(self) -> Binding:
+        """The plan bound to the present layouts; not to be kept without asking whether its basis holds."""
+        if self._binding is None or not self._binding.basis.holds:
+            interner = self.environment.interner
+            self._binding = Binder(self.plan, self.head, self.domains, self.types, self._packed_as, interner).bind()
+        return self._binding
+
+    def _packed_as(self, access: PlanAccess) -> Arrangement:
+        """The arrangement whose layout is that of what an access reads."""
+        if access.when is When.DELTA and access.order == self._delta_state.canonical:
+            return self._delta_state.contents
+        return self.arrangement(access)
+
+    def run(
+        self,
+        delta: Run,
+        recursive: frozenset[str] = frozenset(),
+        now: int = 0,
+        version: Version | None = None,
+        past: ExcludedRows | None = None,
+    ) -> Iterator[Derivations]:
+        """The derivations from a change of the relation that the query follows.
+
+        Times count for the relations in `recursive`; where all of them are at most `now`, the derivations
+        have no times and are of iteration now + 1. `version` says which runs of an arrangement the query reads,
+        where it is not the change of an epoch that is followed. Large batches may lack the rows that are `past`.
+        """
+        plan = self._plan_for(len(delta))
+        if not all(arrangement.is_built for arrangement in plan._probed):
+            if version is None and plan._finds_nothing(recursive):
+                return
+            plan.build()
+        source = self._delta_state.arranged(delta, plan.plan.segments[0].accesses[0].order)
+        visited = self.environment.visits.rows
+        for derived in plan._segment(0, source, self.query.body.sign, recursive, now, version, past):
+            self.actual.derived += len(derived)
+            yield derived
+        self.actual.changed += len(delta)
+        self.actual.visited += self.environment.visits.rows - visited
+
+    def _finds_nothing(self, recursive: Container[str]) -> bool:
+        """Whether an atom that must be present surely has no rows, in the version that is read."""
+        absent = {(a.relation, a.when) for a in self.query.body.absent}
+        for access in self._accesses:
+            if (access.relation, access.when) not in absent:
+                state = self.environment.states[access.relation]
+                if not state.contents.runs if self._is_new(access, recursive) else state.was_empty():
+                    return True
+        return False
+
+    @property
+    def _delta_state(self) -> State:
+        return self.environment.states[self.query.delta.relation]
+
+    def _plan_for(self, count: int) -> Evaluation:
+        """The evaluation to use for a change of so many rows."""
+        return (self.by_groups() if count >= self.environment.thresholds.grouped else None) or self._by_tests()
+
+    @cached_property
+    def _has_choice(self) -> bool:
+        """Whether its plan depends on what tests leave: several atoms are probed, and their values are tested."""
+        if len(self._accesses) < 2 or not self.environment.draws:
+            return False
+        of_change = self.query.delta.variables()
+        tests = [c for c in self.query.body.conditions if is_test(c, self.value_types)]
+        return any(not of_change.issuperset(variables_of(c)) for c in tests)
+
+    def _by_tests(self) -> Evaluation:
+        """The evaluation planned by what tests leave of relations of the present magnitudes, in the same orders."""
+        if not self._has_choice:
+            return self
+        present = tuple(self._magnitude(access.relation) for access in self._accesses)
+        if present not in self._ordered:
+            seen = Samples(self.environment.states, self.environment.interner)
+            result = planned(self.query, part=lambda condition: seen.part(condition, self.query.body, self.types))
+            orders = {access for segment in result.segments for access in segment.accesses[1:]}
+            is_other = result.segments != self.plan.segments and orders <= set(self._accesses)
+            self._ordered[present] = self._planned(result) if is_other else self
+        return self._ordered[present]
+
+    def _magnitude(self, relation: str) -> int:
+        return len(self.environment.states[relation].contents).bit_length() // 3
+
+    def estimate(self) -> Estimate:
+        """What the search of the first segment is expected to do for one changed row, with the present contents."""
+        segment = self.plan.segments[0]
+        states = self.environment.states
+        return estimate(segment, [None, *(states[a.relation].arranged_now(a.order) for a in segment.accesses[1:])])
+
+    def by_groups(self) -> Evaluation | None:
+        """The evaluation of large changes, planned for relations of the present magnitudes; None if there is none."""
+        body = self.query.body
+        states = [self.environment.states[atom.relation] for atom in (*body.atoms, *body.absent)]
+        readable = [self._readable(state) for state in states]
+        present = tuple((len(s.contents).bit_length() // 3, orders) for s, orders in zip(states, readable, strict=True))
+        if present not in self._grouped:
+            sizes = {state.relation.name: len(state.contents) for state in states}
+            orders = {state.relation.name: orders for state, orders in zip(states, readable, strict=True)}
+            plan = plan_groups(self.query, sizes, orders, tuple(self._delta_state.by_order))
+            self._grouped[present] = None if plan is None else self._planned(plan)
+        return self._grouped[present]
+
+    def _readable(self, state: State) -> tuple[tuple[int, ...], ...]:
+        """The orders of a relation that a large change may read: of recursive ones, none is built for it alone."""
+        if state.kind not in (RelationKind.RECURSIVE, RelationKind.RECURSIVE_BAG, RelationKind.HISTORY):
+            return tuple(state.by_order)
+        own = {access.order for access in self._accesses if access.relation == state.relation.name}
+        return tuple(order for order, a in state.by_order.items() if a.is_built or order in own)
+
+    def _segment(
+        self,
+        index: int,
+        source: Run,
+        sign: int,
+        recursive: frozenset[str],
+        now: int,
+        version: Version | None,
+        past: ExcludedRows | None = None,
+    ) -> Iterator[Derivations]:
+        bound = self.binding.segments[index]
+        accesses = bound.segment.accesses
+        if version is None:
+            runs = [(source,), *(self._runs(a, recursive) for a in accesses[1:])]
+            if index == 0 and not recursive:
+                self._have_near(runs)
+        else:
+            runs = [(source,), *(version(self.arrangement(a)) for a in accesses[1:])]
+        timed = [bool(source.times.size) and (index > 0 or accesses[0].relation in recursive)]
+        timed += [a.relation in recursive for a in accesses[1:]]
+        if all(run.max_time <= now for atom, t in zip(runs, timed, strict=True) if t for run in atom):
+            timed = [False] * len(timed)
+        environment = self.environment
+        bound.tables.find_labels(environment.interner)
+        if bound.segment.compute is not None:
+            past = None
+        sizes = environment.visits, environment.thresholds
+        result = search(bound.tables, bound.words, runs, sign, timed, now, *sizes, past)
+        try:
+            for derived in result:
+                postponed.check()
+                if not len(derived):
+                    continue
+                if bound.segment.compute is None:
+                    yield derived
+                else:
+                    yield from self._compute(index, derived, recursive, now, version)
+        finally:
+            result.close()
+
+    def _have_near(self, runs: list[tuple[Run, ...]]) -> None:
+        """Of runs that are far have those parts in which the first segment finds rows by what its input has."""
+        if not any(run.is_far for atom in runs[1:] for run in atom):
+            return
+        (source,), accesses = runs[0], self.plan.segments[0].accesses
+        layout = self._packed_as(accesses[0]).layout
+        for atom, columns in self.plan.segments[0].found_by_input().items():
+            values = [layout.value(source.words, column) for column in columns]
+            theirs = self.arrangement(accesses[atom]).layout
+            runs[atom] = near(runs[atom], *theirs.between(theirs.beginning(values)))
+
+    def _runs(self, access: PlanAccess, recursive: frozenset[str]) -> tuple[Run, ...]:
+        """The version of an arrangement that an access reads.
+
+        Changes of lower strata are of iteration 0: when a recursive relation changes, they are past.
+        """
+        store = self.arrangement(access)
+        return store.runs if self._is_new(access, recursive) else store.before
+
+    def _is_new(self, access: PlanAccess, recursive: Container[str]) -> bool:
+        is_past = self.query.delta.relation in recursive and access.relation not in recursive
+        return access.when is When.NEW or (is_past and not self._reads_as_named)
+
+    def _compute(
+        self, index: int, derived: Derivations, recursive: frozenset[str], now: int, version: Version | None
+    ) -> Iterator[Derivations]:
+        """Compute and filter the results of a segment; then the next one, or the head."""
+        segment = self.plan.segments[index]
+        assert segment.compute is not None
+        domains = [self.domains[v] for v in segment.output]
+        raw = [(d, derived.words[i]) for i, d in enumerate(domains)]
+        values = dict(zip(segment.output, ((d.decode(r), d.nulls(r)) for d, r in raw), strict=True))
+        columns = self._columns(values, len(derived))
+        if segment.compute.conditions:
+            columns = columns.where(scalar.keep(segment.compute.conditions, columns))
+        for variable, expression in segment.compute.values:
+            columns = columns.with_column(variable_name(variable), scalar.held(expression, columns))
+        last = index + 1 == len(self.plan.segments)
+        terms: Sequence[Term] = self.plan.head if last else [*segment.output, *(v for v, _ in segment.compute.values)]
+        result = [scalar.held(as_expression(term), columns) for term in terms]
+        defined = self._defined(columns, segment.compute)
+        layout = self.head.layout if last else wide(self.domains, terms)  # type: ignore[arg-type]
+        places = self.head.domains if last else [self.domains[v] for v in terms if isinstance(v, int)]
+        raws = placed(places, ((array[defined], None if nulls is None else nulls[defined]) for array, nulls in result))
+        kept, count = columns.positions[defined], int(defined.sum())
+        words = layout.pack(raws, count)
+        times = derived.times[kept] if derived.times.size else NO_TIMES
+        weights = derived.weights[kept] if derived.weights.size else NO_WEIGHTS
+        self._report(columns, derived)
+        if last:
+            yield Derivations(words, times, weights)
+        elif count:
+            # A search adds one to the greatest time that it meets; this one's results have been through one.
+            source = Run(words, times - np.int32(1) if times.size else times, weights)
+            yield from self._segment(index + 1, source, 1, recursive, now, version)
+
+    def _columns(self, values: Mapping[int, Column], count: int) -> Columns:
+        named = {variable_name(v): column for v, column in values.items()}
+        return Columns(named, self.types, count, self.environment.interner, [], np.arange(count), self._nodes)
+
+    def _defined(self, columns: Columns, compute: Compute) -> Mask:
+        """The rows that are derived: those for which everything has a value that must have one."""
+        defined = np.ones(columns.count, bool)
+        for variable, _ in compute.values:
+            _, nulls = columns.values[variable_name(variable)]
+            if nulls is not None and not self.value_types[variable_name(variable)].nullable:
+                defined &= ~nulls
+        if columns.undefined:
+            defined &= ~np.isin(columns.positions, [fault.position for fault in columns.undefined])
+        return defined
+
+    def _report(self, columns: Columns, derived: Derivations) -> None:
+        """Enter what is undefined among the faults of the epoch, with the weights of its rows."""
+        for fault in columns.undefined or ():
+            weight = int(derived.weights[fault.position]) if derived.weights.size else 1
+            message = with_names(str(undefined(fault.expression, fault.row)), self.query.body.names)
+            self.environment.faults.add(self.query.head, message, weight)

@@ -1,0 +1,316 @@
+"""Expressions over whole columns: the closed core by numpy, functions by DuckDB over Arrow.
+
+A column's values are numpy arrays as `numbers.natural` has them; the second array of a result marks its NULLs, whatever
+the first has there; None means that there are none. Here is what computes operands, for all rows or those that need
+them; what is made of these is in `strict` and `with_nulls`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sqlglot import exp
+
+from deltic.circuit.expressions import (
+    BoundElement,
+    Checked,
+    Fold,
+    HigherOrder,
+    Let,
+    column,
+    element_type,
+    is_division,
+    is_literal,
+    key_of,
+    operands_in_turn,
+    operands_of,
+)
+from deltic.circuit.expressions.checks import undefined as undefined_error
+from deltic.circuit.expressions.duckdb import computed
+from deltic.circuit.expressions.meaning import meaning
+from deltic.depth import deep
+from deltic.engine.operators import elements, numbers
+from deltic.engine.operators.columns import ColumnOperation, Columns, Undefined
+from deltic.engine.operators.numbers import Array, Result, stored
+from deltic.engine.operators.results import any_null, as_result, of_arrow, overwritten, where_defined
+from deltic.engine.operators.strict import apply
+from deltic.engine.operators.with_nulls import WITH_NULLS
+from deltic.engine.storage.codec import decode, encode
+from deltic.engine.storage.layout import Column
+from deltic.functions import function_of, is_call
+from deltic.values import from_arrow, to_arrow
+from deltic.values.types import Type
+
+
+@deep
+def evaluate(expression: exp.Expression, columns: Columns) -> Result:
+    """The values of an expression on all rows, and where it is NULL."""
+    if isinstance(expression, exp.Column | BoundElement):
+        key = key_of(expression)
+        return as_result(*columns.values[key], columns.types[key], columns.interner)
+    node = columns.node(expression)
+    if node.constant is not None:
+        return np.repeat(node.constant, columns.count), None
+    if not node.is_function:
+        return _computed(node, columns)
+    if expression not in columns.known:
+        columns.known[expression] = _computed(node, columns)
+    return columns.known[expression]
+
+
+@deep
+def held(expression: exp.Expression, columns: Columns) -> Column:
+    """The values of an expression as relations hold them, and where it is NULL."""
+    if isinstance(expression, exp.Column | BoundElement):
+        return columns.values[key_of(expression)]
+    array, nulls = evaluate(expression, columns)
+    return stored(array, columns.node(expression).result, columns.interner), nulls
+
+
+def _computed(node: ColumnOperation, columns: Columns) -> Result:
+    """The values of an operation."""
+    expression = node.expression
+    if node.kind in WITH_NULLS:
+        return WITH_NULLS[node.kind](node, columns, evaluate)
+    if is_call(expression):
+        return _called(node, columns)
+    if isinstance(expression, Let):
+        return _let(expression, columns)
+    if isinstance(expression, HigherOrder):
+        return _over_elements(expression, columns)
+    if isinstance(expression, Checked):
+        return _checked(expression, evaluate(expression.this, columns), columns)
+    results = _of_each(node, columns)
+    if not results:
+        return np.zeros(columns.count, numbers.dtype_of(node.result)), np.ones(columns.count, bool)
+    with np.errstate(all="ignore"):
+        return where_defined(
+            any_null(*(nulls for _, nulls in results)),
+            [array for array, _ in results],
+            lambda *arrays: apply(node, list(arrays), columns.interner),
+        )
+
+
+def _of_each(node: ColumnOperation, columns: Columns) -> list[Result]:
+    """The operands of what is NULL where one is: one that may be an error is computed where those before it are not."""
+    results: list[Result] = []
+    nulls: Array | None = None
+    for operand in operands_in_turn(node.expression):
+        if nulls is not None and columns.node(operand).is_checked:
+            result = evaluate(operand, columns.where(~nulls))
+            results.append(overwritten(~nulls, result, np.zeros(columns.count, result[0].dtype), nulls.copy()))
+        else:
+            results.append(evaluate(operand, columns))
+        nulls = any_null(nulls, results[-1][1])
+    return results[::-1] if is_division(node.expression) else results
+
+
+def keep(conditions: tuple[exp.Expression, ...], columns: Columns) -> Array:
+    """Where all conditions are true: bool[n]. One that may be an error is not computed where another is not true."""
+    mask = np.ones(columns.count, bool)
+    for condition in sorted(conditions, key=lambda c: columns.node(c).is_checked):
+        if columns.node(condition).is_checked:
+            mask[mask] = _holds(condition, columns.where(mask))
+        else:
+            mask &= _holds(condition, columns)
+    return mask
+
+
+def _holds(condition: exp.Expression, columns: Columns) -> Array:
+    values, nulls = evaluate(condition, columns)
+    return values if nulls is None else values & ~nulls
+
+
+# Functions over the elements of arrays: the body is computed of all elements at once, or of all those at one place.
+
+
+def _let(expression: Let, columns: Columns) -> Result:
+    """The body, of columns with one more: the value that its name stands for."""
+    (value,), (key,) = expression.given, expression.keys
+    type_ = columns.node(value).result
+    values, types = {**columns.values, key: held(value, columns)}, {**columns.types, key: type_}
+    return evaluate(expression.body, replace(columns, values=values, types=types))
+
+
+def _over_elements(expression: HigherOrder, columns: Columns) -> Result:
+    arrays = expression.given[1:] if isinstance(expression, Fold) else expression.given
+    nulls = any_null(*(evaluate(array, columns)[1] for array in arrays))
+    there = columns if nulls is None else columns.where(~nulls)
+    lists = [_arrow(array, there) for array in arrays]
+    result, own = (
+        _folded(expression, lists[0], there) if isinstance(expression, Fold) else _mapped(expression, lists, there)
+    )
+    if nulls is None:
+        return result, own
+    return overwritten(~nulls, (result, own), np.zeros(columns.count, result.dtype), nulls.copy())
+
+
+def _mapped(expression: HigherOrder, arrays: Sequence[Any], columns: Columns) -> Result:
+    lengths = elements.lengths_of(arrays[0])
+    given = {}
+    for key, array, node in zip(expression.keys, arrays, expression.given, strict=True):
+        type_ = element_type(columns.node(node).result)
+        given[key] = encode(array.flatten().cast(type_.arrow), type_, columns.interner), type_
+    inside = columns.within(elements.parents_of(lengths), expression.body, given)
+    result = columns.node(expression).result
+    made = elements.arrays_of(_arrow(expression.body, inside), lengths, result)
+    return of_arrow(made, result, columns.interner)
+
+
+def _folded(expression: HigherOrder, arrays: Any, columns: Columns) -> Result:
+    start, array = expression.given
+    type_, of_elements = columns.node(start).result, element_type(columns.node(array).result)
+    (held_values, held_nulls), lengths = held(start, columns), elements.lengths_of(arrays)
+    values, nulls = held_values.copy(), np.zeros(columns.count, bool) if held_nulls is None else held_nulls.copy()
+    last, element = expression.keys
+    for place in range(int(lengths.max(initial=0))):
+        rows = np.flatnonzero(lengths > place)
+        own = encode(elements.at(arrays, rows, place).cast(of_elements.arrow), of_elements, columns.interner)
+        given = {last: ((values[rows], nulls[rows]), type_), element: (own, of_elements)}
+        result, undefined = held(expression.body, columns.within(rows, expression.body, given))
+        values[rows], nulls[rows] = result, False if undefined is None else undefined
+    return as_result(values, nulls, type_, columns.interner)
+
+
+def _checked(expression: Checked, result: Result, columns: Columns) -> Result:
+    """The result of an operation, which must be defined where its operands are."""
+    nulls = result[1]
+    if nulls is None or not nulls.any():
+        return result
+    there = columns.where(nulls)
+    for operand in operands_in_turn(expression.this):
+        absent = evaluate(operand, there)[1]
+        there = there if absent is None else there.where(~absent)
+    for index in range(there.count):
+        row = there.row(index, expression)
+        if columns.undefined is None:
+            raise undefined_error(expression, row)
+        columns.undefined.append(Undefined(expression, int(there.positions[index]), row))
+    return result
+
+
+# Functions of Spark.
+
+
+def _called(node: ColumnOperation, columns: Columns) -> Result:
+    """A call, on the rows alone where no operand is NULL if one behind it may be an error."""
+    nulls = any_null(*(nulls for _, nulls in _of_each(node, columns))) if node.stops else None
+    if nulls is None:
+        return _call(node, columns)
+    result = _call(node, columns.where(~nulls))
+    return overwritten(~nulls, result, np.zeros(columns.count, result[0].dtype), nulls.copy())
+
+
+def _call(node: ColumnOperation, columns: Columns) -> Result:
+    """The calls that DuckDB computes within one another as one query; the others by vectors or row by row."""
+    if (vector := function_of(node.expression).vector) is not None:
+        results = [evaluate(operand, columns) for operand in node.operands]
+        return where_defined(any_null(*(nulls for _, nulls in results)), [array for array, _ in results], vector)
+    if not columns.remembers or node.of_one is None:
+        return _of_all(node.expression, columns)
+    operand, call, type_ = node.of_one
+    ids, nulls = evaluate(operand, columns)
+
+    def compute(wanted: Array) -> Result:
+        own = Columns({"a": (wanted, None)}, {"a": type_}, len(wanted), columns.interner, remembers=False)
+        return _of_all(call, own)
+
+    return where_defined(nulls, [ids], lambda there: node.remembered.of(there, compute))
+
+
+def _by_columns(compute: Callable[..., Any], expression: exp.Expression, columns: Columns) -> Result | None:
+    """A function of Arrow columns, a strict one of the rows where no operand is NULL; None where it fails for one."""
+    operands, is_strict = operands_of(expression), function_of(expression).strict
+    nulls = any_null(*(evaluate(operand, columns)[1] for operand in operands)) if is_strict else None
+    there = columns if nulls is None else columns.where(~nulls)
+    result = columns.node(expression).result
+    found = compute([_arrow(operand, there) for operand in operands], there.count)
+    if found is None:
+        return None
+    values, own = of_arrow(found.cast(result.arrow), result, columns.interner)
+    return where_defined(nulls, [np.arange(columns.count)], lambda _: (values, own))
+
+
+def _of_all(expression: exp.Expression, columns: Columns) -> Result:
+    function = function_of(expression)
+    if function.columns is not None and (found := _by_columns(function.columns, expression, columns)) is not None:
+        return found
+    if function.python is not None:
+        return _one_by_one(expression, columns)
+    arguments: list[exp.Expression] = []
+    call = _with_arguments(expression, arguments)
+    operands = [_arrow(argument, columns) for argument in arguments]
+    types = [columns.node(argument).result for argument in arguments]
+    result = columns.node(expression).result
+    if not operands:
+        operands, types = [to_arrow([0] * columns.count, Type.INT64)], [Type.INT64]
+    return of_arrow(computed(call, operands, types, result), result, columns.interner)
+
+
+def _is_by_duckdb(expression: exp.Expression) -> bool:
+    """Whether DuckDB computes the function for all operands."""
+    return is_call(expression) and bool(function_of(expression).duckdb)
+
+
+def _with_arguments(node: exp.Expression, arguments: list[exp.Expression]) -> exp.Expression:
+    """The calls with columns a0, a1, … for what is no such call and no literal, which `arguments` gets."""
+    copy = node.copy()
+    for operand, new in zip(operands_of(node), operands_of(copy), strict=True):
+        if _is_by_duckdb(operand) and function_of(node).reads_once:
+            new.replace(_with_arguments(operand, arguments))
+        elif not is_literal(operand):
+            if operand not in arguments:
+                arguments.append(operand)
+            new.replace(column(f"a{arguments.index(operand)}"))
+    return copy
+
+
+def _one_by_one(expression: exp.Expression, columns: Columns) -> Result:
+    """A function by its definition, once for all rows with equal operands."""
+    function, operands = function_of(expression), operands_of(expression)
+    assert function.python is not None
+    compute, result = function.python, columns.node(expression).result
+    there, which = _distinct([operand for operand in operands if not is_literal(operand)], columns)
+    rows = zip(*(_rows(operand, there) for operand in operands), strict=True) if operands else [()] * there.count
+    found = (None if function.strict and None in row else compute(*row) for row in rows)
+    values, nulls = of_arrow(to_arrow(found, result), result, columns.interner)
+    return (values, nulls) if which is None else (values[which], None if nulls is None else nulls[which])
+
+
+_TOO_FEW = 16
+"""Rows among which nobody looks for equal ones."""
+
+
+def _distinct(operands: Sequence[exp.Expression], columns: Columns) -> tuple[Columns, Array | None]:
+    """A row for each combination of the operands' values, and for each row which one it is; None for itself."""
+    if columns.count <= _TOO_FEW:
+        return columns, None
+    codes = np.zeros(columns.count, np.int64)
+    for operand in operands:
+        values, nulls = held(operand, columns)
+        _, own = np.unique(values, return_inverse=True)
+        own = own if nulls is None else np.where(nulls, own.max() + 1, own)
+        _, codes = np.unique(codes * (own.max() + 1) + own, return_inverse=True)
+    _, first, which = np.unique(codes, return_index=True, return_inverse=True)
+    if len(first) == columns.count:
+        return columns, None
+    chosen = np.zeros(columns.count, bool)
+    chosen[first] = True
+    return columns.where(chosen), (np.cumsum(chosen) - 1)[first][which]
+
+
+def _rows(expression: exp.Expression, columns: Columns) -> Sequence[Any]:
+    """The values of an expression as they stand in rows."""
+    if is_literal(expression):
+        return [meaning(expression, {})({})] * columns.count
+    return from_arrow(_arrow(expression, columns), columns.node(expression).result)
+
+
+def _arrow(expression: exp.Expression, columns: Columns) -> Any:
+    """The values of an expression as an Arrow column, with NULLs."""
+    array, nulls = evaluate(expression, columns)
+    type_ = columns.node(expression).result
+    return decode(stored(array, type_, columns.interner), nulls, type_, columns.interner)

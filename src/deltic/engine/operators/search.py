@@ -1,0 +1,182 @@
+"""Running one bound segment of a plan: the driver of the join kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from deltic.engine.kernels import join as kernel
+from deltic.engine.kernels.query import begin
+from deltic.engine.kernels.search import TIMES
+from deltic.engine.kernels.settle import known
+from deltic.engine.kernels.thresholds import Thresholds
+from deltic.engine.kernels.types import Table
+from deltic.engine.parallel import stream
+from deltic.engine.plan.bind import Tables
+from deltic.engine.storage.arrangement import descriptors
+from deltic.engine.storage.layout import DomainOverflow
+from deltic.engine.storage.run import (
+    NO_TIMES,
+    NO_WEIGHTS,
+    Run,
+    Times,
+    Weights,
+    Words,
+    consolidate,
+    count_in_place,
+)
+
+
+@dataclass
+class Visits:
+    """Counts the rows and index entries that searches look at."""
+
+    rows: int = 0
+
+
+@dataclass(frozen=True)
+class Derivations:
+    """Derivations: packed heads, times (empty: all at the time agreed) and weights (empty: all one).
+
+    In no order, unless `consolidated`: then sorted, each once, none of weight zero, none past.
+    """
+
+    words: Words
+    times: Times
+    weights: Weights
+    consolidated: bool = False
+
+    def __len__(self) -> int:
+        return int(self.words.shape[1])
+
+
+@dataclass(frozen=True)
+class ExcludedRows:
+    """Rows that nobody wants to hear of again: those of a relation, whose `runs` are, until iteration `now`."""
+
+    runs: Sequence[Run]
+    now: int
+
+
+def search(
+    tables: Tables,
+    words: int,
+    runs: Sequence[Sequence[Run]],
+    sign: int,
+    timed: Sequence[bool],
+    now: int,
+    visits: Visits,
+    thresholds: Thresholds,
+    past: ExcludedRows | None = None,
+) -> Generator[Derivations]:
+    """The derivations of a segment, in chunks, for the runs of each of its atoms.
+
+    `words` is the width of the output. `timed` says of which atoms the times count; if of any, each
+    derivation has a time, one more than the greatest of its rows' and of `now`. The runs must stay alive until the
+    iterator is exhausted. Large chunks without times are consolidated, and have no rows that are `past`; while a search
+    finds nothing for long, chunks are empty. Raises DomainOverflow when a computed value has no place.
+
+    A large first atom is searched in pieces, which threads share; what is visited does not depend on the threads.
+    """
+    weighted = sign < 0 or tables.counts or any(run.weights.size for atom in runs for run in atom)
+    cut = _pieces(runs[0], thresholds.piece)
+    own = [tables] if len(cut) == 1 else [tables.with_own_position() for _ in cut]
+    rooms: list[_Room] = []
+    pieces = [
+        _Piece(mine, words, piece, runs[1:], sign, timed, now, weighted, thresholds, past, rooms)
+        for mine, piece in zip(own, cut, strict=True)
+    ]
+    try:
+        yield from stream(pieces, _Piece.run)
+    except DomainOverflow:
+        pieces.clear()  # how far the others came by then is chance
+        raise
+    finally:
+        visits.rows += sum(piece.visited for piece in pieces)
+
+
+def _pieces(runs: Sequence[Run], size: int) -> list[Callable[[], Sequence[Run]]]:
+    """The runs of an atom in pieces of similar size, each of which is made, and may be a copy, when it is searched."""
+    if sum(map(len, runs)) <= size:
+        return [lambda: runs]
+    return [partial(_part, run, start, start + size) for run in runs for start in range(0, len(run), size)]
+
+
+def _part(run: Run, start: int, end: int) -> Sequence[Run]:
+    return [run.part(start, end)]
+
+
+# Where a search writes words, times and weights, for as many derivations as it hands over at once.
+_Room = tuple[Words, Times, Weights]
+
+
+@dataclass
+class _Piece:
+    """The search for one piece of the first atom, with its own position; `rooms` are those that no piece uses now."""
+
+    tables: Tables
+    words: int
+    first: Callable[[], Sequence[Run]]
+    others: Sequence[Sequence[Run]]
+    sign: int
+    timed: Sequence[bool]
+    now: int
+    weighted: bool
+    thresholds: Thresholds
+    past: ExcludedRows | None
+    rooms: list[_Room]
+    visited: int = 0
+
+    def run(self) -> Iterator[Derivations]:
+        """The derivations, in chunks."""
+        query = self.tables.query
+        runs = [self.first(), *self.others]
+        table, atoms = _descriptors(runs, self.timed)
+        fingers = np.zeros(len(table) + 1, np.int64)
+        begin(query, self.now, self.sign, self.thresholds.patience)
+        room = self.rooms.pop() if self.rooms else self._room(self.thresholds.first_chunk)
+        status = kernel.FULL
+        while status != kernel.DONE:
+            out, times, weights = room
+            status, n = kernel.search(query, atoms, table, fingers, out, times, weights)
+            self.visited = self.tables.visited
+            if status == kernel.OVERFLOW:
+                raise next(self.tables.overflows())
+            if n or status == kernel.PAUSED:
+                yield self._chunk(out[:, :n], times[:n], weights[:n])
+            if status == kernel.FULL and out.shape[1] < self.thresholds.last_chunk:
+                room = self._room(min(4 * out.shape[1], self.thresholds.last_chunk))
+        self.rooms.append(room)
+
+    def _room(self, count: int) -> _Room:
+        return (
+            np.empty((self.words, count), np.uint64),
+            np.empty(count, np.int32) if any(self.timed) else NO_TIMES,
+            np.empty(count, np.int64) if self.weighted else NO_WEIGHTS,
+        )
+
+    def _chunk(self, words: Words, times: Times, weights: Weights) -> Derivations:
+        """What is handed over of a room's contents; the room is free again."""
+        if times.size or words.shape[1] < self.thresholds.large:
+            return Derivations(words.copy(), times.copy(), weights.copy())
+        rows, sums = count_in_place(words) if len(words) == 1 and not weights.size else consolidate(words, weights)
+        if self.past is None:
+            return Derivations(rows.copy(), times, sums.copy(), consolidated=True)
+        new = ~known(rows, descriptors(self.past.runs), self.past.now)
+        return Derivations(rows[:, new], times, sums[new], consolidated=True)
+
+
+def _descriptors(runs: Sequence[Sequence[Run]], timed: Sequence[bool]) -> tuple[Table, Table]:
+    """The kernel's table of all runs, and the range of it that belongs to each atom."""
+    table = descriptors([run for atom in runs for run in atom])
+    ranges = []
+    end = 0
+    for atom, keeps_times in zip(runs, timed, strict=True):
+        start, end = end, end + len(atom)
+        ranges.append((start, end))
+        if not keeps_times:
+            table[start:end, TIMES] = 0
+    return table, np.array(ranges, np.int64)

@@ -1,0 +1,244 @@
+"""The values of some columns of all groups, in order: what extremes, ranks and whole groups are read from.
+
+An arrangement has (key, value) with weights. Values of one column are its own, interned ones by their labels; those of
+several columns are one struct each, interned too. Values of whole groups are put together; extremes and ranks are found
+by walks from where they were before a change.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from deltic.circuit.accumulators import ACCUMULATORS
+from deltic.circuit.accumulators.own import UserAggregate
+from deltic.circuit.accumulators.percentile import Ranked
+from deltic.engine.accumulators.slots import Columns, Slots, Totals
+from deltic.engine.kernels.groups import group_ranges
+from deltic.engine.kernels.settle import crossings
+from deltic.engine.operators.extremes import TouchedValues, last_column, near_groups
+from deltic.engine.operators.groups import GroupedRows, Mask, Positions, starts_of_groups
+from deltic.engine.operators.query import Environment
+from deltic.engine.operators.ranks import RankPlaces
+from deltic.engine.operators.states import States
+from deltic.engine.storage.arrangement import descriptors
+from deltic.engine.storage.codec import decode, encode
+from deltic.engine.storage.interner import is_labelled
+from deltic.engine.storage.layout import Domain, Raw
+from deltic.engine.storage.layout import Values as Held
+from deltic.engine.storage.run import Run, Words, add_runs, consolidate, merge_runs, plain
+from deltic.engine.storage.single import writer
+from deltic.engine.storage.state import State
+from deltic.program.operators.aggregate import GroupedAggregate
+from deltic.values import from_arrow
+from deltic.values.types import Kind
+
+# Types whose values may need all offsets of 64 bits, those of a nullable domain and one more.
+OF_64_BITS = (Kind.INT64, Kind.UINT64, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ, Kind.DAY_TIME_INTERVAL)
+_PATIENCE = 4  # a walk may have met that part of all values before they are swept
+
+
+class Values:
+    """The values of `columns` in the groups by the first `keys` columns of `source`, and the slots about them."""
+
+    def __init__(
+        self, columns: Columns, slots: Slots, source: State, keys: int, target: State, environment: Environment
+    ) -> None:
+        self.columns, self.source, self.keys = columns, source, keys
+        self.type, self.slots = slots.type_of(columns), slots.ordered[columns]
+        self._types = [source.relation.schema.columns[c].type for c in columns]
+        self.interner, self.visits = environment.interner, environment.visits
+        domains = (*source.domains[:keys], self._domain())
+        self.store = target.keep("values", (*range(keys), *columns), domains)
+        self._walked = 0
+        self._partial = {call for call in self.slots.wholes if slots.is_partial(call)}
+        owns = ((call, ACCUMULATORS[call.function]) for call in self.slots.wholes)
+        self._states = {
+            call: States(own) for call, own in owns if isinstance(own, UserAggregate) and own.state is not None
+        }
+
+    def change(self, rows: GroupedRows, old: Totals, change: Totals) -> None:
+        """Bring the values up to date, and enter into the change of the totals what it is for the slots about them."""
+        if not len(rows.weights):
+            return
+        store, runs = self.store, self.store.runs
+        packed = store.layout.pack([*rows.columns[: self.keys], self._offsets(self._own(rows))], len(rows.weights))
+        words, sums = consolidate(packed, rows.weights, keep_zeros=True)
+        *keys, values = store.layout.unpack(words)
+        starts = starts_of_groups(keys, len(sums))
+        before = store.weights_of(words)
+        moved = sums != 0
+        store.runs = add_runs(store.runs, Run(words[:, moved], weights=plain(sums[moved])))
+        count = np.add.reduceat(crossings(before, sums), starts)
+        change[rows.groups, self.slots.present] = count
+        if not (self.slots.extremes or self.slots.ranks or self.slots.wholes):
+            return
+        past, new = old[rows.groups], change[rows.groups]
+        changed = TouchedValues(words, values, starts, before + sums > 0)
+        self._extremes(changed, past, new, count)
+        gained = np.maximum(before + sums, 0) - np.maximum(before, 0)
+        if self.slots.ranks:
+            self._ranks(changed, gained, past, new)
+        if self.slots.wholes:
+            self._wholes(changed, gained, runs, past, new)
+        change[rows.groups] = new
+
+    def sweep(self) -> None:
+        """Merge all runs if walks have met many entries: most of those are of values that are gone.
+
+        That costs less than the walks did, and what walks can meet after it has to be deleted first.
+        """
+        runs = self.store.runs
+        if len(runs) > 1 and self._walked > len(self.store) // _PATIENCE:
+            merged = reduce(merge_runs, runs)
+            self.store.runs = (merged,) if len(merged) else ()
+            self._walked = 0
+            for states in self._states.values():
+                states.left = self.store.runs if states.left is runs else None
+
+    def _extremes(self, changed: TouchedValues, past: Totals, new: Totals, count: Held) -> None:
+        """Find the extreme values of changed groups."""
+        present = self.slots.present
+        had, has = past[:, present] > 0, past[:, present] + count > 0
+        for forward, slot in self.slots.extremes.items():
+            result, visited = changed.extreme(self.store, forward, self._offsets(past[:, slot]), had)
+            self._count(visited)
+            held = np.zeros(len(past), np.int64)
+            held[has] = self._held(result[has])
+            new[:, slot] = held - past[:, slot]
+
+    def _ranks(self, changed: TouchedValues, gained: Held, past: Totals, new: Totals) -> None:
+        """Find the values at the ranks of changed groups; `gained` is how many rows each changed value has more."""
+        size = self.slots.size
+        new[:, size] = np.add.reduceat(gained, changed.starts)
+        had, sizes = past[:, size] > 0, past[:, size] + new[:, size]
+        for call, slot in self.slots.ranks.items():
+            offsets = np.where(had, self._offsets(past[:, slot + 1]), np.uint64(0))
+            before = np.where(had, past[:, slot + 2] + changed.below(offsets, gained), 0)
+            places, held = RankPlaces(self.store, changed, offsets, before), np.zeros((len(past), 3), np.int64)
+            self._rank(call, places, sizes, held)
+            self._count(places.visited)
+            new[:, slot : slot + 3] = held - past[:, slot : slot + 3]
+
+    def _rank(self, call: GroupedAggregate, places: RankPlaces, sizes: Held, held: Totals) -> None:
+        """The result of a call at ranks, the last value that it looked at, and how many rows have lesser ones."""
+        accumulator = ACCUMULATORS[call.function]
+        assert isinstance(accumulator, Ranked)
+        some = np.flatnonzero(sizes > 0)
+        if not len(some):
+            return
+        counts = sizes[some].tolist()
+        ranks = np.array([accumulator.ranks(call.parameters, n) for n in counts], np.int64)
+        result = [self._python(self._held(places.move(some, column))) for column in ranks.T]
+        held[some, 1], held[some, 2] = self._held(places.offsets[some]), places.before[some]
+        write = writer(self.type, self.interner)
+        rows = zip(counts, zip(*result, strict=True), strict=True)
+        held[some, 0] = [write(accumulator.between(call.parameters, n, values)) for n, values in rows]
+
+    def _wholes(self, changed: TouchedValues, gained: Held, runs: tuple[Run, ...], past: Totals, new: Totals) -> None:
+        """Compute what is made of all values of changed groups; `runs` were those of all values before."""
+        groups = self._groups(changed.words, changed.starts) if len(self._states) < len(self.slots.wholes) else []
+        there = past[:, self.slots.present] + new[:, self.slots.present] > 0
+        for call, slot in self.slots.wholes.items():
+            accumulator = ACCUMULATORS[call.function]
+            if call in self._states:
+                result = self._by_state(call, changed, gained, runs, past[:, self.slots.present] > 0, there)
+            else:
+                result = [accumulator.value(totals, self._types, call.parameters) for totals in groups]
+            write = writer(accumulator.result(self._types), self.interner)
+            held = np.array([0 if value is None else write(value) for value in result], np.int64)
+            new[:, slot] = held - past[:, slot]
+            if call in self._partial:
+                nulls = np.array([value is None for value in result], bool) & there
+                new[:, slot + 1] = nulls - past[:, slot + 1]
+
+    def _by_state(
+        self, call: GroupedAggregate, changed: TouchedValues, gained: Held, runs: tuple[Run, ...], had: Mask, has: Mask
+    ) -> list[Any]:
+        """The results of a call that is brought up to date with the values by how much each is there more often."""
+        states, starts = self._states[call], changed.starts
+        keys = changed.words[:, starts]
+        keys[-1] &= ~last_column(self.store)
+        moves = list(zip(self._python(self._held(changed.values)), gained.tolist(), strict=True))
+        ends = [*starts[1:].tolist(), len(moves)]
+        groups = [
+            (keys[:, i].tobytes(), moves[first:end], bool(had[i]), bool(has[i]))
+            for i, (first, end) in enumerate(zip(starts.tolist(), ends, strict=True))
+        ]
+        result = states.results(runs, groups, lambda some: self._groups(changed.words, starts[list(some)]))
+        states.left = self.store.runs
+        return result
+
+    def _groups(self, words: Words, starts: Positions) -> list[dict[Any, int]]:
+        """All values, with their weights, of the groups of which the changed entries start there."""
+        result: list[dict[Any, int]] = [{} for _ in starts]
+        groups, values, weights = self._entries(words[:, starts])
+        self.visits.rows += len(groups)
+        if not len(groups):
+            return result
+        order = np.lexsort((values, groups))
+        groups, values = groups[order], values[order]
+        firsts = starts_of_groups([groups.view(np.uint64), values], len(groups))
+        sums = np.add.reduceat(weights[order], firsts)
+        there = firsts[sums != 0]
+        python = self._python(self._held(values[there]))
+        for group, value, weight in zip(groups[there].tolist(), python, sums[sums != 0].tolist(), strict=True):
+            result[group][value] = weight
+        return result
+
+    def _entries(self, probe: Words) -> tuple[Positions, Raw, Positions]:
+        """The entries of the groups of these rows: which group, the offset of the value, and the weight, of each."""
+        mask = last_column(self.store)
+        probe[-1] &= ~mask
+        runs = near_groups(self.store, probe)
+        ranges = group_ranges(probe, mask, descriptors(runs)).reshape(len(runs), probe.shape[1], 2)
+        groups, values, weights = [np.empty(0, np.int64)], [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
+        for run, (first, end) in zip(runs, ranges.transpose(0, 2, 1), strict=True):
+            lengths = end - first
+            at = np.repeat(first - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
+            groups.append(np.repeat(np.arange(len(first)), lengths))
+            values.append(run.words[-1, at] & mask)
+            weights.append(run.weights[at].astype(np.int64) if run.weights.size else np.ones(len(at), np.int64))
+        return np.concatenate(groups), np.concatenate(values), np.concatenate(weights)
+
+    def _own(self, rows: GroupedRows) -> Held:
+        """The values of changed rows, as relations hold them."""
+        domains = self.source.domains
+        if len(self.columns) == 1:
+            return domains[self.columns[0]].decode(rows.columns[self.columns[0]])
+        parts = []
+        for column, part in zip(self.columns, self.type.fields, strict=True):
+            raw, domain = rows.columns[column], domains[column]
+            parts.append(decode(domain.decode(raw), domain.nulls(raw), part.type, self.interner))
+        structs = pa.StructArray.from_arrays(parts, fields=list(self.type.arrow))
+        return encode(structs, self.type, self.interner)[0]
+
+    def _domain(self) -> Domain:
+        """The domain in which the values are kept in order; one without NULL, which may turn the order."""
+        if is_labelled(self.type):
+            return self.interner[self.type].order.domain
+        own = self.source.domains[self.columns[0]]
+        return Domain.all(self.type) if own.nullable and self.type.kind in OF_64_BITS else own
+
+    def _offsets(self, held: Held) -> Raw:
+        """The offsets of values, as relations hold them, in the domain that has them in order."""
+        if is_labelled(self.type):
+            held = self.interner[self.type].order.of(held)
+        return self.store.domains[-1].encode(held)
+
+    def _held(self, offsets: Raw) -> Held:
+        """The inverse of `_offsets`."""
+        values = self.store.domains[-1].decode(offsets)
+        return self.interner[self.type].order.ids(values) if is_labelled(self.type) else values
+
+    def _python(self, held: Held) -> list[Any]:
+        """Values as they stand in rows of Python."""
+        return from_arrow(decode(held, None, self.type, self.interner), self.type)
+
+    def _count(self, visited: int) -> None:
+        """Count entries that walks met."""
+        self.visits.rows += visited
+        self._walked += visited

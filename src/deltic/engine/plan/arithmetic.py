@@ -1,0 +1,119 @@
+"""Integer expressions that searches compute themselves: which ones, and as instructions of `kernels.arithmetic`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from sqlglot import exp
+
+from deltic.circuit.expressions import infer, is_literal, operands_of, type_of
+from deltic.engine.kernels import arithmetic as kernel
+from deltic.values.types import Type, ValueType
+
+# A value: a slot, -1 for none, and what is added to it.
+Operand = tuple[int, int]
+
+_SIGN = -(1 << 63)
+_OPERATIONS: dict[type[exp.Expression], int] = {
+    exp.Add: kernel.ADD,
+    exp.Sub: kernel.SUBTRACT,
+    exp.Mul: kernel.MULTIPLY,
+    exp.BitwiseAnd: kernel.AND,
+    exp.BitwiseOr: kernel.OR,
+    exp.BitwiseXor: kernel.XOR,
+    exp.BitwiseLeftShift: kernel.SHIFT_LEFT,
+    exp.BitwiseRightShift: kernel.SHIFT_RIGHT,
+    exp.Div: kernel.QUOTIENT,
+    exp.IntDiv: kernel.QUOTIENT,
+    exp.Mod: kernel.REMAINDER,
+}
+_UNSIGNED = {
+    kernel.SHIFT_RIGHT: kernel.SHIFT_RIGHT_UNSIGNED,
+    kernel.QUOTIENT: kernel.QUOTIENT_UNSIGNED,
+    kernel.REMAINDER: kernel.REMAINDER_UNSIGNED,
+}
+_EXTREMES: dict[type[exp.Expression], int] = {exp.Least: kernel.MINIMUM, exp.Greatest: kernel.MAXIMUM}
+_ANY_WIDTH = (*_EXTREMES, exp.Paren)
+
+
+def is_arithmetic(expression: exp.Expression, types: Mapping[str, ValueType]) -> bool:
+    """Whether a search can compute the expression: integers that are never NULL, computed in 64 bits."""
+    result = infer(expression, types)
+    if result.nullable or not result.type.is_integer:
+        return False
+    if isinstance(expression, exp.Column) or is_literal(expression):
+        return True
+    operands = operands_of(expression)
+    if isinstance(expression, exp.TryCast):
+        is_known = _is_exact(infer(operands[0], types).type, result.type)
+    else:
+        computes = isinstance(expression, (*_OPERATIONS, exp.Neg, exp.BitwiseNot)) and result.type.bits == 64
+        is_known = computes or isinstance(expression, _ANY_WIDTH)
+    return is_known and all(is_arithmetic(operand, types) for operand in operands)
+
+
+def _is_exact(source: Type, target: Type) -> bool:
+    """Whether an integer cast keeps the 64 bits of every value."""
+    if not source.is_integer or target.bits == 64:
+        return source.is_integer
+    (least, most), (low, high) = source.range, target.range
+    return low <= least and most <= high
+
+
+class Assembler:
+    """Appends the instructions of expressions to `code`; `fresh` makes slots for what they compute on the way."""
+
+    def __init__(
+        self,
+        types: Mapping[str, Type],
+        value_of: Callable[[exp.Expression], int],
+        column: Callable[[str], Operand],
+        fresh: Callable[[], int],
+    ) -> None:
+        self._types, self._value_of, self._column, self._fresh = types, value_of, column, fresh
+        self.code: list[list[int]] = []
+
+    def assemble(self, expression: exp.Expression) -> Operand:
+        """Where the value is, as relations hold it, once the instructions that were appended have run."""
+        return self._flipped(self._natural(expression), type_of(expression, self._types))
+
+    def _natural(self, expression: exp.Expression) -> Operand:
+        """The value with its own bits: relations hold unsigned integers with the first one flipped."""
+        type_ = type_of(expression, self._types)
+        if isinstance(expression, exp.Column):
+            return self._flipped(self._column(expression.name), type_)
+        if is_literal(expression):
+            return self._flipped((-1, self._value_of(expression)), type_)
+        operands = [self._natural(operand) for operand in operands_of(expression)]
+        if isinstance(expression, exp.Neg):
+            return self._apply(kernel.SUBTRACT, (-1, 0), operands[0])
+        if isinstance(expression, exp.BitwiseNot):
+            return self._apply(kernel.XOR, operands[0], (-1, -1))
+        if type(expression) in _EXTREMES:
+            return self._extreme(_EXTREMES[type(expression)], [self._flipped(o, type_) for o in operands], type_)
+        if type(expression) in _OPERATIONS:
+            operation = _OPERATIONS[type(expression)]
+            return self._apply(_UNSIGNED.get(operation, operation) if type_ is Type.UINT64 else operation, *operands)
+        return operands[0]  # parentheses, and conversions between integers, which keep the bits
+
+    def _extreme(self, operation: int, held: list[Operand], type_: Type) -> Operand:
+        """The extreme of values as relations hold them, whose order is that of signed integers."""
+        result = held[0]
+        for operand in held[1:]:
+            result = self._apply(operation, result, operand)
+        return self._flipped(result, type_)
+
+    def _apply(self, operation: int, left: Operand, right: Operand) -> Operand:
+        target = self._fresh()
+        self.code.append([operation, target, *left, *right])
+        return target, 0
+
+    def _flipped(self, operand: Operand, type_: Type) -> Operand:
+        """From the value itself to what relations hold, and back."""
+        slot, addend = operand
+        return (slot, signed(addend + _SIGN)) if type_ is Type.UINT64 else operand
+
+
+def signed(value: int) -> int:
+    """The signed 64-bit integer that is equal modulo 2⁶⁴."""
+    return (value + (1 << 63)) % (1 << 64) - (1 << 63)

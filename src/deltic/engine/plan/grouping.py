@@ -1,0 +1,119 @@
+"""Plans for large changes: rows of the change that look alike to the other atoms are searched together.
+
+The change is read as one more sorted range. First the variables that it shares with anything else are bound,
+each by intersecting the change with the atoms that have it, the smallest first; the columns that it alone
+has are scanned at the end. A search is then run once for each group of rows, not for each row, and
+groups without a partner are leapt over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from deltic.engine.plan.plan import Open, Plan
+from deltic.engine.plan.planner import Planner, Probe
+from deltic.program.queries import Query, When, variables_of
+
+Order = tuple[int, ...]
+
+
+def plan_groups(
+    query: Query, sizes: Mapping[str, int], orders: Mapping[str, Collection[Order]], of_change: Collection[Order]
+) -> Plan | None:
+    """The plan of a query for relations of these sizes that uses only these column orders.
+
+    None when there is none, or nothing to be gained.
+    """
+    planner = _GroupPlanner(query, sizes, orders, of_change)
+    try:
+        plan = planner.run()
+    except _NoGroupsError:
+        return None
+    used = [a for segment in plan.segments for a in segment.accesses if a.relation]
+    return plan if all(a.order in planner.readable(a.relation, a.when, len(a.order)) for a in used) else None
+
+
+class _NoGroupsError(Exception):
+    """No column order that exists serves, or every group would be a row that nothing leaps over."""
+
+
+class _GroupPlanner(Planner):
+    def __init__(
+        self,
+        query: Query,
+        sizes: Mapping[str, int],
+        orders: Mapping[str, Collection[Order]],
+        of_change: Collection[Order],
+    ) -> None:
+        super().__init__(query)
+        self.sizes, self.orders, self.of_change = sizes, orders, of_change
+
+    def readable(self, relation: str, when: When, width: int) -> tuple[Order, ...]:
+        """The orders in which an atom can be read."""
+        return (tuple(range(width)), *self.of_change) if when is When.DELTA else tuple(self.orders[relation])
+
+    def read_change(self) -> None:
+        """Bind the variables that the change shares; its row is visited as that of any other atom."""
+        change = Probe(self.query.delta)
+        change.number = self.access(change.atom.relation, When.DELTA, change.order)
+        self.steps.append(Open(change.number))
+        self.open(change)
+        shared = self._shared()
+        if not shared:
+            raise _NoGroupsError
+        others = list(self.probes)
+        self.probes.append(change)
+        gain = shared != change.free(self.bound)
+        while shared:
+            variable = self._next(change, shared, others)
+            shared.discard(variable)
+            partners = [p for p in others if variable in p.free(self.bound) and self._can_extend(p, variable)]
+            gain = gain or bool(partners)
+            self.intersect(variable, [change, *partners])
+            self.check()
+            shared &= change.free(self.bound)
+        if not gain:
+            raise _NoGroupsError
+
+    def _shared(self) -> set[int]:
+        """The variables of the change that anything else in the body reads."""
+        terms = [
+            t for atom in (*self.body.atoms, *self.body.absent) if atom is not self.query.delta for t in atom.terms
+        ]
+        terms += [*self.conditions, *(v for v, _ in self.equations), *(e for _, e in self.equations)]
+        return self.query.delta.variables() & {v for term in terms for v in variables_of(term)}
+
+    def _next(self, change: Probe, shared: set[int], others: list[Probe]) -> int:
+        """The variable with the smallest partner, of those by which the change is sorted next in some order."""
+
+        def rank(variable: int) -> tuple[int, int]:
+            partners = [self.sizes[p.atom.relation] for p in others if variable in p.atom.variables()]
+            return (min(partners, default=1 << 62), change.atom.terms.index(variable))
+
+        possible = [v for v in shared if self._can_extend(change, v)]
+        if not possible:
+            raise _NoGroupsError
+        return min(possible, key=rank)
+
+    def _can_extend(self, probe: Probe, variable: int) -> bool:
+        """Whether some order of the atom goes on with the known columns and then the variable."""
+        column = probe.atom.terms.index(variable)
+        known = probe.known(self.bound)
+        return self._completion(probe, known, [column]) is not None
+
+    def _completion(self, probe: Probe, known: list[int], then: list[int]) -> Order | None:
+        """An order that exists: the consumed columns, the known ones in any order, then these."""
+        start, end = len(probe.order), len(probe.order) + len(known)
+        atom = probe.atom
+        for order in self.readable(atom.relation, atom.when, len(atom.terms)):
+            if (
+                order[:start] == tuple(probe.order)
+                and set(order[start:end]) == set(known)
+                and order[end : end + len(then)] == tuple(then)
+            ):
+                return order
+        return None
+
+    def arranged(self, probe: Probe, columns: list[int]) -> list[int]:
+        order = self._completion(probe, columns, [])
+        return columns if order is None else list(order[len(probe.order) : len(probe.order) + len(columns)])

@@ -1,0 +1,448 @@
+"""From a delta query to its plan: an order of variables, and the column orders that it needs.
+
+The change binds its variables first. Then, again and again: integers that bound variables determine are computed,
+conditions and absences whose variables are bound are checked, a variable that several reachable atoms share is bound
+by intersecting their ranges, else the reachable atom with the most bound columns is visited: one that has a bound
+variable before those that have only constants, of several such that with the strictest tests, atoms that only add
+columns of their own last; but whether these have a row is looked up before. Of an atom that shares nothing, rows that
+agree in all that is wanted of them are visited as one: all that comes after would be done for each of them.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from math import prod
+
+from sqlglot import exp
+
+from deltic.calculus.planning.selectivity import selectivity
+from deltic.circuit.expressions import COMPARISONS, columns_of, infer, is_checked, is_literal, is_not_null
+from deltic.circuit.isolating import solve
+from deltic.depth import deep
+from deltic.engine.plan.arithmetic import is_arithmetic
+from deltic.engine.plan.plan import (
+    Absent,
+    Ask,
+    Compute,
+    Each,
+    LetStep,
+    Meet,
+    Open,
+    Plan,
+    PlanAccess,
+    Seek,
+    Segment,
+    Step,
+    TestStep,
+    is_null_test,
+)
+from deltic.engine.storage.interner import is_wide
+from deltic.program.queries import Atom, Body, Query, Rule, Term, When, as_expression, variable_name, variables_of
+from deltic.values.types import ValueType
+
+
+@lru_cache(maxsize=1 << 14)
+def plans_of(rule: Rule) -> tuple[Plan, ...]:
+    """The plans of the delta queries of a rule; most rules of a program are those of the one before."""
+    return tuple(map(plan, rule.queries()))
+
+
+# What the tests of an atom leave, at most, for its rows to be visited before the others are looked up.
+_STRICT = 0.5
+# What part of the rows a condition leaves.
+Part = Callable[[exp.Expression], float]
+
+
+def by_form(condition: exp.Expression) -> float:
+    """What part of the rows a condition of this form leaves, as far as nothing is known of them."""
+    return selectivity(condition, {})
+
+
+@deep
+def plan(query: Query, asks: bool = False, part: Part = by_form) -> Plan:
+    """The plan of a query: in segments, or in one search that `asks` for what it cannot compute."""
+    return Planner(query, asks, part).run()
+
+
+class Probe:
+    """An atom on its way from unopened to finished: `order` lists its columns as they were consumed."""
+
+    def __init__(self, atom: Atom) -> None:
+        self.atom = atom
+        self.variables = atom.variables()
+        self.number = -1
+        self.order: list[int] = []
+
+    def open_columns(self) -> list[int]:
+        """The columns that are not consumed yet."""
+        return [c for c in range(len(self.atom.terms)) if c not in self.order]
+
+    def known(self, bound: set[int]) -> list[int]:
+        """The unconsumed columns with a literal or a bound variable."""
+        return [c for c in self.open_columns() if not isinstance(t := self.atom.terms[c], int) or t in bound]
+
+    def free(self, bound: set[int]) -> set[int]:
+        """The variables that the atom would bind."""
+        return self.variables - bound
+
+
+class Planner:
+    """Makes one plan; a subclass may read the change otherwise and choose among column orders."""
+
+    def __init__(self, query: Query, asks: bool = False, part: Part = by_form) -> None:
+        self.query, self.asks, self.part = query, asks, part
+        self.body: Body = query.body
+        self.bound: set[int] = set()
+        self.probes = [Probe(a) for a in self.body.atoms if a.when is not When.DELTA]
+        self.absent = list(self.body.absent)
+        self.conditions = list(self.body.conditions)
+        self.equations = list(self.body.equations)
+        self.types = {variable_name(v): value for v, value in self.body.types.items()}
+        self.sought = {v for atom in self.body.atoms for v in atom.variables()}
+        self.segments: list[Segment] = []
+        self.steps: list[Step] = []
+        self.accesses: list[list[object]] = []
+
+    def run(self) -> Plan:
+        self.read_change()
+        while self.probes:
+            self.check()
+            if not self._finish_probes() and not self._meet() and not self._compute_early():
+                self._visit()
+        self.check()
+        head = self._finish()
+        return Plan(self.query, tuple(self.segments), head)
+
+    # The pieces of a segment
+
+    def access(self, relation: str, when: When, order: list[int]) -> int:
+        self.accesses.append([relation, when, order])
+        return len(self.accesses) - 1
+
+    def read_change(self) -> None:
+        """Bind the variables of the change: one row after the other."""
+        delta = self.query.delta
+        columns = list(range(len(delta.terms)))
+        number = self.access(delta.relation, When.DELTA, columns)
+        self.steps.append(Open(number))
+        self._each(number, delta, columns)
+
+    def _each(self, number: int, atom: Atom, columns: Sequence[int], merges: bool = False) -> None:
+        """Visit rows of an atom, and bind of these columns what anything else reads.
+
+        Where it `merges`, rows that agree in that are visited as one, if the order puts them next to one another.
+        """
+        free = {t for c in columns if isinstance(t := atom.terms[c], int) and t not in self.bound}
+        wanted = free and self._wanted(atom) | {v for v in free if atom.terms.count(v) > 1}
+        binds: list[tuple[int, int]] = []
+        checks: list[tuple[Term, int]] = []
+        order = self.accesses[number][2]
+        assert isinstance(order, list)
+        for column in columns:
+            term = atom.terms[column]
+            if not isinstance(term, int) or term in self.bound:
+                checks.append((term, order.index(column)))
+            elif term in wanted:
+                binds.append((term, order.index(column)))
+                self.bound.add(term)
+        merges = merges and not checks and [place for _, place in binds] == list(range(len(binds)))
+        counts = not binds and not checks
+        self.steps.append(Each(number, tuple(binds), tuple(checks), counts, merges and 0 < len(binds) < len(columns)))
+
+    def check(self) -> None:
+        """Everything that can be computed and decided now; what must be absent is computed when all else is known."""
+        self._test()
+        while self._bind(sought=True):
+            self._test()
+        while not self.probes and self._bind(sought=False):
+            self._test()
+        for atom in [a for a in self.absent if a.variables() <= self.bound]:
+            self.absent.remove(atom)
+            number = self.access(atom.relation, atom.when, list(range(len(atom.terms))))
+            self.steps.append(Absent(number, atom.terms))
+
+    def _test(self) -> None:
+        """Decide the conditions whose variables are bound."""
+        self._bind_equations()
+        for condition in self._take(lambda c: self._is_bound(c) and is_test(c, self.types)):
+            if not is_null_test(condition):
+                nullable = [v for v in variables_of(condition) if self.body.types[v].nullable]
+                self.steps += [TestStep(is_not_null(as_expression(v))) for v in nullable]
+            self.steps.append(TestStep(condition))
+
+    def _take(self, is_ready: Callable[[exp.Expression], bool]) -> list[exp.Expression]:
+        """The conditions that are ready, which wait no longer."""
+        ready, waiting = list[exp.Expression](), list[exp.Expression]()
+        for condition in self.conditions:
+            (ready if is_ready(condition) else waiting).append(condition)
+        self.conditions = waiting
+        return ready
+
+    def _bind(self, sought: bool) -> bool:
+        """Bind the variable of an equation by arithmetic on bound ones: one that an atom must have, or not."""
+        for variable, expression in self.equations:
+            known = self._is_bound(expression) and is_arithmetic(expression, self.types)
+            if known and sought == (variable in self.sought):
+                self.equations.remove((variable, expression))
+                self._let(LetStep(variable, expression, sought))
+                return True
+        return False
+
+    def _let(self, let: LetStep) -> None:
+        """Compute a value, before the last rows are visited if it does not depend on these."""
+        last, read = self.steps[-1], variables_of(let.expression)
+        early = isinstance(last, Each) and not last.checks and not any(v in read for v, _ in last.binds)
+        self.steps.insert(len(self.steps) - early, let)
+        self.bound.add(let.variable)
+
+    def _bind_equations(self) -> None:
+        """An equation whose variable is bound otherwise is a condition, or else gives another variable its value."""
+        for variable, expression in [e for e in self.equations if e[0] in self.bound]:
+            unknown = [v for v in variables_of(expression) if v not in self.bound]
+            solution = self._solve(variable, expression, unknown[0]) if len(unknown) == 1 else None
+            if solution is not None:
+                self.equations.remove((variable, expression))
+                self.equations.append((unknown[0], solution))
+            elif not unknown:
+                self.equations.remove((variable, expression))
+                self.conditions.append(self.body.equality(as_expression(variable), expression))
+
+    def _solve(self, variable: int, expression: exp.Expression, unknown: int) -> exp.Expression | None:
+        """The value that the unknown variable must have."""
+        if not is_arithmetic(expression, self.types):
+            return None
+        types = {name: value.type for name, value in self.types.items()}
+        return solve(as_expression(variable), expression, variable_name(unknown), types)
+
+    def _is_bound(self, term: Term) -> bool:
+        return set(variables_of(term)) <= self.bound
+
+    def arranged(self, probe: Probe, columns: list[int]) -> list[int]:
+        """The order in which the atom's next columns are consumed now: all of them, here."""
+        return columns
+
+    def open(self, probe: Probe) -> None:
+        """Open the atom, if it is not, and seek all of its known columns."""
+        if probe.number < 0:
+            probe.number = self.access(probe.atom.relation, probe.atom.when, probe.order)
+            self.steps.append(Open(probe.number))
+        known = self.arranged(probe, probe.known(self.bound))
+        if known:
+            terms = tuple(probe.atom.terms[c] for c in known)
+            self.steps.append(Seek(probe.number, len(probe.order), terms))
+            probe.order += known
+
+    def _finish_probes(self) -> bool:
+        """Look up atoms whose columns are all known."""
+        done = [p for p in self.probes if not p.free(self.bound)]
+        for probe in done:
+            self.open(probe)
+            self.steps.append(Each(probe.number))
+            self.probes.remove(probe)
+        return bool(done)
+
+    def _reachable(self) -> list[Probe]:
+        return [p for p in self.probes if p.number >= 0 or p.known(self.bound)]
+
+    def _meet(self) -> bool:
+        """Bind the variable that most reachable atoms share, if two or more do."""
+        sharing: dict[int, list[Probe]] = {}
+        for probe in self._reachable():
+            for variable in sorted(probe.free(self.bound)):
+                if self.can_meet(probe, variable):
+                    sharing.setdefault(variable, []).append(probe)
+        variable = max(sharing, key=lambda v: (len(sharing[v]), -v), default=-1)
+        if variable < 0 or len(sharing[variable]) < 2:
+            return False
+        self.intersect(variable, sharing[variable])
+        return True
+
+    def can_meet(self, probe: Probe, variable: int) -> bool:
+        """Whether the atom may be sorted by this variable next."""
+        return True
+
+    def intersect(self, variable: int, probes: list[Probe]) -> None:
+        """Bind a variable to the values that these atoms share."""
+        for probe in probes:
+            self.open(probe)
+        parts = []
+        for probe in probes:
+            parts.append((probe.number, len(probe.order)))
+            probe.order.append(probe.atom.terms.index(variable))
+        self.steps.append(Meet(variable, tuple(parts)))
+        self.bound.add(variable)
+        for probe in probes:
+            self.open(probe)
+
+    def _compute_early(self) -> bool:
+        """Compute the variables of equations when an atom waits for one and nothing is reachable without it."""
+        waiting = {v for p in self.probes for v in p.free(self.bound)}
+        ready = self._ready()
+        if self._reachable() or not any(v in waiting for v, _ in ready):
+            return False
+        computation = self._computation([e for e in ready if e[0] in waiting or not is_checked(e[1])], early=True)
+        if self.asks:
+            self._ask(computation)
+        else:
+            self._close(computation)
+            self._restart()
+        return True
+
+    def _visit(self) -> None:
+        """Visit the rows of one atom and bind all that it has."""
+        having = Counter(v for probe in self.probes for v in probe.variables)
+
+        def is_last(probe: Probe) -> bool:
+            return all(having[v] == 1 for v in probe.free(self.bound))
+
+        def rank(probe: Probe) -> tuple[bool, bool, bool, bool, int, float, int]:
+            free = probe.free(self.bound)
+            known = len(probe.order) + len(probe.known(self.bound))
+            is_joined = not probe.variables.isdisjoint(self.bound)
+            last = is_last(probe)
+            counts = last and not free & self._wanted(probe.atom)
+            return (not is_joined, known == 0, last, not counts, -known, self._selected(probe), len(free))
+
+        probe = min(self.probes, key=rank)
+        # Semijoins: nothing more will be known of these atoms, so a miss ends the search here, if no test does before.
+        is_strict = is_last(probe) and self._selected(probe) <= _STRICT
+        for other in () if is_strict else self.probes:
+            if other is not probe and is_last(other) and other.known(self.bound):
+                self.open(other)
+        self.open(probe)
+        is_product = not probe.order
+        columns = self.arranged(probe, self._wanted_first(probe) if is_product else probe.open_columns())
+        probe.order += columns
+        self._each(probe.number, probe.atom, columns, merges=is_product)
+        self.probes.remove(probe)
+        for other in self.probes:
+            if other.number >= 0:
+                self.open(other)
+
+    def _selected(self, probe: Probe) -> float:
+        """The part of the rows of an atom that the tests leave which can be decided once it is visited."""
+        bound = self.bound | probe.variables
+        tests = (c for c in self.conditions if bound.issuperset(variables_of(c)) and is_test(c, self.types))
+        return prod(map(self.part, tests))
+
+    def _wanted_first(self, probe: Probe) -> list[int]:
+        """The columns of an atom, those first that anything else reads."""
+        wanted = self._wanted(probe.atom)
+        return sorted(range(len(probe.atom.terms)), key=lambda column: probe.atom.terms[column] not in wanted)
+
+    # The ends of segments
+
+    def _ready(self) -> list[tuple[int, exp.Expression]]:
+        """For each variable one equation that can give it its value; others of the same are conditions after that."""
+        return list({v: (v, e) for v, e in reversed(self.equations) if self._is_bound(e)}.values())
+
+    def _computation(self, ready: list[tuple[int, exp.Expression]], early: bool = False) -> Compute:
+        """Compute these variables, and decide the conditions that can be decided; early, none that may be an error."""
+        for equation in ready:
+            self.equations.remove(equation)
+        conditions = self._take(lambda c: self._is_bound(c) and not (early and is_checked(c)))
+        return Compute(tuple(ready), tuple(conditions))
+
+    def _ask(self, compute: Compute) -> None:
+        """Let the search ask, conditions first: their variables are bound."""
+        self.steps += [Ask(None, condition) for condition in compute.conditions]
+        for variable, expression in compute.values:
+            self.steps.append(
+                Ask(variable, expression, self.body.types[variable].nullable, sought=variable in self.sought)
+            )
+            self.bound.add(variable)
+
+    def _close(self, compute: Compute | None) -> None:
+        """End the segment; its results are the variables that anything later reads."""
+        output: tuple[int, ...] = ()
+        if compute is not None:
+            output = tuple(sorted(self.bound & self._needed(compute)))
+            self.bound |= {v for v, _ in compute.values}
+        accesses = tuple(PlanAccess(str(r), w, tuple(o)) for r, w, o in self.accesses)  # type: ignore[arg-type]
+        self.segments.append(Segment(accesses, tuple(self.steps), output, compute))
+        self.steps, self.accesses = [], []
+
+    def _needed(self, compute: Compute) -> set[int]:
+        """The variables that the computation or anything after it reads."""
+        terms = [*compute.conditions, *(e for _, e in compute.values)]
+        return self._wanted() | {v for term in terms for v in variables_of(term)}
+
+    def _wanted(self, but: Atom | None = None) -> set[int]:
+        """The variables that the head and all that is not yet done read, but for one atom."""
+        terms: list[Term] = [*self.query.terms, *self.conditions]
+        terms += [*(v for v, _ in self.equations), *(e for _, e in self.equations)]
+        terms += [t for a in (*self.absent, *(p.atom for p in self.probes)) if a is not but for t in a.terms]
+        return {v for term in terms for v in variables_of(term)}
+
+    def _restart(self) -> None:
+        """Begin a segment that reads the results of the one before."""
+        columns = [*self.segments[-1].output, *(v for v, _ in self.segments[-1].compute.values)]  # type: ignore[union-attr]
+        number = self.access("", When.DELTA, list(range(len(columns))))
+        binds = tuple((variable, i) for i, variable in enumerate(columns))
+        self.steps += [Open(number), Each(number, binds)]
+
+    def _finish(self) -> tuple[Term, ...]:
+        """Compute what is left, and the head; the search writes the head itself when it can. The terms of the head."""
+        computed = [t for t in map(as_expression, self.query.terms) if _is_computed(t)]
+        beyond = not self.asks and any(not is_arithmetic(t, self.types) for t in computed)
+        while self.equations or self.absent or self.conditions or beyond:
+            ready = self._ready()
+            if not ready and (self.equations or any(not self._is_bound(c) for c in self.conditions) or self.absent):
+                raise AssertionError(f"a variable is not grounded: {self.query}")
+            computation = self._computation(ready)
+            if self.asks:
+                self._ask(computation)
+                self.check()
+                continue
+            self._close(computation)
+            self._bind_equations()
+            if not (self.equations or self.absent or self.conditions):
+                return self.query.terms
+            self._restart()
+            self.check()
+        head = self._let_head()
+        self._close(None)
+        return head
+
+    def _let_head(self) -> tuple[Term, ...]:
+        """Compute the head's columns; the terms of the head."""
+        fresh = itertools.count(max(self.body.types, default=0) + 1)
+        head: list[Term] = []
+        for term in self.query.terms:
+            if not isinstance(term, int) and _is_computed(term):
+                variable = next(fresh)
+                if is_arithmetic(term, self.types):
+                    self._let(LetStep(variable, term, sought=False))
+                else:
+                    self.steps.append(Ask(variable, term, infer(term, self.types).nullable))
+                head.append(variable)
+            else:
+                head.append(term)
+        return tuple(head)
+
+
+def _is_computed(term: exp.Expression) -> bool:
+    return not isinstance(term, exp.Column) and not is_literal(term)
+
+
+def is_test(condition: exp.Expression, types: Mapping[str, ValueType]) -> bool:
+    """Whether the search itself can decide the condition, for operands that are not NULL.
+
+    It is a test for NULL of what may be that, or a comparison of variables, literals and integer arithmetic.
+    """
+    if is_null_test(condition):
+        (name,) = columns_of(condition)
+        return types[name].nullable
+    if not isinstance(condition, COMPARISONS):
+        return False
+    sides = (condition.this, condition.expression)
+    left, right = (infer(side, types).type for side in sides)
+    if left is not right or (is_wide(left) and not isinstance(condition, exp.EQ | exp.NEQ)):
+        return False
+    defined = {name: ValueType(value.type) for name, value in types.items()}
+    if all(is_arithmetic(side, defined) for side in sides):
+        return True
+    return all(isinstance(s, exp.Column) or is_literal(s) for s in sides)

@@ -1,0 +1,152 @@
+"""Plans by what relations hold, and when it is worth while to plan again."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import astuple, dataclass, field, replace
+from hashlib import sha256
+from math import inf
+
+from deltic.calculus.planning import ALL, COSTS, KeptDecision, RewriteCosts, Rewrites, planned
+from deltic.circuit.graph import Circuit
+from deltic.circuit.reading.parser import parse_circuit
+from deltic.engine.image import Json, as_tuples
+from deltic.engine.operators.query import Evaluation
+from deltic.engine.plan.measured import Measured, MeasuredQuestion, Relations
+from deltic.engine.storage.state import State
+
+_NOTHING = Circuit(())
+PLAN = "hidden relations that the plan keeps, as tables are large (off: rewrites without `eliminate` or `share`)"
+
+
+@dataclass(frozen=True)
+class Plans:
+    """The present plan of an engine: the circuit that it runs for the user's, and why.
+
+    `rows` are those of the tables and recursive relations for which it was made, `numbers` what was found out of them,
+    and `unknown` the recursive relations of which more should have been known.
+    """
+
+    rewrites: Rewrites = ALL
+    costs: RewriteCosts = COSTS
+    circuit: Circuit = _NOTHING
+    rows: Mapping[str, int] = field(default_factory=dict)
+    decisions: tuple[KeptDecision, ...] = ()
+    numbers: Mapping[MeasuredQuestion, float] = field(default_factory=dict)
+    unknown: frozenset[str] = frozenset()
+    growth: float = 4.0
+    """How many times as large a table must be than it was for the plan to be rebuilt."""
+    small: int = 100
+    """Rows of a table up to which there is no need of a plan."""
+    gain: float = 0.5
+    """What a new plan may cost of what it replaces, when views have to be rebuilt for it."""
+    review: int = 1 << 22
+    """Rows that an epoch visits before a plan is reviewed that was made not knowing all."""
+    regret: float = 0.5
+    """What a new plan must save, of the rows that an epoch has visited, for the epoch to restart with it."""
+
+    def is_due(self, rows: Mapping[str, int]) -> bool:
+        """Whether one of the tables has outgrown the plan."""
+        return any(n >= self.small and n >= self.growth * self.rows.get(table, 0) for table, n in rows.items())
+
+    def anew(self, circuit: Circuit, rows: Mapping[str, int], relations: Relations) -> Plans:
+        """The plan of the user's circuit for tables, and recursive relations that it was made for, of so many rows."""
+        return self._made(circuit, Measured(rows, relations, {}))
+
+    def revised(self, circuit: Circuit, rows: Mapping[str, int], relations: Relations, visited: int) -> Plans | None:
+        """The plan in the middle of an epoch, with what else is decided as recursive relations have so many rows.
+
+        None where that does not save a good part of the rows that the epoch has visited.
+        """
+        lasting = {question: n for question, n in self.numbers.items() if not question.relations & rows.keys()}
+        result = self._made(circuit, Measured({**self.rows, **rows}, relations, lasting), self.decisions)
+        saved = sum(before - after for before, after in result._beyond(self))
+        pays = result.circuit != self.circuit and saved >= self.regret * visited
+        return result if pays and result._includes(self) else None
+
+    def extended(self, circuit: Circuit, rows: Mapping[str, int], relations: Relations) -> Plans:
+        """The plan of another circuit, in which what both have is planned as it is.
+
+        `rows` are those of the tables and of the recursive relations that there are now.
+        """
+        if not self.rows:
+            return replace(self, circuit=circuit)
+        known = {name: self.rows.get(name, n) for name, n in rows.items()}
+        return self._made(circuit, Measured(known, relations, dict(self.numbers)), self.decisions)
+
+    @property
+    def settled(self) -> Plans:
+        """The same plan, which decides nothing more."""
+        return replace(self, costs=replace(self.costs, least=inf, large=inf, fan_out=inf))
+
+    def of_recursions(self, rows: Mapping[str, int]) -> dict[str, int]:
+        """The recursive relations that the plan was made for, of those that have so many rows."""
+        return {name: n for name, n in rows.items() if name in self.rows}
+
+    def _made(self, circuit: Circuit, measured: Measured, present: Sequence[KeptDecision] = ()) -> Plans:
+        result, decisions = planned(circuit, measured, self.rewrites, self.costs, present)
+        made = replace(self, circuit=result, rows=measured.sizes, decisions=decisions, numbers=measured.numbers)
+        return replace(made, unknown=frozenset(measured.unknown))
+
+    def described(self, circuit: Circuit) -> dict[str, Json]:
+        """What is to be written of the plan of the user's circuit."""
+        return {
+            "of": _digest(circuit),
+            "circuit": None if self.circuit == circuit else str(self.circuit),
+            "rows": dict(self.rows),
+            "decisions": [astuple(decision) for decision in self.decisions],
+            "numbers": [[sorted(q.relations), q.asked, number] for q, number in self.numbers.items()],
+            "unknown": sorted(self.unknown),
+        }
+
+    def restored(self, about: Mapping[str, Json], circuit: Circuit) -> Plans:
+        """The plan that was described, for the same circuit; for another one there is none yet."""
+        if about["of"] != _digest(circuit):
+            return replace(self, circuit=circuit)
+        return replace(
+            self,
+            circuit=circuit if about["circuit"] is None else parse_circuit(about["circuit"]),
+            rows=about["rows"],
+            decisions=tuple(KeptDecision(*decision) for decision in about["decisions"]),
+            numbers={MeasuredQuestion(frozenset(names), as_tuples(asked)): n for names, asked, n in about["numbers"]},
+            unknown=frozenset(about["unknown"]),
+        )
+
+    def lines(
+        self, relations: Collection[str], states: Mapping[str, State], queries: Sequence[Evaluation]
+    ) -> list[str]:
+        """The lines of `explain` about the hidden relations among some relations: what was expected, and what was."""
+        result = []
+        for decision in self.decisions:
+            if decision.relation in relations:
+                name, rows = decision.relation, len(states[decision.relation].contents)
+                for_it = sum(q.actual.visited for q in queries if q.query.head == name)
+                by_readers = sum(q.actual.visited for q in queries if name in q.query.relations)
+                told = f"{for_it:,} rows visited for it, {by_readers:,} by the rules that read it; it holds {rows:,}"
+                result += [str(decision), f"  so far: {told}"]
+        return result
+
+    def pays(self, old: Plans, held: int, added: int) -> bool:
+        """Whether to rebuild views for this plan, when tables that hold so many rows get so many more.
+
+        It does when most rows come only now, or when what it adds is expected to save more than building costs.
+        """
+        if added >= (self.growth - 1) * held:
+            return True
+        new = self._beyond(old)
+        return bool(new) and sum(after for _, after in new) <= self.gain * sum(before for before, _ in new)
+
+    def _beyond(self, old: Plans) -> list[tuple[float, float]]:
+        """The work without and with what it decides and the old one does not, as far as it is known."""
+        made = {decision.definition for decision in old.decisions}
+        new = [d for d in self.decisions if d.definition not in made]
+        return [(d.before, d.after) for d in new if d.before is not None and d.after is not None]
+
+    def _includes(self, old: Plans) -> bool:
+        """Whether it decides all that the old one does."""
+        return {d.definition for d in old.decisions} <= {d.definition for d in self.decisions}
+
+
+def _digest(circuit: Circuit) -> str:
+    """What tells circuits apart."""
+    return sha256(str(circuit).encode()).hexdigest()

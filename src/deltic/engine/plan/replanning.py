@@ -1,0 +1,96 @@
+"""An epoch by the plan that pays: where tables or recursions have outgrown the present one, another program runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from deltic.engine.changes import Changes
+from deltic.engine.conflicts import Conflicts
+from deltic.engine.executors.inline.program import LocalProgram
+from deltic.engine.operators.query import VisitLimit
+from deltic.engine.plan.plans import Plans
+from deltic.engine.storage.arrow import Encoded
+from deltic.engine.storage.state import StoreSnapshot
+
+# How many times as many rows an epoch visits before a plan is reviewed with which it began again.
+_LATER = 16
+
+
+@dataclass(frozen=True)
+class PlannedEpoch:
+    """The epoch as a program has run it, with the state of that program before, and the changes of the views."""
+
+    program: LocalProgram
+    before: StoreSnapshot
+    changes: Changes
+
+
+class _Revised(Exception):
+    """The epoch is to begin again with these plans."""
+
+    def __init__(self, plans: Plans) -> None:
+        self.plans = plans
+
+
+def run_by_plan(present: LocalProgram, batches: Mapping[str, Encoded], conflicts: Conflicts) -> PlannedEpoch:
+    """Run an epoch by the present program, or by one of another plan, which leaves the present one as it is."""
+    rows = {table: present.contents.held(table) + len(weights) for table, (_, weights) in batches.items()}
+    if present.forgetting.has_forgotten or not present.plans.is_due(rows):
+        return PlannedEpoch(present, *present.run(batches, conflicts))
+    program, visited = _replanned(present, rows, batches), 0
+    while True:
+        result = _reviewed(program, program.plans.review + _LATER * visited, batches, conflicts)
+        visited += program.visited
+        if isinstance(result, PlannedEpoch):
+            program.environment.visits.rows = visited
+            return result
+        program = _of_plans(present, result)
+
+
+def _reviewed(
+    program: LocalProgram, review: int, batches: Mapping[str, Encoded], conflicts: Conflicts
+) -> PlannedEpoch | Plans:
+    """The epoch; or the plans with which it is to begin again, found when it had visited so many rows."""
+    if program.plans.unknown:
+        program.environment.alarm = VisitLimit(review, lambda: _review(program))
+    try:
+        return PlannedEpoch(program, *program.run(batches, conflicts))
+    except _Revised as revised:
+        return revised.plans
+    finally:
+        program.environment.alarm = VisitLimit()
+
+
+def _review(program: LocalProgram) -> None:
+    """Raise _Revised where what recursive relations have by now makes a plan pay that begins again.
+
+    Once in each try, for the relations are sorted to count their values.
+    """
+    program.environment.alarm = VisitLimit()
+    contents, visited = program.contents, program.visited
+    plans = program.plans.revised(program.circuit, contents.recursive(), contents.relations(), visited)
+    if plans is not None:
+        raise _Revised(plans)
+
+
+def _replanned(present: LocalProgram, rows: Mapping[str, int], batches: Mapping[str, Encoded]) -> LocalProgram:
+    """What is to run the epoch in which tables get so many rows: another program where a new plan pays."""
+    held = {table: present.contents.held(table) for table in present.program.tables}
+    present.store.fit()
+    plans = present.plans
+    known = {**held, **rows, **plans.of_recursions(present.contents.recursive())}
+    new = plans.anew(present.circuit, known, present.contents.relations(batches))
+    added, there = sum(rows[table] - held[table] for table in rows), sum(held.values())
+    if new.circuit != plans.circuit and new.pays(plans, there, added):
+        return _of_plans(present, new)
+    present.plans = replace(plans, rows=new.rows, numbers=new.numbers, unknown=new.unknown)
+    return present
+
+
+def _of_plans(present: LocalProgram, plans: Plans) -> LocalProgram:
+    """A program of another plan, with the views of the present one as they are."""
+    other, kept = present.evolved(present.circuit, plans)
+    if present.has_rows:
+        other.compute(other.without(kept), present)
+    return other

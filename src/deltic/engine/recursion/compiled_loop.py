@@ -1,0 +1,440 @@
+"""Running the small rounds of a component in compiled code: its tables for `kernels.iterate`, there and back.
+
+Entered when few rows wait; left when an iteration is too large for it, or when nothing waits any more. In between the
+kernel returns now and then, so that what it gathered becomes part of the arrangements' runs and the caller can abandon
+the epoch.
+"""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from deltic.engine.interrupts import postponed
+from deltic.engine.kernels import iterate as kernel
+from deltic.engine.kernels.component import (
+    A_BASE,
+    A_BASE_COUNT,
+    A_BASE_TIME,
+    A_COLUMNS,
+    A_MOVE_COUNT,
+    A_MOVES,
+    A_START,
+    A_START_COUNT,
+    A_TIME_WORD,
+    A_WIDTH,
+    M_COLUMNS,
+    NOBODY,
+    Q_CHANGED,
+    Q_COLUMNS,
+    Q_DERIVED,
+    Q_FINGER_COUNT,
+    Q_FINGERS,
+    Q_VISITED,
+    R_ADMISSION,
+    R_AGGREGATE,
+    R_COLUMNS,
+    R_DELAY,
+    R_EXAMINED,
+    R_FIRST,
+    R_FOUND,
+    R_QUERIES,
+    R_QUERY_COUNT,
+    R_SEARCH_COUNT,
+    R_SEARCHES,
+    R_STORES,
+    R_WIDTH,
+    START,
+    T_COLUMNS,
+    WITH,
+    WITHOUT,
+    Component,
+    Log,
+    Scratch,
+    addresses,
+)
+from deltic.engine.kernels.heap import Heap
+from deltic.engine.kernels.thresholds import Thresholds
+from deltic.engine.kernels.types import Ints, Table, Words2
+from deltic.engine.operators.binding import Binding
+from deltic.engine.operators.query import Environment, Evaluation
+from deltic.engine.recursion.ends import Termination
+from deltic.engine.recursion.levels import LevelBuffers
+from deltic.engine.recursion.lost import LostRows
+from deltic.engine.recursion.pending import PendingQueue
+from deltic.engine.recursion.signed.grouped import GroupTables, moves
+from deltic.engine.recursion.strategy import Strategy
+from deltic.engine.storage.arrangement import Arrangement, descriptors
+from deltic.engine.storage.basis import Basis
+from deltic.engine.storage.batch import CountChanges
+from deltic.engine.storage.layout import DomainOverflow
+from deltic.engine.storage.run import Run, add_runs
+from deltic.engine.storage.state import State
+from deltic.program.queries import When
+
+# Why a kernel ended, and the fields of the heap, whose arrays may be new ones.
+KernelResult = tuple[int, Ints, Words2, Ints, Ints]
+# Runs that an arrangement may have beside those of `base`: its levels.
+_LEVELS = 3
+# Where the table of addresses has that of the runs, the one array that each call has anew.
+_BASE = Component._fields.index("base")
+
+
+@dataclass(frozen=True)
+class CompiledEpoch:
+    """What compiled code continues of an epoch: what waits, and what has changed; `begins` says from nothing.
+
+    `check` is called with the iteration reached, and may raise.
+    """
+
+    queue: PendingQueue
+    changes: Mapping[str, CountChanges]
+    lost: LostRows
+    termination: Termination
+    begins: bool
+    check: Callable[[int], None]
+
+
+class RelationTables(Protocol):
+    """What compiled code keeps for relations of one kind, beside what all have, and the kernel that follows them."""
+
+    def own(self, state: State) -> Iterator[Arrangement]:
+        """The arrangements of a relation: its contents, other orders, and last that of its counts, or of its drift."""
+
+    def slots(self, loop: CompiledLoop) -> Mapping[int, int]:
+        """The arrangements of what is found that have several rows for one, by number, and how many."""
+
+    def arrange(self, loop: CompiledLoop) -> None:
+        """Enter in the tables what relations of this kind need."""
+
+    def begin(self, loop: CompiledLoop, epoch: CompiledEpoch, progress: Ints) -> None:
+        """Begin to continue an epoch."""
+
+    def iterate(self, loop: CompiledLoop, epoch: CompiledEpoch, progress: Ints) -> KernelResult:
+        """Call the kernel."""
+
+    def flush(self, loop: CompiledLoop, found: Mapping[str, tuple[Run, ...]]) -> None:
+        """What was found has become runs."""
+
+    def end(self, epoch: CompiledEpoch, progress: Ints) -> None:
+        """The epoch is handed back."""
+
+
+class SetTables:
+    """Recursive sets: each with its counts, as far as the strategy keeps them."""
+
+    def __init__(self, strategy: Strategy) -> None:
+        self._keeps = strategy is Strategy.NESTED, strategy is not Strategy.FULL
+
+    def own(self, state: State) -> Iterator[Arrangement]:
+        """The contents, other orders, and the counts."""
+        assert state.counts is not None
+        yield state.contents
+        yield from (a for a in state.built.values() if a is not state.contents)
+        yield state.counts
+
+    def slots(self, loop: CompiledLoop) -> Mapping[int, int]:
+        """None: what is found are rows."""
+        return {}
+
+    def arrange(self, loop: CompiledLoop) -> None:
+        """All is in the tables that any component has."""
+
+    def begin(self, loop: CompiledLoop, epoch: CompiledEpoch, progress: Ints) -> None:
+        """Nothing is in the progress but what the loop enters."""
+
+    def iterate(self, loop: CompiledLoop, epoch: CompiledEpoch, progress: Ints) -> KernelResult:
+        """Call the kernel for sets."""
+        return kernel.iterate(loop.arrays, loop.heap, progress, loop.thresholds, *self._keeps)
+
+    def flush(self, loop: CompiledLoop, found: Mapping[str, tuple[Run, ...]]) -> None:
+        """What was found of lost rows stays with the epoch."""
+
+    def end(self, epoch: CompiledEpoch, progress: Ints) -> None:
+        """The end was looked for on the way."""
+
+
+class CompiledLoop:
+    """The tables of a component; they are rebuilt when one of its arrangements was repacked."""
+
+    def __init__(
+        self,
+        states: Mapping[str, State],
+        inner: Mapping[str, Sequence[Evaluation]],
+        searches: Mapping[str, Sequence[Evaluation]],
+        kind: RelationTables,
+    ) -> None:
+        self.states, self.kind = states, kind
+        self.names = list(states)
+        self._following = [inner.get(name, ()) for name in self.names]
+        self._searching = [searches.get(name, ()) for name in self.names]
+        self.following = [e for result in self._following for e in result]
+        self.evaluations = [*self.following, *(e for result in self._searching for e in result)]
+        self.environment: Environment = self.evaluations[0].environment
+        self.thresholds: Thresholds = self.environment.thresholds
+        self.own: list[Arrangement] = []
+        self._bindings: list[Binding] = []
+        self._basis: Basis | None = None
+
+    def _build(self) -> None:
+        """Everything that depends on layouts: those of the component's relations, and of what its queries read."""
+        self._basis = Basis()
+        for state in self.states.values():
+            self._basis.relation(state)
+        self._bindings = [evaluation.binding for evaluation in self.evaluations]
+        own = [list(self.kind.own(state)) for state in self.states.values()]
+        self.own = [a for arrangements in own for a in arrangements]
+        accesses = ((e, access) for e in self.evaluations for access in e.plan.segments[0].accesses[1:])
+        lower = {
+            id(a): a for e, access in accesses if access.relation not in self.states for a in [e.arrangement(access)]
+        }
+        self.arrangements = [*self.own, *lower.values()]
+        self.numbers = {id(a): i for i, a in enumerate(self.arrangements)}
+        count, widths = len(own), [state.layout.words for state in self.states.values()]
+        total = len(self.arrangements) + count
+        self.relations = np.zeros((count, R_COLUMNS), np.int64)
+        stores, queries = [len(result) - 1 for result in own], [len(q) for q in (*self._following, *self._searching)]
+        firsts = _starts(queries)
+        for column, values in (
+            (R_WIDTH, widths),
+            (R_FIRST, _starts([n + 1 for n in stores])),
+            (R_STORES, stores),
+            (R_QUERIES, firsts[:count]),
+            (R_QUERY_COUNT, queries[:count]),
+            (R_SEARCHES, firsts[count:]),
+            (R_SEARCH_COUNT, queries[count:]),
+            (R_FOUND, range(len(self.arrangements), total)),
+            (R_EXAMINED, NOBODY),
+            (R_DELAY, 1),
+            (R_AGGREGATE, NOBODY),
+            (R_ADMISSION, NOBODY),
+        ):
+            self.relations[:, column] = values
+        self._arrange(total)
+        self._bind()
+        self.levels = LevelBuffers(self.table[:, A_WIDTH].tolist(), self._changing(), self.thresholds)
+        width = max(widths)
+        logged = self.thresholds.logged
+        self._log = Log(np.empty(logged, np.int64), np.empty((logged, width), np.uint64), np.empty(logged, np.int64))
+        self._scratch = self._make_scratch(0)
+        self._asking = [binding for binding in self._bindings if binding.tables.questions]
+
+    def _changing(self) -> dict[int, int]:
+        """The arrangements that change, the component's own and what is found of lost rows, and how much of each."""
+        changing = [*range(len(self.own)), *self.relations[:, R_FOUND].tolist()]
+        return dict.fromkeys(changing, 1) | dict(self.kind.slots(self))
+
+    def _make_scratch(self, runs: int) -> Scratch:
+        """Memory for searches over so many runs."""
+        width, handed, most = int(self.relations[:, R_WIDTH].max()), self.thresholds.handed, self.thresholds.most_rows
+        return Scratch(
+            np.empty((runs, 4), np.int64),
+            np.empty((1 + max(map(len, self._atoms_of)), 2), np.int64),
+            np.empty(width * handed, np.uint64),
+            np.empty(handed, np.int32),
+            np.empty(handed, np.int64),
+            np.empty((most, width), np.uint64),
+            np.empty(most, np.int64),
+            np.zeros(len(self.relations) + 1, np.int64),
+        )
+
+    def _arrange(self, total: int) -> None:
+        """How the rows of each arrangement are made from canonical ones."""
+        self.table = np.zeros((total, A_COLUMNS), np.int64)
+        self.table[:, A_TIME_WORD] = NOBODY
+        self.table[:, A_WIDTH] = [*(a.layout.words for a in self.arrangements), *self.relations[:, R_WIDTH].tolist()]
+        result = [np.empty((0, M_COLUMNS), np.int64)]
+        for state in self.states.values():
+            for order, arrangement in state.built.items():
+                if order != state.canonical:
+                    row = self.table[self.numbers[id(arrangement)]]
+                    row[A_MOVES], row[A_MOVE_COUNT] = sum(map(len, result)), len(order)
+                    result.append(moves(state.layout, order, arrangement.layout))
+        self.moves = np.concatenate(result)
+        self.groups, self.untimed = GroupTables(len(self.moves), self.numbers), frozenset[int]()
+        self.kind.arrange(self)
+        self.moves = np.concatenate([self.moves, self.groups.moves()])
+        self.grouped = self.groups.tables()
+
+    def row(self, name: str) -> Ints:
+        """The row of `relations` of a relation."""
+        result: Ints = self.relations[self.names.index(name)]
+        return result
+
+    def _bind(self) -> None:
+        """The queries' tables by address, and their atoms."""
+        atoms: list[tuple[int, int, bool]] = []
+        following = sum(map(len, self._following))
+        self.queries = np.zeros((len(self.evaluations), Q_COLUMNS), np.int64)
+        self._atoms_of: list[list[int]] = []
+        bound = zip(self.queries, self.evaluations, self._bindings, strict=True)
+        for number, (row, evaluation, binding) in enumerate(bound):
+            accesses, packed = evaluation.plan.segments[0].accesses[1:], binding.tables.query
+            head = self.names.index(evaluation.query.head)
+            sign = evaluation.query.body.sign
+            row[:Q_FINGERS] = (head, sign, len(atoms), len(accesses), packed.ctypes.data, packed.size)
+            read = [self.numbers[id(evaluation.arrangement(access))] for access in accesses]
+            self._atoms_of.append(read)
+            for access, a in zip(accesses, read, strict=True):
+                version = START if number >= following else WITH if access.when is When.NEW else WITHOUT
+                atoms.append((a, version, access.relation in self.states))
+        self.atoms = np.array(atoms, np.int64).reshape(-1, T_COLUMNS)
+        self._fingers = np.zeros((len(self.queries), 0), np.int64)
+
+    def _attach(self, lost: LostRows) -> None:
+        """Read the runs of all arrangements, and see that there is room for those that a search looks at."""
+        runs: list[Run] = []
+
+        def put(row: Table, first: int, count: int, some: Sequence[Run]) -> None:
+            row[first], row[count] = len(runs), len(some)
+            runs.extend(some)
+
+        for row, arrangement in zip(self.table, self.arrangements, strict=False):
+            put(row, A_BASE, A_BASE_COUNT, arrangement.runs)
+            row[A_BASE_TIME] = max((run.max_time for run in arrangement.runs), default=0)
+            if any(self._searching):
+                put(row, A_START, A_START_COUNT, lost.before(arrangement))
+        for number, name in zip(self.relations[:, R_FOUND], self.names, strict=True):
+            put(self.table[number], A_BASE, A_BASE_COUNT, lost.found[name])
+        counts = np.maximum(self.table[:, A_BASE_COUNT] + _LEVELS, self.table[:, A_START_COUNT]).tolist()
+        most: int = max(1 + sum(counts[a] for a in numbers) for numbers in self._atoms_of)
+        self._make_room(max(most, 3 * max(counts) + 1))
+        base = descriptors(runs)
+        self._alive = runs, base
+        self.arrays[_BASE] = addresses([base])[0]
+
+    def _make_room(self, runs: int) -> None:
+        """See that searches over so many runs have their memory; a search has a finger for each and one more."""
+        if self._fingers.shape[1] > runs:
+            return
+        self._scratch = self._make_scratch(2 * runs)
+        self._fingers = np.zeros((len(self.queries), 2 * runs), np.int64)
+        for row, fingers in zip(self.queries, self._fingers, strict=True):
+            row[[Q_FINGERS, Q_FINGER_COUNT]] = fingers.ctypes.data, fingers.size
+        base = descriptors(())
+        queries, levels = (self.queries, self.atoms), (self.levels.levels, self.levels.spares)
+        component = Component(self.relations, self.table, base, self.moves, *queries, *levels, *self.grouped)
+        self.arrays = addresses(component, self._log, self._scratch)
+
+    def run(self, epoch: CompiledEpoch) -> int:
+        """Go through iterations as long as they are small; the number of those done, or of relations that changed.
+
+        Raises DomainOverflow when a computed value has no place.
+        """
+        self._enter(epoch.queue)
+        progress = self._begun()
+        self.kind.begin(self, epoch, progress)
+        self._attach(epoch.lost)
+        try:
+            self._iterate_all(epoch, progress)
+        finally:
+            self._count(progress)
+        self.kind.end(epoch, progress)
+        epoch.queue.from_heap(self.heap, self.relations[:, R_WIDTH].tolist())
+        return int(progress[kernel.P_DONE])
+
+    def _iterate_all(self, epoch: CompiledEpoch, progress: Ints) -> None:
+        status = kernel.PAUSED
+        while status in (kernel.PAUSED, kernel.LARGE, kernel.ASKS):
+            status = self._iterate(epoch, progress)
+            if status == kernel.OVERFLOW:
+                epoch.check(int(progress[kernel.P_NOW]))
+                raise self._overflow()
+            if status == kernel.ASKS:
+                status = self._answer(progress)
+            if status != kernel.ASKS:
+                self._report(progress, epoch.changes)
+            if status not in (kernel.PAUSED, kernel.ASKS):
+                self._flush(epoch.lost.found)
+            if status == kernel.LARGE:
+                self._attach(epoch.lost)
+            postponed.check()
+            epoch.check(int(progress[kernel.P_NOW]))
+
+    def _enter(self, queue: PendingQueue) -> None:
+        """See that the tables are those of the present layouts, and take over what waits."""
+        if not self._is_built():
+            self._build()
+        self._find_labels()
+        self.levels.clear()
+        self.heap = queue.to_heap(int(self.relations[:, R_WIDTH].max()))
+
+    def _begun(self) -> Ints:
+        """The progress of a loop that begins."""
+        progress = np.zeros(kernel.P_FIELDS, np.int64)
+        progress[kernel.P_QUERY] = kernel.NONE
+        return progress
+
+    def _overflow(self) -> DomainOverflow:
+        """What is to be raised for a value without a place."""
+        return next(overflow for binding in self._bindings for overflow in binding.tables.overflows())
+
+    def _count(self, progress: Ints) -> None:
+        """Enter what was visited."""
+        self.environment.visits.rows += int(progress[kernel.P_VISITED])
+        self._add_actuals()
+
+    def _is_built(self) -> bool:
+        """Whether the tables are those of the present layouts, and of all arrangements."""
+        bases = (self._basis, *(binding.basis for binding in self._bindings))
+        return all(basis is not None and basis.holds for basis in bases) and self._has_all()
+
+    def _has_all(self) -> bool:
+        """Whether the tables are of the component's arrangements that are built now."""
+        present = [a for state in self.states.values() for a in self.kind.own(state)]
+        return len(present) == len(self.own) and all(map(operator.is_, present, self.own))
+
+    def _iterate(self, epoch: CompiledEpoch, progress: Ints) -> int:
+        status, keys, rows, weights, size = self.kind.iterate(self, epoch, progress)
+        self.heap = Heap(keys, rows, weights, size)
+        return int(status)
+
+    def _find_labels(self) -> None:
+        """Let searches know the order of the texts that there are."""
+        for binding in self._bindings:
+            binding.tables.find_labels(self.environment.interner)
+
+    def _answer(self, progress: Ints) -> int:
+        """Answer what searches ask for: ASKS, or LOST if deciding about rows asks for more than memos keep."""
+        forgot = [binding.answer() for binding in self._asking]
+        self._find_labels()
+        return kernel.LOST if any(forgot) and progress[kernel.P_QUERY] == kernel.NONE else kernel.ASKS
+
+    def _report(self, progress: Ints, changes: Mapping[str, CountChanges]) -> None:
+        """Hand over the rows that were asserted and retracted."""
+        count = progress[kernel.P_LOG]
+        relations, rows, signs = self._log.relations[:count], self._log.rows[:count], self._log.signs[:count]
+        for number, name in enumerate(self.names):
+            mine = relations == number
+            if mine.any():
+                changes[name].add(rows[mine, : self.relations[number, R_WIDTH]].T, signs[mine])
+        progress[kernel.P_LOG] = 0
+
+    def _add_actuals(self) -> None:
+        for row, evaluation in zip(self.queries, self.evaluations, strict=True):
+            evaluation.actual.changed += int(row[Q_CHANGED])
+            evaluation.actual.derived += int(row[Q_DERIVED])
+            evaluation.actual.visited += int(row[Q_VISITED])
+        self.queries[:, Q_CHANGED : Q_VISITED + 1] = 0
+
+    def _flush(self, found: dict[str, tuple[Run, ...]]) -> None:
+        """Let what changed be part of the arrangements' runs, and what was found of the others."""
+        for a, arrangement in enumerate(self.own):
+            for run in self.levels.take(a):
+                kept = Run(run.words, weights=run.weights) if a in self.untimed else run
+                arrangement.runs = add_runs(arrangement.runs, kept)
+            arrangement.before = arrangement.runs
+        for name, a in zip(self.names, self.relations[:, R_FOUND].tolist(), strict=True):
+            for run in self.levels.take(a):
+                found[name] = add_runs(found[name], run)
+        self.kind.flush(self, found)
+
+
+def _starts(counts: Sequence[int]) -> list[int]:
+    """Where each of some ranges begins that follow one another, given their lengths."""
+    return [0, *itertools.accumulate(counts)][: len(counts)]

@@ -1,0 +1,67 @@
+"""Which examination each kind of definition has, and how that is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from deltic.circuit.accumulators import ACCUMULATORS
+from deltic.engine.operators.kernel import KERNELS
+from deltic.engine.operators.query import Environment
+from deltic.engine.operators.totals import GroupTotals
+from deltic.engine.recursion.signed.examination import EachRow, Examination, Examinations, GroupFunction, RowSets
+from deltic.engine.recursion.signed.extremes import IN_ORDER
+from deltic.engine.recursion.signed.running import RunningGroups, is_running
+from deltic.engine.storage.state import State
+from deltic.program.histories import Examined
+from deltic.program.operators.aggregate import Grouped, GroupedAggregate
+from deltic.program.operators.flat_map import Expanded
+
+_TOTALS = "from its total before an iteration and what changes there"
+_VALUES = "from what it was before an iteration and what changes there; where its value goes, a walk finds the next one"
+_WHOLE = "the whole history of a group is read at each iteration at which it is looked at"
+
+
+def examinations_of(states: Mapping[str, State], environment: Environment) -> Examinations:
+    """The examinations by which relations of a recursion come of others of it."""
+    result = {}
+    for state in states.values():
+        definition = state.relation.definition
+        if isinstance(definition, Examined):
+            source = states[definition.source]
+            result[definition.source] = _examination(definition, source, state, environment)
+    return Examinations(result)
+
+
+def _examination(definition: Examined, source: State, target: State, environment: Environment) -> Examination:
+    """The examination by which a relation comes of another."""
+    function = definition.function
+    if function is None:
+        return RowSets(definition, source, target, environment)
+    assert type(function) in KERNELS
+    if isinstance(function, Expanded):
+        return EachRow(definition, source, target, environment)
+    if isinstance(function, Grouped):
+        groups = GroupTotals(function, source, target, environment)
+        if all(is_running(groups, call) for call in function.calls):
+            return RunningGroups(definition, source, target, environment)
+    return GroupFunction(definition, source, target, environment)
+
+
+def told(definition: Examined, states: Mapping[str, State], target: State, environment: Environment) -> Iterator[str]:
+    """How each aggregate of an examined relation is found; of other functions of groups, that they read all."""
+    function = definition.function
+    if not isinstance(function, Grouped):
+        if function is not None and not isinstance(function, Expanded):
+            yield _WHOLE
+        return
+    groups = GroupTotals(function, states[definition.source], target, environment)
+    whole = [call for call in function.calls if not is_running(groups, call)]
+    for name, call in zip(target.relation.schema.names[function.keys :], function.calls, strict=True):
+        yield f"{name} = {ACCUMULATORS[call.function].called}: {_way(call, whole)}"
+
+
+def _way(call: GroupedAggregate, whole: list[GroupedAggregate]) -> str:
+    """How an aggregate is found beside others, of which these need whole groups."""
+    if whole:
+        return _WHOLE if call in whole else f"as {ACCUMULATORS[whole[0].function].called}, beside which it stands"
+    return _VALUES if ACCUMULATORS[call.function].like in IN_ORDER else _TOTALS

@@ -1,0 +1,133 @@
+"""Histories in compiled code: what their tables have beside those of any component, for `kernels.signed`.
+
+Compiled code knows the examinations of sets of rows, and of groups whose totals are numbers of 64 bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from deltic.engine.kernels import iterate as progress_of
+from deltic.engine.kernels import signed as kernel
+from deltic.engine.kernels.component import (
+    A_MOVE_COUNT,
+    A_MOVES,
+    A_TIME_SHIFT,
+    A_TIME_WORD,
+    A_WIDTH,
+    R_ADMISSION,
+    R_AGGREGATE,
+    R_BASE,
+    R_DELAY,
+    R_EXAMINED,
+    R_FIRST,
+    R_FOUND,
+    R_NULLABLE,
+    R_STORES,
+    R_VALUE,
+)
+from deltic.engine.kernels.types import Ints
+from deltic.engine.recursion.compiled_loop import CompiledEpoch, CompiledLoop, KernelResult
+from deltic.engine.recursion.signed.examination import Examination, Examinations, RowSets
+from deltic.engine.recursion.signed.grouped import is_compiled, moves
+from deltic.engine.recursion.signed.priority import admission_of, order_of
+from deltic.engine.recursion.signed.running import RunningGroups
+from deltic.engine.storage.arrangement import Arrangement
+from deltic.engine.storage.run import Run
+from deltic.engine.storage.state import State
+from deltic.program.histories import delay_of
+
+
+class HistoryTables:
+    """Histories: each with its rows by iteration, the totals of its groups, and last the drift of its rows."""
+
+    def __init__(self, states: Mapping[str, State], examined: Examinations) -> None:
+        self._examined = examined.by_source
+        self._none = {name: Arrangement(state.canonical, state.domains) for name, state in states.items()}
+        self._running = {n: result for n, result in self._examined.items() if isinstance(result, RunningGroups)}
+
+    def _drift(self, name: str) -> Arrangement:
+        examination = self._examined.get(name)
+        return self._none[name] if examination is None else examination.drift
+
+    def own(self, state: State) -> Iterator[Arrangement]:
+        """The contents, other orders, that by iteration, and the drift."""
+        yield state.contents
+        yield from (a for a in state.built.values() if a is not state.contents)
+        yield from (a for (role, _), a in state.auxiliary.items() if role == "iterations")
+        yield self._drift(state.relation.name)
+
+    def slots(self, loop: CompiledLoop) -> Mapping[int, int]:
+        """The totals of groups: all slots of each."""
+        return {int(loop.row(name)[R_FOUND]): each.slots.width + 1 for name, each in self._running.items()}
+
+    def arrange(self, loop: CompiledLoop) -> None:
+        """How rows are made for what examines them, and when they are there."""
+        loop.untimed = frozenset((loop.relations[:, R_FIRST] + loop.relations[:, R_STORES]).tolist())
+        loop.relations[:, R_DELAY] = [delay_of(state.relation.definition) for state in loop.states.values()]
+        for name, examination in self._examined.items():
+            source, target, row = examination.source, examination.target, loop.row(name)
+            row[R_EXAMINED] = loop.names.index(target.relation.name)
+            packed = loop.table[row[R_FOUND]]
+            packed[A_WIDTH] = target.layout.words
+            if isinstance(examination, RowSets) and source.layout != target.layout:
+                made = moves(source.layout, source.canonical, target.layout)
+                packed[A_MOVES], packed[A_MOVE_COUNT] = loop.groups.add_moves(made)
+        self._arrange_groups(loop)
+        self._admit(loop)
+
+    def _arrange_groups(self, loop: CompiledLoop) -> None:
+        """How groups are found, and their totals read."""
+        for name, running in self._running.items():
+            row = loop.row(name)
+            loop.table[row[R_FOUND], A_WIDTH] = running.totals.layout.words
+            for index in (running.entries, running.past):
+                arranged = loop.table[loop.numbers[id(index.arrangement)]]
+                arranged[A_MOVES], arranged[A_MOVE_COUNT] = loop.groups.move_to(index)
+                arranged[A_TIME_WORD], arranged[A_TIME_SHIFT] = index.time.word, index.time.shift
+            row[R_AGGREGATE] = loop.groups.add(running, int(row[R_FOUND]))
+
+    def _admit(self, loop: CompiledLoop) -> None:
+        """By what rows are admitted."""
+        for name, state in loop.states.items():
+            admission = admission_of(state)
+            if admission is not None:
+                row, place = loop.row(name), state.layout.places[admission.column]
+                row[R_ADMISSION], row[R_NULLABLE] = order_of(state, admission), place.nullable
+                row[R_BASE] = np.array(place.base % (1 << 64), np.uint64).view(np.int64)
+                row[R_VALUE : R_VALUE + 3] = place.word, place.shift, place.mask
+
+    def begin(self, loop: CompiledLoop, epoch: CompiledEpoch, progress: Ints) -> None:
+        """The totals of groups stand where lost rows are found in sets."""
+        loop.groups.limit()
+        epoch.lost.found.update({name: running.totals.runs for name, running in self._running.items()})
+        depth = epoch.termination.depth
+        progress[progress_of.P_LAST], progress[progress_of.P_DEPTH] = depth.last, depth.depth
+
+    def iterate(self, loop: CompiledLoop, epoch: CompiledEpoch, progress: Ints) -> KernelResult:
+        """Call the kernel for histories."""
+        end = epoch.termination
+        limits = not epoch.begins, end.depth.jumps, end.watched
+        return kernel.follow_histories(loop.arrays, loop.heap, progress, loop.thresholds, *limits)
+
+    def flush(self, loop: CompiledLoop, found: Mapping[str, tuple[Run, ...]]) -> None:
+        """What was found are totals."""
+        for name, running in self._running.items():
+            running.totals.runs = found[name]
+
+    def end(self, epoch: CompiledEpoch, progress: Ints) -> None:
+        """The depth that was reached."""
+        depth = epoch.termination.depth
+        depth.last, depth.depth = int(progress[progress_of.P_LAST]), int(progress[progress_of.P_DEPTH])
+
+
+def history_tables(states: Mapping[str, State], examined: Examinations) -> HistoryTables | None:
+    """The tables of a component with histories; None where an examination is not one that compiled code knows."""
+    return HistoryTables(states, examined) if all(map(_is_compiled, examined.by_source.values())) else None
+
+
+def _is_compiled(examination: Examination) -> bool:
+    """Whether compiled code knows an examination."""
+    return isinstance(examination, RowSets) or (isinstance(examination, RunningGroups) and is_compiled(examination))

@@ -1,0 +1,183 @@
+"""What is not linear: the function of a group's rows at each iteration, examined where it may have changed.
+
+A group is examined at an iteration at which its history changes. As long as the changes of the epoch before an
+iteration do not add up to nothing, its drift, it is examined again at each later iteration at which its rows have an
+entry: between two of them, input and output are the same. Without drift they are from there on as they were.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from deltic.engine.kernels.histories import examine_rows
+from deltic.engine.operators.query import Environment
+from deltic.engine.recursion.signed.by_iteration import ByIteration
+from deltic.engine.recursion.signed.group_kernel import GroupKernel
+from deltic.engine.recursion.signed.reading import Entries, HistoryGroups
+from deltic.engine.storage.arrangement import Arrangement, descriptors
+from deltic.engine.storage.run import NO_TIMES, Run, Times, Words, add_runs, consolidate, plain
+from deltic.engine.storage.state import State
+from deltic.program.histories import Examined
+
+
+class ExaminationResult(NamedTuple):
+    """What an examination finds: a change of the examined relation, and rows of its source to look at again."""
+
+    change: Run
+    again: Words
+    times: Times
+
+
+class Examination(ABC):
+    """How relation `target` comes of `source`; `drift` has what the epoch has changed in the source so far."""
+
+    def __init__(self, definition: Examined, source: State, target: State, environment: Environment) -> None:
+        self.definition, self.source, self.target, self.environment = definition, source, target, environment
+        self.read: tuple[HistoryGroups, ...] = ()
+        self.by_iteration: tuple[ByIteration, ...] = ()
+        self.drift = Arrangement(source.canonical, source.domains)
+
+    @property
+    def _until(self) -> int:
+        """How much later than its iteration the target's rows are there."""
+        return self.definition.delay
+
+    def build(self) -> None:
+        """Build the orders in which groups are read."""
+        for groups in self.read:
+            groups.build()
+
+    @property
+    def order(self) -> Arrangement:
+        """The arrangement of the source in whose order the drift is kept."""
+        return self.source.contents
+
+    def begin(self) -> None:
+        """Begin an epoch."""
+        self.drift.layout, self.drift.runs = self.order.layout, ()
+
+    @abstractmethod
+    def drifts(self, change: Run) -> None:
+        """Enter a change of the source, which is no bootstrap's, into the drift."""
+
+    @abstractmethod
+    def examine(self, words: Words, change: Run, now: int) -> ExaminationResult:
+        """Look at the groups of these rows, sorted and distinct, at an iteration; `change` is that of the source."""
+
+
+@dataclass(frozen=True)
+class Examinations:
+    """The examinations of a recursion, by the relation that each looks at."""
+
+    by_source: Mapping[str, Examination] = field(default_factory=dict)
+
+    @cached_property
+    def by_iteration(self) -> Mapping[str, ByIteration]:
+        """The relations whose rows are kept by iteration, too."""
+        return {i.state.relation.name: i for each in self.by_source.values() for i in each.by_iteration}
+
+    def of(self, name: str) -> tuple[Examination | None, ByIteration | None]:
+        """What looks at a relation, and its rows by iteration."""
+        return self.by_source.get(name), self.by_iteration.get(name)
+
+    def begin(self) -> None:
+        """Begin an epoch."""
+        for examination in self.by_source.values():
+            examination.begin()
+
+    def build(self) -> None:
+        """Build the orders in which groups are read."""
+        for examination in self.by_source.values():
+            examination.build()
+
+
+class RowSets(Examination):
+    """The set of the source's rows: a group is a row."""
+
+    def drifts(self, change: Run) -> None:
+        self.drift.runs = add_runs(self.drift.runs, Run(change.words, weights=change.weights))
+
+    def examine(self, words: Words, change: Run, now: int) -> ExaminationResult:
+        own = words
+        if self.source.layout is not self.target.layout:
+            own = self.target.layout.pack(self.source.layout.unpack(words), words.shape[1])
+        kept = self.source.contents.runs, self.target.contents.runs, self.drift.runs
+        actions, following, visited = examine_rows(words, own, now, self._until, *map(descriptors, kept))
+        self.environment.visits.rows += visited
+        moved, again = np.flatnonzero(actions), following >= 0
+        change = Run(own[:, moved], weights=plain(actions[moved]))
+        return ExaminationResult(change, words[:, again], following[again].astype(np.int32))
+
+
+class GroupFunction(Examination):
+    """The function of groups that the kernel of a definition computes, of whole groups."""
+
+    def __init__(self, definition: Examined, source: State, target: State, environment: Environment) -> None:
+        super().__init__(definition, source, target, environment)
+        self.rows, self.results = self.read = (
+            HistoryGroups(source, definition.keys),
+            HistoryGroups(target, definition.keys),
+        )
+        self.kernel: GroupKernel | None = None
+
+    @property
+    def order(self) -> Arrangement:
+        return self.rows.arrangement
+
+    def begin(self) -> None:
+        super().begin()
+        self.kernel = None
+
+    def drifts(self, change: Run) -> None:
+        arranged = self.rows.arranged(change)
+        words, weights = consolidate(arranged.words, arranged.all_weights())
+        self.drift.runs = add_runs(self.drift.runs, Run(words, weights=plain(weights)))
+
+    def examine(self, words: Words, change: Run, now: int) -> ExaminationResult:
+        groups = self.rows.groups(words)
+        entries = self.rows.entries(groups)
+        past = self.results.entries(self.results.groups_like(self.rows, groups))
+        self.environment.visits.rows += len(entries) + len(past)
+        result, old = self._function(entries.until(now)), past.until(now + self._until)
+        lost = self.results.canonical(old.words, old.weights)
+        rows = np.concatenate([result.words, lost.words], axis=1)
+        moved, sums = consolidate(rows, np.concatenate([result.all_weights(), -lost.all_weights()]))
+        following = entries.next(now, groups.shape[1])
+        again = following >= 0
+        if again.any():
+            again &= self._drifts(groups)
+        probes = self.rows.canonical(groups[:, again], np.zeros(int(again.sum()), np.int64))
+        times = following[again].astype(np.int32)
+        return ExaminationResult(Run(moved, weights=plain(sums)), probes.words, times)
+
+    def _function(self, present: Entries) -> Run:
+        """The function of all groups together, of their rows at one iteration."""
+        rows = self.rows.canonical(present.words, present.weights)
+        if self.kernel is None:
+            assert self.definition.function is not None
+            self.kernel = GroupKernel(self.definition.function, self.source, self.target, self.environment)
+        return self.kernel.apply(rows)
+
+    def _drifts(self, groups: Words) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """Of which groups the changes so far do not add up to nothing."""
+        left = self.rows.entries(groups, self.drift.runs).summed()
+        return np.bincount(left.groups, minlength=groups.shape[1]) > 0
+
+
+class EachRow(Examination):
+    """The rows that a linear operator makes of each row, which nothing else has a part in."""
+
+    def drifts(self, change: Run) -> None:
+        """It is looked at once."""
+
+    def examine(self, words: Words, change: Run, now: int) -> ExaminationResult:
+        assert self.definition.function is not None
+        kernel = GroupKernel(self.definition.function, self.source, self.target, self.environment)
+        made = kernel.apply(Run(change.words, NO_TIMES, change.weights))
+        return ExaminationResult(made, words[:, :0], np.empty(0, np.int32))

@@ -1,0 +1,62 @@
+"""A history in the order of its iterations: what changes between two of them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from deltic.engine.operators.query import Environment
+from deltic.engine.storage.run import Run, Times, consolidate, plain
+from deltic.engine.storage.state import State
+
+BEGINNING = -1
+"""The iteration before all others, at which nothing is there."""
+
+
+class _Sorted(NamedTuple):
+    """A run by its iterations: these in ascending order, and where the row of each is."""
+
+    run: Run
+    times: Times
+    order: npt.NDArray[np.int32]
+
+
+class Timeline:
+    """Reads the entries of a relation between two iterations, at the cost of their number.
+
+    Each run is sorted by its iterations once; runs never change, so that a state that is taken back has its own again.
+    """
+
+    def __init__(self, state: State, environment: Environment) -> None:
+        self.state, self.environment = state, environment
+        self._sorted: dict[int, _Sorted] = {}
+
+    def between(self, after: int, until: int) -> Run:
+        """What the entries later than iteration `after`, `until` included, add up to."""
+        words, weights = [self.state.no_rows()[0]], [np.empty(0, np.int64)]
+        for run, times, order in self._runs():
+            first, end = np.searchsorted(times, (after, until), side="right")
+            there = order[first:end]
+            words.append(run.words[:, there])
+            weights.append(run.weights[there].astype(np.int64) if run.weights.size else np.ones(len(there), np.int64))
+        rows, sums = consolidate(np.concatenate(words, axis=1), np.concatenate(weights))
+        self.environment.visits.rows += sum(map(len, weights))
+        return Run(rows, weights=plain(sums))
+
+    def after(self, now: int) -> int | None:
+        """The next iteration with an entry."""
+        firsts = ((times, int(np.searchsorted(times, now, side="right"))) for _, times, _ in self._runs())
+        return min((int(times[first]) for times, first in firsts if first < len(times)), default=None)
+
+    def _runs(self) -> list[_Sorted]:
+        known = self._sorted
+        self._sorted = {id(run): known.get(id(run)) or _sorted(run) for run in self.state.contents.runs}
+        return [*self._sorted.values()]
+
+
+def _sorted(run: Run) -> _Sorted:
+    times = run.times if run.times.size else np.zeros(len(run), np.int8)
+    order = np.argsort(times, kind="stable").astype(np.int32)
+    return _Sorted(run, times[order], order)

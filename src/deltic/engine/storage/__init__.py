@@ -1,0 +1,1 @@
+"""Storage: rows packed into words, in sorted runs, in arrangements of relations."""

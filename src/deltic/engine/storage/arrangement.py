@@ -1,0 +1,229 @@
+"""Arrangements: relations in one column order, as sorted runs, with the version before the current change."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from itertools import pairwise, takewhile
+
+import numpy as np
+import numpy.typing as npt
+
+from deltic.engine.kernels.merge import repeats, split, sum_ordered
+from deltic.engine.kernels.settle import totals
+from deltic.engine.storage.layout import Domain, Layout, Raw
+from deltic.engine.storage.run import Run, Times, Weights, Words, add_runs, merge_runs, near, sort_order
+from deltic.engine.storage.spilling import pieces
+
+Descriptors = npt.NDArray[np.int64]
+
+_NO_RUNS: Descriptors = np.empty((0, 4), np.int64)
+
+
+def descriptors(runs: Sequence[Run]) -> Descriptors:
+    """The table of runs that kernels take, int64[runs, 4]; the caller keeps the runs alive."""
+    return np.concatenate([run.descriptor for run in runs]).reshape(-1, 4) if runs else _NO_RUNS
+
+
+@dataclass(frozen=True)
+class SortedRows:
+    """The rows of a relation in one column order, at one moment."""
+
+    order: tuple[int, ...]
+    layout: Layout
+    runs: tuple[Run, ...]
+
+    def prefix(self, columns: Container[int]) -> int:
+        """How many of the first columns, within the first word, are among these."""
+        length = 0
+        for column, place in zip(self.order, self.layout.places, strict=True):
+            if column not in columns or place.word > 0:
+                break
+            length += 1
+        return length
+
+    def columns(self, words: Words) -> list[Raw]:
+        """The offsets of packed rows by column, in the relation's order."""
+        result = dict(zip(self.order, self.layout.unpack(words), strict=True))
+        return [result[c] for c in range(len(self.order))]
+
+
+@dataclass
+class Arrangement:
+    """A relation in the column order `order`: `runs` are its present, `before` its state before the change.
+
+    The last run of `runs` is the change itself until `compact` merges it; runs are immutable, so that
+    keeping a version costs nothing. One that is not built has no rows yet, for nobody has probed it.
+    """
+
+    order: tuple[int, ...]
+    domains: tuple[Domain, ...]
+    layout: Layout = field(init=False)
+    runs: tuple[Run, ...] = ()
+    before: tuple[Run, ...] = ()
+    is_built: bool = True
+    frozen: int | None = None
+    """Runs of so many rows are left to `tighten`: no change merges them, unless there are many."""
+
+    def __post_init__(self) -> None:
+        self.layout = Layout.of([self.domains[c] for c in self.order])
+
+    def __len__(self) -> int:
+        """The number of entries, changes that cancel counted twice."""
+        return sum(map(len, self.runs))
+
+    @property
+    def nbytes(self) -> int:
+        """The memory of the runs, in bytes."""
+        return sum(run.nbytes for run in self.runs)
+
+    def append(self, run: Run) -> None:
+        """Add a change, sorted in this order, as the newest run."""
+        self.before = self.runs
+        if len(run):
+            self.runs = (*self.runs, run)
+
+    def compact(self) -> None:
+        """End the change: merge its run into the others, each at least twice as large as the next."""
+        if len(self.runs) > 1 and 2 * len(self.runs[-1]) > len(self.runs[-2]):
+            self.runs = add_runs(self.runs[:-1], self.runs[-1], self.frozen)
+        self.before = self.runs
+
+    def add(self, run: Run) -> None:
+        """Let there be one run more, merged into the others; outside of a change."""
+        self.runs = add_runs(self.runs, run, self.frozen)
+
+    def apart(self, frozen: int) -> int:
+        """How many of the first runs, each of so many rows, `tighten` would merge; 0 where they are as they should."""
+        sizes = list(takewhile(lambda size: size >= frozen, map(len, self.runs)))
+        return len(sizes) if any(2 * new > old for old, new in pairwise(sizes)) else 0
+
+    def tighten(self, count: int) -> None:
+        """Merge the first runs so that each is at least twice as large as the next; outside of a change."""
+        merged: tuple[Run, ...] = ()
+        for run in self.runs[:count]:
+            merged = add_runs(merged, run)
+        self.runs = self.before = (*merged, *self.runs[count:])
+
+    def merge(self) -> None:
+        """Make one run of all, outside of a change."""
+        if len(self.runs) > 1:
+            self.runs = self.before = (reduce(merge_runs, reversed(self.runs)),)
+
+    def arrange(self, source: Layout, run: Run) -> Run:
+        """A run in canonical order and layout `source`, brought into this order; where memory is short, in pieces."""
+        cut = pieces(len(run))
+        runs: tuple[Run, ...] = ()
+        for piece in cut:
+            part = run if len(cut) == 1 else run.part(piece.start, piece.stop)
+            runs = add_runs(runs, self._arranged(source, part))
+        return reduce(merge_runs, reversed(runs)) if runs else run
+
+    def _arranged(self, source: Layout, run: Run) -> Run:
+        words = self.layout.pack((source.column(run.words, c) for c in self.order), len(run))
+        if len(words) == 1 and not run.weights.size and (run.times == run.max_time).all():
+            words.sort()
+            return Run(words, run.times)
+        order = sort_order(words)
+        times = run.times[order] if run.times.size else run.times
+        weights = run.weights[order] if run.weights.size else run.weights
+        return Run(words[:, order], times, weights)
+
+    def sorted(self) -> SortedRows:
+        """The rows as they are now."""
+        return SortedRows(self.order, self.layout, self.runs)
+
+    def weights_of(self, words: Words) -> Weights:
+        """The weight of each of the rows, which must be sorted and distinct, over all times."""
+        runs = near(self.runs, words[0], words[0])
+        sums: Weights = totals(words, descriptors(runs))
+        return sums
+
+    def between(self, run: Run, low: int, high: int) -> list[tuple[int, int]]:
+        """Where the rows of a run are whose first column has a value from `low` up to, and not with, `high`.
+
+        There may be NULLs among them. A turned domain has its own order.
+        """
+        first, last = self._position(run, low), self._position(run, high)
+        return [(first, last)] if first <= last else [(first, len(run)), (0, last)]
+
+    def _position(self, run: Run, value: int) -> int:
+        """Where the first column is no longer less."""
+        place = self.layout.places[0]
+        offset = value - place.base
+        if self.domains[self.order[0]].is_turned:
+            offset %= 1 << 64
+        if offset <= 0:
+            return 0
+        if offset >= 1 << place.bits:
+            return len(run)
+        return int(np.searchsorted(run.words[0], np.uint64(offset << place.shift)))
+
+    def is_stale(self) -> bool:
+        """Whether a domain has outgrown the layout."""
+        return not self.layout.holds([self.domains[c] for c in self.order])
+
+    def relayout(self, beside: Run | None = None) -> Run | None:
+        """Repack all runs for the present domains; the order of rows stays as it is, unless a domain has turned.
+
+        What is given `beside` them is packed as they are, and returned.
+        """
+        new = Layout.of([self.domains[c] for c in self.order])
+        every = {*self.runs, *self.before, *([] if beside is None else [beside])}
+        made = {run: self.repacked(run, self.layout, new) for run in every}
+        self.layout, self.runs = new, tuple(made[run] for run in self.runs)
+        self.before = tuple(made[run] for run in self.before)
+        return None if beside is None else made[beside]
+
+    def repacked(self, run: Run, old: Layout, new: Layout) -> Run:
+        """A run of another layout of these columns in a new one, which is for the present domains."""
+        columns = zip(self.order, old.unpack(run.words), old.places, strict=True)
+        moved = [self.domains[c].moved(raw, place) for c, raw, place in columns]
+        words = new.pack(moved, len(run))
+        if not any(domain.is_turned for domain in self.domains):
+            return Run(words, run.times, run.weights)
+        order = np.lexsort((*([run.times] if run.times.size else []), *words[::-1]))
+        weights = run.weights[order] if run.weights.size else run.weights
+        return Run(words[:, order], run.times[order] if run.times.size else run.times, weights)
+
+
+def present(runs: Sequence[Run]) -> tuple[Words, Weights]:
+    """The rows of the runs, each once, with their summed weights, of any width, over all times; zeros left out."""
+    waiting = sorted(runs, key=len)
+    while len(waiting) > 1:
+        waiting.append(merge_runs(waiting.pop(0), waiting.pop(0)))
+        waiting.sort(key=len)
+    (run,) = waiting
+    if run.times.size and repeats(run.words):
+        words, sums, n = sum_ordered(run.words, run.all_weights(), np.arange(len(run)), False)
+        return words[:, :n], sums[:n]
+    return run.words, run.weights if run.weights.size else np.ones(len(run), np.int8)
+
+
+# Rows of a part of a relation that is read.
+_PART = 1 << 18
+
+
+def parts(runs: Sequence[Run], rows: int = _PART) -> Iterator[Sequence[Run]]:
+    """The runs cut into parts of about so many rows together, between rows; the first one has the least."""
+    count, largest = sum(map(len, runs)), max(runs, key=len)
+    if count <= rows:
+        yield runs
+        return
+    step, starts = max(1, rows * len(largest) // count), [0] * len(runs)
+    for i in range(step, len(largest), step):
+        ends = [int(split(largest.descriptor, i, run.descriptor, len(run.words), False)) for run in runs]
+        yield _between(runs, starts, ends)
+        starts = ends
+    yield _between(runs, starts, list(map(len, runs)))
+
+
+def _between(runs: Sequence[Run], starts: Sequence[int], ends: Sequence[int]) -> list[Run]:
+    cut = zip(runs, starts, ends, strict=True)
+    return [run.part(start, end) for run, start, end in cut if start < end]
+
+
+def time_array(count: int, time: int) -> Times:
+    """The same time for `count` rows."""
+    return np.full(count, time, np.int32)

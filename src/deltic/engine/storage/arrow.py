@@ -1,0 +1,104 @@
+"""Batches from outside: Arrow tables to packed changes of a table and back, checked against its contents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+import pyarrow as pa
+
+from deltic.circuit.tables import WEIGHT
+from deltic.engine.batches import Changed, arrow_of
+from deltic.engine.changes import ViewChange, count
+from deltic.engine.conflicts import SHOWN, Conflict, ConflictError, Conflicts
+from deltic.engine.interrupts import postponed
+from deltic.engine.storage.batch import CountChanges
+from deltic.engine.storage.codec import decode_rows, encode
+from deltic.engine.storage.interner import Interner
+from deltic.engine.storage.layout import Column
+from deltic.engine.storage.run import Run, Weights, Words, consolidate, plain
+from deltic.engine.storage.spilling import kept, pieces
+from deltic.engine.storage.state import State
+from deltic.errors import ChangeError
+
+# The columns of a batch as int64 values with their NULLs, and its weights.
+Encoded = tuple[list[Column], Weights]
+
+
+def encode_batch(table: str, given: Changed, state: State, interner: Interner) -> Encoded:
+    """The columns of a table's batch as int64 values, and its weights; ChangeError when it is no batch of the table."""
+    batch = arrow_of(table, given, state.relation.schema)
+    columns = [_kept(encode(batch.column(c.name), c.type, interner)) for c in state.relation.schema]
+    return columns, np.ascontiguousarray(batch.column(WEIGHT).to_numpy(), dtype=np.int64)
+
+
+def _kept(column: Column) -> Column:
+    values, nulls = column
+    return kept(values), nulls
+
+
+def make_room(state: State, columns: Sequence[Column]) -> None:
+    """Make the relation's domains include the values of a batch; layouts are stale until they are repacked."""
+    for (values, nulls), domain in zip(columns, state.domains, strict=True):
+        domain.admit(values if nulls is None else values[~nulls])
+
+
+def table_change(
+    name: str, state: State, columns: list[Column], weights: Weights, conflicts: Conflicts, interner: Interner
+) -> Run | None:
+    """The change of a table: None when there is none; raises ChangeError for one that does not fit, see `conflicts`."""
+    words, change = packed(state, columns, weights)
+    if conflicts == "trust":
+        moved = state.trust(words, change)
+    elif state.is_new() and (change == 1).all():
+        moved = change
+    else:
+        old = np.maximum(state.contents.weights_of(words), 0)
+        most = old + change if not state.is_set else np.minimum(old + change, 1)
+        new = np.maximum(most, 0)
+        if conflicts == "error" and (wrong := new != old + change).any():
+            raise _conflict(name, state, words[:, wrong], old[wrong], change[wrong], interner)
+        moved = state.settle(words, new)
+    if not moved.all():
+        there = moved != 0
+        words, moved = words[:, there], moved[there]
+    return Run(words, weights=plain(moved)) if len(moved) else None
+
+
+def packed(state: State, columns: Sequence[Column], weights: Weights) -> tuple[Words, Weights]:
+    """The rows of a batch, sorted, each once with the sum of its weights; where memory is limited, made in pieces."""
+    total = CountChanges()
+    for part in pieces(len(weights)):
+        raw = [
+            domain.encode(values[part], None if nulls is None else nulls[part])
+            for domain, (values, nulls) in zip(state.domains, columns, strict=True)
+        ]
+        words, sums = consolidate(state.layout.pack(raw, part.stop - part.start), plain(weights[part]))
+        if part.stop - part.start == len(weights):
+            return words, sums
+        total.add_run(Run(words, weights=plain(sums)))
+    return total.total() or state.no_rows()
+
+
+def _conflict(name: str, state: State, words: Words, old: Weights, change: Weights, interner: Interner) -> ChangeError:
+    """The error for changes that do not fit."""
+    kinds = []
+    for comes, is_there in product((True, False), repeat=2):
+        same = ((change > 0) == comes) & ((old > 0) == is_there)
+        if same.any():
+            rows = decode_rows(state.relation.schema, state.layout, words[:, same][:, :SHOWN], interner)
+            examples = [tuple(row.values()) for row in rows.to_pylist()] or [()]
+            kinds.append(Conflict(is_there, comes, examples, int(same.sum())))
+    return ConflictError(name, kinds)
+
+
+def view_change(state: State, run: Run, interner: Interner) -> ViewChange:
+    """A change of a view, in canonical layout; runs and layouts never change, so it can be decoded at any time."""
+    schema, layout = state.relation.schema, state.layout
+
+    def to_arrow() -> pa.Table:
+        with postponed:
+            return decode_rows(schema, layout, run.words, interner, run.all_weights())
+
+    return ViewChange(*(count(run.weights) if run.weights.size else (len(run), 0)), len(run), to_arrow)

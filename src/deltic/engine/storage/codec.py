@@ -1,0 +1,158 @@
+"""Between Arrow and int64 values: order is kept for every type but those that are labelled.
+
+Decimals are whole numbers of their last digit. Those that are too large for that are interned, whatever their type
+has room for: they are rare, and in two words each kernel would have to take two places for a column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from deltic.circuit.tables import WEIGHT
+from deltic.engine.storage.interner import UNKNOWN, Interner, is_labelled
+from deltic.engine.storage.layout import Column, Layout, Nulls, Values
+from deltic.engine.storage.run import Weights, Words
+from deltic.engine.storage.words import of_words, words_of
+from deltic.values import numbers_of, of_numbers
+from deltic.values.types import Kind, Schema, Type
+
+Known = npt.NDArray[np.bool_]
+
+_SIGN = np.int64(-(2**63))
+
+
+def encode(column: pa.Array | pa.ChunkedArray, type_: Type, interner: Interner) -> Column:
+    """A column as int64 values, and where it is NULL."""
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    if not column.null_count:
+        return _encode(column, type_, interner), None
+    nulls: Nulls = column.is_null().to_numpy(zero_copy_only=False)
+    assert nulls is not None
+    values = np.zeros(len(column), np.int64)
+    values[~nulls] = _encode(column.drop_null(), type_, interner)
+    return values, nulls
+
+
+def encode_known(column: pa.Array | pa.ChunkedArray, type_: Type, interner: Interner) -> tuple[Column, Known]:
+    """As `encode`, and which values are known: the others have no id, and nothing is added to the interner."""
+    if not is_labelled(type_):
+        return encode(column, type_, interner), np.ones(len(column), bool)
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    nulls = column.is_null().to_numpy(zero_copy_only=False)
+    values = np.zeros(len(column), np.int64)
+    values[~nulls] = interner.known(type_).find_all(column.drop_null())
+    return (values, nulls), values != UNKNOWN
+
+
+def decode(values: Values, nulls: Nulls, type_: Type, interner: Interner) -> pa.Array:
+    """The Arrow column of int64 values, NULL where they are."""
+    if nulls is None or not nulls.any():
+        return _decode(values, type_, interner)
+    there = _decode(values[~nulls], type_, interner)
+    return there.take(pa.array(np.cumsum(~nulls) - 1, mask=nulls))
+
+
+def decode_rows(
+    schema: Schema,
+    layout: Layout,
+    words: Words,
+    interner: Interner,
+    weights: Weights | None = None,
+    wanted: Sequence[str] | None = None,
+) -> pa.Table:
+    """Packed rows as an Arrow table of all columns or those wanted, and a column WEIGHT when weights are given."""
+    places = range(len(schema)) if wanted is None else [schema.index(name) for name in wanted]
+    columns = [decode(*layout.value(words, place), schema.columns[place].type, interner) for place in places]
+    fields = pa.schema([schema.to_arrow().field(place) for place in places]) if wanted else schema.to_arrow()
+    if weights is not None:
+        columns.append(pa.array(weights))
+        fields = fields.append(pa.field(WEIGHT, pa.int64(), nullable=False))
+    return pa.table(columns, schema=fields) if columns else nullary(words.shape[1])
+
+
+def nullary(count: int) -> pa.Table:
+    """`count` rows without columns."""
+    return pa.table({"_": pa.nulls(count)}).select([])
+
+
+def _encode(column: pa.Array, type_: Type, interner: Interner) -> Values:
+    """A column without NULL as int64 values."""
+    if is_labelled(type_):
+        return interner[type_].encode(column)
+    if type_.kind in _ENCODE:
+        return _ENCODE[type_.kind](column)
+    return np.ascontiguousarray(numbers_of(column, type_), dtype=np.int64)
+
+
+def _decode(values: Values, type_: Type, interner: Interner) -> pa.Array:
+    if is_labelled(type_):
+        return interner.known(type_).decode(values)
+    if type_.kind in _DECODE:
+        return _DECODE[type_.kind](values, type_)
+    return of_numbers(values, type_)
+
+
+def encode_scalar(value: Any, type_: Type, interner: Interner) -> int:
+    """One value, not NULL, as `encode` would give it."""
+    return int(_encode(pa.array([value], type_.arrow), type_, interner)[0])
+
+
+def _months(column: pa.Array) -> Values:
+    """Intervals of months: 32 bits of months, 32 of days, 64 of nanoseconds."""
+    return np.frombuffer(column.buffers()[1], np.int32)[4 * column.offset :: 4][: len(column)].astype(np.int64)
+
+
+def _of_months(values: Values, type_: Type) -> pa.Array:
+    """The inverse of `_months`."""
+    parts = np.zeros((len(values), 4), np.int32)
+    parts[:, 0] = values
+    return pa.Array.from_buffers(type_.arrow, len(values), [None, pa.py_buffer(parts)])
+
+
+_ENCODE: dict[Kind, Callable[[pa.Array], Values]] = {
+    Kind.UINT64: lambda column: column.to_numpy(zero_copy_only=False).astype(np.uint64).view(np.int64) ^ _SIGN,
+    Kind.FLOAT64: lambda column: order_floats(column.to_numpy(zero_copy_only=False).astype(np.float64)),
+    Kind.FLOAT32: lambda column: order_singles(column.to_numpy(zero_copy_only=False).astype(np.float32)),
+    Kind.DECIMAL: lambda column: words_of(column)[0].copy(),
+    Kind.YEAR_MONTH_INTERVAL: _months,
+}
+_DECODE: dict[Kind, Callable[[Values, Type], pa.Array]] = {
+    Kind.BOOLEAN: lambda values, type_: pa.array(values.astype(bool)),
+    Kind.UINT64: lambda values, type_: pa.array((values ^ _SIGN).view(np.uint64), pa.uint64()),
+    Kind.FLOAT64: lambda values, type_: pa.array(unorder_floats(values), pa.float64()),
+    Kind.FLOAT32: lambda values, type_: pa.array(unorder_singles(values), pa.float32()),
+    Kind.DECIMAL: lambda values, type_: of_words(values, values >> 63, type_),
+    Kind.YEAR_MONTH_INTERVAL: _of_months,
+}
+
+
+def order_floats(values: np.ndarray[Any, np.dtype[np.float64]]) -> Values:
+    """Floats as integers in the same order; −0.0 becomes 0.0 and every NaN the same one, above all others."""
+    values = np.where(np.isnan(values), np.nan, values + 0.0)
+    bits = values.view(np.int64)
+    return bits ^ ((bits >> 63) & ~_SIGN)
+
+
+def unorder_floats(values: Values) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """The inverse of `order_floats`."""
+    return (values ^ ((values >> 63) & ~_SIGN)).view(np.float64)
+
+
+def order_singles(values: np.ndarray[Any, np.dtype[np.float32]]) -> Values:
+    """As `order_floats`, for floats of 32 bits, in as many."""
+    values = np.where(np.isnan(values), np.float32(np.nan), values + np.float32(0))
+    bits = values.view(np.int32)
+    return (bits ^ ((bits >> 31) & np.int32(2**31 - 1))).astype(np.int64)
+
+
+def unorder_singles(values: Values) -> np.ndarray[Any, np.dtype[np.float32]]:
+    """The inverse of `order_singles`."""
+    bits = values.astype(np.int32)
+    return (bits ^ ((bits >> 31) & np.int32(2**31 - 1))).view(np.float32)

@@ -1,0 +1,124 @@
+"""Which columns and variables share a domain: those that some query compares for equality by their bits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlglot import exp
+
+from deltic.circuit.expressions import is_checked
+from deltic.engine.storage.interner import Interner, is_interned
+from deltic.engine.storage.layout import Domain
+from deltic.program.program import Program
+from deltic.program.queries import Atom, Rule, Term, When
+from deltic.values.types import Type, ValueType
+
+# What stands for a column, (relation, index), or a variable, (rule, variable).
+Item = tuple[Any, int]
+
+
+@dataclass
+class Domains:
+    """The domains of a program; each interned type has but one, whose bits follow the number of its values."""
+
+    columns: dict[str, tuple[Domain, ...]] = field(default_factory=dict)
+    variables: dict[Rule, dict[int, Domain]] = field(default_factory=dict)
+    interned: dict[Type, Domain] = field(default_factory=dict)
+    all: list[Domain] = field(default_factory=list)
+
+    def include_ids(self, interner: Interner) -> None:
+        """Make room for everything that is interned."""
+        for type_, domain in self.interned.items():
+            if len(interner[type_]):
+                domain.include(0, len(interner[type_]) - 1)
+
+
+def assign_domains(
+    program: Program,
+    value_of: Callable[[exp.Expression], int],
+    known: Mapping[str, tuple[Domain, ...]],
+    interned: Mapping[Type, Domain],
+) -> tuple[Domains, list[tuple[Domain, Domain]]]:
+    """The domains of all columns and variables; those of literals and constants have room for them.
+
+    A domain is nullable if any of its columns or variables is. `known` are those of relations that are there already,
+    `interned` those of interned types. Where the program compares two known ones, the first stands for both: the pairs
+    are what has to be unified so.
+    """
+    union = _Union()
+    for a, b in _equal(program):
+        union.join(a, b)
+    ids, made = dict(interned), dict[Item, Domain]()
+    items = [(d, (name, i)) for name, columns in known.items() for i, d in enumerate(columns) if d not in ids.values()]
+    first = dict(reversed(items))
+    for domain, item in items:
+        union.join(first[domain], item)
+    joined = {domain: made.setdefault(union.find(item), domain) for domain, item in items}
+
+    def domain_of(item: Item, value: ValueType, make: Callable[[Type], Domain]) -> Domain:
+        if is_interned(value.type):
+            domain = ids.setdefault(value.type, Domain.of_ids(value.type))
+        else:
+            domain = made.setdefault(union.find(item), make(value.type))
+        if value.nullable:
+            domain.admit_null()
+        return domain
+
+    domains = Domains()
+    for name, relation in program.relations.items():
+        domains.columns[name] = tuple(domain_of((name, i), c.value_type, Domain) for i, c in enumerate(relation.schema))
+    for rule in program.rules:
+        types = rule.body.types
+        domains.variables[rule] = {v: domain_of((rule, v), value, Domain.all) for v, value in types.items()}
+    for relation_name, index, literal in _literals(program):
+        held = value_of(literal)
+        domains.columns[relation_name][index].include(held, held)
+    domains.interned = ids
+    domains.all = list(dict.fromkeys((*ids.values(), *made.values())))
+    return domains, [(kept, domain) for domain, kept in joined.items() if domain is not kept]
+
+
+def _equal(program: Program) -> Iterator[tuple[Item, Item]]:
+    """Columns and variables that hold the same values."""
+    for rule in program.rules:
+        for atom in (*rule.body.atoms, *rule.body.absent, _head(rule.head, rule.terms)):
+            for index, term in enumerate(atom.terms):
+                if isinstance(term, int):
+                    yield (atom.relation, index), (rule, term)
+    for name, relation in program.relations.items():
+        for index, source, column in relation.definition.shared(len(relation.schema)):
+            yield (name, index), (source, column)
+
+
+def _head(name: str, terms: tuple[Term, ...]) -> Atom:
+    return Atom(name, When.DELTA, terms)
+
+
+def _literals(program: Program) -> Iterator[tuple[str, int, exp.Expression]]:
+    """The constants that stand for a column's value, with the column; but for those that may be an error in a row."""
+    for rule in program.rules:
+        atoms: Iterable[Atom] = (*rule.body.atoms, *rule.body.absent, _head(rule.head, rule.terms))
+        for atom in atoms:
+            for index, term in enumerate(atom.terms):
+                if isinstance(term, exp.Expression) and not (is_checked(term) or any(term.find_all(exp.Column))):
+                    yield atom.relation, index, term
+
+
+class _Union:
+    """Union-find over items."""
+
+    def __init__(self) -> None:
+        self._parent: dict[Item, Item] = {}
+
+    def find(self, item: Item) -> Item:
+        root = item
+        while (parent := self._parent.get(root, root)) != root:
+            root = parent
+        while self._parent.get(item, item) != root:
+            self._parent[item], item = root, self._parent.get(item, item)
+        return root
+
+    def join(self, a: Item, b: Item) -> None:
+        self._parent[self.find(a)] = self.find(b)

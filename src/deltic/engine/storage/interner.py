@@ -1,0 +1,386 @@
+"""Interned values: text, bytes and composite values, and the decimals that are too large for 64 bits, to ids and back.
+
+Ids are equal where the values are, by Spark's rules: NaN equals NaN and −0.0 equals 0.0, inside composite values too.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from itertools import repeat
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deltic.engine.image import GrowingSequence, StoredArrays
+from deltic.engine.storage.layout import Values
+from deltic.engine.storage.value_order import LARGE, DecimalOrder, ValueOrder
+from deltic.engine.storage.words import of_words, words_of
+from deltic.values.types import Kind, Type
+
+UNKNOWN = -(1 << 63)
+"""What stands for a value that has no id, where one is looked for."""
+
+# Held by the thread that numbers values which were read: one numbering is the one to which values are added.
+_numbering = threading.RLock()
+
+DIGITS = 18
+"""The digits of the decimals all of which an int64 holds."""
+
+
+def is_interned(type_: Type) -> bool:
+    """Whether all values are ids."""
+    return type_.is_composite or type_.kind in (Kind.STRING, Kind.BINARY)
+
+
+def is_wide(type_: Type) -> bool:
+    """Whether some values are ids, beside others that stand for themselves: decimals of many digits."""
+    return type_.kind is Kind.DECIMAL and type_.precision > DIGITS
+
+
+def is_labelled(type_: Type) -> bool:
+    """Whether what relations hold has no order of its own, but that of its labels (see `value_order`)."""
+    return is_interned(type_) or is_wide(type_)
+
+
+class Interner(dict[Type, "Dictionary"]):
+    """The dictionary of each interned type, made when it is asked for.
+
+    One thread adds to it, while others may look for values and decode ids that they have of it.
+    """
+
+    def __missing__(self, type_: Type) -> Dictionary:
+        self[type_] = made = _empty(type_)
+        return made
+
+    def known(self, type_: Type) -> Dictionary:
+        """The dictionary of a type as it is, for who adds nothing to it: an empty one where there is none."""
+        result = self.get(type_)
+        return _empty(type_) if result is None else result
+
+    @property
+    def text(self) -> Dictionary:
+        """The dictionary of text."""
+        return self[Type.STRING]
+
+
+def _empty(type_: Type) -> Dictionary:
+    """A dictionary without values."""
+    return (Composites if type_.is_composite else Decimals if is_wide(type_) else Dictionary)(type_)
+
+
+class Dictionary:
+    """The values of one type to dense ids and back; append-only: an id never changes its meaning.
+
+    `order` is that of the values, for types that have one.
+    """
+
+    def __init__(self, type_: Type) -> None:
+        self.type = type_
+        self._kept: Sequence[StoredArrays] = ()
+        self._count = 0
+        self.origin = uuid4().hex
+        self.order = ValueOrder(self)
+
+    def restore(self, count: int, kept: Sequence[StoredArrays]) -> None:
+        """Have the first `count` values that `growing` gave, which are read when somebody asks for one."""
+        self._count, self._kept = count, kept
+
+    def growing(self) -> GrowingSequence:
+        """The values so far."""
+        return GrowingSequence(
+            len(self), lambda start, end: {"values": _written(self._between(start, end))}, self.origin, self._kept
+        )
+
+    def _between(self, start: int, end: int) -> pa.Array:
+        """The values of some ids; leaves everything as it is, for other threads work with it."""
+        if "_ids" in vars(self):
+            return self._arrow(self.values[start:end])
+        return self._array.slice(start, end - start)
+
+    def __len__(self) -> int:
+        return len(self._ids.named) if "_ids" in vars(self) else self._count
+
+    @cached_property
+    def _array(self) -> pa.Array:
+        """The values by their ids, but for the newest; `decode` adds those."""
+        kept = [_read(stretch.arrays()["values"]) for stretch in self._kept]
+        return pa.concat_arrays([pa.array([], self.type.arrow), *kept]).slice(0, self._count)
+
+    @cached_property
+    def _ids(self) -> _Numbering:
+        with _numbering:
+            if "_ids" not in vars(self):
+                vars(self)["_ids"] = self._numbered(self._array)
+            result: _Numbering = vars(self)["_ids"]
+            return result
+
+    def _numbered(self, values: pa.Array) -> _Numbering:
+        """The numbers of values that have none twice."""
+        return _Numbering.of(named := values.to_pylist(), named)
+
+    @property
+    def values(self) -> Sequence[Any]:
+        """The values by their ids."""
+        return self._ids.named
+
+    def find(self, value: Any) -> int | None:
+        """The id of a value that is known, else None."""
+        return self._ids.get(value)
+
+    def number_of(self, value: Any) -> int:
+        """The id of a value, given now if it is new; it stands as `values` has it."""
+        return self._ids[value]
+
+    def encode(self, column: pa.Array) -> Values:
+        """The ids of a column without NULL; only its distinct values are looked up."""
+        return _by_distinct(column, self._ids.numbers)
+
+    def find_all(self, column: pa.Array) -> Values:
+        """As `encode`, but UNKNOWN for values that have no id."""
+        return _by_distinct(column, self._ids.known)
+
+    def decode(self, ids: Values) -> pa.Array:
+        """The values of ids."""
+        return self.take(ids)
+
+    def take(self, ids: Values) -> pa.Array:
+        """The values of ids: at the cost of the ids while they are few, else by one Arrow gather."""
+        array = self._array
+        if "_ids" in vars(self):
+            values = self.values
+            if 8 * len(ids) < len(values):
+                return self._arrow(list(map(values.__getitem__, ids.tolist())))
+            if len(array) < len(values):
+                self._array = array = pa.concat_arrays([array, self._arrow(values[len(array) :])])
+        return array.take(pa.array(ids))
+
+    def sort_indices(self, column: pa.Array) -> npt.NDArray[np.int64]:
+        """The positions of a column's values in their order."""
+        return np.asarray(pc.sort_indices(column)).astype(np.int64)
+
+    def sort_keys(self, column: pa.Array) -> list[Any]:
+        """What compares as the values of a column do."""
+        return self.python(column)
+
+    @property
+    def sort_key_of(self) -> Callable[[int], Any]:
+        """What compares as the value of an id does."""
+        return self.values.__getitem__
+
+    def python(self, column: pa.Array) -> list[Any]:
+        """The values of a column as `values` has them."""
+        result: list[Any] = column.to_pylist()
+        return result
+
+    def _arrow(self, values: Sequence[Any]) -> pa.Array:
+        return pa.array(values, self.type.arrow)
+
+
+class Decimals(Dictionary):
+    """The decimals of a type of more than 18 digits: whole numbers of their last digit where these are below `LARGE`.
+
+    The others are numbered, and stand as `LARGE` and their id.
+    """
+
+    def __init__(self, type_: Type) -> None:
+        super().__init__(type_)
+        self.order = DecimalOrder(self)
+
+    def find(self, value: Any) -> int | None:
+        low, is_small = self._small(pa.array([value], self.type.arrow))
+        if is_small[0]:
+            return int(low[0])
+        number = super().find(value)
+        return None if number is None else LARGE + number
+
+    def encode(self, column: pa.Array) -> Values:
+        low, is_small = self._small(column)
+        values = low.copy()
+        if not is_small.all():
+            values[~is_small] = LARGE + super().encode(column.filter(pa.array(~is_small)))
+        return values
+
+    def find_all(self, column: pa.Array) -> Values:
+        low, is_small = self._small(column)
+        values = low.copy()
+        if not is_small.all():
+            large = super().find_all(column.filter(pa.array(~is_small)))
+            values[~is_small] = np.where(large == UNKNOWN, UNKNOWN, LARGE + large)
+        return values
+
+    def decode(self, ids: Values) -> pa.Array:
+        large = ids >= LARGE
+        if not large.any():
+            return of_words(ids, ids >> 63, self.type)
+        low, high = ids.copy(), ids >> 63
+        low[large], high[large] = words_of(self.take(ids[large] - LARGE))
+        return of_words(low, high, self.type)
+
+    def _small(self, column: pa.Array) -> tuple[Values, npt.NDArray[np.bool_]]:
+        """The low words of a column's numbers, and where they are small."""
+        low, high = words_of(column)
+        return low, (high == low >> 63) & (low > -LARGE) & (low < LARGE)
+
+
+class Composites(Dictionary):
+    """The dictionary of a type of arrays, structs or maps: values that are equal have one key, which is numbered.
+
+    Times inside them are whole numbers here: those of Python do not reach as far as Arrow's.
+    """
+
+    def __init__(self, type_: Type) -> None:
+        super().__init__(type_)
+        self._plain = _plain(type_)
+
+    def find(self, value: Any) -> int | None:
+        (result,) = self.python(pa.array([value], self.type.arrow))
+        return self._ids.get(_key(result, self.type))
+
+    def encode(self, column: pa.Array) -> Values:
+        result = self.python(column)
+        return np.fromiter((self._ids.number(_key(v, self.type), v) for v in result), np.int64, len(result))
+
+    def find_all(self, column: pa.Array) -> Values:
+        result = self.python(column)
+        return np.fromiter((self._ids.get(_key(v, self.type), UNKNOWN) for v in result), np.int64, len(result))
+
+    def sort_indices(self, column: pa.Array) -> npt.NDArray[np.int64]:
+        keys = self.sort_keys(column)
+        return np.array(sorted(range(len(keys)), key=keys.__getitem__), np.int64)
+
+    def sort_keys(self, column: pa.Array) -> list[Any]:
+        return [_sort_key(value, self.type) for value in self.python(column)]
+
+    def _numbered(self, values: pa.Array) -> _Numbering:
+        named = self.python(values)
+        return _Numbering.of([_key(value, self.type) for value in named], named)
+
+    @property
+    def sort_key_of(self) -> Callable[[int], Any]:
+        return lambda number: _sort_key(self.values[number], self.type)
+
+    def python(self, column: pa.Array) -> list[Any]:
+        result: list[Any] = column.cast(self._plain).to_pylist()
+        return result
+
+    def _arrow(self, values: Sequence[Any]) -> pa.Array:
+        return pa.array(values, self._plain).cast(self.type.arrow)
+
+
+class _Numbering(dict[Any, int]):
+    """A dictionary that numbers its keys as they are asked for; `named` has what they stand for in that order."""
+
+    @classmethod
+    def of(cls, keys: Sequence[Any], named: list[Any]) -> _Numbering:
+        """The keys by their positions."""
+        made = cls(zip(keys, range(len(named)), strict=True))
+        made.named = named
+        return made
+
+    def __init__(self, pairs: Iterable[tuple[Any, int]] = ()) -> None:
+        super().__init__(pairs)
+        self.named: list[Any] = []
+
+    def __missing__(self, key: Any) -> int:
+        return self.number(key, key)
+
+    def numbers(self, keys: Sequence[Any]) -> Values:
+        """The numbers of different keys that stand for themselves."""
+        result, first = self.known(keys), len(self.named)
+        places = np.flatnonzero(result == UNKNOWN)
+        self.named += (new := [keys[place] for place in places.tolist()])
+        self.update(zip(new, range(first, len(self.named)), strict=True))
+        result[places] = np.arange(first, len(self.named))
+        return result
+
+    def known(self, keys: Sequence[Any]) -> Values:
+        """The numbers of keys, UNKNOWN for those that have none."""
+        return np.fromiter(map(self.get, keys, repeat(UNKNOWN)), np.int64, len(keys))
+
+    def number(self, key: Any, value: Any) -> int:
+        """The number of a key that stands for `value`."""
+        number = self.get(key)
+        if number is None:
+            self[key] = number = len(self.named)
+            self.named.append(value)
+        return number
+
+
+def _written(values: pa.Array) -> npt.NDArray[np.uint8]:
+    """The values as a stream of Arrow."""
+    sink = pa.BufferOutputStream()
+    batch = pa.record_batch([values], names=["value"])
+    with pa.ipc.new_stream(sink, batch.schema) as stream:
+        stream.write_batch(batch)
+    return np.frombuffer(sink.getvalue(), np.uint8)
+
+
+def _read(written: npt.NDArray[np.uint8]) -> pa.Array:
+    """The values of a stream, where they stand in it."""
+    with pa.ipc.open_stream(pa.py_buffer(written)) as stream:
+        return stream.read_next_batch().column(0)
+
+
+def _by_distinct(column: pa.Array, numbers_of: Callable[[Sequence[Any]], Values]) -> Values:
+    """The number of each value of a column, of which only the distinct values are looked up."""
+    encoded = column.dictionary_encode()
+    numbers = numbers_of(encoded.dictionary.to_pylist())
+    return numbers[encoded.indices.to_numpy(zero_copy_only=False)] if len(numbers) else np.empty(0, np.int64)
+
+
+def _plain(type_: Type) -> pa.DataType:
+    """The Arrow type with whole numbers for times."""
+    match type_.kind:
+        case Kind.ARRAY:
+            return pa.list_(pa.field("item", _plain(type_.element.type), type_.element.nullable))
+        case Kind.STRUCT:
+            return pa.struct([pa.field(c.name, _plain(c.type), c.nullable) for c in type_.fields])
+        case Kind.MAP:
+            return pa.map_(_plain(type_.key), pa.field("value", _plain(type_.value.type), type_.value.nullable))
+        case Kind.DATE:
+            return pa.int32()
+        case Kind.TIMESTAMP | Kind.TIMESTAMP_NTZ | Kind.DAY_TIME_INTERVAL:
+            return pa.int64()
+        case _:
+            return type_.arrow
+
+
+def _key(value: Any, type_: Type) -> Any:
+    """What is equal for equal values alone, and can be looked up."""
+    if value is None:
+        return None
+    match type_.kind:
+        case Kind.ARRAY:
+            return tuple(_key(v, type_.element.type) for v in value)
+        case Kind.STRUCT:
+            return tuple(_key(value[c.name], c.type) for c in type_.fields)
+        case Kind.MAP:
+            return tuple((_key(k, type_.key), _key(v, type_.value.type)) for k, v in value)
+        case Kind.FLOAT32 | Kind.FLOAT64:
+            return "NaN" if math.isnan(value) else value
+        case _:
+            return value
+
+
+def _sort_key(value: Any, type_: Type) -> Any:
+    """What compares as the values do: NULL before all others, NaN after all other floats."""
+    if value is None:
+        return (0,)
+    match type_.kind:
+        case Kind.ARRAY:
+            return (1, *(_sort_key(v, type_.element.type) for v in value))
+        case Kind.STRUCT:
+            return (1, *(_sort_key(value[c.name], c.type) for c in type_.fields))
+        case Kind.FLOAT32 | Kind.FLOAT64:
+            return (1, math.isnan(value), 0.0 if math.isnan(value) else value)
+        case Kind.MAP:
+            return (1, *((_sort_key(k, type_.key), _sort_key(v, type_.value.type)) for k, v in value))
+        case _:
+            return (1, value)

@@ -1,0 +1,334 @@
+"""Runs: sorted immutable batches of packed rows, with times and weights where they are not trivial."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from deltic.engine.image import Arrays, StoredArrays
+from deltic.engine.kernels import merge as kernels
+from deltic.engine.kernels.memory import address_of
+from deltic.engine.kernels.narrow import TIME_CODES, WEIGHT_CODES
+from deltic.engine.kernels.search import describe
+from deltic.engine.kernels.weights import OVERFLOWED
+from deltic.engine.parallel import run_all, threads
+from deltic.engine.storage import spilling as space
+from deltic.errors import CountOverflowError
+
+# Held by the thread that reads what was written: several may look into one run, and a descriptor has addresses.
+_reading = threading.RLock()
+# Positions in two runs.
+Cut = tuple[int, int]
+Words = npt.NDArray[np.uint64]
+Words1 = npt.NDArray[np.uint64]
+Integers = npt.NDArray[np.signedinteger[Any]]
+Times = Integers
+Weights = Integers
+
+NO_TIMES: Times = np.empty(0, np.int32)
+NO_WEIGHTS: Weights = np.empty(0, np.int64)
+
+
+# Rows from which on a merge is shared among threads.
+_SHARED = 1 << 20
+# Rows from which on times and weights are kept in as few bytes as they need.
+_MANY = 1 << 12
+# Rows that tell at once of most batches that they are not in order.
+_FEW = 64
+# The sum of as many lesser weights as there are ever runs fits into 64 bits.
+_HEAVY = 1 << 56
+# Rows from one fence to the next: of each such part of a run that was written the first word is beside it.
+_FENCE = 1 << 13
+# So many parts a run has at least that is read in parts.
+_FAR = 4
+# The bytes of a weight that any may have.
+_WIDEST = 8
+# What a narrow array may hold, the narrowest first.
+_NARROW = tuple((np.dtype(t), np.iinfo(t).min, np.iinfo(t).max) for t in (np.int8, np.int16, np.int32))
+
+
+class Run:
+    """Rows in ascending order of (row, time), no key twice, no weight zero; never changed once made.
+
+    `words` uint64[W, n], contiguous; `times` int[n], empty when the rows carry none; `weights` int[n],
+    empty when all are one; both of any width. `max_time` is the greatest time, 0 without times; it `is_heavy` where
+    sums of its weights with those of other runs may not fit into 64 bits; `descriptor` is what kernels take, see
+    `kernels.search`.
+    """
+
+    __slots__ = ("descriptor", "is_heavy", "kept", "max_time", "times", "weights", "words")
+
+    is_far = False
+    """Whether it stands elsewhere, so that parts of it take less time to have than all."""
+    kept: object | None
+    """Where it is written; None before it is."""
+
+    def __init__(self, words: Words, times: Times = NO_TIMES, weights: Weights = NO_WEIGHTS) -> None:
+        self.kept = None
+        self.words = np.ascontiguousarray(words)
+        if words.shape[1] < _MANY:
+            self.times, self.weights = times.astype(np.int32, copy=False), weights.astype(np.int64, copy=False)
+            described = describe(self.words, self.times, self.weights)
+            self.descriptor, self.max_time = described[:4], int(described[4])
+            self.is_heavy = int(described[5]) >= _HEAVY
+        else:
+            self.times, self.weights = narrow(times), narrow(weights)
+            self.max_time = int(self.times.max(initial=0))
+            self.is_heavy = _are_heavy(self.weights)
+            self.descriptor = describe_output(self.words, self.times, self.weights)
+
+    def __len__(self) -> int:
+        return int(self.words.shape[1])
+
+    def part(self, start: int, end: int) -> Run:
+        """Rows from `start` to `end`, as far as there are any."""
+        return Run(self.words[:, start:end], self.times[start:end], self.weights[start:end])
+
+    def negated(self) -> Run:
+        """The same rows, each with the opposite weight."""
+        weights = -self.all_weights() if self.weights.size else np.full(len(self), -1, np.int8)
+        return Run(self.words, self.times, plain(weights))
+
+    def all_weights(self) -> Weights:
+        """The weights, spelt out: int64[n]."""
+        return self.weights.astype(np.int64, copy=False) if self.weights.size else np.ones(len(self), np.int64)
+
+    @property
+    def net(self) -> int:
+        """The sum of the weights."""
+        if self.is_heavy:
+            return sum(self.weights.tolist())
+        return int(self.weights.sum()) if self.weights.size else len(self)
+
+    def arrays(self) -> Arrays:
+        """What is written of it: its arrays, and where there are some the fences by which parts are found."""
+        fences = {"fences": self.words[0, ::_FENCE]} if len(self) > _FENCE else {}
+        return {**fences, "words": self.words, "times": self.times, "weights": self.weights}
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that the run holds, in bytes."""
+        return self.words.nbytes + self.times.nbytes + self.weights.nbytes
+
+
+class KeptRun(Run):
+    """A run that was written, read when somebody looks into it; where it `is_bare`, without its weights."""
+
+    __slots__ = ("_is_read", "is_bare", "source")
+
+    def __init__(self, source: StoredArrays, is_bare: bool = False) -> None:
+        self.source, self.is_bare, self._is_read = source, is_bare, False
+        self.kept, self.max_time = source, int(source.about["max_time"])
+        self.is_heavy = not is_bare and "heavy" in source.about
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("descriptor", "times", "weights", "words"):
+            raise AttributeError(name)
+        with _reading:
+            if not self._is_read:
+                arrays = self.source.arrays()
+                self.words, self.times = arrays["words"], arrays["times"]
+                self.weights = NO_WEIGHTS if self.is_bare else arrays["weights"]
+                self.descriptor = describe_output(self.words, self.times, self.weights)
+                self._is_read = True
+        return getattr(self, name)
+
+    @property
+    def is_far(self) -> bool:  # type: ignore[override]
+        return not self._is_read and len(self) >= _FAR * _FENCE and self.source.is_far
+
+    def near(self, low: Words1, high: Words1) -> Run:
+        """All rows whose first word is in one of the ranges from `low` to `high`, and some beside them.
+
+        Read are, of a run that is far, those parts between fences in which such rows may be; of one whose half would
+        be, all.
+        """
+        fences = self.source.some({"fences": [(0, len(self))]}).get("fences")
+        if fences is None:  # it was written before there were any
+            return self
+        first = np.maximum(np.searchsorted(fences, low, side="left") - 1, 0)
+        last = np.searchsorted(fences, high, side="right")
+        changes = np.bincount(first, minlength=len(fences) + 1) - np.bincount(last, minlength=len(fences) + 1)
+        wanted = np.flatnonzero(np.cumsum(changes)[:-1] > 0)
+        if 2 * len(wanted) > len(fences):
+            return self
+        stretches = np.split(wanted, np.flatnonzero(np.diff(wanted) > 1) + 1) if len(wanted) else []
+        ranges = [(int(parts[0]) * _FENCE, int(parts[-1] + 1) * _FENCE) for parts in stretches]
+        result = self.source.some(dict.fromkeys(("words", "times", "weights"), ranges))
+        return Run(result["words"], result["times"], NO_WEIGHTS if self.is_bare else result["weights"])
+
+    @property
+    def net(self) -> int:
+        return len(self) if self.is_bare else int(self.source.about["net"])
+
+    def __len__(self) -> int:
+        return int(self.source.about["rows"])
+
+    @property
+    def nbytes(self) -> int:
+        return int(self.source.about["bytes"])
+
+
+def near(runs: Sequence[Run], low: Words1, high: Words1) -> tuple[Run, ...]:
+    """Runs with all rows whose first word is in one of the ranges from `low` to `high`: of those that are far, parts.
+
+    What is not read is elsewhere; runs that are here stay as they are.
+    """
+    return tuple(run.near(low, high) if isinstance(run, KeptRun) and run.is_far else run for run in runs)
+
+
+def _are_heavy(weights: Weights) -> bool:
+    if weights.itemsize < _WIDEST or not weights.size:
+        return False
+    return bool(weights.max() >= _HEAVY or weights.min() <= -_HEAVY)
+
+
+def narrow(values: Integers) -> Integers:
+    """The integers in as few bytes as they need."""
+    low, high = (int(values.min()), int(values.max())) if values.size else (0, 0)
+    kind = next((t for t, least, most in _NARROW if least <= low and high <= most), values.dtype)
+    if kind.itemsize < values.itemsize:
+        return values.astype(kind)
+    return values.copy() if values.ctypes.data % 4 else values
+
+
+def describe_output(words: Words, times: Integers, weights: Integers) -> npt.NDArray[np.int64]:
+    """The descriptor of arrays of any width, see `kernels.search`."""
+    coded_times = address_of(times) + TIME_CODES[times.itemsize] if times.size else 0
+    coded_weights = address_of(weights) + WEIGHT_CODES[weights.itemsize] if weights.size else 0
+    return np.array([words.shape[1], address_of(words), coded_times, coded_weights], np.int64)
+
+
+def plain(weights: Weights) -> Weights:
+    """The weights as a run keeps them: empty when all are one."""
+    return NO_WEIGHTS if (weights == 1).all() else weights
+
+
+def merge_runs(a: Run, b: Run) -> Run:
+    """The sum of two runs, both with times or neither; an empty one counts as either."""
+    if not len(a) or not len(b):
+        return a if len(a) else b
+    weighted = bool(a.weights.size or b.weights.size)
+    way = _merge_small if len(a) + len(b) < _MANY else _merge
+    merged = way(a, b, weighted)
+    if merged is None:
+        merged = way(a, b, True)
+    assert merged is not None
+    return merged
+
+
+def _merge_small(a: Run, b: Run, weighted: bool) -> Run | None:
+    """As `_merge`, in one call of compiled code: for runs so small that calls are what they cost."""
+    merged = kernels.merge_small(a.descriptor, b.descriptor, len(a.words), bool(a.times.size), weighted)
+    words, times, weights, n = merged
+    if n < 0:
+        return None
+    if n < words.shape[1]:
+        words, times, weights = words[:, :n].copy(), times[:n].copy(), weights[:n].copy()
+    return Run(words, times, plain(weights) if weighted else NO_WEIGHTS)
+
+
+def _merge(a: Run, b: Run, weighted: bool) -> Run | None:
+    """The sum of two runs; None if it needs weights and is to have none."""
+    size = len(a) + len(b)
+    words = space.empty((len(a.words), size), np.dtype(np.uint64))
+    times = space.empty((size if a.times.size else 0,), np.result_type(a.times, b.times))
+    weights = space.empty((size if weighted else 0,), _sum_type(a, b))
+    out = describe_output(words, times, weights)
+
+    def part(start: Cut, end: Cut) -> int:
+        i, j = start
+        return int(kernels.merge(a.descriptor, i, end[0], b.descriptor, j, end[1], out, i + j, len(words)))
+
+    cuts = _cuts(a, b) if size >= _SHARED else [(0, 0), (len(a), len(b))]
+    ends = run_all([partial(part, start, end) for start, end in itertools.pairwise(cuts)])
+    if min(ends) < 0:
+        return None
+    kept = [slice(i + j, end) for (i, j), end in zip(cuts, ends, strict=False)]
+    if sum(s.stop - s.start for s in kept) < size:
+        words = space.concatenate([words[:, s] for s in kept], axis=1)
+        times = space.concatenate([times[s] for s in kept])
+        weights = space.concatenate([weights[s] for s in kept])
+    return Run(words, times, plain(weights))
+
+
+def _cuts(a: Run, b: Run) -> list[Cut]:
+    """Where to cut two runs so that parts can be merged by themselves: rows of both before which all are less."""
+    count = threads()
+    starts = [len(a) * k // count for k in range(count)]
+    width, timed = len(a.words), bool(a.times.size)
+    result = [(i, int(kernels.split(a.descriptor, i, b.descriptor, width, timed)) if i else 0) for i in starts]
+    return [*result, (len(a), len(b))]
+
+
+def _sum_type(a: Run, b: Run) -> np.dtype[np.signedinteger[Any]]:
+    """An integer type that holds the sums of weights of two runs."""
+    width = max(run.weights.itemsize if run.weights.size else 1 for run in (a, b))
+    return np.dtype(f"i{min(2 * width, 8)}")
+
+
+def sort_order(words: Words) -> npt.NDArray[np.int64]:
+    """The order that sorts rows by all their words."""
+    order = np.argsort(words[0])
+    if len(words) > 1:
+        kernels.order_ties(words, order)
+    return order
+
+
+def consolidate(words: Words, weights: Weights = NO_WEIGHTS, keep_zeros: bool = False) -> tuple[Words, Weights]:
+    """Rows sorted, each once, with its summed weight (never empty weights); zeros vanish unless kept."""
+    if words.shape[1] >= _MANY and _ascend(words[0, :_FEW]) and _ascend(words[0]):
+        all_weights = weights.astype(np.int64) if weights.size else np.ones(words.shape[1], np.int64)
+        there = slice(None) if keep_zeros or all_weights.all() else all_weights != 0
+        return words[:, there].copy(), counted(all_weights[there])
+    if len(words) == 1 and (weights == 1).all():
+        rows, sums = count_in_place(words.copy())
+        return (rows, sums) if rows.shape == words.shape else (rows.copy(), sums.copy())
+    out, sums, n = kernels.sum_ordered(words, weights.astype(np.int64, copy=False), sort_order(words), keep_zeros)
+    counted(sums[:n])
+    return (out, sums) if n == sums.size else (out[:, :n].copy(), sums[:n].copy())
+
+
+def counted(sums: Weights) -> Weights:
+    """These sums of weights; raises CountOverflowError where one did not fit."""
+    if sums.itemsize == _WIDEST and sums.min(initial=0) == OVERFLOWED:
+        raise CountOverflowError
+    return sums
+
+
+def _ascend(values: Words1) -> bool:
+    """Whether each is greater than the one before."""
+    return bool((values[1:] > values[:-1]).all())
+
+
+def count_in_place(words: Words) -> tuple[Words, Weights]:
+    """Rows of one word sorted, each once, with how often it occurs; `words` is overwritten, and holds them."""
+    words[0].sort()
+    counts = np.empty(words.shape[1], np.int64)
+    n = kernels.count_equal(words[0], counts)
+    return words[:, :n], counts[:n]
+
+
+# The runs of an arrangement that wait to be merged at most: each search looks into all of them.
+_MANY_RUNS = 32
+
+
+def add_runs(runs: tuple[Run, ...], run: Run, frozen: int | None = None) -> tuple[Run, ...]:
+    """The runs with one more, merged so that each is at least twice as large as the next.
+
+    Those of so many rows as are `frozen` stay as they are, unless there are many.
+    """
+    merged = list(runs)
+    while merged and 2 * len(run) > len(merged[-1]):
+        if frozen is not None and len(merged[-1]) >= frozen and len(merged) < _MANY_RUNS:
+            break
+        run = merge_runs(merged.pop(), run)
+    if len(run):
+        merged.append(run)
+    return tuple(merged)

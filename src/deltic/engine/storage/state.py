@@ -1,0 +1,418 @@
+"""The state of one relation: its contents, its derivation counts, and the orders in which queries probe it."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator
+from copy import copy
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from deltic.engine.kernels.settle import crossings
+from deltic.engine.parallel import run_all
+from deltic.engine.storage.arrangement import Arrangement, present
+from deltic.engine.storage.frozen import Frozen
+from deltic.engine.storage.kinds import RelationKind
+from deltic.engine.storage.layout import Domain, Layout
+from deltic.engine.storage.run import Run, Weights, Words, add_runs, merge_runs, plain
+from deltic.errors import CountOverflowError
+from deltic.program.program import Relation
+
+# Rows of a change from which on its orders are made by several threads.
+_MANY = 1 << 16
+
+# What an arrangement is for a relation: its rows, the derivations of each, what trusted changes of a set have beside 0
+# and 1, what is kept of groups and their values, the change that is due in the next epoch, the time of a window, the
+# rows of parts in order, the rows of groups by iteration, how many each part has, the rows at which a top-k starts and
+# ends, the mark of what a user's state has taken in, and, between the rounds of a recursion, derivations that wait for
+# their iterations, rows to be looked at again, and what the epoch has changed so far, whatever the iteration.
+Role = Literal[
+    "rows",
+    "counts",
+    "surplus",
+    "totals",
+    "values",
+    "delay",
+    "clock",
+    "ordered",
+    "iterations",
+    "sizes",
+    "start",
+    "end",
+    "mark",
+    "waiting",
+    "again",
+    "changed",
+]
+
+
+class Name(NamedTuple):
+    """The name of an arrangement: of which relation, in which role, sorted by which of its columns."""
+
+    relation: str
+    role: Role
+    order: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"{self.relation} {self.role} [{','.join(map(str, self.order))}]"
+
+
+@dataclass
+class State:
+    """What the engine keeps of a relation: of a set, whose rows are there once, or of a bag, whose rows have weights.
+
+    `counts`, in canonical order: for a set the derivations of each row, for a recursive set those of each
+    row at each iteration. `stores` are the arrangements that queries probe, by column order; those of a recursive set
+    hold (row, first iteration), those of a recursive bag (row, iteration) with its weight. `delta` is the change of the
+    present epoch, canonical; rows to be grouped have no more than that. `auxiliary` is what operators keep beside the
+    rows, by role and order.
+    """
+
+    relation: Relation
+    kind: RelationKind
+    domains: tuple[Domain, ...]
+    is_set: bool = True
+    counts: Arrangement | None = None
+    by_order: dict[tuple[int, ...], Arrangement] = field(default_factory=dict)
+    delta: Run | None = None
+    auxiliary: dict[tuple[Role, tuple[int, ...]], Arrangement] = field(default_factory=dict)
+    _appended: Run | None = None
+    _spare: dict[tuple[int, ...], Arrangement] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.kind in (RelationKind.SET, RelationKind.RECURSIVE):
+            self.counts = Arrangement(self.canonical, self.domains)
+        if self.kind is not RelationKind.SET:
+            self.arrangement(self.canonical)
+        if self.kind is RelationKind.TABLE and self.is_set:
+            self.keep("surplus", self.canonical, self.domains)
+
+    @property
+    def canonical(self) -> tuple[int, ...]:
+        """The order of the columns as they are declared."""
+        return tuple(range(len(self.domains)))
+
+    @property
+    def layout(self) -> Layout:
+        """The canonical layout: of deltas, counts and derived heads."""
+        return self.contents.layout
+
+    @property
+    def contents(self) -> Arrangement:
+        """The arrangement, canonical, whose rows of positive weight are the relation's."""
+        if self.kind is RelationKind.SET:
+            assert self.counts is not None
+            return self.counts
+        return self.by_order[self.canonical]
+
+    def declare(self, order: tuple[int, ...]) -> Arrangement:
+        """The arrangement in this order; when it is new, it is not built until `arrangement` asks for it."""
+        if order not in self.by_order:
+            is_built = order == self.canonical and self.kind is not RelationKind.SET
+            new = self._spare.pop(order, None) or Arrangement(order, self.domains, is_built=is_built)
+            if order == self.canonical and not is_built:
+                new.layout = self.layout  # changes are appended as they are
+            self.by_order[order] = new
+        return self.by_order[order]
+
+    def arrangement(self, order: tuple[int, ...]) -> Arrangement:
+        """The arrangement in this order, built from the contents, of before the present change and of now."""
+        result = self.declare(order)
+        if not result.is_built:
+            self._build(result)
+        return result
+
+    def arranged_now(self, order: tuple[int, ...]) -> Arrangement:
+        """The same, but if it is not built, then for the caller alone."""
+        result = self.declare(order)
+        if not result.is_built:
+            result = copy(result)
+            self._build(result)
+        return result
+
+    def evolved(self, relation: Relation) -> State:
+        """The same state for a relation of another program, apart from this one, whose runs it shares.
+
+        Column orders are taken over when they are asked for, until `end_evolution`.
+        """
+        other = copy(self)
+        other.relation, other.delta, other._appended = relation, None, None
+        other.counts = copy(self.counts)
+        other.auxiliary = {key: copy(arrangement) for key, arrangement in self.auxiliary.items()}
+        orders = {**self._spare, **self.by_order}
+        other._spare = {order: copy(arrangement) for order, arrangement in orders.items()}
+        other.by_order = {}
+        if self.kind is not RelationKind.SET:
+            other.arrangement(self.canonical)
+        return other
+
+    def restore(self, role: Role, order: tuple[int, ...], domains: tuple[Domain, ...]) -> Arrangement:
+        """The arrangement in this role, to be given what was kept of it.
+
+        Column orders are taken over when they are asked for, until `end_evolution`.
+        """
+        if role == "counts":
+            assert self.counts is not None
+            return self.counts
+        if role != "rows":
+            return self.keep(role, order, domains)
+        if order in self.by_order:
+            return self.by_order[order]
+        return self._spare.setdefault(order, Arrangement(order, self.domains))
+
+    def restore_change(self, delta: Run, is_appended: bool) -> None:
+        """Within an epoch, have the change that was kept of it; whether it is the last run of the rows."""
+        self.delta, self._appended = delta, delta if is_appended else None
+
+    @property
+    def is_appended(self) -> bool:
+        """Whether the present change is the last run of the rows, in every order."""
+        return self.delta is not None and self._appended is self.delta
+
+    def keep_orders(self) -> None:
+        """Keep all column orders that were restored, whoever asks for them."""
+        for order in list(self._spare):
+            self.declare(order)
+
+    def end_evolution(self) -> None:
+        """Forget the column orders that nobody asked for."""
+        self._spare = {}
+
+    def _build(self, arrangement: Arrangement) -> None:
+        self.relayout()
+        before, now = self._versions()
+        same = arrangement.order == self.canonical
+        made = {run: run if same else arrangement.arrange(self.layout, run) for run in {*before, *now}}
+        arrangement.before, arrangement.runs = tuple(made[run] for run in before), tuple(made[run] for run in now)
+        arrangement.is_built = True
+
+    def _versions(self) -> tuple[tuple[Run, ...], tuple[Run, ...]]:
+        """The rows before the present change, and now, as runs of the contents would be, the change last."""
+        if self.kind is not RelationKind.SET:
+            return self.contents.before, self.contents.runs
+        now = self.whole()
+        if self.delta is None:
+            return ((now,), (now,)) if len(now) else ((), ())
+        before = merge_runs(now, self.delta.negated())
+        return ((before,), (before, self.delta)) if len(before) else ((), (self.delta,))
+
+    @property
+    def built(self) -> dict[tuple[int, ...], Arrangement]:
+        """The arrangements of the rows that are built, by column order."""
+        return {order: arrangement for order, arrangement in self.by_order.items() if arrangement.is_built}
+
+    def was_empty(self) -> bool:
+        """Whether there surely was no row before the present change."""
+        if self.kind is not RelationKind.SET:
+            return not self.contents.before
+        if self.delta is None:
+            return not self.contents.runs
+        return not self.delta.weights.size and len(self.delta) == len(self.contents)
+
+    def keep(self, role: Role, order: tuple[int, ...], domains: tuple[Domain, ...]) -> Arrangement:
+        """The arrangement in this role, of rows of these domains; made when it is new."""
+        if (role, order) not in self.auxiliary:
+            self.auxiliary[role, order] = Arrangement(tuple(range(len(domains))), domains)
+        return self.auxiliary[role, order]
+
+    def named(self) -> Iterator[tuple[Name, Arrangement]]:
+        """All arrangements of the relation with their names, but those that are not built."""
+        name = self.relation.name
+        yield from ((Name(name, "rows", order), a) for order, a in self.built.items())
+        yield from ((Name(name, *key), a) for key, a in self.auxiliary.items())
+        if self.counts is not None:
+            yield Name(name, "counts", self.canonical), self.counts
+
+    def arrangements(self) -> Iterator[Arrangement]:
+        """All arrangements of the relation."""
+        yield from self.by_order.values()
+        yield from self.auxiliary.values()
+        if self.counts is not None:
+            yield self.counts
+
+    @property
+    def nbytes(self) -> int:
+        """The memory of the relation, in bytes: all its arrangements, what two of them share once."""
+        size = sum(arrangement.nbytes for arrangement in self.arrangements())
+        if self.counts is None or self.counts is self.contents:
+            return size
+        counted = {id(run.words) for run in self.counts.runs}
+        return size - sum(run.words.nbytes + run.times.nbytes for run in self.contents.runs if id(run.words) in counted)
+
+    def replace_domain(self, old: Domain, new: Domain) -> None:
+        """Let columns of domain `old` have `new`, which includes it; packed rows are stale until `relayout`."""
+
+        def replaced(domains: tuple[Domain, ...]) -> tuple[Domain, ...]:
+            return tuple(new if domain is old else domain for domain in domains)
+
+        self.domains = replaced(self.domains)
+        for arrangement in (*self.arrangements(), *self._spare.values()):
+            arrangement.domains = replaced(arrangement.domains)
+
+    def has_any(self, domains: Container[Domain]) -> bool:
+        """Whether any of its arrangements has a column of one of these domains."""
+        columns = (self.domains, *(arrangement.domains for arrangement in self.auxiliary.values()))
+        return any(domain in domains for column in columns for domain in column)
+
+    def relayout(self) -> bool:
+        """Repack what has outgrown its layout, the present change too; whether anything has.
+
+        Rows alone have a version before it.
+        """
+        stale = [arrangement for arrangement in self.arrangements() if arrangement.is_stale()]
+        contents = self.contents
+        for arrangement in (*self.auxiliary.values(), *([] if self.counts is None else [self.counts])):
+            arrangement.before = arrangement.runs
+        if contents.is_stale():
+            is_appended = self._appended is self.delta
+            self.delta = contents.relayout(self.delta)
+            self._appended = self.delta if is_appended else None
+        for arrangement in self.arrangements():
+            if arrangement.is_stale():
+                arrangement.relayout()
+        return bool(stale)
+
+    def append(self, run: Run) -> None:
+        """Add a change of the contents to every store; `compact` ends it. Raises CountOverflowError."""
+        self._check_counts(self.contents, run)
+        self._appended = run
+        others = [store for order, store in self.by_order.items() if store.is_built and order != self.canonical]
+        tasks = [partial(store.arrange, self.layout, run) for store in others]
+        arranged = run_all(tasks) if len(run) >= _MANY else [task() for task in tasks]
+        for store, change in zip(others, arranged, strict=True):
+            store.append(change)
+        if self.canonical in self.by_order and self.by_order[self.canonical].is_built:
+            self.by_order[self.canonical].append(run)
+
+    def arranged(self, run: Run, order: tuple[int, ...]) -> Run:
+        """A canonical run in another order, which must be declared."""
+        if order == self.canonical:
+            return run
+        store = self.by_order[order]
+        is_there = store.is_built and run is self._appended and len(run)
+        return store.runs[-1] if is_there else store.arrange(self.layout, run)
+
+    def compact(self) -> None:
+        """End the change: the state before it is given up."""
+        self._appended = None
+        for store in self.by_order.values():
+            store.compact()
+
+    def share_counted(self) -> None:
+        """Let the contents be the rows that are counted, which have to be the same: they are kept once then."""
+        assert self.counts is not None
+        self.counts.compact()
+        there = {id(run.words): run for run in self.contents.runs}
+        self.contents.runs = tuple(
+            there[id(run.words)] if id(run.words) in there else Run(run.words, run.times) for run in self.counts.runs
+        )
+
+    def count(self, run: Run) -> None:
+        """Add a change of the derivation counts. Raises CountOverflowError."""
+        assert self.counts is not None
+        self._check_counts(self.counts, run)
+        self.counts.add(run)
+
+    def _check_counts(self, arrangement: Arrangement, change: Run) -> None:
+        """Raises CountOverflowError where a row is there more often than 64 bits can count after a change."""
+        if not (change.is_heavy or any(run.is_heavy for run in arrangement.runs)) or not len(change):
+            return
+        words, weights = present([change])
+        before, added = arrangement.weights_of(words), weights.astype(np.int64)
+        after = before + added
+        if (((before ^ after) & (added ^ after)) < 0).any():
+            raise CountOverflowError(relations=(self.relation.name,))
+
+    def trust(self, words: Words, change: Weights) -> Weights:
+        """What changes of a table's rows mean for its rows when nobody checks them.
+
+        A set keeps beside its rows what the sums of their weights have more or less, so that its rows are their
+        `distinct`, H of [DBSP Prop. 6.12].
+        """
+        if not self.is_set:
+            return change
+        surplus, old = self.auxiliary["surplus", self.canonical], self.contents.weights_of(words)
+        before = surplus.weights_of(words)
+        total = old + before + change
+        moved: Weights = (total > 0) - old
+        self._add_surplus(words, change - moved)
+        return moved
+
+    def is_new(self) -> bool:
+        """Whether the table has nothing, and owes nothing to what it was trusted to have."""
+        return not self.contents.runs and not (self.is_set and self.auxiliary["surplus", self.canonical].runs)
+
+    def settle(self, words: Words, new: Weights) -> Weights:
+        """The change of a table's rows that gives them the weights `new`, whatever they were trusted to have."""
+        if self.is_set and (surplus := self.auxiliary["surplus", self.canonical]).runs:
+            self._add_surplus(words, -surplus.weights_of(words))
+        return new - self.contents.weights_of(words)
+
+    def _add_surplus(self, words: Words, change: Weights) -> None:
+        moved = change != 0
+        if moved.any():
+            surplus = self.auxiliary["surplus", self.canonical]
+            surplus.runs = add_runs(surplus.runs, Run(words[:, moved], weights=plain(change[moved])))
+
+    def forget(self, run: Run) -> None:
+        """Let rows be gone without a change: `run` takes them back; between two changes."""
+        if self.kind is RelationKind.SET:
+            assert self.counts is not None
+            self.count(Run(run.words, weights=plain(-self.counts.weights_of(run.words))))
+        self.append(run)
+        self.compact()
+
+    def rows(self) -> tuple[Words, Weights]:
+        """The rows that have a weight, in canonical layout, and their weights: one for all of a set."""
+        return self.frozen().rows()
+
+    def frozen(self) -> Frozen:
+        """The rows as they are now, for readers of later."""
+        contents, orders = self.contents, self.by_order.values()
+        others = tuple(a.sorted() for a in orders if a.is_built and a is not contents)
+        is_counted = self.kind is RelationKind.SET
+        return Frozen(self.relation.schema, self.is_set, is_counted, (contents.sorted(), *others))
+
+    def no_rows(self) -> tuple[Words, Weights]:
+        """No rows and no weights, in canonical layout."""
+        return np.empty((self.layout.words, 0), np.uint64), np.empty(0, np.int64)
+
+    def whole(self) -> Run:
+        """The present rows with their weights, as a change from nothing."""
+        words, weights = self.rows()
+        return Run(words, weights=plain(weights))
+
+    def change_set(self, words: Words, change: Weights) -> Run:
+        """Add `change` to the counts of a set's rows; the change of the set, H of [DBSP Prop. 6.12]."""
+        assert self.counts is not None
+        actions = crossings(self.counts.weights_of(words), change)
+        self.count(Run(words, weights=plain(change)))
+        moved = actions != 0
+        return Run(words[:, moved], weights=plain(actions[moved]))
+
+
+@dataclass(frozen=True)
+class StoreSnapshot:
+    """The state of relations at one moment; runs are shared, so it costs nothing."""
+
+    saved: tuple[tuple[Arrangement, tuple[Run, ...], tuple[Run, ...], Layout, bool], ...]
+
+    @classmethod
+    def of(cls, states: Iterable[State]) -> StoreSnapshot:
+        """The snapshot of these relations."""
+        return cls(tuple((a, a.runs, a.before, a.layout, a.is_built) for s in states for a in s.arrangements()))
+
+    def restore(self) -> bool:
+        """Bring every relation back to the moment of the snapshot; whether a layout was another one since."""
+        is_packed_anew = False
+        for arrangement, runs, before, layout, is_built in self.saved:
+            is_packed_anew = is_packed_anew or arrangement.layout is not layout
+            arrangement.runs, arrangement.before = runs, before
+            arrangement.layout, arrangement.is_built = layout, is_built
+        return is_packed_anew
+
+    def runs(self) -> dict[int, tuple[Run, ...]]:
+        """The runs of each arrangement at that moment, by its id."""
+        return {id(arrangement): runs for arrangement, runs, *_ in self.saved}

@@ -1,0 +1,307 @@
+"""An order over interned values: labels that compare as the values do, text byte by byte in UTF-8.
+
+Ids are dense and never change, but say nothing of order. Beside its id each value has a *label*, an integer below 2⁶²
+with room on both sides: a new value gets one between those of its neighbours, and no other moves (order maintenance).
+Where there is no room left, all labels are reassigned: to whoever keeps labels that is a domain which grows.
+
+Sequences that are written in order, such as names with numbers, would halve the same gap again and again. So a value
+whose neighbour is its predecessor in time is put close to it, and the rest of the gap is left for those that follow.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from deltic.engine.image import GrowingSequence, StoredArrays
+from deltic.engine.storage.layout import Domain, DomainOverflow, Place, Raw, Values
+from deltic.values.types import Type
+
+BITS = 62
+LARGE = 1 << 60
+"""Decimals below this number, and above its opposite, are labels of their own."""
+_END = 1 << BITS
+# The room that is left between values that come in order.
+_STRIDE = 1 << 20
+# So many times as many values as there are new ones are found by merging, not one by one.
+_MERGED = 8
+
+Positions = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+
+class Sortable(Protocol):
+    """Values by dense ids, which can be sorted: a dictionary."""
+
+    origin: str
+
+    @property
+    def values(self) -> Sequence[Any]: ...
+
+    def __len__(self) -> int: ...
+
+    def take(self, ids: Values) -> pa.Array: ...
+
+    def sort_indices(self, column: pa.Array) -> Positions: ...
+
+    def sort_keys(self, column: pa.Array) -> Sequence[Any]: ...
+
+    @property
+    def sort_key_of(self) -> Callable[[int], Any]: ...
+
+
+class ValueOrder:
+    """The labels of a dictionary's values, given when they are asked for; `domain` is that of columns of labels."""
+
+    _end = _END
+
+    def __init__(self, dictionary: Sortable) -> None:
+        self._dictionary = dictionary
+        self._labels: Values = np.zeros(1024, np.int64)
+        self._known = 0
+        self._runs: list[_Ordered] = []
+        self._kept: tuple[int, Sequence[StoredArrays]] | None = None
+        self._stretches: Sequence[StoredArrays] = ()
+        self.domain: Domain = Labels(self)
+        self.reversed: Domain = Labels(self, descending=True)
+        self._moved = _Ordered.none(), _Ordered.none()
+
+    def restore(self, count: int, kept: Sequence[StoredArrays]) -> None:
+        """Have the first `count` labels that `growing` gave, which are read when somebody asks for one."""
+        self._kept, self._stretches = (count, kept), kept
+
+    @property
+    def count(self) -> int:
+        """How many values have a label."""
+        return self._known if self._kept is None else self._kept[0]
+
+    def growing(self) -> GrowingSequence:
+        """The labels so far; as long as the numbering is the same."""
+        origin = self._dictionary.origin
+        if self._kept is not None:
+            count, kept = self._kept
+            return GrowingSequence(count, lambda start, end: {"labels": _joined(kept)[start:end]}, origin, kept)
+        labels = self._labels
+        return GrowingSequence(self._known, lambda start, end: {"labels": labels[start:end]}, origin, self._stretches)
+
+    def _read(self) -> None:
+        """Read what was kept."""
+        if self._kept is not None:
+            (count, kept), self._kept = self._kept, None
+            labels = _joined(kept)[:count]
+            order = np.argsort(labels)
+            self._labels, self._known, self._runs = labels, count, [_Ordered(labels[order], order)]
+
+    def labels(self) -> Values:
+        """The label of each id, int64[n]; elements never change, so that searches may go on while values are added.
+
+        Raises DomainOverflow where there is no room for a new one.
+        """
+        self._read()
+        if self._known < len(self._dictionary):
+            self._include()
+        return self._labels[: self._known]
+
+    def of(self, ids: Values) -> Values:
+        """The labels of values given by their ids."""
+        return self.labels()[ids]
+
+    def ids(self, labels: Values) -> Values:
+        """The ids of labels that were given."""
+        self._read()
+        result = np.zeros(len(labels), np.int64)
+        for run in self._runs:
+            at = np.minimum(np.searchsorted(run.labels, labels), len(run.ids) - 1)
+            here = run.labels[at] == labels
+            result[here] = run.ids[at[here]]
+        return result
+
+    def _include(self) -> None:
+        """Give labels to the values that are new."""
+        new = np.arange(self._known, len(self._dictionary))
+        values = self._dictionary.take(new)
+        order = self._dictionary.sort_indices(values)
+        ids, values = new[order], values.take(pa.array(order))
+        low, high = self._neighbours(values)
+        labels = _between(low.labels, low.ids, high.labels, high.ids)
+        if labels is None:
+            raise DomainOverflow(self.domain, 0, self._end - 1)
+        self._write(ids, labels)
+
+    def _write(self, ids: Values, labels: Values) -> None:
+        count = len(self._dictionary)
+        if count > len(self._labels):
+            self._labels = np.concatenate([self._labels[: self._known], np.zeros(2 * count - self._known, np.int64)])
+        self._labels[ids] = labels
+        self._known = count
+        run = _Ordered(labels, ids)
+        while self._runs and 2 * len(run.ids) > len(self._runs[-1].ids):
+            run = self._runs.pop().merge(run)
+        self._runs.append(run)
+
+    def _neighbours(self, values: pa.Array) -> tuple[_Ordered, _Ordered]:
+        """The labels and ids of the nearest known values before and after each of the sorted ones."""
+        low = _Ordered(np.zeros(len(values), np.int64), np.full(len(values), -1))
+        high = _Ordered(np.full(len(values), self._end), np.full(len(values), -1))
+        for run in self._runs:
+            at = self._positions(run, values)
+            before, after = run.take(at - 1), run.take(at)
+            low = low.where((before.labels > low.labels) & (at > 0), before)
+            high = high.where((after.labels < high.labels) & (at < len(run.ids)), after)
+        return low, high
+
+    def _positions(self, run: _Ordered, values: pa.Array) -> Positions:
+        """How many values of a run are before each of the sorted ones."""
+        if _MERGED * len(values) < len(run.ids):
+            key_of, ids = self._dictionary.sort_key_of, run.ids
+            return np.array([bisect_left(ids, key, key=key_of) for key in self._dictionary.sort_keys(values)], np.int64)
+        both = pa.concat_arrays([self._dictionary.take(run.ids), values])
+        new = self._dictionary.sort_indices(both) >= len(run.ids)
+        positions: Positions = np.cumsum(~new, dtype=np.int64)[new]
+        return positions
+
+    def relabel(self) -> None:
+        """Reassign all labels, the new values' among them, with the same room everywhere."""
+        self._read()
+        count = len(self._dictionary)
+        old = self._all()
+        ids = self._dictionary.sort_indices(self._dictionary.take(np.arange(count)))
+        labels = (np.arange(1, count + 1) * (self._end // (count + 1))).astype(np.int64)
+        self._labels, self._known, self._runs = np.zeros(2 * count, np.int64), 0, []
+        self._write(ids, labels)
+        self.domain.numbering += 1
+        self.reversed.numbering += 1
+        self._stretches = ()
+        self._moved = old, _Ordered(self._labels[old.ids], old.ids)
+
+    def moved(self, labels: Values) -> Values:
+        """The present labels of what had these before they were reassigned."""
+        before, after = self._moved
+        return after.labels[np.searchsorted(before.labels, labels)]
+
+    def _all(self) -> _Ordered:
+        """All labels, in order, with their ids."""
+        every = _Ordered.none()
+        for run in self._runs:
+            every = every.merge(run)
+        return every
+
+
+def _joined(kept: Sequence[StoredArrays]) -> Values:
+    """The labels that were kept, copied."""
+    return np.concatenate([stretch.arrays()["labels"] for stretch in kept])
+
+
+class DecimalOrder(ValueOrder):
+    """The order of decimals, by what relations hold of them: numbers below `LARGE`, or that and the id of a larger one.
+
+    Small ones are their own labels, moved up by 2 · `LARGE`; large ones have labels below and above all of these.
+    """
+
+    _end = LARGE
+
+    def of(self, ids: Values) -> Values:
+        labels, large = ids + 2 * LARGE, ids >= LARGE
+        if large.any():
+            result = ids[large] - LARGE
+            is_positive = np.array([self._dictionary.values[number] > 0 for number in result.tolist()])
+            labels[large] = super().of(result) + np.where(is_positive, 3 * LARGE, 0)
+        return labels
+
+    def ids(self, labels: Values) -> Values:
+        result, large = labels - 2 * LARGE, self._are_large(labels)
+        if large.any():
+            result[large] = super().ids(labels[large] % LARGE) + LARGE
+        return result
+
+    def moved(self, labels: Values) -> Values:
+        result, large = labels.copy(), self._are_large(labels)
+        if large.any():
+            result[large] += super().moved(labels[large] % LARGE) - labels[large] % LARGE
+        return result
+
+    @staticmethod
+    def _are_large(labels: Values) -> Mask:
+        return (labels < LARGE) | (labels > 3 * LARGE)
+
+
+class _Ordered:
+    """Labels in ascending order, int64[n], with the ids of their values."""
+
+    def __init__(self, labels: Values, ids: Values) -> None:
+        self.labels, self.ids = labels, ids
+
+    @classmethod
+    def none(cls) -> _Ordered:
+        """No labels."""
+        return cls(np.empty(0, np.int64), np.empty(0, np.int64))
+
+    def merge(self, other: _Ordered) -> _Ordered:
+        """Both, in order."""
+        labels, ids = np.concatenate([self.labels, other.labels]), np.concatenate([self.ids, other.ids])
+        order = np.argsort(labels, kind="stable")
+        return _Ordered(labels[order], ids[order])
+
+    def take(self, at: Positions) -> _Ordered:
+        """The entries at some positions; any entry at those that there are not."""
+        inside = np.clip(at, 0, len(self.ids) - 1)
+        return _Ordered(self.labels[inside], self.ids[inside])
+
+    def where(self, chosen: Mask, other: _Ordered) -> _Ordered:
+        """The other's entries where they are chosen, these elsewhere."""
+        return _Ordered(np.where(chosen, other.labels, self.labels), np.where(chosen, other.ids, self.ids))
+
+
+def _between(low: Values, before: Values, high: Values, after: Values) -> Values | None:
+    """Labels in ascending order, each between its `low` and `high`, equal ones together; None where there is no room.
+
+    `before` and `after` are the ids of the neighbours, -1 for none: the greater one is the newer value.
+    """
+    starts = np.flatnonzero(np.diff(low, prepend=-1))
+    sizes = np.diff(starts, append=len(low))
+    room = high[starts] - low[starts]
+    step = room // (sizes + 1)
+    if (step < 1).any():
+        return None
+    ascending, descending = before[starts] > after[starts], before[starts] < after[starts]
+    step = np.where(ascending | descending, np.minimum(step, _STRIDE), step)
+    first = np.where(descending, high[starts] - step * sizes, low[starts] + step)
+    group = np.repeat(np.arange(len(starts)), sizes)
+    labels: Values = first[group] + (np.arange(len(low)) - starts[group]) * step[group]
+    return labels
+
+
+class Labels(Domain):
+    """The domain of labels: all of them have a place, and growing is reassigning them.
+
+    Where it is `descending`, a greater label has a lesser offset. Offset of label 0, which no value has, stays its own.
+    """
+
+    def __init__(self, order: ValueOrder, *, descending: bool = False) -> None:
+        super().__init__(Type.INT64, 0, BITS, empty=False)
+        self._order, self.descending = order, descending
+
+    def extend(self, low: int, high: int) -> None:
+        self.growth += 1
+        self._order.relabel()
+
+    def extend_amply(self, low: int, high: int, time: int) -> None:
+        self.extend(low, high)
+
+    def moved(self, raw: Raw, old: Place) -> Raw:
+        if old.numbering == self.numbering:
+            return raw
+        assert old.numbering == self.numbering - 1
+        labels = self.turned(raw.view(np.int64))
+        given = labels != 0
+        labels[given] = self._order.moved(labels[given])
+        return self.turned(labels).view(np.uint64)
+
+    def turned(self, labels: Values) -> Values:
+        """From labels to what has their offsets here, and back."""
+        return _END - 1 - labels if self.descending else labels.copy()

@@ -1,0 +1,198 @@
+"""The rows of a view in files, of which only those are rewritten whose rows changed.
+
+A row belongs to the bucket that its hash says, by all columns or by some; a bucket that has rows is one file. The
+listing of the files says how many rows each has, and their digest: so a file that is not what was written is found
+out, and where it is not known what changed the buckets are compared by their digests, without reading a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from deltic.catalog import External
+from deltic.circuit.tables import WEIGHT
+from deltic.engine.batches import with_weights
+from deltic.engine.comparing import netted
+from deltic.errors import CatalogError
+from deltic.pipeline.connectors.hashes import HASHES, digest, row_hashes
+from deltic.pipeline.connectors.target import PublishedView
+from deltic.pipeline.names import find
+
+_ROWS = 1 << 16
+"""How many rows a file has, about, where nothing else is said."""
+_FULL = 4
+"""Rows are divided again once files have so many times as many."""
+
+
+@dataclass(frozen=True)
+class BucketFile:
+    """A file: its name, rows, their digest, and its bytes."""
+
+    file: str
+    rows: int
+    digest: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Listing:
+    """The files of a target, by their buckets, of which there are `count`; `by` are the columns that choose one."""
+
+    schema: str
+    by: tuple[str, ...]
+    count: int
+    parts: Mapping[int, BucketFile]
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return sum(part.rows for part in self.parts.values())
+
+    def to_json(self) -> dict[str, Any]:
+        """The listing as a file has it."""
+        parts = {str(bucket): asdict(part) for bucket, part in self.parts.items()}
+        return {"hashes": HASHES, "schema": self.schema, "by": list(self.by), "count": self.count, "parts": parts}
+
+    @classmethod
+    def of_json(cls, kept: Mapping[str, Any]) -> Listing | None:
+        """The listing that a file has; None where its rows were divided by other hashes."""
+        if kept.get("hashes") != HASHES:
+            return None
+        parts = {int(bucket): BucketFile(**part) for bucket, part in kept["parts"].items()}
+        return cls(kept["schema"], tuple(kept["by"]), kept["count"], parts)
+
+
+@dataclass(frozen=True)
+class BucketPlan:
+    """What is to be done: the rows of files to be written, and the files that stay; others go."""
+
+    schema: str
+    by: tuple[str, ...]
+    count: int
+    new: Mapping[int, pa.Table]
+    kept: Mapping[int, BucketFile]
+    how: str
+    read: int = 0
+    """Bytes of files that were read for it."""
+
+    def listing(self, made: Mapping[int, BucketFile]) -> Listing:
+        """The files once the new ones are there."""
+        return Listing(self.schema, self.by, self.count, {**self.kept, **made})
+
+
+def planned(
+    place: External, shown: PublishedView, there: Listing | None, delta: pa.Table | None, read: Read
+) -> BucketPlan:
+    """What lets a target have the rows of a view; `read` gives the rows of a file, None for a damaged one."""
+    by = place.listed("by")
+    for name in by:
+        find(name, f"column of {shown.name}", shown.schema.types)
+    if len(set(by)) < len(by):
+        raise CatalogError(f"{place}: by names a column twice")
+    by, size, schema = by or shown.schema.names, place.number("rows", _ROWS), str(shown.schema)
+    if there is None or (there.schema, there.by) != (schema, by):
+        return _anew(shown, schema, by, size)
+    if shown.is_doubtful:
+        whole = {bucket: part for bucket, part in there.parts.items() if _held(part, shown.schema.to_arrow(), read)}
+        there = replace(there, parts=whole)
+    if delta is not None:
+        grown = there.rows + int(np.asarray(delta.column(WEIGHT)).sum())
+        if grown > _FULL * size * there.count:
+            return _anew(shown, schema, by, size)
+        if (result := _changed(there, delta, read)) is not None:
+            return result
+    return _compared(shown, there, size)
+
+
+Read = Callable[[BucketFile], "pa.Table | None"]
+
+
+def _anew(shown: PublishedView, schema: str, by: tuple[str, ...], size: int) -> BucketPlan:
+    rows = shown.rows()
+    count = max(1, -(-len(rows) // size))
+    new = _divided(rows, _buckets(rows, by, count)) or {0: rows}
+    return BucketPlan(schema, by, count, new, {}, "all files written")
+
+
+def _changed(there: Listing, delta: pa.Table, read: Read) -> BucketPlan | None:
+    """The buckets of rows that changed, from their files; None where a file has not what it should have."""
+    columns = [name for name in delta.column_names if name != WEIGHT]
+    new, size = dict[int, pa.Table](), 0
+    for bucket, changes in _divided(delta, _buckets(delta, there.by, there.count)).items():
+        held = changes.slice(0, 0).select(columns)
+        if (part := there.parts.get(bucket)) is not None:
+            result = _held(part, held.schema, read)
+            if result is None:
+                return None
+            held, size = result, size + part.bytes
+        made = _applied(held, changes)
+        if made is None:
+            return None
+        new[bucket] = made
+    return _partly(there, new, "changed files", size)
+
+
+def _partly(there: Listing, new: Mapping[int, pa.Table], how: str, read: int = 0) -> BucketPlan:
+    """The plan to rewrite some files; there is always one, so that readers find the columns."""
+    kept = {bucket: part for bucket, part in there.parts.items() if bucket not in new}
+    wanted = {bucket: rows for bucket, rows in new.items() if len(rows)}
+    if not kept and not wanted:
+        wanted = dict(list(new.items())[:1])
+    return BucketPlan(there.schema, there.by, there.count, wanted, kept, how, read)
+
+
+def _held(part: BucketFile, schema: pa.Schema, read: Read) -> pa.Table | None:
+    """The rows of a file; None where they are not those that it should have."""
+    result = read(part)
+    if result is None or result.column_names != schema.names:
+        return None
+    result = result.cast(schema)
+    return result if digest(row_hashes(result, schema.names)) == part.digest else None
+
+
+def _applied(held: pa.Table, changes: pa.Table) -> pa.Table | None:
+    """Rows after changes; None where one would go that is not there."""
+    result = netted(pa.concat_tables([with_weights(held, 1), changes.select([*held.column_names, WEIGHT])]))
+    weights = np.asarray(result.column(WEIGHT))
+    if (weights < 0).any():
+        return None
+    return result.drop_columns([WEIGHT]).take(pa.array(np.repeat(np.arange(len(result)), weights)))
+
+
+def _compared(shown: PublishedView, there: Listing, size: int) -> BucketPlan:
+    """The buckets whose rows are not those of the listing."""
+    rows = shown.rows()
+    if len(rows) > _FULL * size * there.count:
+        return _anew(shown, there.schema, there.by, size)
+    buckets, hashes = _buckets(rows, there.by, there.count), row_hashes(rows, rows.column_names)
+    sums, counts = np.zeros(there.count, np.uint64), np.bincount(buckets, minlength=there.count)
+    np.add.at(sums, buckets, hashes)
+    told = {bucket: (part.rows, part.digest) for bucket, part in there.parts.items()}
+    differs = np.array([told.get(b, (0, 0)) != (int(counts[b]), int(sums[b])) for b in range(there.count)])
+    chosen = differs[buckets]
+    new = _divided(rows.filter(pa.array(chosen)), buckets[chosen])
+    gone = {int(bucket): rows.slice(0, 0) for bucket in np.flatnonzero(differs) if int(bucket) not in new}
+    return _partly(there, {**new, **gone}, "compared")
+
+
+def _buckets(rows: pa.Table, by: tuple[str, ...], count: int) -> npt.NDArray[np.int64]:
+    return (row_hashes(rows, by) % np.uint64(count)).astype(np.int64)
+
+
+def _divided(rows: pa.Table, buckets: npt.NDArray[np.int64]) -> dict[int, pa.Table]:
+    """The rows by their buckets."""
+    if not len(rows):
+        return {}
+    order = np.argsort(buckets, kind="stable")
+    ordered, numbers = rows.take(pa.array(order)), buckets[order]
+    result, starts = np.unique(numbers, return_index=True)
+    ends = [*starts[1:].tolist(), len(numbers)]
+    return {
+        int(b): ordered.slice(start, end - start) for b, start, end in zip(result, starts.tolist(), ends, strict=True)
+    }

@@ -1,0 +1,127 @@
+"""Databases by their addresses, through Python's interface for databases (PEP 249)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from deltic.duck import in_file
+from deltic.errors import CatalogError, DelticError, did_you_mean
+from deltic.extras import required
+from deltic.passwords import cause, redacted_reason
+from deltic.pipeline.connectors.source import filled
+from deltic.values import words
+
+_NAME_OR_MARK = re.compile(r'"(?:[^"]|"")*"|[?%]')
+
+
+@dataclass(frozen=True)
+class Database:
+    """A database with an open connection, in which a transaction is begun with the first statement."""
+
+    scheme: str
+    connection: Any
+
+    def run(self, statement: str, values: Sequence[Any] = ()) -> Any:
+        """A cursor with the answer of a statement, in which `?` stands for a value."""
+        cursor = self.connection.cursor()
+        cursor.execute(self._marked(statement), values)
+        return cursor
+
+    def run_many(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
+        """A statement for each of these rows of values."""
+        if rows:
+            self.connection.cursor().executemany(self._marked(statement), rows)
+
+    def _marked(self, statement: str) -> str:
+        """The statement with the marks that the database has for values; what is quoted stays as it is."""
+        if self.scheme != "postgresql":
+            return statement
+        return _NAME_OR_MARK.sub(lambda result: "%s" if result[0] == "?" else result[0].replace("%", "%%"), statement)
+
+
+@contextmanager
+def connected(url: str, writes: bool = False, external_access: bool = False) -> Iterator[Database]:
+    """A connection for the block: its end commits, an exception rolls back. The database's errors are a DelticError.
+
+    Views of DuckDB read files with `external_access`.
+    """
+    scheme, _, rest = url.partition("://")
+    if scheme not in _CONNECTS:
+        hint = did_you_mean(scheme, _CONNECTS) or "it begins with sqlite:///, duckdb:///, postgresql:// or jdbc:"
+        raise CatalogError(f"{url}: there is no such kind of database; {hint}")
+    connect, failure = _CONNECTS[scheme]()
+    address = filled(url) if scheme == "postgresql" else _file(url, filled(rest).removeprefix("/"), writes)
+    try:
+        with closing(connect(address, writes, external_access)) as connection:
+            try:
+                yield Database(scheme, connection)
+            except BaseException:
+                connection.rollback()
+                raise
+            connection.commit()
+    except failure as error:
+        reason = redacted_reason(str(error).strip().splitlines()[0])
+        raise DelticError(f"{url}: {reason}") from cause(error)
+
+
+def without_jdbc(url: str) -> str:
+    """The address that Python's interface has for a database of a `jdbc:` address; raises CatalogError without one."""
+    if not url.startswith("jdbc:"):
+        return url
+    scheme, _, rest = url.removeprefix("jdbc:").partition(":")
+    if scheme not in _CONNECTS:
+        raise CatalogError(
+            f"{url}: views are published by JDBC to {', '.join(_CONNECTS)} alone; to others as Parquet or Delta"
+        )
+    return f"{scheme}:{rest}" if rest.startswith("//") else f"{scheme}:///{rest}"
+
+
+def _file(url: str, path: str, writes: bool) -> str:
+    """The file of a database; one that is only read has to be there."""
+    if not (Path(path).parent.is_dir() if writes else Path(path).is_file()):
+        what = "folder" if writes else "file"
+        raise DelticError(f"{url}: there is no such {what}; with four slashes, sqlite:////a/b.db, it is /a/b.db")
+    return path
+
+
+Connect = Callable[[str, bool, bool], Any]
+
+
+def _sqlite() -> tuple[Connect, type[Exception]]:
+    import sqlite3
+
+    def connect(path: str, writes: bool, _: bool) -> Any:
+        connection = sqlite3.connect(path, isolation_level=None)
+        connection.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
+        return connection
+
+    return connect, sqlite3.Error
+
+
+def _duckdb() -> tuple[Connect, type[Exception]]:
+    import duckdb
+
+    def connect(path: str, writes: bool, external_access: bool) -> Any:
+        connection = in_file(path, writes, external_access)
+        connection.begin()
+        return connection
+
+    return connect, duckdb.Error
+
+
+def _postgresql() -> tuple[Connect, type[Exception]]:
+    psycopg = required("psycopg", "PostgreSQL")
+    return lambda address, *_: psycopg.connect(address), psycopg.Error
+
+
+_CONNECTS = {"sqlite": _sqlite, "duckdb": _duckdb, "postgresql": _postgresql}
+
+
+def quoted(name: str) -> str:
+    """A name in SQL; the parts of one with points are names of their own."""
+    return ".".join(map(words.quoted, name.split(".")))

@@ -1,0 +1,270 @@
+"""Delta tables as sources, by the package deltalake, which needs no Java."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+
+from deltic.catalog import CatalogTable
+from deltic.engine.batches import with_weights
+from deltic.engine.comparing import difference
+from deltic.engine.image import Json
+from deltic.errors import DataError, DelticError, Diagnostic
+from deltic.extras import required
+from deltic.pipeline.connectors.source import HeldRows, SourceChange, nothing
+from deltic.pipeline.connectors.tasks import ReadUnit, Tasks
+from deltic.pipeline.rows.coerce import to_table
+from deltic.values.types import Schema
+
+if TYPE_CHECKING:
+    from deltic.engine.executors.shards.posted import StagedRows, StagingArea
+    from deltic.engine.files.files import Files
+
+_FEED = "delta.enableChangeDataFeed"
+
+
+def deltalake() -> Any:
+    """The package; raises DelticError where it is not installed."""
+    return required("deltalake", "a Delta table")
+
+
+class DeltaSource:
+    """A Delta table. A position is its id and a version: the change data feed has what came after it.
+
+    Without the feed, the files that were added and removed have it; where these are gone, or have deletion
+    vectors, the whole table is compared.
+    """
+
+    def __init__(self, path: str, tasks: Tasks | None = None) -> None:
+        self.path, self._tasks = path, tasks
+
+    def columns(self) -> Schema:
+        return Schema.of_arrow(pa.schema(self._at().schema()))
+
+    def pending(self, position: Json) -> str:
+        now = self._at()
+        if position is None or position["id"] != str(now.metadata().id):
+            return f"all of version {now.version()}"
+        return (
+            f"versions {position['version'] + 1} to {now.version()}"
+            if now.version() > position["version"]
+            else "no version"
+        )
+
+    def new(self, table: CatalogTable, position: Json, held: HeldRows, wants_all: bool) -> SourceChange:
+        now = self._at()
+        at = {"id": str(now.metadata().id), "version": now.version()}
+        if position == at and not wants_all:
+            return SourceChange(nothing(table.schema), at, "no version")
+        if (
+            position is not None
+            and position["id"] == at["id"]
+            and position["version"] < at["version"]
+            and not wants_all
+        ):
+            for told in (self._of_feed, self._of_files):
+                if (result := told(table, position["version"], now, at)) is not None:
+                    return result
+        if (result := self._all(table, now, at, held)) is not None:
+            return result
+        with errors(self.path):
+            rows = pa.concat_tables([table.schema.to_arrow().empty_table(), *_Reader(self.path, table).whole(now)])
+        return SourceChange(difference(rows, held()), at, "compared", len(rows))
+
+    def _of_feed(self, table: CatalogTable, before: int, now: Any, at: Json) -> SourceChange | None:
+        """What the change data feed tells; None where it does not tell all of it."""
+        if now.metadata().configuration.get(_FEED, "").lower() != "true":
+            return None
+        how, parts, size = f"change feed of versions {before + 1} to {now.version()}", [nothing(table.schema)], 0
+        reader, site = _Reader(self.path, table), None
+        try:
+            for part in reader.feed(now, before + 1, now.version()):
+                parts.append(part)
+                size += part.nbytes
+                if site is None and (site := self._site(table, size)) is not None:
+                    shares = [ReadUnit(_Feed(version), 1) for version in range(before + 1, now.version() + 1)]
+                    if (posted := self._posted(site, shares, reader)) is not None:
+                        return SourceChange(posted, at, f"{how}, by tasks", posted.count())
+        except _failures():
+            return None
+        changes = pa.concat_tables(parts)
+        return SourceChange(changes, at, how, len(changes))
+
+    def _of_files(self, table: CatalogTable, before: int, now: Any, at: Json) -> SourceChange | None:
+        """The rows of the files that were added and removed; None where files do not tell them."""
+        try:
+            then = self._at(before)
+            were, are = set(_fragments(then)), set(_fragments(now))
+            shares = [*_shares(now, are - were, 1), *_shares(then, were - are, -1)]
+            size, how = sum(share.size for share in shares), f"files of versions {before + 1} to {now.version()}"
+            if (site := self._site(table, size)) is not None:
+                posted = self._posted(site, shares, _Reader(self.path, table))
+                if posted is not None:
+                    return SourceChange(posted, at, f"{how}, by tasks", posted.count(), len(shares), size)
+            came = _read(table, now, are - were)
+            went = _read(table, then, were - are)
+        except _failures():
+            return None
+        return SourceChange(difference(came, went), at, how, len(came) + len(went), len(shares), size)
+
+    def _all(self, table: CatalogTable, now: Any, at: Json, held: HeldRows) -> SourceChange | None:
+        """All rows, by tasks; None where this process is to read them."""
+        size = sum(_sizes(now).values())
+        try:
+            shares = _shares(now, _fragments(now), 1)
+        except _failures():
+            shares = [ReadUnit(_Whole(now.version()), size)]
+        if (site := self._site(table, size)) is None or self._tasks is None:
+            return None
+        if (posted := self._posted(site, shares, _Reader(self.path, table))) is None:
+            return None
+        changes = self._tasks.compared(table, posted, held)
+        how = "loaded by tasks" if held.is_empty else "compared, by tasks"
+        return SourceChange(changes, at, how, posted.count(), len(shares), size)
+
+    def _site(self, table: CatalogTable, size: int) -> StagingArea | None:
+        return None if self._tasks is None else self._tasks.site(table, size)
+
+    def _posted(self, site: StagingArea, shares: Sequence[ReadUnit], reader: _Reader) -> StagedRows | None:
+        assert self._tasks is not None
+        return self._tasks.posted(site, shares, reader, reader.table)
+
+    def _at(self, version: int | None = None) -> Any:
+        return _at(self.path, version)
+
+
+@dataclass(frozen=True)
+class _File:
+    """A share: a file of a version, whose rows come or go."""
+
+    version: int
+    name: str
+    weight: int
+
+
+@dataclass(frozen=True)
+class _Feed:
+    """A share: what the change data feed has of a version."""
+
+    version: int
+
+
+@dataclass(frozen=True)
+class _Whole:
+    """A share: all rows of a version, whose files do not tell them, since they have deletion vectors."""
+
+    version: int
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Reads shares of a Delta table in a task."""
+
+    path: str
+    table: CatalogTable
+
+    def __call__(self, files: Files, shares: Sequence[_File | _Feed | _Whole]) -> Iterator[tuple[pa.Table, Any]]:
+        try:
+            opened = {number: _at(self.path, number) for number in sorted({share.version for share in shares})}
+        except DelticError:
+            yield nothing(self.table.schema), None
+            return
+        with errors(self.path):
+            for share in shares:
+                yield from ((rows, ()) for rows in self._rows(opened[share.version], share))
+
+    def _rows(self, now: Any, share: _File | _Feed | _Whole) -> Iterator[pa.Table]:
+        """What comes and goes by a share of a version, part by part."""
+        match share:
+            case _Feed(version=version):
+                yield from self.feed(now, version, version)
+            case _Whole():
+                yield from (with_weights(rows, 1) for rows in self.whole(now))
+            case _File(name=name, weight=weight):
+                yield from (with_weights(rows, weight) for rows in _rows_of(self.table, now, [name]))
+
+    def whole(self, now: Any) -> Iterator[pa.Table]:
+        """All rows of a version, part by part."""
+        for batch in pa.RecordBatchReader.from_stream(now.scan(columns=list(self.table.schema.names))):
+            yield to_table(self.table.name, self.table.schema, pa.Table.from_batches([batch]))
+
+    def feed(self, now: Any, first: int, last: int) -> Iterator[pa.Table]:
+        """What the change data feed has of some versions, part by part."""
+        for batch in pa.RecordBatchReader.from_stream(now.load_cdf(first, last)):
+            rows = pa.Table.from_batches([batch]).select([*self.table.schema.names, "_change_type"])
+            yield to_table(self.table.name, self.table.schema, rows, signed=True)
+
+
+def _at(path: str, version: int | None = None) -> Any:
+    with errors(path):
+        return deltalake().DeltaTable(path, version=version, storage_options=options_of(path))
+
+
+def _fragments(outside: Any) -> dict[str, Any]:
+    """The files of a version, by their names; raises what the package does where these do not tell its rows."""
+    return {fragment.path: fragment for fragment in outside.to_pyarrow_dataset().get_fragments()}
+
+
+def _shares(outside: Any, names: Iterable[str], weight: int) -> list[ReadUnit]:
+    """Files of a version, whose rows come or go."""
+    sizes = _sizes(outside)
+    return [
+        ReadUnit(_File(outside.version(), name, weight), sizes.get(name.rpartition("/")[2], 0))
+        for name in sorted(names)
+    ]
+
+
+def _rows_of(table: CatalogTable, outside: Any, names: Iterable[str]) -> Iterator[pa.Table]:
+    """The rows of some files of a version, part by part."""
+    dataset = outside.to_pyarrow_dataset()
+    fragments = {fragment.path: fragment for fragment in dataset.get_fragments()}
+    chosen = [fragments[name] for name in sorted(names)]
+    result = ds.FileSystemDataset(chosen, dataset.schema, dataset.format, dataset.filesystem)
+    for batch in result.to_batches(columns=list(table.schema.names)):
+        yield to_table(table.name, table.schema, pa.Table.from_batches([batch]))
+
+
+def _read(table: CatalogTable, outside: Any, names: Iterable[str]) -> pa.Table:
+    """The rows of some files of a version."""
+    return pa.concat_tables([table.schema.to_arrow().empty_table(), *_rows_of(table, outside, names)])
+
+
+def _sizes(table: Any) -> dict[str, int]:
+    """The bytes of its files, by the last parts of their names."""
+    actions = pa.table(table.get_add_actions())
+    names = (path.rpartition("/")[2] for path in actions.column("path").to_pylist())
+    return dict(zip(names, actions.column("size_bytes").to_pylist(), strict=True))
+
+
+def _failures() -> tuple[type[Exception], ...]:
+    """What reading a table raises: by the package itself, and by what it reads with."""
+    return importlib.import_module("deltalake.exceptions").DeltaError, pa.ArrowException, OSError
+
+
+@contextmanager
+def errors(path: str) -> Iterator[None]:
+    """Turns what the package raises into a DataError."""
+    deltalake()
+    try:
+        yield
+    except _failures() as error:
+        raise DataError([Diagnostic(f"the Delta table cannot be read: {_reason(error)}", path)]) from error
+
+
+def _reason(error: Exception) -> str:
+    """What is said of an error: what it is, and what it was at the bottom."""
+    lines = [re.sub(r"\x1b\[[0-9;]*m|^[\s↳]+", "", line).strip("↳ ") for line in str(error).splitlines()]
+    told = [line for line in lines if line and not re.match(r"Debug source:|\w+ \{", line)]
+    return ": ".join(dict.fromkeys([told[0], told[-1]])) if told else type(error).__name__
+
+
+def options_of(address: str) -> dict[str, str] | None:
+    """How the package is to reach a store; keys and endpoints are in the environment, as AWS_ACCESS_KEY_ID is."""
+    return {"max_retries": "3", "retry_timeout": "20s", "timeout": "60s"} if "://" in address else None

@@ -1,0 +1,137 @@
+"""The rows of one file of a folder, as those of a table: in this process, or where a task reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from urllib.parse import unquote
+
+import pyarrow as pa
+
+from deltic.catalog import CatalogTable, External
+from deltic.errors import DataError, Diagnostic
+from deltic.pipeline.connectors.fetched import LocalFile
+from deltic.pipeline.connectors.places import ExternalPlace, place_at
+from deltic.pipeline.connectors.source import filled
+from deltic.pipeline.io.arrow_reader import ArrowReader
+from deltic.pipeline.io.layout import FileKind, FileLayout
+from deltic.pipeline.io.loader import Loader
+from deltic.pipeline.io.locate import COMPRESSED, TableFiles
+from deltic.pipeline.io.malformed import Malformed
+from deltic.pipeline.io.records import may_have_lines
+from deltic.pipeline.io.splits import read, splits
+from deltic.pipeline.io.text import parse_line
+from deltic.values.types import Column, Schema
+
+KINDS = {"parquet": FileKind.PARQUET, "csv": FileKind.TEXT, "json": FileKind.JSON, "arrow": FileKind.ARROW}
+_NULL = "__HIVE_DEFAULT_PARTITION__"
+
+
+@dataclass(frozen=True)
+class FileReader:
+    """Reads the files of a folder at an address as rows of a table. It travels to tasks."""
+
+    address: str
+    place: External
+    table: str
+    schema: Schema
+
+    @classmethod
+    def of(cls, place: External, table: CatalogTable) -> FileReader:
+        """What reads a source for a table."""
+        return cls(filled(place["path"]), place, table.name, table.schema)
+
+    @cached_property
+    def folder(self) -> ExternalPlace:
+        """The folder."""
+        return place_at(self.address)
+
+    def is_there(self, name: str) -> bool:
+        """Whether there is such a file, where this is asked."""
+        try:
+            self.folder.stamp(name)
+        except OSError:
+            return False
+        return True
+
+    def shares(self, name: str, size: int, least: int) -> int:
+        """How many shares a file of so many bytes may be read in, each of no less than `least` bytes."""
+        is_whole = self.place.kind == "arrow" or name.endswith(COMPRESSED) or may_have_lines(self._layout(name))
+        return 1 if is_whole else max(1, size // least)
+
+    def parts(self, name: str, stamp: Sequence[int], share: int = 0, shares: int = 1) -> Iterator[pa.Table]:
+        """The rows of a file, or of one of its shares, part by part.
+
+        Raises DataError where they are not the table's, or, behind the last part, where the file is written meanwhile.
+        """
+        given, layout, size = columns_of(name), self._layout(name), stamp[0]
+        with reading(self.folder, name, size if shares > 1 else None) as file:
+            files = TableFiles(self.table, (file.path,), layout)
+            file.have_outline(layout.kind)
+            there = list(splits(files, size // shares if shares > 1 else None))
+            for split in there[len(there) * share // shares : len(there) * (share + 1) // shares]:
+                file.have_split(split, layout)
+                for batch in read(split, layout):
+                    if batch.rejects:
+                        file.have()
+                        Loader(ArrowReader(), None).load([files])  # raises, with all that is wrong in the file
+                    yield self._with(given, batch.table, name)
+            is_same = self.folder.stamp(name) == stamp
+        if not is_same:
+            told = "the file was written while it was read; refresh again"
+            raise DataError([Diagnostic(told, named(self.folder, name))])
+
+    def _layout(self, name: str) -> FileLayout:
+        """How a file is read: without the columns that its folders give."""
+        given = columns_of(name)
+        own = Schema(tuple(column for column in self.schema if column.name not in given))
+        text = self.place.get("delimiter", ","), self.place.is_on("headers"), self.place.is_on("rfc4180")
+        return FileLayout(own, KINDS[self.place.kind], False, *text)
+
+    def _with(self, given: dict[str, str], rows: pa.Table, name: str) -> pa.Table:
+        """Rows of a file with the columns that its folders give."""
+        for column in self.schema:
+            if column.name in given:
+                value = _value(given[column.name], column, named(self.folder, name))
+                rows = rows.append_column(column.name, pa.repeat(pa.scalar(value, column.type.arrow), len(rows)))
+        return rows.select(self.schema.names).cast(self.schema.to_arrow())
+
+
+@contextmanager
+def reading(folder: ExternalPlace, name: str, part_of: int | None = None) -> Iterator[LocalFile]:
+    """A file on this machine, see `ExternalPlace.opened`; raises DataError where it cannot be read."""
+    try:
+        with folder.opened(name, part_of) as file:
+            yield file
+    except OSError as error:
+        raise unreadable(named(folder, name), error) from error
+
+
+def named(folder: ExternalPlace, name: str) -> str:
+    """What messages call a file."""
+    return f"{folder.address}/{name}" if name else folder.address
+
+
+def columns_of(name: str) -> dict[str, str]:
+    """The columns that the folders on the way to a file give, with their values as texts."""
+    parts = (part.partition("=") for part in Path(name).parts[:-1] if "=" in part)
+    return {unquote(column): unquote(value) for column, _, value in parts}
+
+
+def _value(text: str, column: Column, path: str) -> object:
+    """The value that the name of a folder gives; raises DataError for one that is none of the column."""
+    if text == _NULL and column.nullable:
+        return None
+    try:
+        return parse_line(text, FileLayout(Schema((column,)), delimiter="\0"))[0][0]
+    except Malformed as error:
+        result = f"the folder {column.name}={text}: {error.reason}"
+        raise DataError([Diagnostic(result, path)]) from error
+
+
+def unreadable(address: str, error: OSError) -> DataError:
+    """The error for what cannot be read."""
+    return DataError([Diagnostic(f"it cannot be read: {error.strerror or error}", error.filename or address)])

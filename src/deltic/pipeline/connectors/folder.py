@@ -1,0 +1,269 @@
+"""Folders of files that come and go: what is new are the files that were added, removed or rewritten."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from deltic.catalog import CatalogTable, External
+from deltic.engine.batches import with_weights
+from deltic.engine.comparing import difference
+from deltic.engine.executors.shards.files import writing
+from deltic.engine.image import Json
+from deltic.errors import CatalogError, DataError, Diagnostic
+from deltic.pipeline.connectors import tasks
+from deltic.pipeline.connectors.copies import CopyWriter, FileCopies, copied
+from deltic.pipeline.connectors.file_reader import KINDS, FileReader, columns_of, reading, unreadable
+from deltic.pipeline.connectors.places import Stamps, place_at
+from deltic.pipeline.connectors.source import HeldRows, SourceChange, filled, nothing
+from deltic.pipeline.connectors.tasks import ReadUnit, Tasks
+from deltic.pipeline.io.layout import FileKind
+from deltic.pipeline.io.locate import natural
+from deltic.values.types import Column, Schema, Type
+
+if TYPE_CHECKING:
+    from deltic.engine.executors.shards.posted import StagedRows
+    from deltic.engine.files.files import Files
+
+_INFERRED = 16 << 20
+"""How many bytes of a file of text its columns are told from."""
+
+
+class FolderSource:
+    """A folder of files with its sub-folders, or one file. Sub-folders such as `day=2026-11-22` give a column.
+
+    A position has each file with its stamp, and where copies of its rows are kept.
+    """
+
+    def __init__(self, place: External, copies: Callable[[], FileCopies], tasks: Tasks | None) -> None:
+        self._place, self._copies, self._tasks = place, copies, tasks
+        self._folder = place_at(filled(place["path"]))
+
+    def columns(self) -> Schema:
+        """Those of the first file, and those that sub-folders give, which are texts."""
+        kind = KINDS[self._place.kind]
+        if kind is FileKind.TEXT and not self._place.is_on("headers"):
+            raise CatalogError(
+                f"{self._place}: csv files without a first line of names do not tell their columns; declare them, or "
+                "write OPTIONS (header 'true')"
+            )
+        first = next(iter(self._stamps()), None)
+        if first is None:
+            raise CatalogError(f"{self._place}: there is no file that would tell the columns; declare them")
+        with reading(self._folder, first) as file:
+            own = Schema.of_arrow(_arrow_schema(file.path, kind, self._place))
+        given = [Column(name, Type.STRING, True) for name in columns_of(first) if name not in own.names]
+        return Schema((*own, *given))
+
+    def new(self, table: CatalogTable, position: Json, held: HeldRows, wants_all: bool) -> SourceChange:
+        now, changed, gone = self._compared(position)
+        if not changed and not gone and position is not None and not wants_all:
+            return SourceChange(nothing(table.schema), position, "no file changed")
+        before = {name: _copies_of(file) for name, file in position["files"].items()} if position else {}
+        every = _News(table, now, list(now), [], None if held.is_empty else held)
+        if position is None or wants_all:
+            read = self._by_tasks(every)
+        else:
+            news = _News(table, now, changed, [before[name] for name in gone])
+            read = self._by_tasks(news) or self._here(news) or self._by_tasks(every)
+        if read is None:
+            read = self._here(every)
+            assert read is not None, "all files are read, and no copies"
+        kept = {**before, **read.copies}
+        files = {name: {"stamp": [*stamp], "copy": kept[name]} for name, stamp in now.items()}
+        used, copies = {place["file"] for file in files.values() for place in file["copy"]}, self._copies()
+        size, done = sum(now[name][0] for name in read.copies), lambda: copies.collect_garbage(used)
+        return SourceChange(read.changes, {"files": files}, read.how, read.rows, len(read.copies), size, done)
+
+    def pending(self, position: Json) -> str:
+        if position is None:
+            now = self._stamps()
+            return f"{len(now):,} files, {sum(stamp[0] for stamp in now.values()):,} bytes"
+        now, changed, gone = self._compared(position)
+        size = sum(now[name][0] for name in changed)
+        return f"{len(changed):,} files to read, {size:,} bytes; {len(gone):,} to take back"
+
+    def _compared(self, position: Json) -> tuple[Stamps, list[str], list[str]]:
+        """The files that are there, those that are new or other ones, and those whose rows go."""
+        now, before = self._stamps(), position["files"] if position else {}
+        changed = [name for name, stamp in now.items() if name not in before or before[name]["stamp"] != [*stamp]]
+        return now, changed, [name for name in before if name not in now or name in changed]
+
+    def _stamps(self) -> Stamps:
+        """The files that are there, in natural order of their names; raises DataError where the folder is not."""
+        address = self._folder.address
+        try:
+            if self._folder.is_delta():
+                raise DataError([Diagnostic("this is a Delta table: the kind is delta", address)])
+            result = self._folder.stamps()
+        except OSError as error:
+            raise unreadable(address, error) from error
+        return {name: result[name] for name in sorted(result, key=natural)}
+
+    # In this process
+
+    def _here(self, news: _News) -> _Read | None:
+        """What is new, read in this process; None where copies of what goes are lost."""
+        went = [self._copies().rows(place) for places in news.went for place in places]
+        whole = [rows for rows in went if rows is not None]
+        if len(whole) < len(went):
+            return None
+        whole += [news.held()] if news.held is not None else []
+        came, copies = self._came(news.table, news.now, news.changed)
+        changes = difference(came, pa.concat_tables([_empty(news.table), *whole]))
+        return _Read(changes, len(came), copies, news.told())
+
+    def _came(self, table: CatalogTable, now: Stamps, names: Iterable[str]) -> tuple[pa.Table, dict[str, list[Json]]]:
+        """The rows of files, and where their copies are."""
+        reader, writer = FileReader.of(self._place, table), self._copies().writer()
+        rows = {name: list(reader.parts(name, now[name])) for name in names}
+        copies = {name: [writer.add(part) for part in parts] for name, parts in rows.items()}
+        writer.finish()
+        return pa.concat_tables([_empty(table), *(part for parts in rows.values() for part in parts)]), copies
+
+    # By tasks
+
+    def _by_tasks(self, news: _News) -> _Read | None:
+        """What is new, written by tasks; None where this process is to read it, or copies of what goes are lost."""
+        table, went = news.table, [place for places in news.went for place in places]
+        reader = FileReader.of(self._place, table)
+        shares = [share for name in news.changed for share in _shares(reader, name, news.now[name])]
+        shares += [ReadUnit(_Copy(place), place["length"]) for place in went]
+        site = self._tasks.site(table, sum(share.size for share in shares)) if self._tasks is not None else None
+        if site is None or self._tasks is None:
+            return None
+        kept = self._copies()
+        if not kept.lend(site.files.passing(), went):
+            site.files.clear()
+            return None
+        read = _ReadFiles(reader, kept.prefix)
+        posted = self._tasks.posted(site, shares, read, table)
+        if posted is None:
+            return None
+        copies: dict[str, list[Json]] = {name: [] for name in news.changed}
+        for name, place in chain.from_iterable(posted.told.about):
+            copies[name].append(place)
+        kept.take(site.files, [place for places in copies.values() for place in places])
+        changes = posted if news.held is None else self._tasks.compared(table, posted, news.held)
+        return _Read(changes, posted.told.inserted, copies, news.told(" by tasks"))
+
+
+@dataclass(frozen=True)
+class _News:
+    """What is new: of the files that there are now those that changed, and the copies of each whose rows go.
+
+    Where all files are to be compared with the table, the rows that are `held` go.
+    """
+
+    table: CatalogTable
+    now: Stamps
+    changed: Sequence[str]
+    went: Sequence[Sequence[Json]]
+    held: HeldRows | None = None
+
+    def told(self, by: str = "") -> str:
+        """What was done with it, for people."""
+        if self.held is not None:
+            return f"all files compared{by}"
+        return f"{len(self.changed):,} files read{by}, {len(self.went):,} taken back"
+
+
+@dataclass(frozen=True)
+class _Read:
+    """What was read: the changes, how many rows of files, and where the copies are of each file that was read."""
+
+    changes: pa.Table | StagedRows
+    rows: int
+    copies: Mapping[str, list[Json]]
+    how: str
+
+
+@dataclass(frozen=True)
+class _File:
+    """A share: one of so many of a file, all of whose rows come."""
+
+    name: str
+    stamp: Sequence[int]
+    number: int
+    count: int
+
+
+def _shares(reader: FileReader, name: str, stamp: Sequence[int]) -> Iterator[ReadUnit]:
+    """Those of a file: one, or several of a large one."""
+    size, count = stamp[0], reader.shares(name, stamp[0], tasks.MUCH)
+    yield from (ReadUnit(_File(name, stamp, number, count), size // count) for number in range(count))
+
+
+@dataclass(frozen=True)
+class _Copy:
+    """A share: a copy, all of whose rows go."""
+
+    place: Json
+
+
+@dataclass(frozen=True)
+class _ReadFiles:
+    """Reads shares in a task, which tells for each part of a file where its copy is."""
+
+    reader: FileReader
+    prefix: str
+
+    def __call__(self, files: Files, shares: Sequence[_File | _Copy]) -> Iterator[tuple[pa.Table, Any]]:
+        writer, none = CopyWriter(files.passing(), self.prefix), nothing(self.reader.schema)
+        for share in shares:
+            if isinstance(share, _Copy):
+                rows = copied(files, share.place)
+                yield (none, None) if rows is None else (with_weights(rows, -1), [])
+            elif not self.reader.is_there(share.name):
+                yield none, None
+            else:
+                for part in self.reader.parts(share.name, share.stamp, share.number, share.count):
+                    with writing(files):
+                        place = writer.add(part)
+                    yield with_weights(part, 1), [(share.name, place)]
+        with writing(files):
+            writer.finish()
+
+
+def _copies_of(file: Json) -> list[Json]:
+    """Where copies of a file's rows are; an older state has one for each file, and not several."""
+    result: list[Json] = file["copy"] if isinstance(file["copy"], list) else [file["copy"]]
+    return result
+
+
+def _arrow_schema(path: Path, kind: FileKind, place: External) -> pa.Schema:
+    """The columns of a file; those of text have the types of the values in its first part, and may be NULL."""
+    import pyarrow.csv
+    import pyarrow.json
+    import pyarrow.parquet as pq
+
+    try:
+        if kind is FileKind.TEXT:
+            quote = '"' if place.is_on("rfc4180") else False
+            form = pyarrow.csv.ParseOptions(delimiter=place.get("delimiter", ","), quote_char=quote)
+            truths = pyarrow.csv.ConvertOptions(true_values=["true"], false_values=["false"])
+            block = pyarrow.csv.ReadOptions(block_size=_INFERRED)
+            return _declarable(pyarrow.csv.open_csv(path, block, form, truths).schema)
+        if kind is FileKind.JSON:
+            return _declarable(pyarrow.json.open_json(path, pyarrow.json.ReadOptions(block_size=_INFERRED)).schema)
+        if kind is FileKind.PARQUET:
+            return pq.read_schema(path)
+        with pa.memory_map(str(path)) as source:
+            return pa.ipc.open_file(source).schema
+    except (pa.ArrowException, OSError) as error:
+        raise DataError([Diagnostic(f"the columns cannot be read: {error}", str(path))]) from error
+
+
+def _declarable(schema: pa.Schema) -> pa.Schema:
+    """Columns whose types were told by values: texts where there was no value, or one of no type that tables have."""
+    none = pa.types.is_null, pa.types.is_time
+    return pa.schema([f.with_type(pa.string()) if any(is_a(f.type) for is_a in none) else f for f in schema])
+
+
+def _empty(table: CatalogTable) -> pa.Table:
+    return table.schema.to_arrow().empty_table()

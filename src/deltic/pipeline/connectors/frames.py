@@ -1,0 +1,107 @@
+"""Spark's tables and DataFrames as sources."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deltic.catalog import CatalogTable, External
+from deltic.engine.image import Json
+from deltic.engine.keyed import UPSERT
+from deltic.errors import CatalogError, DataError, Diagnostic
+from deltic.pipeline.connectors.advancing import Advance, check_change_column, pending, since
+from deltic.pipeline.connectors.source import HeldRows, SourceChange
+from deltic.pipeline.connectors.tasks import Tasks
+from deltic.pipeline.rows.coerce import to_table
+from deltic.pipeline.spark.posting import PostedRows, posted_by
+from deltic.pipeline.spark.spark import active_session, arrow_schema_of, quoted, spark_errors
+from deltic.values.types import Schema
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+class FrameSource:
+    """A DataFrame, or what gives one. With a change column a position is the largest value of it."""
+
+    def __init__(self, place: External, frame: Callable[[], DataFrame], tasks: Tasks | None) -> None:
+        self._place, self._frame, self._tasks = place, frame, tasks
+
+    def columns(self) -> Schema:
+        return Schema.of_arrow(arrow_schema_of(self._frame()))
+
+    def pending(self, position: Json) -> str:
+        return pending(self._place, position)
+
+    def new(self, table: CatalogTable, position: Json, held: HeldRows, wants_all: bool) -> SourceChange:
+        from pyspark.sql.functions import col, lit
+
+        check_change_column(self._place, table)
+        column, text = self._place.get("changed"), None if wants_all else since(position)
+        frame, value = self._frame(), None
+        if text is not None:
+            value = pa.scalar(text).cast(table.schema.types[column].arrow).as_py()
+            frame = frame.where((col(quoted(column)) >= lit(value)) | col(quoted(column)).isNull())
+        chosen = frame.select(*map(quoted, table.schema.names))
+        advance = Advance(table, self._place, position, value)
+        with spark_errors(lambda reason: DataError([Diagnostic(f"table {table.name}: {self._place}: {reason}")])):
+            if (result := self._by_tasks(chosen, advance, held)) is not None:
+                return result
+            rows = to_table(table.name, table.schema, chosen)
+        return advance.compared_here(rows, _largest(rows, column), held)
+
+    def _by_tasks(self, frame: DataFrame, advance: Advance, held: HeldRows) -> SourceChange | None:
+        """What rows amount to that tasks have written; None where this process is to have them."""
+        if self._tasks is None:
+            return None
+        table, column, is_by_key = advance.table, self._place.get("changed"), advance.weight == UPSERT
+        rows = posted_by(_Reader(advance, column), frame, table, self._tasks.sites, is_by_key)
+        if rows is None:
+            return None
+        texts = pa.array(rows.told.about, pa.string()).cast(table.schema.types[column].arrow) if column else None
+        last = None if texts is None else pc.max(texts).cast(pa.string()).as_py()
+        return advance.compared_by(self._tasks, rows, last, held)
+
+
+class _Reader(PostedRows):
+    """Rows of a table, and the largest value of a change column, as a text."""
+
+    def __init__(self, advance: Advance, column: str) -> None:
+        table = advance.table
+        super().__init__(table.name, table.schema, advance.weight, table if advance.weight == UPSERT else None)
+        self._column = column
+
+    def read(self, rows: pa.Table, told: str, before: int) -> tuple[pa.Table, str | None]:
+        result, _ = super().read(rows, told, before)
+        return result, _largest(result, self._column)
+
+
+def _largest(rows: pa.Table, column: str) -> str | None:
+    """The largest value of a change column, as a text; None without one, and where it has no value."""
+    result: str | None = pc.max(rows.column(column)).cast(pa.string()).as_py() if column else None
+    return result
+
+
+def frame_source(place: External, given: Any, spark: Any, tasks: Tasks | None) -> FrameSource:
+    """The source of a Spark table by its name, or of the DataFrame that was given in this process."""
+    if place.kind == "spark":
+        return FrameSource(place, lambda: _table(place, spark), tasks)
+    return FrameSource(place, lambda: _given(given), tasks)
+
+
+def _table(place: External, spark: Any) -> DataFrame:
+    with spark_errors(lambda reason: CatalogError(f"{place}: {reason}")):
+        return active_session(spark).table(place["table"])
+
+
+def _given(frame: Any) -> DataFrame:
+    if frame is None:
+        raise CatalogError(
+            "the source is a DataFrame of another process, which no state can hold: attach it in this one, as in "
+            'pipeline.attach("orders", frame); a Spark table is kept: External("spark", table="orders")'
+        )
+    result: DataFrame = frame
+    return result

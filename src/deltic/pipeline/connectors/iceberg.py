@@ -1,0 +1,203 @@
+"""Iceberg tables as sources, by the package pyiceberg, which needs no Java."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from deltic.catalog import CatalogTable, External
+from deltic.engine.batches import with_weights
+from deltic.engine.comparing import difference
+from deltic.engine.image import Json
+from deltic.errors import DataError, Diagnostic
+from deltic.extras import required
+from deltic.passwords import cause, redacted_reason
+from deltic.pipeline.connectors.source import HeldRows, SourceChange, filled, nothing
+from deltic.pipeline.connectors.tasks import ReadUnit, Tasks
+from deltic.pipeline.rows.coerce import to_table
+from deltic.values.types import Schema
+
+if TYPE_CHECKING:
+    from deltic.engine.executors.shards.posted import StagedRows
+    from deltic.engine.files.files import Files
+
+# Files of rows, each with the files that say which of its rows were deleted, by the names of all of them.
+Scans = Mapping[tuple[str, ...], Any]
+
+
+class IcebergSource:
+    """A table of a catalog. A position is its id and a snapshot: the files of both determine what came after it.
+
+    A file whose deleted rows are others now is read as it was and as it is. Where a snapshot has expired, the whole
+    table is compared.
+    """
+
+    def __init__(self, place: External, tasks: Tasks | None = None) -> None:
+        self._place, self._tasks = place, tasks
+
+    def columns(self) -> Schema:
+        with errors(self._place):
+            return Schema.of_arrow(_plain(self._table().schema().as_arrow()))
+
+    def pending(self, position: Json) -> str:
+        with errors(self._place):
+            at = _position(self._table())
+        if position is None or position["id"] != at["id"]:
+            return f"all of snapshot {at['snapshot']}"
+        return (
+            "no snapshot"
+            if position == at
+            else f"what snapshot {at['snapshot']} has that {position['snapshot']} had not"
+        )
+
+    def new(self, table: CatalogTable, position: Json, held: HeldRows, wants_all: bool) -> SourceChange:
+        with errors(self._place):
+            now = self._table()
+            at = _position(now)
+            if position == at and not wants_all:
+                return SourceChange(nothing(table.schema), at, "no snapshot")
+            is_known = position is not None and position["id"] == at["id"] and not wants_all
+            if is_known and (result := self._of_files(table, position["snapshot"], now, at)) is not None:
+                return result
+            scans = list(_scans(now, at["snapshot"]).values())
+            if self._tasks is not None and (rows := self._written(table, now, scans, [])) is not None:
+                how = "loaded by tasks" if held.is_empty else "compared, by tasks"
+                return SourceChange(
+                    self._tasks.compared(table, rows, held), at, how, rows.count(), len(scans), _size(scans)
+                )
+            read = _read(table, now, scans)
+        return SourceChange(difference(read, held()), at, "compared", len(read))
+
+    def _of_files(self, table: CatalogTable, before: int | None, now: Any, at: Json) -> SourceChange | None:
+        """The rows of files that came and went; None where the snapshot of before is no longer there."""
+        if before is not None and now.snapshot_by_id(before) is None:
+            return None
+        how = f"files of snapshots {before} to {at['snapshot']}"
+        try:
+            were, are = _scans(now, before), _scans(now, at["snapshot"])
+            come = [scan for key, scan in are.items() if key not in were]
+            go = [scan for key, scan in were.items() if key not in are]
+            files = len(come) + len(go), _size([*come, *go])
+            if (rows := self._written(table, now, come, go)) is not None:
+                return SourceChange(rows, at, f"{how}, by tasks", rows.count(), *files)
+            came, went = _read(table, now, come), _read(table, now, go)
+        except OSError:
+            return None
+        return SourceChange(difference(came, went), at, how, len(came) + len(went), *files)
+
+    def _written(self, table: CatalogTable, now: Any, come: Sequence[Any], go: Sequence[Any]) -> StagedRows | None:
+        """The rows of files, as tasks have written them; None where this process is to read them."""
+        scans = [(scan, weight) for several, weight in ((come, 1), (go, -1)) for scan in several]
+        site = None if self._tasks is None else self._tasks.site(table, _size([*come, *go]))
+        if site is None or self._tasks is None:
+            return None
+        shares = [ReadUnit(_File(scan, weight), scan.file.file_size_in_bytes) for scan, weight in scans]
+        reader = _Reader(now.metadata_location, dict(now.io.properties), self._place, table)
+        return self._tasks.posted(site, shares, reader, table)
+
+    def _table(self) -> Any:
+        options = {name: filled(self._place[name]) for name in ("uri", "warehouse") if self._place.get(name)}
+        catalog = _pyiceberg("catalog").load_catalog(self._place.get("catalog") or "default", **options)
+        return catalog.load_table(self._place["table"])
+
+
+@dataclass(frozen=True)
+class _File:
+    """A share: a file, as the package scans it, whose rows come or go."""
+
+    scan: Any
+    weight: int
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Reads files in a task, by the metadata of the table, which are a file, too."""
+
+    metadata: str
+    properties: Mapping[str, str]
+    place: External
+    table: CatalogTable
+
+    def __call__(self, files: Files, shares: Sequence[_File]) -> Iterator[tuple[pa.Table, Any]]:
+        with errors(self.place):
+            try:
+                outside = _pyiceberg("table").StaticTable.from_metadata(self.metadata, dict(self.properties))
+            except OSError:
+                yield nothing(self.table.schema), None
+                return
+            for share in shares:
+                for rows in _parts(self.table, outside, [share.scan]):
+                    yield with_weights(rows, share.weight), ()
+
+
+@contextmanager
+def errors(place: External) -> Iterator[None]:
+    """Turns what the package raises into a DataError."""
+    failures = _failures()
+    try:
+        yield
+    except failures as error:
+        reason = redacted_reason(next(iter(str(error).splitlines()), type(error).__name__))
+        raise DataError([Diagnostic(f"the Iceberg table cannot be read: {reason}", str(place))]) from cause(error)
+
+
+def _pyiceberg(module: str) -> Any:
+    """A module of the package; raises DelticError where it is not installed."""
+    return required(f"pyiceberg.{module}", "an Iceberg table")
+
+
+def _failures() -> tuple[type[Exception], ...]:
+    """What reading a table raises: by the package itself, by catalogs in databases, and by what it reads with."""
+    result = [error for _, error in inspect.getmembers(_pyiceberg("exceptions"), inspect.isclass)]
+    told = tuple(error for error in result if issubclass(error, Exception))
+    with suppress(ImportError):
+        told += (importlib.import_module("sqlalchemy.exc").SQLAlchemyError,)
+    return (*told, pa.ArrowException, OSError, ValueError)
+
+
+def _position(table: Any) -> Json:
+    snapshot = table.current_snapshot()
+    return {"id": str(table.metadata.table_uuid), "snapshot": None if snapshot is None else snapshot.snapshot_id}
+
+
+def _scans(table: Any, snapshot: int | None) -> Scans:
+    """What is to be read of a snapshot; nothing of a table without one."""
+    if snapshot is None:
+        return {}
+    planned = table.scan(snapshot_id=snapshot).plan_files()
+    return {(scan.file.file_path, *sorted(d.file_path for d in scan.delete_files)): scan for scan in planned}
+
+
+def _size(scans: Iterable[Any]) -> int:
+    """The bytes of files."""
+    return sum(scan.file.file_size_in_bytes for scan in scans)
+
+
+def _read(table: CatalogTable, outside: Any, scans: Iterable[Any]) -> pa.Table:
+    """The rows of files, by the present columns."""
+    return pa.concat_tables([table.schema.to_arrow().empty_table(), *_parts(table, outside, list(scans))])
+
+
+def _parts(table: CatalogTable, outside: Any, scans: Sequence[Any]) -> Iterator[pa.Table]:
+    """The same, part by part."""
+    projected = outside.schema().select(*table.schema.names)
+    scan = _pyiceberg("io.pyarrow").ArrowScan(
+        outside.metadata, outside.io, projected, _pyiceberg("expressions").AlwaysTrue()
+    )
+    for batch in scan.to_record_batches(scans) if scans else ():
+        rows = pa.Table.from_batches([batch])
+        yield to_table(table.name, table.schema, rows.cast(_plain(rows.schema)))
+
+
+def _plain(schema: pa.Schema) -> pa.Schema:
+    """The columns without what the package says of them, and without the large types that it takes for texts."""
+    return pa.schema([pa.field(f.name, _LARGE.get(f.type, f.type), f.nullable) for f in schema])
+
+
+_LARGE = {pa.large_string(): pa.string(), pa.large_binary(): pa.binary()}

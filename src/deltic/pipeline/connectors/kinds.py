@@ -1,0 +1,63 @@
+"""The kinds of sources and targets; each is imported when a table or view has one, since many need a library."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from deltic.catalog import External
+from deltic.pipeline.connectors.declared import Publication
+from deltic.pipeline.connectors.source import ExternalSource, filled
+from deltic.pipeline.connectors.target import ViewTarget
+
+if TYPE_CHECKING:
+    from deltic.pipeline.connectors.tasks import Tasks
+
+
+def source_of(place: External, given: Any, spark: Any, pieces: Any, tasks: Tasks | None) -> ExternalSource:
+    """The source that a table was given: `given` is its DataFrame, `pieces` are where files are kept.
+
+    Much of it `tasks` may read.
+    """
+    match place.kind:
+        case "delta":
+            from deltic.pipeline.connectors.delta import DeltaSource
+
+            return DeltaSource(filled(place["path"]), tasks)
+        case "iceberg":
+            from deltic.pipeline.connectors.iceberg import IcebergSource
+
+            return IcebergSource(place, tasks)
+        case "database":
+            from deltic.pipeline.connectors.database import database_source
+
+            return database_source(place, spark, tasks)
+        case "spark" | "dataframe":
+            from deltic.pipeline.connectors.frames import frame_source
+
+            return frame_source(place, given, spark, tasks)
+        case _:
+            from deltic.pipeline.connectors.folder import FolderSource
+
+            return FolderSource(place, pieces, tasks)
+
+
+def target_of(publication: Publication, spark: Any) -> ViewTarget:
+    """The target of a publication."""
+    place = publication.to
+    match place.kind:
+        case "parquet":
+            from deltic.pipeline.connectors.parquet_target import ParquetTarget
+
+            return ParquetTarget(place)
+        case "delta":
+            from deltic.pipeline.connectors.delta_target import DeltaTarget
+
+            return DeltaTarget(place)
+        case "database":
+            from deltic.pipeline.connectors.database_target import DatabaseTarget
+
+            return DatabaseTarget(place, publication.id)
+        case _:
+            from deltic.pipeline.connectors.spark_target import SparkTarget
+
+            return SparkTarget(filled(place["table"]), spark)

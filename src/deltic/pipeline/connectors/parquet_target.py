@@ -1,0 +1,92 @@
+"""Views as folders of Parquet files, of which readers see one epoch or the next, and nothing between.
+
+The path is a symbolic link to a folder of the present version, which has all of its files; those that did not change
+are hard links to the files of the version before. The version before stays for those who are reading it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from deltic.catalog import External
+from deltic.engine.files.files import LocalFiles, SystemCalls
+from deltic.errors import DelticError, UnsupportedError
+from deltic.pipeline.connectors.buckets import BucketFile, BucketPlan, Listing, planned
+from deltic.pipeline.connectors.parts import marked, naming, read_listing, rows_of, write_listing, write_part
+from deltic.pipeline.connectors.source import filled
+from deltic.pipeline.connectors.target import PublishedRows, PublishedView, TargetMark
+
+_KEPT = 2
+
+
+class ParquetTarget:
+    """A folder at a path of this machine, with its versions beside it."""
+
+    def __init__(self, place: External) -> None:
+        address = filled(place["path"])
+        if "://" in address:
+            raise UnsupportedError(
+                f"{place}: stores of objects cannot put one folder in place of another at once, as readers of plain "
+                "files need it; publish a Delta table there: the kind is delta"
+            )
+        self._place, self.path = place, Path(address)
+        self._versions = self.path.with_name(f".{self.path.name}.versions")
+        self._system = SystemCalls()
+
+    def mark(self) -> TargetMark | None:
+        return marked(self._read())
+
+    def publish(self, shown: PublishedView, delta: pa.Table | None) -> PublishedRows:
+        with naming(str(self.path)):
+            result = self._read()
+            there = None if result is None else Listing.of_json(result["listing"])
+            plan = planned(self._place, shown, there, delta, self._rows)
+            if there is not None and plan.kept == there.parts and not plan.new:
+                write_listing(self._files(self.path.resolve()), shown.mark, there)
+                return PublishedRows(plan.how, kept=len(there.parts))
+            return self._next(plan, shown.mark)
+
+    def _files(self, folder: Path) -> LocalFiles:
+        return LocalFiles(folder, self._system)
+
+    def _read(self) -> dict[str, Any] | None:
+        """The listing; None where nothing was published, or what was is not whole."""
+        if self.path.exists() and not self.path.is_symlink():
+            raise DelticError(f"{self.path}: there is something else; remove it, or publish to another path")
+        return read_listing(self._files(self.path))
+
+    def _rows(self, part: BucketFile) -> pa.Table | None:
+        return rows_of(self._files(self.path), part)
+
+    def _next(self, plan: BucketPlan, mark: TargetMark) -> PublishedRows:
+        """Make the next version, and let the path lead to it."""
+        folder = self._versions / f"{mark.epoch:012}-{mark.stamp[:8]}"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        files = self._files(folder)
+        for part in plan.kept.values():
+            files.adopt(self._files(self.path), part.file, part.file)
+        made = {bucket: write_part(files, bucket, rows) for bucket, rows in plan.new.items()}
+        write_listing(files, mark, plan.listing(made))
+        link = self._versions / f".{uuid.uuid4().hex}"
+        link.symlink_to(os.path.relpath(folder.resolve(), self.path.parent.resolve()))
+        self._system.rename(link, self.path)
+        files.sync(self.path.parent)
+        self._forget_older()
+        rows, size = sum(p.rows for p in made.values()), sum(p.bytes for p in made.values())
+        return PublishedRows(plan.how, rows, len(made), size, len(plan.kept), plan.read)
+
+    def _forget_older(self) -> None:
+        """Remove all but the last versions, and what a crash left."""
+        now = self.path.resolve()
+        versions = sorted(
+            (p for p in self._versions.iterdir() if p.resolve() != now), key=lambda p: p.stat().st_mtime_ns
+        )
+        for path in versions[: len(versions) - _KEPT + 1]:
+            path.unlink() if path.is_symlink() else shutil.rmtree(path, ignore_errors=True)

@@ -1,0 +1,143 @@
+"""Folders whose files are read: of this machine, or of a file system of fsspec, whose files are fetched one by one."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+from typing import Any, Protocol
+
+from deltic.engine.files.remote import file_system, os_errors
+from deltic.errors import DataError, Diagnostic
+from deltic.pipeline.connectors.fetched import FetchedFile, LocalFile, PresentFile
+from deltic.pipeline.io.locate import is_hidden
+
+Stamps = Mapping[str, Sequence[int]]
+"""Files by their names in the folder, each with its size and two numbers that change when it is another one."""
+
+
+class ExternalPlace(Protocol):
+    """A folder with its sub-folders, or one file, whose name is empty then. Methods raise OSError."""
+
+    address: str
+
+    def stamps(self) -> Stamps:
+        """The data files that are there."""
+
+    def is_delta(self) -> bool:
+        """Whether this is a Delta table."""
+
+    def stamp(self, name: str) -> Sequence[int]:
+        """The stamp of one file."""
+
+    def opened(self, name: str, part_of: int | None = None) -> Any:
+        """A file on this machine, in a block; DataErrors in it name where the file is.
+
+        Where a part of so many bytes is to be read, it has those alone that it is told to have.
+        """
+
+
+def place_at(address: str) -> ExternalPlace:
+    """The place at a path, or at an address such as `s3://bucket/folder`; raises DelticError."""
+    return RemoteFolder(address) if "://" in address else LocalFolder(Path(address))
+
+
+class LocalFolder:
+    """A folder of this machine."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.address = path, str(path)
+
+    def stamps(self) -> Stamps:
+        if self.path.is_file():
+            return {"": self.stamp("")}
+        return {str(p.relative_to(self.path)): _stamp(p.stat()) for p in _files(self.path)}
+
+    def is_delta(self) -> bool:
+        return (self.path / "_delta_log").is_dir()
+
+    def stamp(self, name: str) -> Sequence[int]:
+        return _stamp((self.path / name if name else self.path).stat())
+
+    @contextmanager
+    def opened(self, name: str, part_of: int | None = None) -> Iterator[LocalFile]:
+        yield PresentFile(self.path / name if name else self.path)
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """The data files of a folder and of its sub-folders."""
+    for path in sorted(folder.iterdir()):
+        if not is_hidden(path):
+            if path.is_dir():
+                yield from _files(path)
+            elif path.is_file():
+                yield path
+
+
+def _stamp(found: os.stat_result) -> list[int]:
+    return [found.st_size, found.st_mtime_ns, found.st_ino]
+
+
+class RemoteFolder:
+    """A folder of another file system. A file is another one when what is said of it differs: an ETag, a time."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address.rstrip("/")
+        self._system, self._root = file_system(self.address)
+
+    def stamps(self) -> Stamps:
+        with os_errors(self.address):
+            self._system.invalidate_cache()
+            result = self._system.find(self._root, detail=True)
+        if not result:
+            raise FileNotFoundError(2, "there is no such folder or file, or nothing in it", self.address)
+        names = {path: path.rstrip("/")[len(self._root) :].lstrip("/") for path in result}
+        return {
+            name: _told(result[path])
+            for path, name in names.items()
+            if not any(is_hidden(Path(part)) for part in PurePosixPath(name).parts)
+        }
+
+    def is_delta(self) -> bool:
+        with os_errors(self.address):
+            return bool(self._system.exists(f"{self._root}/_delta_log"))
+
+    def stamp(self, name: str) -> Sequence[int]:
+        with os_errors(self.address):
+            self._system.invalidate_cache()
+            return _told(self._system.info(self._path(name)))
+
+    @contextmanager
+    def opened(self, name: str, part_of: int | None = None) -> Iterator[LocalFile]:
+        with TemporaryDirectory(prefix="deltic-fetched-") as folder:
+            path = Path(folder) / (name or self._root).rpartition("/")[2]
+            if part_of is None:
+                with os_errors(self._path(name)):
+                    self._system.get_file(self._path(name), str(path))
+            try:
+                yield (
+                    PresentFile(path) if part_of is None else FetchedFile(self._system, self._path(name), path, part_of)
+                )
+            except DataError as error:
+                told = [self._named(finding, path, name) for finding in error.diagnostics]
+                raise DataError(told) from error
+
+    def _path(self, name: str) -> str:
+        return f"{self._root}/{name}" if name else self._root
+
+    def _named(self, finding: Diagnostic, path: Path, name: str) -> Diagnostic:
+        is_here = finding.file == str(path)
+        return replace(finding, file=f"{self.address}/{name}" if name else self.address) if is_here else finding
+
+
+# What file systems say of a file that is another one when it is rewritten.
+_SAID = ("ETag", "etag", "generation", "LastModified", "last_modified", "mtime", "created", "ino")
+
+
+def _told(info: Mapping[str, Any]) -> list[int]:
+    said = hashlib.sha256(str([(key, str(info[key])) for key in _SAID if key in info]).encode()).digest()
+    return [int(info["size"]), int.from_bytes(said[:7], "big"), 0]

@@ -1,0 +1,237 @@
+"""Refreshes: what is new in the sources of all tables is one epoch, and then views are published."""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pyarrow as pa
+
+from deltic.catalog import External
+from deltic.engine.comparing import netted
+from deltic.engine.files.files import Files, LocalFiles
+from deltic.errors import DelticError
+from deltic.pipeline.connectors.copies import FOLDER, FileCopies
+from deltic.pipeline.connectors.declared import Publication
+from deltic.pipeline.connectors.kinds import source_of, target_of
+from deltic.pipeline.connectors.source import ExternalSource, HeldRows, SourceChange, keyed, of_path
+from deltic.pipeline.connectors.target import PublishedRows, PublishedView, TargetMark, ViewTarget
+from deltic.pipeline.connectors.tasks import Tasks
+from deltic.pipeline.epochs.report import EpochReport
+from deltic.pipeline.io.parsed import arrow_schema
+from deltic.pipeline.names import find
+from deltic.pipeline.spark.spark import is_dataframe
+from deltic.pipeline.watching import Watching
+from deltic.values.types import Schema
+
+POSITION = "source {}"
+"""The name of the position of a table's source."""
+STAMP = "published {}"
+"""The name of the position that has the stamp of a publication."""
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A publication, its target, and the epoch of this very state that the target has; None where it has another."""
+
+    publication: Publication
+    target: ViewTarget
+    epoch: int | None
+
+
+@dataclass(frozen=True)
+class SourceReport:
+    """What was new in a source."""
+
+    how: str
+    """What was read: "3 files read, 1 taken back", "compared" and the like."""
+    rows_read: int
+    files_read: int
+    bytes_read: int
+    inserted: int
+    """How many rows came, of those that came and went; of what tasks have read, those that did both are among them."""
+    deleted: int
+    seconds: float
+
+    def __str__(self) -> str:
+        files = f" of {self.files_read:,} files, {self.bytes_read:,} bytes" if self.files_read else ""
+        return f"{self.how}: {self.rows_read:,} rows{files}, +{self.inserted:,} −{self.deleted:,}"
+
+
+@dataclass(frozen=True)
+class RefreshReport:
+    """What a refresh has read, what this changed, and what it has published."""
+
+    epoch: int
+    """The epoch that tables and views are at."""
+    sources: Mapping[str, SourceReport] = field(default_factory=dict)
+    report: EpochReport | None = None
+    """The epoch in numbers; None where nothing was new."""
+    published: Mapping[str, PublishedRows] = field(default_factory=dict)
+    """What was written of views, by these and where they are published."""
+
+    def __str__(self) -> str:
+        lines = [f"{name}: {told}" for name, told in self.sources.items()]
+        lines.append(f"epoch {self.epoch}: {self.report or 'nothing was new'}")
+        lines += [f"{name}: {told}" for name, told in self.published.items()]
+        return "\n".join(lines)
+
+
+class Refresher:
+    """Refreshes the tables of one pipeline; one refresh at a time."""
+
+    def __init__(self, pipeline: Watching, kept: Callable[[], Files | None], tasks: Tasks) -> None:
+        self._pipeline, self._kept, self._tasks = pipeline, kept, tasks
+        self._lock = threading.Lock()
+        self._given: dict[str, Any] = {}
+        self._scratch: TemporaryDirectory[str] | None = None
+
+    def place_of(self, source: Any) -> tuple[External, Any]:
+        """A source as a user says it, and the DataFrame where it is one; raises CatalogError."""
+        if is_dataframe(source):
+            return External("dataframe"), source
+        place = source if isinstance(source, External) else of_path(str(source))
+        place.check("source")
+        return place, None
+
+    def publication(self, view: str, to: Any) -> Publication:
+        """A publication of a view as a user says it; raises CatalogError for what is no target."""
+        place = to if isinstance(to, External) else External("parquet", path=to)
+        place.check("target")
+        made = Publication(view, place, uuid.uuid4().hex)
+        target_of(made, self._pipeline.spark)
+        return made
+
+    def columns(self, place: External, frame: Any, key: Collection[str]) -> Schema:
+        """The columns of a source, for a table with a key, which is never NULL."""
+        return keyed(source_of(place, frame, self._pipeline.spark, None, None).columns(), key)
+
+    def give(self, table: str, frame: Any) -> None:
+        """Let a table have the rows of a DataFrame."""
+        self._given[table] = frame
+
+    def pending(self, positions: Mapping[str, Any] | None = None) -> dict[str, str]:
+        """What the next refresh would read of each source, from its own positions, or from those of another state."""
+        if positions is None:
+            return {name: self._source(name).pending(self._position(name)) for name in self._sources}
+        told = {name: positions.get(POSITION.format(name)) for name in self._sources}
+        known = {name: at["at"] for name, at in told.items() if at and at["source"] == str(self._sources[name])}
+        return {name: self._source(name).pending(known.get(name)) for name in self._sources}
+
+    def refresh(self, full: bool) -> RefreshReport:
+        """Read what is new, as one epoch, and publish the views."""
+        with self._alone():
+            read = {name: self._read(name, full) for name in self._sources}
+            places = self._places()
+            report = self._apply({name: result for name, (result, _) in read.items()}, places)
+            for result, _ in read.values():
+                result.done()
+            self._forget_dropped()
+            published = {str(place.publication): self._publish(place, full) for place in places}
+            told = {name: told for name, (_, told) in read.items()}
+            return RefreshReport(self._pipeline.epoch, told, report, published)
+
+    def _places(self) -> list[_Place]:
+        """The publications, with the epochs that their targets are known to have."""
+        result, positions = [], self._pipeline.positions
+        for publication in self._pipeline.publications:
+            target = target_of(publication, self._pipeline.spark)
+            mark, stamp = target.mark(), positions.get(STAMP.format(publication.id))
+            is_ours = mark is not None and mark.stamp == stamp and mark.epoch <= self._pipeline.epoch
+            result.append(_Place(publication, target, mark.epoch if mark is not None and is_ours else None))
+        return result
+
+    def _publish(self, place: _Place, full: bool) -> PublishedRows:
+        """Let a target have the present rows of its view, and with `full` look at all that it has."""
+        pipeline, view = self._pipeline, place.publication.view
+        snapshot = pipeline.snapshot()
+        if place.epoch == snapshot.epoch and not full:
+            return PublishedRows("nothing was new")
+        mark = TargetMark(pipeline.positions[STAMP.format(place.publication.id)], snapshot.epoch)
+        shown = PublishedView(view, pipeline.views[view], mark, lambda: snapshot.version.read(view), full)
+        return place.target.publish(shown, None if full else self._since(view, place.epoch, snapshot.epoch))
+
+    def _since(self, view: str, before: int | None, now: int) -> pa.Table | None:
+        """How a view has changed since an epoch; None where that is not known."""
+        if before is None:
+            return None
+        try:
+            changes = list(self._pipeline.changes(view, before))
+        except DelticError:
+            return None
+        nothing = arrow_schema(self._pipeline.views[view], signed=True).empty_table()
+        return netted(pa.concat_tables([nothing, *(c.to_arrow() for c in changes if c.epoch <= now)]))
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        if not self._lock.acquire(blocking=False):
+            raise DelticError("another thread refreshes this pipeline: wait for it, and refresh again")
+        try:
+            yield
+        finally:
+            self._lock.release()
+
+    @property
+    def _sources(self) -> Mapping[str, Any]:
+        return self._pipeline.sources
+
+    def _source(self, name: str) -> ExternalSource:
+        place = find(name, "table with a source", self._sources)
+        spark = self._pipeline.spark
+        return source_of(place, self._given.get(name), spark, lambda: FileCopies(self._files, name), self._tasks)
+
+    def _position(self, name: str) -> Any:
+        """How far a source was read; None where that was another source, or an earlier table of that name."""
+        result = self._pipeline.positions.get(POSITION.format(name))
+        is_same = result is not None and result["source"] == str(self._sources[name])
+        return result["at"] if result is not None and is_same and (result["empty"] or self._count(name)) else None
+
+    def _count(self, name: str) -> int:
+        return self._pipeline.snapshot().version.count(name, table=True)
+
+    def _read(self, name: str, full: bool) -> tuple[SourceChange, SourceReport]:
+        pipeline, began = self._pipeline, time.perf_counter()
+        table = pipeline.catalog.tables[name]
+        held = HeldRows(pipeline.snapshot().version, name)
+        result = self._source(name).new(table, self._position(name), held, full)
+        counts = result.read, result.files, result.bytes, result.inserted, result.deleted
+        return result, SourceReport(result.how, *counts, time.perf_counter() - began)
+
+    def _apply(self, news: Mapping[str, SourceChange], places: Sequence[_Place]) -> EpochReport | None:
+        """Make one epoch of what is new, with new stamps for what is to be published; None where that is nothing."""
+        positions: dict[str, Any] = {}
+        for name, result in news.items():
+            left = self._count(name) + result.inserted - result.deleted
+            told = {"source": str(self._sources[name]), "at": result.position, "empty": left <= 0}
+            if self._pipeline.positions.get(POSITION.format(name)) != told:
+                positions[POSITION.format(name)] = told
+        is_new = positions or any(result.count for result in news.values())
+        if not is_new and all(place.epoch == self._pipeline.epoch for place in places):
+            return None
+        stamps = {STAMP.format(place.publication.id): uuid.uuid4().hex for place in places}
+        with self._pipeline.transaction("error", positions={**positions, **stamps}) as change:
+            for name, result in news.items():
+                change.refill(name, result.changes)
+        return change.report
+
+    @property
+    def _files(self) -> Files:
+        """Where copies are kept: beside the state, or as long as the process."""
+        if (kept := self._kept()) is not None:
+            return kept
+        if self._scratch is None:
+            self._scratch = TemporaryDirectory(prefix="deltic-sources-")
+        return LocalFiles(Path(self._scratch.name))
+
+    def _forget_dropped(self) -> None:
+        """Remove the copies of tables that are no more."""
+        for name in self._files.names(FOLDER):
+            if name.removeprefix(f"{FOLDER}/")[:-33] not in self._sources:
+                self._files.remove(name)

@@ -1,0 +1,82 @@
+"""Writing a checkpoint: what is new of an image goes to new files, and a manifest names these and those of before.
+
+Nothing is blocked by it: an image does not change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from itertools import chain, pairwise
+
+from deltic.engine.files.contents import ImageContents, write_contents
+from deltic.engine.files.files import Files
+from deltic.engine.files.pieces import needed_open
+from deltic.engine.image import Image
+from deltic.errors import StateError
+from deltic.pipeline.durability import log, manifest
+from deltic.pipeline.durability.manifest import Manifest, StateDescription
+
+FOLDER = "runs"
+
+
+@dataclass(frozen=True)
+class CheckpointContents(StateDescription):
+    """What a checkpoint is to hold; `image` is None before the first epoch."""
+
+    image: Image | None
+
+
+def write_checkpoint(
+    files: Files, number: int, moment: CheckpointContents, before: Manifest | None, compact: bool
+) -> Manifest:
+    """Write what is new since the manifest `before`, or all of it to `compact`, and publish the manifest.
+
+    After an exception the directory has some files more that no manifest names.
+    """
+    image, there = moment.image or Image({}), ImageContents() if before is None else before.contents
+    contents = write_contents(files, f"{FOLDER}/{number:012}", image, None if compact else there)
+    made = Manifest(
+        **{said.name: getattr(moment, said.name) for said in fields(StateDescription)},
+        number=number,
+        written=datetime.now(UTC).isoformat(timespec="seconds"),
+        engine=image.about if moment.image else None,
+        contents=contents,
+    )
+    files.create(made.name, [made.to_bytes()])
+    return made
+
+
+def collect_garbage(files: Files, keep: int) -> None:
+    """Remove all but the newest manifests that are whole, what none of them names, and logs that none has behind it.
+
+    With a record of the log go the files of its rows.
+    """
+    kept: list[Manifest] = []
+    for number in manifest.numbers(files):
+        try:
+            if len(kept) < keep:
+                kept.append(manifest.read(files, number))
+                continue
+        except StateError:
+            pass
+        files.remove(manifest.name_of(number))
+    named = {name for each in kept for name in each.contents.files} | needed_open(files)
+    for name in files.names(FOLDER):
+        if name not in named:
+            files.remove(name)
+    oldest = min((each.sequence for each in kept), default=0)
+    for (_, name), (following, _) in pairwise(log.segments(files)):
+        if following <= oldest + 1:
+            files.remove(name)
+    first = min((number for number, _ in log.segments(files)), default=0)
+    for name in log.rows_of(files, lambda number: number < first):
+        if name not in named:
+            files.remove(name)
+
+
+def leftovers(files: Files) -> Iterable[str]:
+    """The names of files that were being written when a process ended."""
+    names = chain.from_iterable(files.names(folder) for folder in (FOLDER, manifest.FOLDER, log.FOLDER, log.ROWS))
+    return [name for name in names if name.endswith(".part")]

@@ -1,0 +1,155 @@
+"""A state that another process writes: read as of an epoch, and followed from there to later ones.
+
+The checkpoint before the epoch is restored, and the log is done again up to it, and further when that is asked for. So
+epochs can be had from the oldest checkpoint on that is still there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import pyarrow as pa
+
+from deltic.engine.changes import Changes
+from deltic.engine.executors.inline.version import StateVersion
+from deltic.engine.files.files import Files
+from deltic.errors import StateError
+from deltic.pipeline.definitions.definitions import Definitions
+from deltic.pipeline.definitions.replaying import replayed
+from deltic.pipeline.durability import manifest
+from deltic.pipeline.durability.log import LogReader, Record, segments
+from deltic.pipeline.durability.manifest import Manifest
+from deltic.pipeline.durability.restoring import TRIES, begin_with_checkpoint, replay
+from deltic.pipeline.durability.state import StateDirectory
+from deltic.pipeline.options import Durability, grouped
+
+if TYPE_CHECKING:
+    from deltic.circuit.custom import OfPython
+    from deltic.pipeline.session import Pipeline
+
+
+class FollowedState:
+    """A state as of `epoch`, the last one if not told; `pipeline` has it, in memory, and is for reading alone.
+
+    Raises StateError for an epoch that cannot be had: it is no longer retained, or has not been.
+    """
+
+    def __init__(
+        self, place: str | Path, epoch: int | None = None, functions: Iterable[OfPython] | str | Path = ()
+    ) -> None:
+        self._functions = functions
+        self._open(place, epoch)
+        self.begin = self.epoch
+        self.changes: dict[int, Changes] = {}
+        """How the epochs after `begin` have changed views, up to the one that was reached."""
+
+    @property
+    def epoch(self) -> int:
+        """The epoch that was reached."""
+        return self.pipeline.epoch
+
+    def go_on(self, epoch: int | None = None, rows: int | None = None) -> None:
+        """Go on to an epoch, or the last one that there is; with `rows`, no further than these many changes of tables.
+
+        Raises StateError where what comes next is no longer there.
+        """
+        done = 0
+        for record in self._records():
+            if (epoch is not None and record.epoch > epoch) or (rows is not None and done >= rows):
+                return
+            done += sum(batch.count() for batch in (record.tables or {}).values())
+            before = self.epoch
+            result = replay(record, self._state, self.pipeline._evolving)
+            if self.epoch > before:
+                self.changes[self.epoch] = result.changes
+            if result.extension is not None:
+                self.ended |= dict.fromkeys(result.extension.ended, self.epoch)
+
+    def forget(self, epoch: int) -> None:
+        """Forget how epochs up to this one changed views."""
+        self.begin = max(self.begin, epoch)
+        self.changes = {number: changes for number, changes in self.changes.items() if number > epoch}
+
+    def part(self, name: str, number: int, parts: int, counted: bool) -> pa.Table:
+        """One of several equal parts of the rows of a table or view; where `counted`, with weights."""
+        version = cast(StateVersion, self.pipeline.snapshot().version)
+        return version.part(name, number, parts, counted=counted)
+
+    def _open(self, place: str | Path, epoch: int | None) -> None:
+        """Open the state, again where its writer has removed a file meanwhile."""
+        for left in reversed(range(TRIES)):
+            self._state = StateDirectory.open(place, Durability(readonly=True), is_whole=False)
+            try:
+                self._restore(epoch)
+                return
+            except (StateError, FileNotFoundError):
+                if not (left and self._state.is_outdated):
+                    raise
+
+    def _restore(self, epoch: int | None) -> None:
+        from deltic.pipeline.session import Pipeline
+
+        self._state.go_on_from(manifest_for(self._state.files, epoch))
+        made = self._state.manifest
+        self.pipeline: Pipeline = Pipeline(**(_options(made) if made else {}), functions=self._functions)
+        begin_with_checkpoint(self._state, self.pipeline._evolving)
+        self._reader = LogReader(self._state.files, self._state.sequence)
+        self.changes = {}
+        self.ended: dict[str, int] = {}
+        """With which epoch views ended, the last one of each name, of the epochs that were gone through."""
+        self.go_on(epoch)
+        if epoch is not None and self.epoch != epoch:
+            raise StateError(
+                f"state {self._state.files.place}: there is no epoch {epoch}: the last one is {self.epoch}"
+            )
+
+    def _records(self) -> Iterator[Record]:
+        """What comes next in the log."""
+        starts = segments(self._state.files)
+        if starts and starts[0][0] > self._reader.last + 1:
+            raise StateError(
+                f"state {self._state.files.place}: what came after epoch {self.epoch} is no longer retained; read it "
+                "as it is now, and follow it from there. More is retained with Pipeline(durability=Durability(keep=N))"
+            )
+        yield from self._reader.records()
+
+
+def _options(made: Manifest) -> dict[str, Any]:
+    """The options of a pipeline that reads a checkpoint by the engine that wrote it."""
+    shards = len((made.engine or {}).get("shards", ()))
+    return grouped({**made.options, **({"engine": "spark", "shards": shards} if shards else {})})
+
+
+def definitions_of(place: str | Path, functions: Iterable[OfPython] | str | Path = ()) -> Definitions:
+    """What a state defines now; no row is read. Raises StateError."""
+    from deltic.pipeline.session import Pipeline
+
+    state = StateDirectory.open(place, Durability(readonly=True))
+    result = Pipeline(functions=functions)._definitions
+    if state.manifest is not None:
+        result = replayed(result, state.manifest.definitions)
+    for record in state.records():
+        result = replayed(result, record.edits)
+    return result
+
+
+def manifest_for(files: Files, epoch: int | None) -> Manifest | None:
+    """The newest checkpoint that is not after an epoch; None for the state before the first record.
+
+    Raises StateError where the epoch is no longer retained.
+    """
+    oldest = None
+    for number in manifest.numbers(files):
+        result = manifest.read(files, number)
+        if epoch is None or result.epoch <= epoch:
+            return result
+        oldest = result
+    starts = segments(files)
+    if oldest is not None and (not starts or starts[0][0] > 1):
+        raise StateError(
+            f"state {files.place}: epoch {epoch} is no longer retained; those from epoch {oldest.epoch} on are. More "
+            "are retained with Pipeline(durability=Durability(keep=N))"
+        )
+    return None

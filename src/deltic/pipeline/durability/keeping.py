@@ -1,0 +1,111 @@
+"""What connects a pipeline with the directory of its state: epochs and definitions are logged, and checkpoints made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from deltic.engine.files.files import Files
+from deltic.engine.prepared import Prepared
+from deltic.errors import DelticError
+from deltic.pipeline.definitions.written import Edit
+from deltic.pipeline.durability.checkpoint import CheckpointContents
+from deltic.pipeline.durability.log import Record
+from deltic.pipeline.durability.state import StateDirectory
+from deltic.pipeline.epochs.epochs import Epochs, LoggedEpoch
+
+
+class StateKeeper:
+    """Keeps the epochs of a pipeline in its `state`; without one nothing is kept, and nothing is to be done.
+
+    `options` are those of the pipeline that a state depends on.
+    """
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        self.options = options
+        self.state: StateDirectory | None = None
+        self._is_closed = False
+
+    @property
+    def files(self) -> Files | None:
+        """The files of the state; None where nothing is kept."""
+        return None if self.state is None else self.state.files
+
+    @property
+    def place(self) -> str | None:
+        """Where the state is kept; None where it is not."""
+        return None if self.state is None else self.state.files.place
+
+    def before_epoch(self, epochs: Epochs) -> None:
+        """Begin a checkpoint that is due."""
+        if self.state is not None and not self.state.readonly and self.state.is_due:
+            self.state.begin_checkpoint(self.moment(self.state, epochs))
+
+    def log_epoch(self, epoch: Prepared, logged: LoggedEpoch) -> None:
+        """Write an epoch to the log, which is about to be committed."""
+        state = self.state
+        if state is not None and not state.readonly:
+            number = state.sequence + 1
+            state.write(Record(number, epoch.number, epoch.token, logged.conflicts, logged.positions, logged.batches))
+
+    def log_edits(self, edits: tuple[Edit, ...], epoch: int) -> None:
+        """Write to the log that definitions were changed, and are so from this epoch on."""
+        if self.state is not None and not self.state.readonly and edits:
+            self.state.write(Record(self.state.sequence + 1, epoch, edits=edits))
+
+    def checkpoint(self, epochs: Epochs) -> None:
+        """Write what the last checkpoint has not."""
+        with epochs.writing():
+            state = self._writable("checkpoint")
+            state.checkpoint(self.moment(state, epochs))
+
+    def compact(self, epochs: Epochs) -> None:
+        """Rewrite all of it, and merge what an engine keeps in files."""
+        with epochs.writing():
+            if epochs.engine.compact() and self.state is None:
+                return
+            state = self._writable("compact")
+            state.checkpoint(self.moment(state, epochs), compact=True)
+
+    def close(self, epochs: Epochs) -> None:
+        """Write what the last checkpoint has not, and let go of the directory: from then on nothing may change.
+
+        Where epochs are broken nothing is written: the log has all that was committed.
+        """
+        if epochs.failure is not None:
+            state, self.state, self._is_closed = self.state, None, True
+            if state is not None:
+                state.close()
+            return
+        with epochs.writing():
+            state, self.state = self.state, None
+            if state is None:
+                return
+            self._is_closed = True
+            try:
+                if not state.readonly and not state.is_current:
+                    state.checkpoint(self.moment(state, epochs))
+            finally:
+                state.close()
+
+    def refuse_change(self) -> None:
+        """Raises DelticError where nothing may change: the pipeline is closed, or its state is only read."""
+        if self._is_closed or self.state is not None:
+            self._writable("a change")
+
+    def moment(self, state: StateDirectory, epochs: Epochs) -> CheckpointContents:
+        """What a checkpoint of a state is to hold now."""
+        engine = epochs.engine
+        image = engine.capture() if epochs.have_begun else None
+        told = dict(epochs.positions), self.options, epochs.last.definitions.history
+        return CheckpointContents(state.sequence, engine.epoch, engine.token, *told, image)
+
+    def _writable(self, what: str) -> StateDirectory:
+        """The state, to be written to; raises DelticError where there is none."""
+        if self._is_closed:
+            raise DelticError("the pipeline is closed: open its state with another one")
+        if self.state is None:
+            raise DelticError(f"{what}: the pipeline keeps no state; open it with state=DIRECTORY")
+        if self.state.readonly:
+            raise DelticError(f"{what}: the state was opened with Durability(readonly=True); open it for writing")
+        return self.state

@@ -1,0 +1,318 @@
+"""The log: what came since the last checkpoint, record by record, each on the disk before it is acknowledged.
+
+A record is a transaction, its batches as Arrow streams, or a change of definitions as text. Rows that tasks have
+written stay in their files: these stand in a folder beside the log, under names that begin with the number of their
+record, so that they are nobody's before it is there, and go with it. Records have consecutive numbers; a file begins
+with the number in its name. Before each record stand its length and checksums, of itself and of these numbers, so that
+three cases are told apart: a record whose end is not there, or was never written, is the crash's own and was not
+acknowledged; one with another checksum was damaged; a gap means that a file is missing.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from deltic.engine.arrow_stream import of_stream, to_stream
+from deltic.engine.batches import Batch, Changed, ConcatenatedBatch, TableBatch, apart
+from deltic.engine.conflicts import Conflicts
+from deltic.engine.files.files import Appender, Files
+from deltic.engine.files.pieces import REPAIR
+from deltic.engine.image import Json
+from deltic.errors import StateError
+
+if TYPE_CHECKING:
+    from deltic.engine.executors.shards.posted import MessageBatch
+
+FOLDER, ROWS = "log", "rows"
+_MAGIC = b"DLOG"
+# That of records with rows in files of their own, and that of others.
+_VERSIONS = 2, 1
+# Magic, version, length of the body, checksum of the body; then the checksum of these.
+_HEAD, _SUM = struct.Struct("<4sIQI"), struct.Struct("<I")
+_LENGTH = struct.Struct("<I")
+_END = b"\xff"
+_START = _HEAD.size + _SUM.size
+# A disk writes so many bytes at once: after a loss of power those that are missing are zero from such a border on. No
+# record ends with a zero.
+_SECTOR = 512
+
+
+@dataclass(frozen=True)
+class Record:
+    """One change of the state: of tables, or of definitions. `epoch` is the number of the epoch that it was."""
+
+    sequence: int
+    epoch: int
+    token: str = ""
+    conflicts: Conflicts = "error"
+    positions: Mapping[str, Json] = field(default_factory=dict)
+    tables: Mapping[str, Batch] | None = None
+    """The changes of the tables; None for a change of definitions."""
+    edits: tuple[Json, ...] = ()
+    """What became of the definitions, in order."""
+
+    def kept_in(self, files: Files) -> Record:
+        """The record with the files, here, of rows that tasks have written; raises OSError, StateError."""
+        prefix = f"{ROWS}/{self.sequence:012}-"
+        tables = {
+            name: ConcatenatedBatch.of(
+                [p if isinstance(p, TableBatch) else _messages(p).adopted(files, prefix, REPAIR) for p in apart(batch)]
+            )
+            for name, batch in (self.tables or {}).items()
+        }
+        return replace(self, tables=None if self.tables is None else tables)
+
+    @property
+    def in_messages(self) -> list[tuple[str, MessageBatch]]:
+        """The rows that stand in files of their own, by table."""
+        batches = (self.tables or {}).items()
+        return [(name, _messages(p)) for name, batch in batches for p in apart(batch) if not isinstance(p, TableBatch)]
+
+    def check_rows(self) -> None:
+        """Read the rows that stand in files of their own; raises StateError where one is damaged or missing."""
+        for _, rows in self.in_messages:
+            for _ in rows.parts():
+                pass
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of these files that the record needs."""
+        return sum(rows.nbytes for _, rows in self.in_messages)
+
+    def to_bytes(self) -> bytes:
+        """The record as it stands in a file."""
+        in_messages = self.in_messages
+        streams = [to_stream(_in_memory(batch)) for batch in (self.tables or {}).values()]
+        direct = [message.content for _, rows in in_messages for message in rows.messages if not message.file]
+        about = {
+            "sequence": self.sequence,
+            "epoch": self.epoch,
+            "token": self.token,
+            "conflicts": self.conflicts,
+            "positions": self.positions,
+            "edits": self.edits,
+            "tables": None if self.tables is None else [[n, s.size] for n, s in zip(self.tables, streams, strict=True)],
+            **({"lettered": [[name, _told(rows)] for name, rows in in_messages]} if in_messages else {}),
+        }
+        header = json.dumps(about, separators=(",", ":")).encode()
+        body = b"".join([_LENGTH.pack(len(header)), header, *streams, *direct, _END])
+        head = _HEAD.pack(_MAGIC, _VERSIONS[not in_messages], len(body), zlib.crc32(body))
+        return head + _SUM.pack(zlib.crc32(head)) + body
+
+    @classmethod
+    def of(cls, body: bytes, files: Files) -> Record:
+        """The record with this body; `files` are those of the state."""
+        (length,) = _LENGTH.unpack_from(body)
+        at = _LENGTH.size + length
+        about = json.loads(body[_LENGTH.size : at])
+        named, parts = about.pop("tables"), dict[str, list[Batch]]()
+        for name, size in named or ():
+            parts[name] = [TableBatch(of_stream(pa.py_buffer(body).slice(at, size)))]
+            at += size
+        for name, told in about.pop("lettered", ()):
+            nothing = parts[name][0].to_arrow().slice(0, 0)
+            rows = _of_told(told, files, nothing, memoryview(body)[at:])
+            parts[name].append(rows)
+            at += sum(message.size for message in rows.messages if not message.file)
+        about["edits"] = tuple(about["edits"])
+        tables = {
+            name: ConcatenatedBatch.of([p for p in result if p.count()] or result[:1]) for name, result in parts.items()
+        }
+        return cls(tables=None if named is None else tables, **about)
+
+
+def _messages(batch: Changed) -> MessageBatch:
+    """What a batch is that is no table in memory."""
+    from deltic.engine.executors.shards.posted import MessageBatch
+
+    assert isinstance(batch, MessageBatch)
+    return batch
+
+
+def _in_memory(batch: Batch) -> pa.Table:
+    """Those rows of a batch that are tables in memory."""
+    parts = apart(batch)
+    tables = [part.table for part in parts if isinstance(part, TableBatch)]
+    return pa.concat_tables(tables) if tables else _messages(parts[0]).nothing
+
+
+def _told(rows: MessageBatch) -> Json:
+    """What is said of rows in messages: those that are not in files come behind, one after the other."""
+    messages = [
+        [message.shard, message.file, message.start, message.size or len(message.content), message.checksum]
+        for message in rows.messages
+    ]
+    return {**asdict(rows.split), "rows": rows.count(), "letters": messages}
+
+
+def _of_told(told: Json, files: Files, nothing: pa.Table, behind: memoryview) -> MessageBatch:
+    """The rows of which this was said."""
+    from deltic.engine.executors.shards.messages import Message
+    from deltic.engine.executors.shards.posted import MessageBatch, RowSplit
+
+    key = None if told["key"] is None else tuple(told["key"])
+    split, messages, at = RowSplit(told["target"], key, told["shards"], tuple(told.get("by", ()))), list[Message](), 0
+    for shard, file, start, size, checksum in told["letters"]:
+        content = b"" if file else bytes(behind[at : at + size])
+        at += len(content)
+        messages.append(Message(shard, 0, split.target, content, file, start, size, checksum))
+    return MessageBatch(files, split, messages, told["rows"], nothing, REPAIR)
+
+
+@dataclass(frozen=True)
+class LogTail:
+    """Where the whole records of a file end, and the bytes of the file."""
+
+    name: str
+    end: int
+    size: int
+
+
+class LogReader:
+    """Reads records from one number on; `tail` is that of the last file, when all are read.
+
+    A record is done with once the next one is asked for: asked again, the reader goes on behind the last of these.
+    Rows that stand in files of their own are left to who needs them, unless records are read `with_rows`.
+    """
+
+    def __init__(self, files: Files, after: int, with_rows: bool = False) -> None:
+        self.files, self.after, self._with_rows = files, after, with_rows
+        self.last = after
+        self.bytes = 0
+        self.name, self.end = "", 0
+        """The file that is read, and where the last of its records ends that was."""
+        self.tail: LogTail | None = None
+
+    def records(self) -> Iterator[Record]:
+        """The records behind `after`; raises StateError where one is damaged or missing."""
+        starts = segments(self.files)
+        for i, (first, name) in enumerate(starts):
+            is_last = i + 1 == len(starts)
+            if not is_last and starts[i + 1][0] <= self.last + 1:
+                continue
+            if first > self.last + 1:
+                raise self._damaged(name, f"the records from {self.last + 1:,} to {first - 1:,} are missing before it")
+            yield from self._records(name, first, is_last)
+
+    def _records(self, name: str, number: int, is_last: bool) -> Iterator[Record]:
+        data, at = self.files.read(name), 0
+        if name == self.name:
+            at, number = self.end, self.last + 1
+        self.name, self.end = name, at
+        while at < len(data):
+            body = self._body(name, data, at, is_last)
+            if body is None:
+                break
+            record = Record.of(body, self.files)
+            if record.sequence != number:
+                raise self._damaged(name, f"at byte {at:,} stands record {record.sequence:,} instead of {number:,}")
+            if record.sequence > self.after:
+                if self._with_rows:
+                    record.check_rows()
+                yield record
+                self.last = record.sequence
+                self.bytes += _START + len(body) + record.nbytes
+            number += 1
+            at += _START + len(body)
+            self.end = at
+        self.tail = LogTail(name, at, len(data))
+
+    def _body(self, name: str, data: bytes, at: int, is_last: bool) -> bytes | None:
+        """The body of the record at a place; None where it ends the file unfinished."""
+        told, start = f"the record at byte {at:,}", at + _START
+        head = data[at : at + _HEAD.size]
+        if start <= len(data) and zlib.crc32(head) != _SUM.unpack_from(data, at + _HEAD.size)[0]:
+            self._check_unwritten(name, told, is_last, data[at:])
+            return None
+        magic, version, length, checksum = _HEAD.unpack(head) if start <= len(data) else (_MAGIC, _VERSIONS[0], 1, 0)
+        if magic != _MAGIC or version not in _VERSIONS:
+            raise StateError(
+                f"state {self.files.place}: {name}: {told} has version {version} of the format, and this Deltic reads "
+                f"versions up to {_VERSIONS[0]}; open the state with the Deltic that wrote it"
+            )
+        body = data[start : start + length]
+        if len(body) < length:
+            if not is_last:
+                raise self._damaged(name, f"{told} is not whole, and there are later ones")
+            return None
+        if zlib.crc32(body) != checksum:
+            self._check_unwritten(name, told, is_last and start + length == len(data), data[at:])
+            return None
+        return body
+
+    def _check_unwritten(self, name: str, told: str, is_last: bool, data: bytes) -> None:
+        """Raises StateError for a record with another checksum, but for the last one when its end was not written."""
+        if not is_last or any(data[(len(data) - 1) // _SECTOR * _SECTOR :]):
+            raise self._damaged(name, f"{told} has another checksum than was written")
+
+    def _damaged(self, name: str, what: str) -> StateError:
+        place = self.files.place
+        return StateError(f"state {place}: {name}: {what}; {REPAIR.format(place=place)}")
+
+
+def segments(files: Files) -> list[tuple[int, str]]:
+    """The files of the log with the numbers of their first records, in order."""
+    named = ((name.rpartition("/")[2], name) for name in files.names(FOLDER))
+    return sorted((int(number), name) for number, name in named if number.isdecimal())
+
+
+def rows_of(files: Files, which: Callable[[int], bool]) -> list[str]:
+    """The files of rows of those records whose numbers are such."""
+    named = ((name.rpartition("/")[2].partition("-")[0], name) for name in files.names(ROWS))
+    return [name for number, name in named if number.isdecimal() and which(int(number))]
+
+
+class LogWriter:
+    """The end of the log of a writer."""
+
+    def __init__(self, files: Files, last: int, tail: LogTail | None) -> None:
+        self._files, self.last = files, last
+        self._appender: Appender | None = None
+        self._name = tail.name if tail else None
+        if tail is not None and tail.end < tail.size:
+            files.truncate(tail.name, tail.end)
+
+    def append(self, record: Record) -> int:
+        """Write a record, durably; the bytes that it takes. After an exception it is not there.
+
+        Raises OSError, and StateError where a file of rows is gone.
+        """
+        try:
+            return self._append(record.kept_in(self._files))
+        except (OSError, StateError):
+            with suppress(OSError):
+                for name in rows_of(self._files, lambda number: number == record.sequence):
+                    self._files.remove(name)
+            raise
+
+    def _append(self, record: Record) -> int:
+        data = record.to_bytes()
+        if self._name is None or not self._files.appends:
+            self._name = f"{FOLDER}/{record.sequence:012}"
+        if not self._files.appends:
+            self._files.write(self._name, [data])
+        else:
+            if self._appender is None:
+                self._appender = self._files.appender(self._name)
+            self._appender.append(data)
+        self.last = record.sequence
+        return len(data) + record.nbytes
+
+    def rotate(self) -> None:
+        """Begin another file with the next record."""
+        self.close()
+        self._name = None
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._appender is not None:
+            self._appender.close()
+            self._appender = None

@@ -1,0 +1,303 @@
+"""A directory of state in the hands of a pipeline: opened, logged to, checkpointed, closed."""
+
+from __future__ import annotations
+
+import logging
+import re
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from deltic.engine.files.address import files_at
+from deltic.engine.files.files import Files, LocalFiles, make_private
+from deltic.engine.files.pieces import REPAIR
+from deltic.engine.image import Json, Saved
+from deltic.errors import StateError
+from deltic.pipeline.durability import manifest
+from deltic.pipeline.durability.checkpoint import CheckpointContents, collect_garbage, leftovers, write_checkpoint
+from deltic.pipeline.durability.log import FOLDER, LogReader, LogWriter, Record, rows_of, segments
+from deltic.pipeline.durability.manifest import Manifest
+from deltic.pipeline.options import Durability
+
+MARK = "deltic-state"
+_MARK = b"deltic state 1\n"
+_NOTE = "the log has record %012d\n"
+"""What stands behind it: the last record that was acknowledged, as far as the system wrote it before a crash."""
+_NOTED = re.compile(rb"the log has record (\d+)\n")
+_LOG = logging.getLogger("deltic.state")
+
+
+class StateDirectory:
+    """The state of one pipeline in a directory.
+
+    After `open` the records of the log are read, then `begin` is called; from then on records are written. A state
+    that is opened `readonly` is left as it is.
+    """
+
+    def __init__(self, files: Files, durability: Durability) -> None:
+        self.files, self.durability, self.readonly = files, durability, durability.readonly
+        self.manifest: Manifest | None = None
+        self.positions: dict[str, Json] = {}
+        self.sequence = 0
+        self.noted = 0
+        """The last record that was acknowledged, as far as that is known."""
+        self._is_whole = True
+        self._reader = LogReader(files, 0)
+        self._log: LogWriter | None = None
+        self._since = [0, 0]
+        self._thread: threading.Thread | None = None
+        self._number = self._newest = 0
+
+    @classmethod
+    def open(cls, place: str | Path, durability: Durability, is_whole: bool = True) -> StateDirectory:
+        """The state in a directory, which is made if it is not there; raises StateError.
+
+        One that is not known to be whole has no manifest yet: who opens it chooses one by `go_on_from`.
+        """
+        files = files_at(place)
+        state = cls(files, durability)
+        try:
+            state.noted, state._is_whole = _claim(files, durability.readonly), is_whole
+            state._number = max(manifest.numbers(files), default=0)
+            if is_whole:
+                state._find()
+        except OSError as error:
+            files.unlock()
+            raise StateError(f"state {files.place}: {error.strerror or error}") from error
+        except BaseException:
+            files.unlock()
+            raise
+        return state
+
+    def _find(self) -> None:
+        """Take the newest manifest that is whole."""
+        damaged: StateError | None = None
+        numbers = manifest.numbers(self.files)
+        self._newest = max(numbers, default=0)
+        for number in numbers:
+            try:
+                self.go_on_from(manifest.read(self.files, number))
+                break
+            except manifest.OtherVersion:
+                raise
+            except StateError as error:
+                damaged = damaged or error
+        if self.manifest is None and damaged is not None:
+            raise damaged
+        if damaged is not None:
+            _LOG.warning("%s; going on from the manifest before it", damaged)
+
+    def go_on_from(self, found: Manifest | None) -> None:
+        """Be at this manifest; without one, before the first record."""
+        self.manifest = found
+        self.sequence, self.positions = (found.sequence, dict(found.positions)) if found else (0, {})
+        self._reader, self._since = LogReader(self.files, self.sequence), [0, 0]
+
+    @property
+    def log_bytes(self) -> int:
+        """The bytes of the records that came since the last checkpoint was begun."""
+        return self._since[1]
+
+    def saved(self) -> Saved | None:
+        """What the manifest has of the engine; None where there was no epoch yet."""
+        result = self.manifest
+        if result is None or result.engine is None:
+            return None
+        return result.contents.saved(self.files, result.engine)
+
+    def records(self) -> Iterator[Record]:
+        """What came after the manifest; raises StateError where it is damaged."""
+        try:
+            for record in self._reader.records():
+                yield record
+                self._count(record)
+            self._since[1] = self._reader.bytes
+        except OSError as error:
+            raise StateError(f"state {self.files.place}: {error.strerror or error}: {error.filename}") from error
+        self._check_whole()
+
+    def _check_whole(self) -> None:
+        """Raises StateError where the log ends before a record that was acknowledged."""
+        if self._is_whole and self.sequence < self.noted:
+            raise StateError(self.told_short(self.sequence))
+
+    def told_short(self, last: int) -> str:
+        """What is said of a log that ends with this record, before the last one that was acknowledged."""
+        place = self.files.place
+        return (
+            f"state {place}: {FOLDER}/ ends with record {last:,}, and record {self.noted:,} was acknowledged, says "
+            f"{MARK}: files were deleted or shortened; {REPAIR.format(place=place)}, without what is gone"
+        )
+
+    def check_epoch(self, record: Record, epoch: int) -> None:
+        """Raises StateError where a record was another epoch than it has become."""
+        if record.epoch != epoch:
+            raise StateError(
+                f"state {self.files.place}: record {record.sequence:,} of the log was epoch {record.epoch:,}, and is "
+                f"{epoch:,} now; open the state with the Deltic that wrote it"
+            )
+
+    def begin(self) -> None:
+        """Let records be written, after those that were read."""
+        if self.readonly:
+            return
+        try:
+            for name in (*leftovers(self.files), *rows_of(self.files, lambda number: number > self.sequence)):
+                self.files.remove(name)
+            self._log = LogWriter(self.files, self.sequence, self._reader.tail)
+            self._note()
+        except OSError as error:
+            raise StateError(f"state {self.files.place}: {error.strerror or error}") from error
+
+    def write(self, record: Record) -> None:
+        """Append a record, durably. Raises StateError, and nothing is written then."""
+        assert self._log is not None
+        self.files.check_held()
+        try:
+            self._since[1] += self._log.append(record)
+        except OSError as error:
+            raise StateError(
+                f"state {self.files.place}: the log cannot be written ({error.strerror or error}); nothing was changed"
+            ) from error
+        self._count(record)
+        self._note()
+
+    def _note(self) -> None:
+        """Say beside the log how far it goes: a hint, whose loss is no failure."""
+        with suppress(OSError):
+            self.files.note(_MARK.decode() + _NOTE % self.sequence)
+
+    def _count(self, record: Record) -> None:
+        self.sequence = record.sequence
+        self.positions |= record.positions
+        self._since[0] += 1
+
+    # Checkpoints
+
+    @property
+    def is_due(self) -> bool:
+        """Whether a checkpoint is to be begun; waits for one under way when much came since."""
+        if self._log is None or not self.durability.are_due(*self._since):
+            return False
+        if self._thread is not None and self._thread.is_alive():
+            if not self.durability.are_due(self._since[0] // 4, self._since[1] // 4):
+                return False
+            self._thread.join()
+        return True
+
+    def begin_checkpoint(self, moment: CheckpointContents) -> None:
+        """Write a checkpoint while epochs go on. Where that fails a warning tells, and the log goes on."""
+        self._wait()
+        self._rotate()
+        self._thread = threading.Thread(target=self._try, args=(moment,), name="deltic checkpoint")
+        self._thread.start()
+
+    def _try(self, moment: CheckpointContents) -> None:
+        try:
+            self._write(moment, compact=False)
+        except (OSError, StateError) as error:
+            _LOG.warning("state %s: no checkpoint was made (%s); the log goes on", self.files.place, error)
+
+    def checkpoint(self, moment: CheckpointContents, compact: bool = False) -> None:
+        """Write a checkpoint now; raises StateError."""
+        self._wait()
+        self._rotate()
+        try:
+            self._write(moment, compact)
+        except OSError as error:
+            raise StateError(
+                f"state {self.files.place}: no checkpoint was made ({error.strerror or error}); the log has what it "
+                "would have had"
+            ) from error
+
+    def _rotate(self) -> None:
+        assert self._log is not None
+        self._log.rotate()
+        self._since = [0, 0]
+
+    def _write(self, moment: CheckpointContents, compact: bool) -> None:
+        self.files.check_held()
+        self._number += 1
+        self.manifest = write_checkpoint(self.files, self._number, moment, self.manifest, compact)
+        collect_garbage(self.files, 1 if compact else self.durability.keep)
+
+    def _wait(self) -> None:
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether the log no longer has what comes next, for a checkpoint has it."""
+        starts = segments(self.files)
+        return bool(starts) and starts[0][0] > self.sequence + 1
+
+    def reopen(self) -> None:
+        """Be at the newest manifest, as if the state were opened now."""
+        self.manifest = None
+        self._find()
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether another process has published a manifest since: files of the one that was taken may be gone."""
+        return max(manifest.numbers(self.files), default=0) != self._newest
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the last checkpoint has everything."""
+        self._wait()
+        return self.manifest is not None and self.manifest.sequence == self.sequence
+
+    def close(self) -> None:
+        """Let go of the directory."""
+        self._wait()
+        if self._log is not None:
+            self._log.close()
+            self._log = None
+        self.files.unlock()
+
+
+def _claim(files: Files, readonly: bool) -> int:
+    """Make sure that the directory is ours, and that nobody else writes to it; the last record that is noted."""
+    there, result = files.names(), b""
+    if MARK in there:
+        if not (result := files.read(MARK)).startswith(_MARK):
+            raise StateError(
+                f"state {files.place}: {MARK} says {result[:40].decode(errors='replace').strip()!r}, and this Deltic "
+                f"reads {_MARK.decode().strip()!r}; open it with the Deltic that wrote it"
+            )
+    elif [name for name in there if name != "lock" and not name.endswith(".part")]:
+        raise StateError(
+            f"state {files.place}: it is a directory of something else: it has {there[0]}, and no {MARK}; "
+            "name an empty directory, or one that is not there yet"
+        )
+    elif readonly:
+        raise StateError(f"state {files.place}: there is no state yet; open it for writing first")
+    noted = _NOTED.fullmatch(result, len(_MARK))
+    record = int(noted[1]) if noted else 0
+    if readonly:
+        return record
+    if isinstance(files, LocalFiles):
+        make_private(files.root)
+    files.lock()
+    if MARK not in there:
+        files.write(MARK, [_MARK])
+    files.hold(MARK)
+    return record
+
+
+MOVABLE = ("engine", "shards")
+"""The options that tell where a state was: it can be opened elsewhere."""
+
+
+def check_options(state: StateDirectory, options: Mapping[str, Json]) -> None:
+    """Raises StateError where the state was written with other options than these."""
+    if state.manifest is None:
+        return
+    for name, value in state.manifest.options.items():
+        if name not in MOVABLE and options.get(name) != value:
+            raise StateError(
+                f"state {state.files.place}: it was written with {name}={value!r}, and is opened with "
+                f"{name}={options.get(name)!r}; open it as it was written"
+            )

@@ -1,0 +1,108 @@
+"""What a directory of state has, told from its manifest and its log; no engine is made."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from deltic.engine.image import Json
+from deltic.pipeline.durability import log, manifest
+from deltic.pipeline.durability.checkpoint import FOLDER
+from deltic.pipeline.durability.manifest import Manifest
+from deltic.pipeline.durability.state import StateDirectory
+from deltic.pipeline.options import Durability
+
+
+@dataclass(frozen=True)
+class KeptRelation:
+    """What a checkpoint keeps of a table, a view, or a relation that no one reads."""
+
+    name: str
+    kind: str
+    """"table", "view" or "hidden": what others need."""
+    rows: int
+    """Its rows; of what is kept by the number of derivations alone, about: those that went count until runs merge."""
+    bytes: int
+    arrangements: Mapping[str, int]
+    """The bytes of each arrangement: its role, and the columns by which it is sorted."""
+
+
+@dataclass(frozen=True)
+class Status:
+    """What a directory has."""
+
+    place: str
+    epoch: int
+    token: str
+    positions: Mapping[str, Json]
+    checkpoint: Mapping[str, Json] | None
+    """The newest: its number, epoch and time; None before the first."""
+    retained: list[int]
+    """The epochs of all checkpoints that are there, the newest first."""
+    log_records: int
+    log_bytes: int
+    relations: list[KeptRelation]
+    text_bytes: int
+    """What the texts and other interned values take."""
+    run_bytes: int
+    """What the run files take."""
+    used_bytes: int
+    """What of the run files some checkpoint needs; the rest goes with a later one, when it is most of a file."""
+    file_bytes: int
+    """What all files take."""
+
+
+def status_of(place: str | Path) -> Status:
+    """The status of a directory; raises StateError. Nothing is changed, and a writer does not matter."""
+    state = StateDirectory.open(place, Durability(readonly=True))
+    files, result = state.files, state.manifest
+    epoch, token, records = (result.epoch, result.token, 0) if result else (0, "", 0)
+    for record in state.records():
+        epoch, records = record.epoch, records + 1
+        token = record.token if record.tables is not None else token
+    retained = [manifest.read(files, number) for number in manifest.numbers(files)]
+    used = {place for made in retained for place in made.contents.places}
+    folders = FOLDER, log.FOLDER, log.ROWS, manifest.FOLDER
+    every = [name for folder in ("", *folders) for name in files.names(folder)]
+    return Status(
+        files.place,
+        epoch,
+        token,
+        dict(state.positions),
+        {"number": result.number, "epoch": result.epoch, "written": result.written} if result else None,
+        [made.epoch for made in retained],
+        records,
+        state.log_bytes,
+        _relations(result) if result else [],
+        sum(s.place.length for stretches in result.contents.growing.values() for s in stretches) if result else 0,
+        sum(files.size(name) for name in files.names(FOLDER)),
+        sum(place.length for place in used),
+        sum(files.size(name) for name in every if name not in folders),
+    )
+
+
+def _stores(engine: Mapping[str, Json]) -> list[Mapping[str, Json]]:
+    """What is said of the store of an engine, or of those of its shards."""
+    return [shard["store"] for shard in engine["shards"]] if "shards" in engine else [engine["store"]]
+
+
+def _relations(found: Manifest) -> list[KeptRelation]:
+    if found.engine is None:
+        return []
+    named: dict[str, tuple[str, str]] = {relation: (view, "view") for view, relation in found.engine["views"].items()}
+    named |= {relation: (table, "table") for table, relation in found.engine["tables"].items()}
+    told = []
+    for relation in {name: None for store in _stores(found.engine) for name in store["relations"]}:
+        name, kind = named.get(relation, (relation, "hidden"))
+        pieces = [(place.length, about) for place, about in found.contents.pieces if about["relation"] == relation]
+        sizes, rows = Counter[str](), Counter[str]()
+        for length, about in pieces:
+            arrangement = f"{about['role']} {about['order']}"
+            sizes[arrangement] += length
+            rows[arrangement] += {"rows": about["net"], "counts": about["rows"]}.get(about["role"], 0)
+        of_rows = [count for arrangement, count in rows.items() if arrangement.startswith("rows")]
+        told.append(KeptRelation(name, kind, max(of_rows or rows.values(), default=0), sizes.total(), dict(sizes)))
+    order = ("table", "view", "hidden")
+    return sorted(told, key=lambda kept: (order.index(kept.kind), kept.name))

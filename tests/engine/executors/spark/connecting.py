@@ -1,0 +1,99 @@
+"""What Deltic does with a session of Spark Connect, in a process of its own: `python -m … DIRECTORY`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+import deltic
+from deltic.engine.executors.shards.posted import StagedRows
+from deltic.pipeline.connectors import tasks
+
+FOLLOWS = """
+    .decl follows(who: symbol, whom: symbol) .input follows
+    .decl reaches(x: symbol, y: symbol)
+    reaches(x, y) :- follows(x, y).
+    reaches(x, z) :- reaches(x, y), follows(y, z).
+"""
+MANY = 20_000
+ALL = [(x, y) for x, y in zip("aaabbc", "bcdcdd", strict=True)]
+
+
+def check(spark: SparkSession, folder: Path) -> None:
+    """Epochs as jobs, DataFrames both ways, the data source, streams; and what is refused."""
+    shards = deltic.Shards(2, folder / "shards", "job")
+    with deltic.Pipeline(spark, engine="spark", shards=shards, state=folder / "state") as pipeline:
+        pipeline.datalog(FOLLOWS)
+        with pipeline.transaction() as change:
+            change.insert("follows", [("a", "b"), ("b", "c")])
+        with pipeline.transaction() as change:
+            change.insert("follows", spark.createDataFrame([("c", "d")], "who string, whom string"))
+        assert change.report.placement.place == "job"
+        assert sorted(pipeline["reaches"]) == ALL
+        assert sorted(map(tuple, pipeline["reaches"].to_spark().collect())) == ALL
+        check_streams(spark, pipeline, folder)
+    check_posting(spark, folder)
+    check_many(spark)
+    with pytest.raises(deltic.DelticError, match="name one that they all see"):
+        deltic.Pipeline(spark, engine="spark")
+
+
+def check_posting(spark: SparkSession, folder: Path) -> None:
+    """Rows of a DataFrame and of a folder of files are written by tasks, and kept by the log."""
+    (folder / "files").mkdir()
+    for part in range(2):
+        pq.write_table(pa.table({"id": range(part * MANY, part * MANY + MANY)}), folder / f"files/{part}.parquet")
+    tasks.FEW = -1
+    shards = deltic.Shards(2, folder / "shards", "job")
+    pipeline = deltic.Pipeline(spark, engine="spark", shards=shards, state=folder / "posted")
+    pipeline.table("files", source=folder / "files")
+    pipeline.table("frame", {"id": "int64"})
+    pipeline.sql("CREATE VIEW both AS SELECT count(*) AS n FROM files JOIN frame USING (id)")
+    with pipeline.transaction() as change:
+        change.insert("frame", spark.range(1000, 3 * MANY))
+        given = change._operations[-1].rows
+    assert isinstance(given, StagedRows)
+    assert all(message.file for message in given.messages)
+    assert change.report.bytes_written > given.told.written > 8 * MANY
+    assert pipeline.refresh().sources["files"].how == "2 files read by tasks, 0 taken back"
+    (folder / "files/0.parquet").unlink()
+    told = pipeline.refresh().sources["files"]
+    assert (told.how, told.deleted) == ("0 files read by tasks, 1 taken back", MANY)
+    assert len(pipeline._keeping.files.names("rows")) >= 3
+    follower = deltic.Pipeline(state=folder / "posted", durability=deltic.Durability(readonly=True))
+    assert list(pipeline["both"]) == list(follower["both"]) == [(MANY,)]
+    pipeline.close()
+
+
+def check_streams(spark: SparkSession, pipeline: deltic.Pipeline, folder: Path) -> None:
+    """A view as a stream, and as a batch; a stream into a table is refused."""
+    changes = deltic.changes_stream(pipeline["reaches"])
+    writer = changes.writeStream.format("memory").queryName("changes").option("checkpointLocation", folder / "query")
+    writer.trigger(availableNow=True).start().awaitTermination()
+    assert spark.table("changes").count() == len(ALL)
+    reader = spark.read.format("deltic").option("view", "reaches")
+    assert sorted(map(tuple, reader.load(str(folder / "state")).collect())) == ALL
+    (folder / "in").mkdir()
+    stream = spark.readStream.schema("who string, whom string").json(str(folder / "in"))
+    with pytest.raises(deltic.StreamError, match="Spark Connect runs what is done with each batch"):
+        pipeline.stream(stream, into="follows")
+
+
+def check_many(spark: SparkSession) -> None:
+    """A table that is too large for a plan, with types that travel as others."""
+    pipeline = deltic.Pipeline(spark)
+    pipeline.sql("CREATE TABLE t (a INT, b STRING, i INTERVAL YEAR TO MONTH, d DECIMAL(10, 2))")
+    with pipeline.transaction() as change:
+        change.insert("t", [{"a": n, "b": "x" * 20, "i": n % 7, "d": None} for n in range(MANY)])
+    assert pipeline["t"].to_spark().count() == MANY
+
+
+if __name__ == "__main__":
+    session = SparkSession.builder.remote("local[2]").getOrCreate()
+    check(session, Path(sys.argv[1]))
+    session.stop()
