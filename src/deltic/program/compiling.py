@@ -133,7 +133,7 @@ class Compiler:
 
 def _remembers(circuit: Circuit, node: Node) -> bool:
     """Whether a node of an incremental circuit remembers the past: what was before the change is not apart from it."""
-    if isinstance(node.operator, ops.Delay):
+    if isinstance(node.operator, ops.Delay | ops.Differentiate):
         return not isinstance(circuit.nodes[node.inputs[0]].operator, ops.Integrate)
     return isinstance(node.operator, ops.WindowDelta)
 
