@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deltic.engine.storage.arrangement import Arrangement
-from deltic.engine.storage.interner import Dictionary
 from deltic.engine.storage.layout import Domain, DomainOverflow, Layout
 from deltic.engine.storage.run import Run, sort_order
+from deltic.engine.storage.texts import Texts
 from deltic.values.types import Type
 
 INT64 = st.integers(-(2**63), 2**63 - 1)
@@ -92,7 +92,7 @@ def test_spare_bits_leave_room_for_growth() -> None:
 
 @given(st.lists(st.lists(st.text(max_size=3), max_size=8), max_size=8))
 def test_interner_never_changes_an_id(batches: list[list[str]]) -> None:
-    interner = Dictionary(Type.STRING)
+    interner = Texts(Type.STRING)
     seen: dict[str, int] = {}
     for batch in batches:
         ids = interner.encode(pa.array(batch, pa.string()))

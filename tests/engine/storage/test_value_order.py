@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltic.engine.storage.interner import Decimals, Dictionary
+from deltic.engine.storage.interner import Decimals
 from deltic.engine.storage.layout import DomainOverflow, Place
+from deltic.engine.storage.texts import Texts
 from deltic.engine.storage.value_order import BITS, LARGE
 from deltic.values.types import Type
 
@@ -19,11 +20,11 @@ from deltic.values.types import Type
 TEXTS = st.text(alphabet="ab\0\x7fé\ud7ff\ue000\U0001f600", max_size=4)
 
 
-def intern(interner: Dictionary, texts: list[str]) -> None:
+def intern(interner: Texts, texts: list[str]) -> None:
     interner.encode(pa.array(texts, pa.string()))
 
 
-def labels_of(interner: Dictionary) -> np.ndarray:
+def labels_of(interner: Texts) -> np.ndarray:
     """The labels, given anew where there is no room."""
     try:
         return interner.order.labels()
@@ -42,10 +43,10 @@ def closing_in(count: int) -> list[str]:
     return texts
 
 
-def check(interner: Dictionary) -> None:
+def check(interner: Texts) -> None:
     labels = labels_of(interner)
-    by_label = [interner.values[i] for i in np.argsort(labels)]
-    assert by_label == sorted(interner.values, key=str.encode)
+    by_label = interner.decode(np.argsort(labels)).to_pylist()
+    assert by_label == sorted(interner.decode(np.arange(len(interner))).to_pylist(), key=str.encode)
     assert len(set(labels.tolist())) == len(labels)
     assert labels.min() > 0
     assert labels.max() < 1 << BITS
@@ -54,7 +55,7 @@ def check(interner: Dictionary) -> None:
 
 @given(st.lists(st.lists(TEXTS, min_size=1, max_size=20), min_size=1, max_size=6))
 def test_labels_compare_as_the_bytes_of_the_texts(batches):
-    interner = Dictionary(Type.STRING)
+    interner = Texts(Type.STRING)
     for batch in batches:
         intern(interner, batch)
         check(interner)
@@ -63,7 +64,7 @@ def test_labels_compare_as_the_bytes_of_the_texts(batches):
 @pytest.mark.parametrize("many", [100, 3000])
 @pytest.mark.parametrize("step", [1, -1])
 def test_sequences_within_others_find_room_without_giving_labels_anew(many, step):
-    interner = Dictionary(Type.STRING)
+    interner = Texts(Type.STRING)
     intern(interner, ["a", "m", "z"])
     for number in range(many)[::step]:
         intern(interner, [f"m{number:06}"])
@@ -73,7 +74,7 @@ def test_sequences_within_others_find_room_without_giving_labels_anew(many, step
 
 
 def test_where_there_is_no_room_labels_are_given_anew_in_the_same_order():
-    interner = Dictionary(Type.STRING)
+    interner = Texts(Type.STRING)
     for text in closing_in(200):
         intern(interner, [text])
         labels_of(interner)
@@ -82,7 +83,7 @@ def test_where_there_is_no_room_labels_are_given_anew_in_the_same_order():
 
 
 def test_labels_that_were_given_stay_as_they_are_while_others_come():
-    interner = Dictionary(Type.STRING)
+    interner = Texts(Type.STRING)
     intern(interner, ["b", "d"])
     old = interner.order.labels()
     kept = old.copy()

@@ -39,6 +39,17 @@ def _load(element: Any) -> Any:
     return intrinsic(load)
 
 
+def _unaligned(element: Any) -> Any:
+    def load(typingctx: Any, address: Any, index: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            pointer = builder.inttoptr(builder.add(*args), context.get_value_type(element).as_pointer())
+            return builder.load(pointer, align=1)
+
+        return element(types.int64, types.int64), codegen
+
+    return intrinsic(load)
+
+
 def _store(element: Any) -> Any:
     def store(typingctx: Any, address: Any, index: Any, value: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -130,7 +141,13 @@ def viewer(views: Views) -> Any:
     return intrinsic(view)
 
 
-_MAKERS: dict[str, Callable[[Any], Any]] = {"load": _load, "store": _store, "vector": _vector, "table": _table}
+_MAKERS: dict[str, Callable[[Any], Any]] = {
+    "load": _load,
+    "unaligned": _unaligned,
+    "store": _store,
+    "vector": _vector,
+    "table": _table,
+}
 
 
 def is_contiguous(array: Any) -> Any:

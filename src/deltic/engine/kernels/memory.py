@@ -2,7 +2,8 @@
 
 The caller keeps the array alive for the duration of the call. Compiled code loads and stores the element at an index of
 a contiguous array at an address, `load_u64(address, index)` and `store_u64(address, index, value)`, and reads all of it
-as an array, `array_i64(address, count)` and `table_i64(address, rows, columns)`.
+as an array, `array_i64(address, count)` and `table_i64(address, rows, columns)`. `load_word(address, index)` loads the
+eight bytes that begin with the byte at an index.
 """
 
 from __future__ import annotations
@@ -20,9 +21,12 @@ def address_of(array: np.ndarray[Any, Any]) -> int:
     return address
 
 
+load_u8: Any = Access("load", "uint8")
 load_u64: Any = Access("load", "uint64")
 load_i64: Any = Access("load", "int64")
 load_i32: Any = Access("load", "int32")
+load_word: Any = Access("unaligned", "uint64")
+store_u8: Any = Access("store", "uint8")
 store_u64: Any = Access("store", "uint64")
 store_i64: Any = Access("store", "int64")
 store_i32: Any = Access("store", "int32")

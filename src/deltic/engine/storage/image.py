@@ -13,8 +13,9 @@ from dataclasses import astuple
 from deltic.circuit.reading.parser import parse_value_type
 from deltic.engine.image import GrowingSequence, Image, ImagePiece, Json, Saved, StoredArrays
 from deltic.engine.storage.arrangement import Arrangement
+from deltic.engine.storage.dictionary import Dictionary
 from deltic.engine.storage.domains import Domains
-from deltic.engine.storage.interner import Dictionary, Interner
+from deltic.engine.storage.interner import Interner
 from deltic.engine.storage.kinds import RelationKind, kind_of
 from deltic.engine.storage.layout import Domain, Layout, Place, Sorted
 from deltic.engine.storage.run import KeptRun, Run

@@ -7,29 +7,29 @@ from __future__ import annotations
 
 import math
 import threading
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from itertools import repeat
 from typing import Any
-from uuid import uuid4
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from deltic.engine.image import GrowingSequence, StoredArrays
+from deltic.engine.image import StoredArrays
+from deltic.engine.storage.dictionary import UNKNOWN, Dictionary
 from deltic.engine.storage.layout import Values
-from deltic.engine.storage.value_order import LARGE, DecimalOrder, ValueOrder
+from deltic.engine.storage.texts import Texts
+from deltic.engine.storage.value_order import LARGE, DecimalOrder, Positions
 from deltic.engine.storage.words import of_words, words_of
 from deltic.values.types import Kind, Type
-
-UNKNOWN = -(1 << 63)
-"""What stands for a value that has no id, where one is looked for."""
 
 # Held by the thread that numbers values which were read: one numbering is the one to which values are added.
 _numbering = threading.RLock()
 
+# So many times as many values as there are new ones are found by merging, not one by one.
+_MERGED = 8
 DIGITS = 18
 """The digits of the decimals all of which an int64 holds."""
 
@@ -65,41 +65,29 @@ class Interner(dict[Type, "Dictionary"]):
         return _empty(type_) if result is None else result
 
     @property
-    def text(self) -> Dictionary:
+    def text(self) -> Texts:
         """The dictionary of text."""
-        return self[Type.STRING]
+        result = self[Type.STRING]
+        assert isinstance(result, Texts)
+        return result
 
 
 def _empty(type_: Type) -> Dictionary:
     """A dictionary without values."""
-    return (Composites if type_.is_composite else Decimals if is_wide(type_) else Dictionary)(type_)
+    return (Composites if type_.is_composite else Decimals if is_wide(type_) else Texts)(type_)
 
 
-class Dictionary:
-    """The values of one type to dense ids and back; append-only: an id never changes its meaning.
-
-    `order` is that of the values, for types that have one.
-    """
+class Numbered(Dictionary):
+    """A dictionary of values that are objects of Python, each found by a key."""
 
     def __init__(self, type_: Type) -> None:
-        self.type = type_
-        self._kept: Sequence[StoredArrays] = ()
+        super().__init__(type_)
         self._count = 0
-        self.origin = uuid4().hex
-        self.order = ValueOrder(self)
 
     def restore(self, count: int, kept: Sequence[StoredArrays]) -> None:
-        """Have the first `count` values that `growing` gave, which are read when somebody asks for one."""
         self._count, self._kept = count, kept
 
-    def growing(self) -> GrowingSequence:
-        """The values so far."""
-        return GrowingSequence(
-            len(self), lambda start, end: {"values": _written(self._between(start, end))}, self.origin, self._kept
-        )
-
-    def _between(self, start: int, end: int) -> pa.Array:
-        """The values of some ids; leaves everything as it is, for other threads work with it."""
+    def between(self, start: int, end: int) -> pa.Array:
         if "_ids" in vars(self):
             return self._arrow(self.values[start:end])
         return self._array.slice(start, end - start)
@@ -109,9 +97,8 @@ class Dictionary:
 
     @cached_property
     def _array(self) -> pa.Array:
-        """The values by their ids, but for the newest; `decode` adds those."""
-        kept = [_read(stretch.arrays()["values"]) for stretch in self._kept]
-        return pa.concat_arrays([pa.array([], self.type.arrow), *kept]).slice(0, self._count)
+        """The values by their ids, but for the newest; `take` adds those."""
+        return self._read(self._count)
 
     @cached_property
     def _ids(self) -> _Numbering:
@@ -131,27 +118,16 @@ class Dictionary:
         return self._ids.named
 
     def find(self, value: Any) -> int | None:
-        """The id of a value that is known, else None."""
         return self._ids.get(value)
 
-    def number_of(self, value: Any) -> int:
-        """The id of a value, given now if it is new; it stands as `values` has it."""
-        return self._ids[value]
-
     def encode(self, column: pa.Array) -> Values:
-        """The ids of a column without NULL; only its distinct values are looked up."""
         return _by_distinct(column, self._ids.numbers)
 
     def find_all(self, column: pa.Array) -> Values:
-        """As `encode`, but UNKNOWN for values that have no id."""
         return _by_distinct(column, self._ids.known)
 
-    def decode(self, ids: Values) -> pa.Array:
-        """The values of ids."""
-        return self.take(ids)
-
     def take(self, ids: Values) -> pa.Array:
-        """The values of ids: at the cost of the ids while they are few, else by one Arrow gather."""
+        """At the cost of the ids while they are few, else by one Arrow gather."""
         array = self._array
         if "_ids" in vars(self):
             values = self.values
@@ -161,18 +137,21 @@ class Dictionary:
                 self._array = array = pa.concat_arrays([array, self._arrow(values[len(array) :])])
         return array.take(pa.array(ids))
 
-    def sort_indices(self, column: pa.Array) -> npt.NDArray[np.int64]:
-        """The positions of a column's values in their order."""
-        return np.asarray(pc.sort_indices(column)).astype(np.int64)
+    def places(self, ids: Values, values: pa.Array) -> Positions:
+        if _MERGED * len(values) < len(ids):
+            return np.array([bisect_left(ids, key, key=self._sort_key) for key in self._sort_keys(values)], np.int64)
+        both = pa.concat_arrays([self.take(ids), values])
+        new = self.sort_indices(both) >= len(ids)
+        positions: Positions = np.cumsum(~new, dtype=np.int64)[new]
+        return positions
 
-    def sort_keys(self, column: pa.Array) -> list[Any]:
+    def _sort_keys(self, column: pa.Array) -> list[Any]:
         """What compares as the values of a column do."""
         return self.python(column)
 
-    @property
-    def sort_key_of(self) -> Callable[[int], Any]:
+    def _sort_key(self, number: int) -> Any:
         """What compares as the value of an id does."""
-        return self.values.__getitem__
+        return self.values[number]
 
     def python(self, column: pa.Array) -> list[Any]:
         """The values of a column as `values` has them."""
@@ -183,7 +162,7 @@ class Dictionary:
         return pa.array(values, self.type.arrow)
 
 
-class Decimals(Dictionary):
+class Decimals(Numbered):
     """The decimals of a type of more than 18 digits: whole numbers of their last digit where these are below `LARGE`.
 
     The others are numbered, and stand as `LARGE` and their id.
@@ -229,7 +208,7 @@ class Decimals(Dictionary):
         return low, (high == low >> 63) & (low > -LARGE) & (low < LARGE)
 
 
-class Composites(Dictionary):
+class Composites(Numbered):
     """The dictionary of a type of arrays, structs or maps: values that are equal have one key, which is numbered.
 
     Times inside them are whole numbers here: those of Python do not reach as far as Arrow's.
@@ -252,19 +231,18 @@ class Composites(Dictionary):
         return np.fromiter((self._ids.get(_key(v, self.type), UNKNOWN) for v in result), np.int64, len(result))
 
     def sort_indices(self, column: pa.Array) -> npt.NDArray[np.int64]:
-        keys = self.sort_keys(column)
+        keys = self._sort_keys(column)
         return np.array(sorted(range(len(keys)), key=keys.__getitem__), np.int64)
 
-    def sort_keys(self, column: pa.Array) -> list[Any]:
+    def _sort_keys(self, column: pa.Array) -> list[Any]:
         return [_sort_key(value, self.type) for value in self.python(column)]
 
     def _numbered(self, values: pa.Array) -> _Numbering:
         named = self.python(values)
         return _Numbering.of([_key(value, self.type) for value in named], named)
 
-    @property
-    def sort_key_of(self) -> Callable[[int], Any]:
-        return lambda number: _sort_key(self.values[number], self.type)
+    def _sort_key(self, number: int) -> Any:
+        return _sort_key(self.values[number], self.type)
 
     def python(self, column: pa.Array) -> list[Any]:
         result: list[Any] = column.cast(self._plain).to_pylist()
@@ -288,9 +266,6 @@ class _Numbering(dict[Any, int]):
         super().__init__(pairs)
         self.named: list[Any] = []
 
-    def __missing__(self, key: Any) -> int:
-        return self.number(key, key)
-
     def numbers(self, keys: Sequence[Any]) -> Values:
         """The numbers of different keys that stand for themselves."""
         result, first = self.known(keys), len(self.named)
@@ -311,21 +286,6 @@ class _Numbering(dict[Any, int]):
             self[key] = number = len(self.named)
             self.named.append(value)
         return number
-
-
-def _written(values: pa.Array) -> npt.NDArray[np.uint8]:
-    """The values as a stream of Arrow."""
-    sink = pa.BufferOutputStream()
-    batch = pa.record_batch([values], names=["value"])
-    with pa.ipc.new_stream(sink, batch.schema) as stream:
-        stream.write_batch(batch)
-    return np.frombuffer(sink.getvalue(), np.uint8)
-
-
-def _read(written: npt.NDArray[np.uint8]) -> pa.Array:
-    """The values of a stream, where they stand in it."""
-    with pa.ipc.open_stream(pa.py_buffer(written)) as stream:
-        return stream.read_next_batch().column(0)
 
 
 def _by_distinct(column: pa.Array, numbers_of: Callable[[Sequence[Any]], Values]) -> Values:

@@ -28,7 +28,7 @@ def reader(type_: Type, interner: Interner) -> Callable[[int], Any]:
         case Kind.FLOAT64:
             return _float_of
         case Kind.STRING:
-            return interner.text.values.__getitem__
+            return interner.text.value
         case _ if type_.is_integer:
             return int
         case _:

@@ -10,13 +10,13 @@ whose neighbour is its predecessor in time is put close to it, and the rest of t
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from deltic.engine.image import GrowingSequence, StoredArrays
 from deltic.engine.storage.layout import Domain, DomainOverflow, Place, Raw, Values
@@ -28,8 +28,6 @@ LARGE = 1 << 60
 _END = 1 << BITS
 # The room that is left between values that come in order.
 _STRIDE = 1 << 20
-# So many times as many values as there are new ones are found by merging, not one by one.
-_MERGED = 8
 
 Positions = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -40,19 +38,13 @@ class Sortable(Protocol):
 
     origin: str
 
-    @property
-    def values(self) -> Sequence[Any]: ...
-
     def __len__(self) -> int: ...
 
     def take(self, ids: Values) -> pa.Array: ...
 
     def sort_indices(self, column: pa.Array) -> Positions: ...
 
-    def sort_keys(self, column: pa.Array) -> Sequence[Any]: ...
-
-    @property
-    def sort_key_of(self) -> Callable[[int], Any]: ...
+    def places(self, ids: Values, values: pa.Array) -> Positions: ...
 
 
 class ValueOrder:
@@ -149,21 +141,11 @@ class ValueOrder:
         low = _Ordered(np.zeros(len(values), np.int64), np.full(len(values), -1))
         high = _Ordered(np.full(len(values), self._end), np.full(len(values), -1))
         for run in self._runs:
-            at = self._positions(run, values)
+            at = self._dictionary.places(run.ids, values)
             before, after = run.take(at - 1), run.take(at)
             low = low.where((before.labels > low.labels) & (at > 0), before)
             high = high.where((after.labels < high.labels) & (at < len(run.ids)), after)
         return low, high
-
-    def _positions(self, run: _Ordered, values: pa.Array) -> Positions:
-        """How many values of a run are before each of the sorted ones."""
-        if _MERGED * len(values) < len(run.ids):
-            key_of, ids = self._dictionary.sort_key_of, run.ids
-            return np.array([bisect_left(ids, key, key=key_of) for key in self._dictionary.sort_keys(values)], np.int64)
-        both = pa.concat_arrays([self._dictionary.take(run.ids), values])
-        new = self._dictionary.sort_indices(both) >= len(run.ids)
-        positions: Positions = np.cumsum(~new, dtype=np.int64)[new]
-        return positions
 
     def relabel(self) -> None:
         """Reassign all labels, the new values' among them, with the same room everywhere."""
@@ -209,7 +191,7 @@ class DecimalOrder(ValueOrder):
         labels, large = ids + 2 * LARGE, ids >= LARGE
         if large.any():
             result = ids[large] - LARGE
-            is_positive = np.array([self._dictionary.values[number] > 0 for number in result.tolist()])
+            is_positive = np.asarray(pc.greater(self._dictionary.take(result), 0))
             labels[large] = super().of(result) + np.where(is_positive, 3 * LARGE, 0)
         return labels
 

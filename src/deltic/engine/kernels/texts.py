@@ -1,0 +1,164 @@
+"""Texts by number: a hash table from bytes to dense ids, and a search among texts in order.
+
+The bytes of text `i` stand from `ends[i]` up to `ends[i + 1]` at the address `stored`. A slot of the table is 0, or
+24 bits of the text's hash above 40 bits of its id plus 1; a text is in the first free slot from the low bits of its
+hash on. Given texts stand in the same way: from `offsets[i]` up to `offsets[i + 1]` at the address `data`.
+
+Others may look texts up while one adds: what a slot refers to is written before the slot, and is compared byte by byte.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from deltic.engine.kernels.declaring import compiled, inlined, kernel
+from deltic.engine.kernels.memory import load_u8, load_word, store_u8
+from deltic.engine.kernels.types import U64, Int, Ints, Words1
+
+_ID_BITS = np.uint64(40)
+_ID_MASK = np.uint64((1 << 40) - 1)
+_TAG_MASK = ~_ID_MASK
+_FACTOR = np.uint64(0xC6A4A7935BD1E995)
+_FOLD = np.uint64(47)
+
+
+@compiled
+def _rest(data: Int, start: Int, end: Int) -> U64:
+    """Up to eight bytes as a number, the first one lowest."""
+    word = np.uint64(0)
+    for i in range(start, end):
+        word |= np.uint64(load_u8(data, i)) << np.uint64(8 * (i - start))
+    return word
+
+
+@inlined
+def _mixed(state: U64, word: U64) -> U64:
+    """The state of a hash after another word."""
+    word = word * _FACTOR
+    word ^= word >> _FOLD
+    return (state ^ word * _FACTOR) * _FACTOR
+
+
+@compiled
+def hash_of(data: Int, start: Int, end: Int, seed: U64) -> U64:
+    """A hash of some bytes: MurmurHash64A."""
+    state = seed ^ np.uint64(end - start) * _FACTOR
+    while start + 8 <= end:
+        state = _mixed(state, load_word(data, start))
+        start += 8
+    if start < end:
+        state = (state ^ _rest(data, start, end)) * _FACTOR
+    state = (state ^ state >> _FOLD) * _FACTOR
+    return state ^ state >> _FOLD
+
+
+@compiled
+def _are_equal(a: Int, at_a: Int, b: Int, at_b: Int, length: Int) -> bool:
+    """Whether as many bytes are the same at two places."""
+    i = 0
+    while i + 8 <= length:
+        if load_word(a, at_a + i) != load_word(b, at_b + i):
+            return False
+        i += 8
+    while i < length:
+        if load_u8(a, at_a + i) != load_u8(b, at_b + i):
+            return False
+        i += 1
+    return True
+
+
+@compiled
+def _slot_of(data: Int, start: Int, end: Int, hashed: U64, table: Words1, ends: Ints, stored: Int) -> tuple[Int, Int]:
+    """The id of a text, -1 if it has none, and its slot or the free one in which it belongs."""
+    mask = np.uint64(table.size - 1)
+    tag = hashed & _TAG_MASK
+    slot = hashed & mask
+    while table[slot] != 0:
+        entry = table[slot]
+        if entry & _TAG_MASK == tag:
+            number = np.int64(entry & _ID_MASK) - 1
+            place = ends[number]
+            if ends[number + 1] - place == end - start and _are_equal(data, start, stored, place, end - start):
+                return number, np.int64(slot)
+        slot = (slot + np.uint64(1)) & mask
+    return np.int64(-1), np.int64(slot)
+
+
+@kernel
+def find(data: Int, offsets: Ints, seed: U64, table: Words1, ends: Ints, stored: Int, missing: Int) -> Ints:
+    """The ids of texts, `missing` for those that have none."""
+    ids = np.empty(offsets.size - 1, np.int64)
+    for i in range(ids.size):
+        start, end = offsets[i], offsets[i + 1]
+        number, _ = _slot_of(data, start, end, hash_of(data, start, end, seed), table, ends, stored)
+        ids[i] = number if number >= 0 else missing
+    return ids
+
+
+@kernel
+def number(data: Int, offsets: Ints, seed: U64, table: Words1, ends: Ints, stored: Int, count: Int) -> Ints:
+    """The ids of texts, where those that have none get the ids from `count` on; there is room for all of them.
+
+    The last element is how many ids there are then.
+    """
+    ids = np.empty(offsets.size, np.int64)
+    for i in range(ids.size - 1):
+        start, end = offsets[i], offsets[i + 1]
+        hashed = hash_of(data, start, end, seed)
+        known, slot = _slot_of(data, start, end, hashed, table, ends, stored)
+        if known < 0:
+            place = ends[count]
+            for k in range(end - start):
+                store_u8(stored, place + k, load_u8(data, start + k))
+            ends[count + 1] = place + end - start
+            known = count
+            count += 1
+            table[slot] = (hashed & _TAG_MASK) | np.uint64(count)
+        ids[i] = known
+    ids[-1] = count
+    return ids
+
+
+@kernel
+def enter(seed: U64, table: Words1, ends: Ints, stored: Int, count: Int) -> None:
+    """Enter the first `count` texts, which are all different, into an empty table."""
+    mask = np.uint64(table.size - 1)
+    for i in range(count):
+        hashed = hash_of(stored, ends[i], ends[i + 1], seed)
+        slot = hashed & mask
+        while table[slot] != 0:
+            slot = (slot + np.uint64(1)) & mask
+        table[slot] = (hashed & _TAG_MASK) | np.uint64(i + 1)
+
+
+@compiled
+def _compare(a: Int, at_a: Int, end_a: Int, b: Int, at_b: Int, end_b: Int) -> Int:
+    """The sign of one text minus another, byte by byte; a text is less than those that go on from it."""
+    length = min(end_a - at_a, end_b - at_b)
+    i = 0
+    while i + 8 <= length and load_word(a, at_a + i) == load_word(b, at_b + i):
+        i += 8
+    while i < length:
+        x, y = load_u8(a, at_a + i), load_u8(b, at_b + i)
+        if x != y:
+            return -1 if x < y else 1
+        i += 1
+    return (end_a - at_a) - (end_b - at_b)
+
+
+@kernel
+def places(data: Int, offsets: Ints, run: Ints, ends: Ints, stored: Int) -> Ints:
+    """How many texts of a run, given by their ids in order, are less than each of the given ones, in order too."""
+    result = np.empty(offsets.size - 1, np.int64)
+    low = 0
+    for i in range(result.size):
+        high = run.size
+        while low < high:
+            middle = (low + high) >> 1
+            other = run[middle]
+            if _compare(stored, ends[other], ends[other + 1], data, offsets[i], offsets[i + 1]) < 0:
+                low = middle + 1
+            else:
+                high = middle
+        result[i] = low
+    return result
