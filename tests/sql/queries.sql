@@ -146,3 +146,6 @@ select t.* replace (t.b as a), x from t join u on t.a = u.k;
 select a as p, b as q, sum(b) as s from t group by grouping sets ((p, q), (p));
 select a + 1 as p, c, count(*) as n from t group by rollup (1, c);
 select k, y, sum(y) as s, grouping(k) as g from v group by rollup (k, y);
+select a, b from t where a in (values (1), (2)) and exists (values (1));
+select a, b from t where (a, b) not in (values (1, 1), (2, 2));
+select a, (select max(x) + (select count(*) from v where v.y = t.a and v.q >= (select min(w.k) from u as w where w.x = t.b)) from u where u.k = t.a) as m from t;

@@ -64,3 +64,15 @@ def test_a_group_for_each_row(pipeline):
     assert rows(pipeline, "v") == [(2, "b")]
     with pytest.raises(EvaluationError):
         pipeline.sql("INSERT INTO t VALUES (1, 0)")
+
+
+@pytest.mark.parametrize("condition", ["", " WHERE u.k >= t.b"])
+def test_one_within_the_other(condition):
+    """Each level was lowered twice as often as the one around it: forty of them had no end."""
+    query = "SELECT 0"
+    for _ in range(40):
+        query = f"SELECT ({query}) + max(u.k) FROM u{condition}"
+    pipeline = deltic.Pipeline()
+    pipeline.sql(f"{TABLES}; CREATE VIEW v AS SELECT a, ({query}) AS x FROM t")
+    pipeline.sql("INSERT INTO t VALUES (1, 1), (2, 5); INSERT INTO u VALUES (1, 'a'), (3, 'c')")
+    assert rows(pipeline, "v") == [(1, 120), (2, None if condition else 120)]

@@ -125,6 +125,7 @@ class DelticParser(SparkParser):
         "IDENTIFIER": _identifier,
         "POSITION": _position,
     }
+    SUBQUERY_TOKENS: ClassVar[set[TokenType]] = {*SparkParser.SUBQUERY_TOKENS, TokenType.VALUES}
     # `||` binds as much as + does.
     TERM: ClassVar[dict[TokenType, type[exp.Binary]]] = {**SparkParser.TERM, TokenType.DPIPE: exp.DPipe}
     # Hive's TRANSFORM is a script, which a view cannot have; ours is a function.
@@ -164,6 +165,14 @@ class DelticParser(SparkParser):
         if self._match_pair(TokenType.L_PAREN, TokenType.VALUES, advance=False):
             return None
         return super()._parse_derived_table_values(allow_value_synonym)
+
+    def _parse_in(self, this: exp.Expr | None, alias: bool = False) -> exp.In:
+        """IN, of the rows of VALUES, too."""
+        result = super()._parse_in(this, alias)
+        match result.expressions:
+            case [exp.Values() as values]:
+                return self.expression(exp.In(this=this, query=exp.select("*").from_(values).subquery(copy=False)))
+        return result
 
     def _parse_types(self, check_func: bool = False, *args: Any, **options: Any) -> exp.Expr | None:
         """A type; where an expression may stand, a type and `(` are a call: to try both would be exponential."""

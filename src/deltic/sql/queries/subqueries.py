@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count
 
 from sqlglot import exp
 
@@ -27,16 +28,43 @@ from deltic.sql.scalars import Typed, coerced, type_in_common
 from deltic.sql.scalars.functions.written import function_called
 from deltic.values.types import Column, Type, ValueType
 
+_numbers = count()
+
 
 def bind(values: BlockValues, query: exp.Expression) -> QueryRows:
     """The rows of a subquery for the rows around it; they have the columns that it uses of these too."""
     scope, outer = values.scope, values.rows
-    trial = Bindings(scope.nodes.distinct(outer.node), outer, scope.bindings)
-    scope.lower(query, scope.bound(trial))
-    if not trial.used:
+    if not (used := _used(values, query)):
         return scope.lower_alone(query)
-    node = scope.nodes.distinct(scope.nodes.keep(outer.node, list(trial.used)))
+    node = scope.nodes.distinct(scope.nodes.keep(outer.node, used))
     return scope.lower(query, scope.bound(Bindings(node, outer, scope.bindings)))
+
+
+def _used(values: BlockValues, query: exp.Expression) -> list[str]:
+    """The columns of the rows around it that a subquery uses: it is lowered on trial.
+
+    The subqueries in it are lowered again with it; those that are known from the trial are not tried again.
+    """
+    scope, outer = values.scope, values.rows
+    trial = Bindings(scope.nodes.distinct(outer.node), outer, scope.bindings)
+    number = _number(query)
+    if (known := scope.nodes.references.get(number)) is not None:
+        for reference in known:
+            trial.find(reference)
+    else:
+        scope.lower(query, scope.bound(trial))
+        if trial.references is not None:
+            scope.nodes.references[number] = [*trial.references.values()]
+    return list(trial.used)
+
+
+def _number(query: exp.Expression) -> int:
+    """The number of a subquery, which its copies have, too; those in it are numbered with it."""
+    if "number" not in query.meta:
+        for part in (query, *query.find_all(exp.Query, exp.UDTF)):
+            part.meta["number"] = next(_numbers)
+    number: int = query.meta["number"]
+    return number
 
 
 def is_subquery(node: exp.Expression) -> bool:
