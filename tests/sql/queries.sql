@@ -148,4 +148,4 @@ select a + 1 as p, c, count(*) as n from t group by rollup (1, c);
 select k, y, sum(y) as s, grouping(k) as g from v group by rollup (k, y);
 select a, b from t where a in (values (1), (2)) and exists (values (1));
 select a, b from t where (a, b) not in (values (1, 1), (2, 2));
-select a, (select max(x) + (select count(*) from v where v.y = t.a and v.q >= (select min(w.k) from u as w where w.x = t.b)) from u where u.k = t.a) as m from t;
+select a, (select max(x) + (select count(*) from v where v.k = t.a and v.y >= (select min(w.k) from u as w where w.x = t.b)) from u where u.k = t.a) as m from t;
