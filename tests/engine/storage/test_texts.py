@@ -40,14 +40,15 @@ def test_each_text_has_one_id(batches: list[list[str]], others: list[str], skipp
     assert [texts.value(number) for number in ids.values()] == [*ids]
 
 
-@given(st.lists(TEXTS, unique=True, max_size=40), st.lists(TEXTS, max_size=20))
-def test_places_are_those_among_bytes_in_order(known: list[str], others: list[str]) -> None:
-    texts = Texts(Type.STRING)
+@given(st.lists(TEXTS, unique=True, max_size=40), st.lists(TEXTS, max_size=20), st.sampled_from(["", "https://a.b/"]))
+def test_places_are_those_among_bytes_in_order(known: list[str], others: list[str], begin: str) -> None:
+    texts, known = Texts(Type.STRING), [begin + text for text in known]
+    others += [begin + text for text in others]
     ids, written = texts.encode(pa.array(known, pa.string())), sorted(text.encode() for text in known)
     run = ids[np.array(sorted(range(len(known)), key=lambda i: known[i].encode()), np.int64)]
     others = sorted(others, key=str.encode)
     expected = [bisect_left(written, text.encode()) for text in others]
-    assert texts.places(run, pa.array(others, pa.string())).tolist() == expected
+    assert texts.places(run, texts.heads(run), pa.array(others, pa.string())).tolist() == expected
 
 
 def test_more_texts_than_there_is_room_for_at_once() -> None:

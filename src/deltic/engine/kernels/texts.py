@@ -146,19 +146,62 @@ def _compare(a: Int, at_a: Int, end_a: Int, b: Int, at_b: Int, end_b: Int) -> In
     return (end_a - at_a) - (end_b - at_b)
 
 
+@compiled
+def _head(data: Int, start: Int, end: Int) -> U64:
+    """Up to eight bytes as a number, the first one highest: it compares as they do, where it is another one."""
+    word = np.uint64(0)
+    for i in range(min(8, end - start)):
+        word |= np.uint64(load_u8(data, start + i)) << np.uint64(56 - 8 * i)
+    return word
+
+
 @kernel
-def places(data: Int, offsets: Ints, run: Ints, ends: Ints, stored: Int) -> Ints:
-    """How many texts of a run, given by their ids in order, are less than each of the given ones, in order too."""
-    result = np.empty(offsets.size - 1, np.int64)
-    low = 0
-    for i in range(result.size):
-        high = run.size
-        while low < high:
-            middle = (low + high) >> 1
-            other = run[middle]
-            if _compare(stored, ends[other], ends[other + 1], data, offsets[i], offsets[i + 1]) < 0:
-                low = middle + 1
-            else:
-                high = middle
+def heads(run: Ints, ends: Ints, stored: Int) -> Words1:
+    """Of texts, given by their ids in order, the eight bytes behind those that all begin with; last how many these are.
+
+    A search reads these numbers one beside the other, and a text itself only where its number is the one sought.
+    """
+    result = np.zeros(run.size + 1, np.uint64)
+    if run.size:
+        first, last, skipped = run[0], run[-1], 0
+        length = min(ends[first + 1] - ends[first], ends[last + 1] - ends[last])
+        while skipped < length and load_u8(stored, ends[first] + skipped) == load_u8(stored, ends[last] + skipped):
+            skipped += 1
+        for i in range(run.size):
+            result[i] = _head(stored, ends[run[i]] + skipped, ends[run[i] + 1])
+        result[-1] = np.uint64(skipped)
+    return result
+
+
+@compiled
+def _place(data: Int, start: Int, end: Int, low: Int, run: Ints, heads: Words1, ends: Ints, stored: Int) -> Int:
+    """How many texts of a run, at least `low` of which are, are less than one that begins as they all do."""
+    head = _head(data, start + np.int64(heads[-1]), end)
+    high = run.size
+    while low < high:
+        middle = (low + high) >> 1
+        is_less = heads[middle] < head
+        if heads[middle] == head:
+            is_less = _compare(stored, ends[run[middle]], ends[run[middle] + 1], data, start, end) < 0
+        if is_less:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@kernel
+def places(data: Int, offsets: Ints, run: Ints, heads: Words1, ends: Ints, stored: Int) -> Ints:
+    """How many texts of a run with its `heads` are less than each of the given ones, which are in order."""
+    result = np.zeros(offsets.size - 1, np.int64)
+    low, skipped = 0, np.int64(heads[-1])
+    for i in range(result.size if run.size else 0):
+        start, end = offsets[i], offsets[i + 1]
+        common, first = start + min(skipped, end - start), ends[run[0]]
+        order = _compare(data, start, common, stored, first, first + skipped)
+        if order > 0:
+            low = run.size
+        elif order == 0:
+            low = _place(data, start, end, low, run, heads, ends, stored)
         result[i] = low
     return result

@@ -80,8 +80,12 @@ class Dictionary(ABC):
         """The positions of a column's values in their order."""
         return np.asarray(pc.sort_indices(column)).astype(np.int64)
 
+    def heads(self, ids: Values) -> Any:
+        """What `places` wants to know of ids that are in the order of their values."""
+        return None
+
     @abstractmethod
-    def places(self, ids: Values, values: pa.Array) -> Positions:
+    def places(self, ids: Values, heads: Any, values: pa.Array) -> Positions:
         """How many of some ids, which are in the order of their values, are before each of other values in order."""
 
 

@@ -137,7 +137,7 @@ class Numbered(Dictionary):
                 self._array = array = pa.concat_arrays([array, self._arrow(values[len(array) :])])
         return array.take(pa.array(ids))
 
-    def places(self, ids: Values, values: pa.Array) -> Positions:
+    def places(self, ids: Values, heads: None, values: pa.Array) -> Positions:
         if _MERGED * len(values) < len(ids):
             return np.array([bisect_left(ids, key, key=self._sort_key) for key in self._sort_keys(values)], np.int64)
         both = pa.concat_arrays([self.take(ids), values])

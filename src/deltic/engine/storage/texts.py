@@ -186,9 +186,13 @@ class Texts(Dictionary):
     def take(self, ids: Values) -> pa.Array:
         return self._array.take(pa.array(ids)).cast(self.type.arrow)
 
-    def places(self, ids: Values, values: pa.Array) -> Positions:
+    def heads(self, ids: Values) -> Words1:
+        table = self._texts
+        return kernel.heads(ids, table.ends, address_of(table.data))
+
+    def places(self, ids: Values, heads: Words1, values: pa.Array) -> Positions:
         given, table = _Given.of(values), self._texts
-        return kernel.places(given.address, given.offsets, ids, table.ends, address_of(table.data))
+        return kernel.places(given.address, given.offsets, ids, heads, table.ends, address_of(table.data))
 
 
 def _grown(array: npt.NDArray[Any], used: int, needed: int) -> npt.NDArray[Any]:

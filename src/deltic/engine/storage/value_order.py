@@ -11,7 +11,7 @@ whose neighbour is its predecessor in time is put close to it, and the rest of t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -44,7 +44,9 @@ class Sortable(Protocol):
 
     def sort_indices(self, column: pa.Array) -> Positions: ...
 
-    def places(self, ids: Values, values: pa.Array) -> Positions: ...
+    def heads(self, ids: Values) -> Any: ...
+
+    def places(self, ids: Values, heads: Any, values: pa.Array) -> Positions: ...
 
 
 class ValueOrder:
@@ -141,7 +143,9 @@ class ValueOrder:
         low = _Ordered(np.zeros(len(values), np.int64), np.full(len(values), -1))
         high = _Ordered(np.full(len(values), self._end), np.full(len(values), -1))
         for run in self._runs:
-            at = self._dictionary.places(run.ids, values)
+            if run.heads is None:
+                run.heads = self._dictionary.heads(run.ids)
+            at = self._dictionary.places(run.ids, run.heads, values)
             before, after = run.take(at - 1), run.take(at)
             low = low.where((before.labels > low.labels) & (at > 0), before)
             high = high.where((after.labels < high.labels) & (at < len(run.ids)), after)
@@ -213,10 +217,11 @@ class DecimalOrder(ValueOrder):
 
 
 class _Ordered:
-    """Labels in ascending order, int64[n], with the ids of their values."""
+    """Labels in ascending order, int64[n], with the ids of their values, and once asked for what finds these."""
 
     def __init__(self, labels: Values, ids: Values) -> None:
         self.labels, self.ids = labels, ids
+        self.heads: Any = None
 
     @classmethod
     def none(cls) -> _Ordered:
