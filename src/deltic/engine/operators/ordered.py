@@ -205,16 +205,17 @@ class Ordered:
             raw += column.encode(columns[column.index], own)
         return self.rows.layout.pack(raw, count)
 
-    def decode(self, words: Words) -> list[Raw]:
-        """The columns of rows as the target has them, whose domains are those of the source."""
+    def decode(self, words: Words, wanted: Sequence[int] | None = None) -> list[Raw]:
+        """All columns of rows, or those wanted, as the target has them, whose domains are those of the source."""
         raw, result = self.rows.layout.unpack(words), dict[int, Raw]()
         result |= zip(self.keys, raw, strict=False)
         for (column, (*_, own)), (_, raws) in zip(
             self._of_columns(self.rows.domains), self._of_columns(raw), strict=True
         ):
-            values, nulls = column.decode(raws, own)
-            result[column.index] = self.source.domains[column.index].encode(values, nulls)
-        return [result[i] for i in range(len(result))]
+            if wanted is None or column.index in wanted:
+                values, nulls = column.decode(raws, own)
+                result[column.index] = self.source.domains[column.index].encode(values, nulls)
+        return [result[i] for i in (range(len(self.source.domains)) if wanted is None else wanted)]
 
     def walk(
         self, words: Words, wanted: Weights, *, forward: bool, meet: bool = False, among: Arrangement | None = None

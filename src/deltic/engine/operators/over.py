@@ -132,7 +132,7 @@ class WindowFunctions(RelationUpdater):
     def _times(self, words: Words) -> Column:
         """The values of the one column that rows are ordered by."""
         index = self.source.relation.schema.index(self.operator.order[0].column)
-        domain, raw = self.source.domains[index], self.ordered.decode(words)[index]
+        domain, raw = self.source.domains[index], self.ordered.decode(words, [index])[0]
         return domain.decode(raw), domain.nulls(raw)
 
     def _computed(self, stretches: _Stretches, weights: Weights) -> Words:

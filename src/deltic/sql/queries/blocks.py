@@ -110,6 +110,7 @@ class _Block:
         order = tuple(self._ordered(key, items) for key in self._order)
         first_of = tuple(self._numbered(node, items, "DISTINCT ON") for node in self._distinct_on)
         clauses = Clauses(tuple(items), having, qualify, order, first_of).map(self._written_out)
+        self._leave_out_unread(clauses)
         clauses = self._grouped(*self._in_time(clauses))
         self._keep(clauses.having)
         clauses = self._windowed(clauses)
@@ -231,6 +232,13 @@ class _Block:
             return is_selected(part) or isinstance(part, exp.Window) or is_aggregate(part)
 
         return self._named(replaced(key, is_whole, meant), items)
+
+    def _leave_out_unread(self, clauses: Clauses) -> None:
+        """Leave out columns that no clause names where window functions keep the rows in order."""
+        group = self._select.args.get("group")
+        nodes = [*clauses, *([group] if group is not None else [])]
+        if any(isinstance(part, exp.Window) or is_time_window(part) for node in nodes for part in node.walk()):
+            self._values.keep({name.name.lower() for node in nodes for name in node.find_all(exp.Identifier)})
 
     def _in_time(self, clauses: Clauses) -> tuple[Clauses, exp.Group | None]:
         """The clauses and GROUP BY with the start and end of the window of time that they name, if they do."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from sqlglot import exp
 
 from deltic.circuit.expressions import columns_of
@@ -142,6 +144,16 @@ class BlockValues:
             self._add_computed()
         self._computed[column.name] = column, value.expression
         return column
+
+    def keep(self, names: Collection[str]) -> None:
+        """Leave out the columns of the rows that have none of these names and that no placeholder reads."""
+        rows, nodes = self.rows, self.scope.nodes
+        read = {name for value in self._placed.values() for name in columns_of(value.expression)}
+        kept = tuple(a for a in rows.attributes if a.name.lower() in names or a.column.name in read)
+        left_out = {a.column.name for a in rows.attributes} - {a.column.name for a in kept}
+        if left_out:
+            there = [name for name in nodes.schema(rows.node).names if name not in left_out]
+            self.rows = QueryRows(nodes.keep(rows.node, there), kept)
 
     def go_on(self, node: int) -> None:
         """Go on with a node that has all columns of the rows, and others."""
