@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from deltic import html
 from deltic.catalog.components import components
 from deltic.catalog.definitions import CatalogTable, CatalogView, FrontEndDefinitions, ViewDefinitions
 from deltic.circuit import operators as ops
@@ -185,6 +186,21 @@ class Catalog:
     def __str__(self) -> str:
         return "\n".join(self._lines())
 
+    def _repr_html_(self) -> str:
+        """The tables and views, for notebooks: columns, language, what they read."""
+        tables = [(t.name, "table", _columns(t.schema), "", "") for t in self.tables.values()]
+        views = [
+            (
+                view.name,
+                "hidden view" if view.is_hidden else "view",
+                _columns(view.type.schema),
+                self.front(view.name),
+                ", ".join(self._by_name[view.name].reads),
+            )
+            for view in self.views.values()
+        ]
+        return html.table(("name", "kind", "columns", "defined in", "reads"), [*tables, *views])
+
     def _lines(self) -> Iterator[str]:
         yield from map(str, self.tables.values())
         for view in self.views.values():
@@ -274,6 +290,10 @@ def _taken(name: str, what: str) -> CatalogError:
 
 def _told(kind: str, front: str, place: str) -> str:
     return f"a {kind} of {front}" + (f", declared at {place}" if place else "")
+
+
+def _columns(schema: Schema) -> str:
+    return ", ".join(map(str, schema))
 
 
 def _listed(names: Collection[str]) -> str:

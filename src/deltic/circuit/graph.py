@@ -22,6 +22,7 @@ from functools import cached_property
 from deltic.circuit.edges import EdgeType, ZSetType
 from deltic.circuit.operators import BackEdge, Close, Operator, Sink
 from deltic.errors import CircuitError
+from deltic.html import picture
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,12 @@ class Circuit:
     def __str__(self) -> str:
         """The circuit as text: ``%number = operator arguments (inputs) : type``, bodies indented."""
         return "\n".join(self._lines(""))
+
+    def _repr_html_(self) -> str:
+        """The picture of the circuit, for notebooks."""
+        from deltic.circuit.drawing import to_svg
+
+        return picture(to_svg({", ".join(self.sinks): self}))
 
     def _lines(self, indent: str) -> Iterator[str]:
         for number, node in enumerate(self.nodes):

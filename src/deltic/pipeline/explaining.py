@@ -7,16 +7,28 @@ from collections.abc import Iterator, Sequence
 from deltic.calculus.inside import operators_inside
 from deltic.calculus.planning.magic import PushedDemand
 from deltic.catalog import Catalog
+from deltic.circuit.graph import Circuit
 from deltic.circuit.operators import Feedback, Source
 from deltic.datalog.souffle.functions.written import as_written
 from deltic.engine.protocol import Engine
+from deltic.html import preformatted
 from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.epochs.lateness import watermarks
 
 
+class Plan(str):
+    """How a view is kept fresh, as text; a notebook shows the circuit of the view above it."""
+
+    circuit: Circuit
+    """What the view is defined by."""
+
+    def _repr_html_(self) -> str:
+        return self.circuit._repr_html_() + preformatted(self)
+
+
 def explained(
     name: str, full: bool, engine: Engine, definitions: Definitions, pushed: Sequence[PushedDemand] | None, bound: str
-) -> str:
+) -> Plan:
     """How a view is kept fresh.
 
     `pushed` are the recursions that derive what is asked, None where none was to; `bound` is why no epoch runs
@@ -33,7 +45,9 @@ def explained(
         lines = list(result)
         if lines:
             told = "\n".join([told, "", f"{title}:", *(f"  {line}" for line in lines)])
-    return told
+    plan = Plan(told)
+    plan.circuit = catalog.circuit.part(name)
+    return plan
 
 
 def _outside(name: str, definitions: Definitions) -> Iterator[str]:

@@ -41,6 +41,9 @@ class PipelineParts(Reading):
                 self._epochs.begin()
         return self._epochs.last.version
 
+    def _displayed(self) -> Version:
+        return self._epochs.last.version
+
     def _engine_of(self, circuit: Circuit) -> Engine:
         """An engine for one answer."""
         return self._clock.show(self._engines.for_answer(circuit), circuit)

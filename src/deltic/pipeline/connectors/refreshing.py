@@ -18,6 +18,7 @@ from deltic.catalog import External
 from deltic.engine.comparing import netted
 from deltic.engine.files.files import Files, LocalFiles
 from deltic.errors import DelticError
+from deltic.html import facts
 from deltic.pipeline.connectors.copies import FOLDER, FileCopies
 from deltic.pipeline.connectors.declared import Publication
 from deltic.pipeline.connectors.kinds import source_of, target_of
@@ -82,6 +83,11 @@ class RefreshReport:
         lines.append(f"epoch {self.epoch}: {self.report or 'nothing was new'}")
         lines += [f"{name}: {told}" for name, told in self.published.items()]
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        places = {**self.sources, **self.published}
+        shown = facts({name: str(told) for name, told in places.items()}, f"epoch {self.epoch}")
+        return shown + ("" if self.report is None else self.report._repr_html_())
 
 
 class Refresher:

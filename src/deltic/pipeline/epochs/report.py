@@ -9,7 +9,7 @@ from typing import Any
 from deltic.engine.executors.placed import Placed
 from deltic.engine.lateness import LateRows
 from deltic.engine.result import ComponentReport, EpochResult, Extension
-from deltic.pipeline.notebook import facts, table
+from deltic.html import facts, table
 
 
 @dataclass(frozen=True)

@@ -23,11 +23,11 @@ from deltic.engine.protocol import Engine
 from deltic.engine.result import EpochResult
 from deltic.engine.version import Version
 from deltic.errors import ChangeError, DataError, DefinitionsMovedError, DelticError
+from deltic.html import facts
 from deltic.pipeline.epochs.epochs import Batches, Epochs, LoggedEpoch
 from deltic.pipeline.epochs.operations import ChangeManager, Operation
 from deltic.pipeline.epochs.report import EpochReport, report_of
 from deltic.pipeline.names import find
-from deltic.pipeline.notebook import facts
 from deltic.pipeline.reading.delta import Delta
 from deltic.pipeline.reading.reading import PublishedEpoch
 from deltic.pipeline.reading.snapshot import Preview, change_of

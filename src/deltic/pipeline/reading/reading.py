@@ -12,9 +12,9 @@ from deltic.catalog import Catalog
 from deltic.datalog import CheckedProgram
 from deltic.engine.batches import TableBatch
 from deltic.engine.version import Version
+from deltic.html import table
 from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.names import find
-from deltic.pipeline.notebook import table
 from deltic.pipeline.reading.rows import Rows
 from deltic.pipeline.reading.views import View
 from deltic.values.types import Schema
@@ -56,9 +56,14 @@ class Reading(ABC):
     def _version(self) -> Version:
         """The rows."""
 
+    def _displayed(self) -> Version:
+        """The rows of the last epoch, or none before the first: what displays show, which begin no epoch."""
+        return self._version()
+
     def __getitem__(self, name: str) -> View:
         """A view or table by name; raises DelticError with the nearest name when there is none."""
-        return View(name, self._readable(name), lambda: self._version_with(name), self.spark, self._place)
+        schema = self._readable(name)
+        return View(name, schema, lambda: self._version_with(name), self._displayed, self.spark, self._place)
 
     def __contains__(self, name: object) -> bool:
         """Whether there is a table or view of that name that can be read."""
@@ -95,11 +100,16 @@ class Reading(ABC):
     def _repr_html_(self) -> str:
         return table(("name", "kind", "columns", "rows"), self._relations(), repr(self))
 
-    def _relations(self) -> list[tuple[str, str, str, int]]:
+    def _relations(self) -> list[tuple[str, str, str, int | str]]:
         """The names, kinds, columns and numbers of rows of what can be read."""
-        tables, version = self.tables, self._version()
+        tables, version = self.tables, self._displayed()
         return [
-            (name, "table" if name in tables else "view", ", ".join(schema.names), version.count(name))
+            (
+                name,
+                "table" if name in tables else "view",
+                ", ".join(schema.names),
+                version.count(name) if version.epoch else "no epoch yet",
+            )
             for name, schema in self._schemas.items()
         ]
 

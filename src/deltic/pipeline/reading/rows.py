@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deltic.pipeline.notebook import table
+from deltic.html import table
 from deltic.pipeline.reading.tabular import Tabular
 from deltic.pipeline.spark.spark import active_session, to_dataframe
 

@@ -9,9 +9,9 @@ from deltic.engine.batches import TableBatch
 from deltic.engine.between import Between, has_ranges
 from deltic.engine.version import Version
 from deltic.errors import DelticError, count_of
+from deltic.html import table
 from deltic.pipeline.io.values import problem
 from deltic.pipeline.names import find
-from deltic.pipeline.notebook import table
 from deltic.pipeline.reading.rows import Rows
 from deltic.pipeline.reading.tabular import Tabular
 from deltic.values.types import Schema
@@ -35,6 +35,7 @@ class View(Tabular):
         name: str,
         schema: Schema,
         version: Callable[[], Version],
+        displayed: Callable[[], Version],
         spark: SparkSession | None,
         place: str | None = None,
     ) -> None:
@@ -42,13 +43,14 @@ class View(Tabular):
         self.schema = schema
         self.place = place
         """Where the state is kept that has it; None for memory."""
-        self._version = version
+        self._version, self._displayed = version, displayed
         self.spark = spark
 
     def rows(self, counted: bool = False) -> Rows:
         """All rows, in no particular order: those of a bag as often as they weigh.
 
-        With `counted` each row stands once, and its weight in a column `__weight__` behind the others.
+        With `counted` each row stands once, and its weight in a column `__weight__` behind the others; weights below
+        zero, which a flow's `minus` can make, are seen there alone.
         """
         return Rows(TableBatch(self._version().read(self.name, counted=counted)), self.spark)
 
@@ -87,7 +89,12 @@ class View(Tabular):
 
     def _repr_html_(self) -> str:
         columns = [(c.name, str(c.type), "yes" if c.nullable else "no") for c in self.schema]
-        return table(("column", "type", "nullable"), columns, self.name, f"{len(self):,} rows")
+        return table(("column", "type", "nullable"), columns, self.name, self._size())
 
     def __repr__(self) -> str:
-        return f"{self.name}{self.schema}: {count_of(len(self), 'row')}"
+        return f"{self.name}{self.schema}: {self._size()}"
+
+    def _size(self) -> str:
+        """How many rows there are, for a display, which begins no epoch."""
+        version = self._displayed()
+        return count_of(version.count(self.name), "row") if version.epoch else "no epoch yet"

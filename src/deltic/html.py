@@ -1,7 +1,8 @@
-"""HTML of tables and facts, for notebooks; whatever was written by others is escaped."""
+"""HTML of tables, facts, texts and pictures, for notebooks; whatever was written by others is escaped."""
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from numbers import Number
@@ -25,6 +26,16 @@ def facts(of: Mapping[str, Any], caption: str = "") -> str:
     lines = "".join(f"<tr><th{_LEFT}>{escape(name)}</th>{_cell(value)}</tr>" for name, value in of.items())
     above = f"<caption{_LEFT}>{escape(caption)}</caption>" if caption else ""
     return f"<table>{above}<tbody>{lines}</tbody></table>"
+
+
+def preformatted(text: str) -> str:
+    """A text with its lines and spaces as they are."""
+    return f"<pre>{escape(text)}</pre>"
+
+
+def picture(svg: str) -> str:
+    """A picture in SVG, whose styles reach nothing else on the page."""
+    return f'<img alt="" src="data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}">'
 
 
 def _cell(value: Any) -> str:
