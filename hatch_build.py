@@ -1,13 +1,18 @@
-"""The wheel carries the machine code of all kernels for its platform; the interpreter may be any that is supported."""
+"""The wheel carries the machine code of all kernels for its platform; the interpreter may be any that is supported.
+
+Its page is README.md without what leads to files beside it, which an index does not have.
+"""
 
 from __future__ import annotations
 
+import re
 import sys
 import sysconfig
 from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 
 class KernelsHook(BuildHookInterface[Any]):
@@ -28,3 +33,20 @@ class KernelsHook(BuildHookInterface[Any]):
         build_data["force_include"][str(library)] = f"deltic/engine/kernels/{library.name}"
         platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
         build_data.update(pure_python=False, tag=f"py3-none-{platform}")
+
+
+class PageHook(MetadataHookInterface):
+    """Makes the page that an index shows."""
+
+    PLUGIN_NAME = "page"
+
+    def update(self, metadata: dict[str, Any]) -> None:
+        """Set the page."""
+        text = page(Path(self.root, "README.md").read_text(encoding="utf-8"))
+        metadata["readme"] = {"content-type": "text/markdown", "text": text}
+
+
+def page(readme: str) -> str:
+    """The text without pictures from files, with their captions, and with the mere words of links to files."""
+    without = re.sub(r"!\[[^\]]*\]\((?!https?:)[^)]*\)\n+(\*[^\n*]+(\n[^\n*]+)*\*\n+)?", "", readme)
+    return re.sub(r"\[([^\]]*)\]\((?!https?:|#)[^)]*\)", r"\1", without)

@@ -9,6 +9,8 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from hatchling.metadata.core import ProjectMetadata
+from hatchling.plugin.manager import PluginManager
 
 from deltic.extras import EXTRAS, required
 
@@ -79,3 +81,17 @@ def test_a_package_that_is_broken_is_not_called_missing(tmp_path: Path, monkeypa
     monkeypatch.delitem(sys.modules, "psycopg", raising=False)
     with pytest.raises(ModuleNotFoundError, match="no_such_module_of_psycopg"):
         required("psycopg", "PostgreSQL")
+
+
+def test_the_page_on_an_index_leads_to_no_file() -> None:
+    """An index shows the text of README.md without the files beside it."""
+    metadata = ProjectMetadata(str(Path(__file__).parents[1]), PluginManager())
+    page = metadata.core.readme
+    links = re.findall(r"\]\(([^)]*)\)", page)
+    assert links
+    assert all(re.match("https?:|#", link) for link in links)
+    assert "![" not in page
+    assert "make demo` on two cores" not in page
+    assert "## Quickstart" in page
+    assert "docs/sql.md: statements and queries" in page
+    assert metadata.core.readme_content_type == "text/markdown"

@@ -125,4 +125,18 @@ def test_types_by_the_names_of_sql():
     types = {"a": "BIGINT", "b": "INT?", "c": "DOUBLE", "d": "DECIMAL(8, 2)?", "e": "ARRAY<INT>?", "f": "STRING"}
     pipeline.table("t", types)
     told = "{a: int64, b: int32?, c: float64, d: decimal(8,2)?, e: array(int32?)?, f: string}"
-    assert repr(pipeline["t"]).replace(", 2)", ",2)") == f"t{told}: no rows"
+    assert repr(pipeline["t"]).replace(", 2)", ",2)") == f"t{told}: no epoch yet"
+
+
+def test_texts_of_bounded_length_are_those_of_sql(tmp_path):
+    with Pipeline(state=tmp_path) as pipeline:
+        pipeline.table("t", {"a": "VARCHAR(3)", "b": "CHAR(2)?", "c": "varchar"})
+        with pytest.raises(deltic.DelticError, match="more letters than its column takes"):
+            pipeline.execute("INSERT INTO t VALUES ('long', 'x', 'y')")
+        pipeline.execute("INSERT INTO t VALUES ('ab   ', 'x ', 'y')")
+    with Pipeline(state=tmp_path) as pipeline:
+        assert list(pipeline["t"]) == [("ab ", "x", "y")]
+        told = "CREATE TABLE t (a VARCHAR(3) NOT NULL, b CHAR(2), c STRING NOT NULL)"
+        assert list(pipeline.query("SHOW CREATE TABLE t")) == [(told,)]
+        with pytest.raises(deltic.DelticError, match="more letters than its column takes"):
+            pipeline.execute("INSERT INTO t VALUES ('long', 'x', 'y')")

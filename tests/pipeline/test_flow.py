@@ -75,6 +75,30 @@ def test_every_method_is_what_the_reference_computes(made):
         names ^= renamed
 
 
+@pytest.mark.parametrize("engine", ["local", "reference"])
+def test_weights_below_zero_are_read_with_the_others(engine):
+    pipeline = pipeline_of(engine)
+    event = pipeline.flow("event")
+    pipeline.view("v", event.select("user").minus(event.select(user="at")))
+    with pipeline.transaction() as change:
+        change.insert("event", [(2, 1), (3, 3), (2, 4)])
+    assert sorted(pipeline["v"]) == [(1,), (4,)]
+    assert sorted(pipeline["v"].rows(counted=True)) == [(1, 1), (2, -2), (4, 1)]
+    assert list(pipeline["v"].rows(counted=True).to_arrow()["__weight__"].to_pylist()).count(-2) == 1
+
+
+def test_a_view_of_earlier_epochs_says_that_it_knows_none():
+    pipeline = pipeline_of("local")
+    assert pipeline.view("a", pipeline.flow("event").delayed()).pastless == ()
+    with pipeline.transaction() as change:
+        change.insert("name", [(1, "x")])
+    later = pipeline.view("b", pipeline.flow("name").delayed())
+    assert repr(later) == "added b; kept event, name, a; b knows no epoch before 2"
+    assert list(pipeline["b"]) == []
+    assert pipeline.view("c", pipeline.flow("name").distinct()).pastless == ()
+    assert list(pipeline["b"]) == [(1, "x")]
+
+
 REFUSED = {
     "a column": (lambda flow: flow.where("att > 1"), "column att is not in the input; the columns are at, user"),
     "no expression": (lambda flow: flow.where("at >"), "is not an expression"),

@@ -188,21 +188,23 @@ class ReferenceVersion(Version):
         self, name: str, *, table: bool = False, counted: bool = False, columns: Sequence[str] | None = None
     ) -> pa.Table:
         rows = self.tables[name] if table else self._contents(name)
-        result = _shown(rows, (self.table_schemas if table else self.schemas)[name], counted)
+        schema = (self.table_schemas if table else self.schemas)[name]
+        result = _shown(rows, schema, counted, not table and name in self.views)
         return result if columns is None else result.select([*columns, *([WEIGHT] if counted else [])])
 
     def lookup(self, name: str, key: Mapping[str, object], *, counted: bool = False) -> pa.Table:
-        return self._found(self._contents(name), self.schemas[name], key, counted)
+        result = self._found(self._contents(name), self.schemas[name], key)
+        return _shown(result, self.schemas[name], counted, name in self.views)
 
     def lookup_all(self, name: str, keys: pa.Table) -> pa.Table:
         rows, schema = self.tables[name], self.table_schemas[name]
         wanted = keys.group_by(keys.column_names).aggregate([]).to_pylist()
-        result = [self._found(rows, schema, key, False) for key in wanted]
+        result = [_shown(self._found(rows, schema, key), schema, False) for key in wanted]
         return pa.concat_tables(result) if result else _shown(ZSet(), schema, False)
 
     def count_each(self, name: str, keys: pa.Table) -> npt.NDArray[np.int64]:
         rows, schema = self.tables[name], self.table_schemas[name]
-        result = [self._found(rows, schema, key, False) for key in keys.to_pylist()]
+        result = [_shown(self._found(rows, schema, key), schema, False) for key in keys.to_pylist()]
         return np.array([len(table) for table in result], np.int64)
 
     def entries(self, name: str) -> int:
@@ -215,22 +217,25 @@ class ReferenceVersion(Version):
     def _contents(self, name: str) -> Rows:
         return self.views[name] if name in self.views else self.tables[name]
 
-    def _found(self, rows: Rows, schema: Schema, key: Mapping[str, object], counted: bool) -> pa.Table:
+    def _found(self, rows: Rows, schema: Schema, key: Mapping[str, object]) -> Rows:
         def has(row: Row, column: str, value: object) -> bool:
             mine, type_ = row[schema.index(column)], schema.types[column]
             if isinstance(value, Between):
                 return value.has(mine, type_)
             return bool(in_order(mine) == in_order(values.of_python(value, type_)))
 
-        result = rows.filter(lambda row: all(has(row, column, value) for column, value in key.items()))
-        return _shown(result, schema, counted)
+        return rows.filter(lambda row: all(has(row, column, value) for column, value in key.items()))
 
 
-def _shown(rows: Rows, schema: Schema, counted: bool) -> pa.Table:
-    """The rows of positive weight: once with their weights when `counted`, else as often as these say."""
+def _shown(rows: Rows, schema: Schema, counted: bool, is_view: bool = False) -> pa.Table:
+    """The rows of positive weight: once with their weights when `counted`, else as often as these say.
+
+    A view that is `counted` also has its rows of negative weight.
+    """
     import pyarrow as pa
 
-    table = to_arrow(ZSet({row: weight for row, weight in rows if weight > 0}), schema)
+    has_all = counted and is_view
+    table = to_arrow(rows if has_all else ZSet({row: weight for row, weight in rows if weight > 0}), schema)
     if counted:
         return table
     times = table.column(WEIGHT).to_pylist()

@@ -22,7 +22,8 @@ class Version(Protocol):
         """The rows of a view, or of a table, in no particular order: those of positive weight; all columns, or some.
 
         A row of a set is there once, one of a bag as often as it weighs; where `counted`, each stands once, with a
-        column WEIGHT. Where a table and a view have one name, the view is meant unless `table` is true.
+        column WEIGHT, and a view that is a Z-set also has its rows of negative weight. Where a table and a view have
+        one name, the view is meant unless `table` is true.
         """
 
     def lookup(self, name: str, key: Mapping[str, object], *, counted: bool = False) -> pa.Table:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from deltic.catalog import CatalogTable, External
 from deltic.catalog.lateness import Lateness
+from deltic.catalog.storing import ColumnStorage
 from deltic.circuit.graph import Circuit
 from deltic.errors import CatalogError, ProgramWarning
 from deltic.pipeline.connecting import Connecting
@@ -100,7 +101,7 @@ class Defining(Connecting):
         """Add a table: `pipeline.table("sale", {"id": "int64", "shop": "string", "price": "float64?"}, key="id")`.
 
         `columns` maps names to types: texts such as "decimal(10, 2)" or "array(string?)", with a question mark where
-        a value may be NULL, SQL's names such as "BIGINT", Python classes, or types of Arrow and of
+        a value may be NULL, SQL's names such as "BIGINT" and "VARCHAR(20)", Python classes, or types of Arrow and of
         `deltic.values.types`; an Arrow schema does as well. Or it is rows, and the table begins with them:
         `pipeline.table("sale", frame, key="id")` takes frames of pandas, polars, Arrow and Spark, what hands itself out
         as Arrow's stream, dicts, dataclasses, named tuples, and paths of .csv, .tsv, .parquet, .arrow and .jsonl files,
@@ -120,16 +121,16 @@ class Defining(Connecting):
         """
         keys = (key,) if isinstance(key, str) else tuple(key)
         place, frame = (None, None) if source is None else self._refreshing.place_of(source)
-        rows = None
+        rows, storing = None, tuple[ColumnStorage, ...]()
         if columns is None and place is not None:
             schema = self._refreshing.columns(place, frame, keys)
         elif (told := columns_of(name, columns)) is not None:
-            schema = told
+            schema, storing = told
         else:
             schema, rows = rows_of(name, columns, keys)
         is_bag = not keys and (place is not None or rows is not None) if bag is None else bag
         late = Lateness.of(name, schema, lateness)
-        table = CatalogTable(name, schema, keys, is_bag, lateness=late, source=place)
+        table = CatalogTable(name, schema, keys, is_bag, lateness=late, storing=storing, source=place)
         evolution = self._evolving.evolve(lambda now: now.with_table(table))
         if frame is not None:
             self._refreshing.give(name, frame)

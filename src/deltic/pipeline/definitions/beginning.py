@@ -13,12 +13,13 @@ import pyarrow.dataset
 import pyarrow.json
 
 from deltic.catalog.columns import schema_of, value_type
+from deltic.catalog.storing import ColumnStorage
 from deltic.errors import CatalogError, DelticError, UnsupportedError
 from deltic.pipeline.rows.tabular import tabular
 from deltic.pipeline.spark.spark import arrow_schema_of, is_dataframe
+from deltic.sql.statements.parse_storing import stored_type
 from deltic.sql.statements.reading import data_type, split
 from deltic.sql.text import SourceText
-from deltic.sql.types import type_of
 from deltic.values.types import Column, Schema, ValueType
 from deltic.values.types.arrow import type_of_arrow
 
@@ -28,23 +29,29 @@ _FORMS = (
 _SHOWN = 60
 
 
-def columns_of(name: str, given: Any) -> Schema | None:
-    """The columns that a mapping or schema tells, SQL's types among them; None for rows. Raises CatalogError."""
+def columns_of(name: str, given: Any) -> tuple[Schema, tuple[ColumnStorage, ...]] | None:
+    """The columns that a mapping or schema tells, and how SQL stores values in them; None for rows.
+
+    Types are those of Python and of SQL. Raises CatalogError.
+    """
     if isinstance(given, Mapping):
-        return schema_of(name, {column: _of_sql(type_) for column, type_ in given.items()})
-    return schema_of(name, given) if isinstance(given, Schema | pa.Schema) else None
+        read = {column: _of_sql(type_, column) for column, type_ in given.items()}
+        storing = tuple(storage for _, storage in read.values() if storage is not None and storage.limit is not None)
+        return schema_of(name, {column: type_ for column, (type_, _) in read.items()}), storing
+    return (schema_of(name, given), ()) if isinstance(given, Schema | pa.Schema) else None
 
 
-def _of_sql(type_: Any) -> Any:
-    """The type that a text is in SQL, where it is one and no type of Python's texts."""
+def _of_sql(type_: Any, column: str) -> tuple[Any, ColumnStorage | None]:
+    """The type that a text is in SQL and how it is stored, where it is one and no type of Python's texts."""
     if not isinstance(type_, str) or value_type(type_) is not None:
-        return type_
+        return type_, None
     source = SourceText(type_.removesuffix("?"), "<type>")
     try:
         (tokens,) = split(source)
-        return ValueType(type_of(data_type(tokens, source), source), type_.endswith("?"))
+        read, storage = stored_type(data_type(tokens, source), column, source)
+        return ValueType(read, type_.endswith("?")), storage
     except (DelticError, ValueError):
-        return type_
+        return type_, None
 
 
 def rows_of(name: str, given: Any, key: Iterable[str]) -> tuple[Schema, Any]:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from deltic.catalog import CatalogDifference
 from deltic.engine.batches import TableBatch
 from deltic.engine.result import EpochResult
+from deltic.html import facts
 from deltic.pipeline.epochs.report import EpochReport, report_of
 from deltic.pipeline.io.parsed import arrow_schema
 from deltic.pipeline.names import find
-from deltic.pipeline.notebook import facts
 from deltic.pipeline.reading.delta import Delta
 from deltic.values.types import Schema
 
@@ -32,7 +32,13 @@ class Evolution:
         result: EpochResult,
         spark: SparkSession | None,
         epoch: int = 0,
+        pastless: tuple[str, ...] = (),
     ) -> None:
+        self.pastless = pastless
+        """New views of earlier epochs (`delayed`, `last`, `changes`, `total`), over tables that had epochs already.
+
+        They begin with this epoch, except for what another view remembers of the same flow.
+        """
         self._difference, self._views, self._result, self._spark = difference, views, result, spark
         self.report: EpochReport = report_of(result, epoch)
         """The epoch in numbers; `report.extension` says what the engine built, kept and dropped for it."""
@@ -70,4 +76,5 @@ class Evolution:
 
     def __repr__(self) -> str:
         told = self.report.extension.told if self.report.extension is not None else []
+        told += [f"{view} knows no epoch before {self.report.epoch}" for view in self.pastless]
         return "; ".join([str(self._difference), *told])

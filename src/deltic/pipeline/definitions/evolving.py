@@ -12,6 +12,7 @@ from deltic.calculus.planning.magic import PushedDemand
 from deltic.catalog import Catalog, CatalogDifference
 from deltic.catalog.clock import CLOCK
 from deltic.catalog.definitions import FormerTable
+from deltic.circuit.operators import Delay, Differentiate, Integrate
 from deltic.engine.image import Saved
 from deltic.engine.result import EpochResult
 from deltic.errors import CatalogError
@@ -141,7 +142,12 @@ class DefinitionChanger:
         return self.epochs.last.definitions.catalog
 
     def _told(self, difference: CatalogDifference, result: EpochResult) -> Evolution:
-        return Evolution(difference, self._catalog.view_schemas, result, self._spark, self.epochs.last.version.epoch)
+        epoch, catalog = self.epochs.last.version.epoch, self._catalog
+        shown = [name for name in (*difference.added, *difference.replaced) if name in catalog.view_schemas]
+        pastless = tuple(
+            v for v in shown if epoch and catalog.circuit.part(v).kinds & {Delay, Integrate, Differentiate}
+        )
+        return Evolution(difference, catalog.view_schemas, result, self._spark, epoch, pastless)
 
 
 def _refuse_forgotten(made: EpochResult, difference: CatalogDifference) -> None:

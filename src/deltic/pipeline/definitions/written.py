@@ -7,6 +7,7 @@ from typing import Any
 
 from deltic.catalog import CatalogTable
 from deltic.catalog.lateness import Lateness
+from deltic.catalog.storing import ColumnStorage
 from deltic.circuit.graph import Circuit, Node
 from deltic.circuit.operators import Source
 from deltic.pipeline.connectors.declared import of_json, to_json
@@ -20,7 +21,8 @@ def table_to_json(table: CatalogTable) -> dict[str, Any]:
     node = Node(Source(table.name, table.schema, not table.is_bag), (), table.type)
     late = {} if table.lateness is None else {"lateness": [table.lateness.column, table.lateness.length]}
     source = {} if table.source is None else {"source": to_json(table.source)}
-    return {"text": str(Circuit((node,))), "key": table.key, "bag": table.is_bag, **late, **source}
+    bounds = {"bounds": [[one.column, one.limit, one.fixed] for one in table.storing]} if table.storing else {}
+    return {"text": str(Circuit((node,))), "key": table.key, "bag": table.is_bag, **late, **source, **bounds}
 
 
 def table_of_json(
@@ -29,6 +31,7 @@ def table_of_json(
     bag: bool,
     lateness: tuple[str, int] | None = None,
     source: Mapping[str, Any] | None = None,
+    bounds: Sequence[tuple[str, int, bool]] = (),
 ) -> CatalogTable:
     """The table that was kept so."""
     from deltic.circuit.reading.parser import parse_circuit
@@ -37,4 +40,5 @@ def table_of_json(
     assert isinstance(result, Source)
     late = None if lateness is None else Lateness(*lateness)
     outside = None if source is None else of_json(source)
-    return CatalogTable(result.name, result.schema, tuple(key), bag, lateness=late, source=outside)
+    storing = tuple(ColumnStorage(*bound) for bound in bounds)
+    return CatalogTable(result.name, result.schema, tuple(key), bag, lateness=late, source=outside, storing=storing)
