@@ -31,7 +31,7 @@ class Thresholds(NamedTuple):
     piece: int = 1 << 16
     """Of a change that are searched in one piece; more pieces are shared among threads."""
     first_chunk: int = 1 << 10
-    """Derivations in the first batch of a search; each that follows is four times as large, up to the last."""
+    """Derivations in the first batch of a search, or as many as rows changed; the next are four times as large."""
     last_chunk: int = 1 << 20
     """So many are sorted within the second-level cache, or not far from it."""
     large: int = 1 << 16

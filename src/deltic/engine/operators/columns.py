@@ -63,9 +63,13 @@ class Columns:
     """Whether functions of one operand remember its values."""
     known: dict[exp.Expression, Result] = field(default_factory=dict, init=False)
     """The values of functions on these rows, each of which is computed once wherever it stands."""
+    arrays: dict[exp.Expression, Any] = field(default_factory=dict, init=False)
+    """The same as Arrow columns, of functions whose values are composite."""
 
     def where(self, mask: Array) -> Columns:
         """The rows where the mask is."""
+        if mask.all():
+            return self
         values = {name: (v[mask], None if nulls is None else nulls[mask]) for name, (v, nulls) in self.values.items()}
         positions = self.positions[mask] if self.undefined is not None else self.positions
         return replace(self, values=values, count=int(mask.sum()), positions=positions)

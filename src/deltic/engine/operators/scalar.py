@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from sqlglot import exp
 
 from deltic.circuit.expressions import (
@@ -221,33 +222,40 @@ def _call(node: ColumnOperation, columns: Columns) -> Result:
     return where_defined(nulls, [ids], lambda there: node.remembered.of(there, compute))
 
 
-def _by_columns(compute: Callable[..., Any], expression: exp.Expression, columns: Columns) -> Result | None:
-    """A function of Arrow columns, a strict one of the rows where no operand is NULL; None where it fails for one."""
-    operands, is_strict = operands_of(expression), function_of(expression).strict
-    nulls = any_null(*(evaluate(operand, columns)[1] for operand in operands)) if is_strict else None
-    there = columns if nulls is None else columns.where(~nulls)
-    result = columns.node(expression).result
-    found = compute([_arrow(operand, there) for operand in operands], there.count)
-    if found is None:
-        return None
-    values, own = of_arrow(found.cast(result.arrow), result, columns.interner)
-    return where_defined(nulls, [np.arange(columns.count)], lambda _: (values, own))
-
-
 def _of_all(expression: exp.Expression, columns: Columns) -> Result:
-    function = function_of(expression)
-    if function.columns is not None and (found := _by_columns(function.columns, expression, columns)) is not None:
-        return found
+    result = columns.node(expression).result
+    if not columns.count:
+        return np.zeros(0, numbers.dtype_of(result)), None
+    return of_arrow(_made(expression, columns), result, columns.interner)
+
+
+def _made(expression: exp.Expression, columns: Columns) -> Any:
+    """The values of a function as an Arrow column, computed by columns, row by row or by DuckDB."""
+    function, result = function_of(expression), columns.node(expression).result
+    if function.columns is not None and (made := _by_columns(function.columns, expression, columns)) is not None:
+        return made.cast(result.arrow)
     if function.python is not None:
         return _one_by_one(expression, columns)
     arguments: list[exp.Expression] = []
     call = _with_arguments(expression, arguments)
     operands = [_arrow(argument, columns) for argument in arguments]
     types = [columns.node(argument).result for argument in arguments]
-    result = columns.node(expression).result
     if not operands:
         operands, types = [to_arrow([0] * columns.count, Type.INT64)], [Type.INT64]
-    return of_arrow(computed(call, operands, types, result), result, columns.interner)
+    return computed(call, operands, types, result)
+
+
+def _by_columns(compute: Callable[..., Any], expression: exp.Expression, columns: Columns) -> Any | None:
+    """A function of Arrow columns, a strict one of the rows where no operand is NULL; None where it fails for one."""
+    arrays = [_arrow(operand, columns) for operand in operands_of(expression)]
+    there = np.ones(columns.count, bool)
+    for array in arrays if function_of(expression).strict else ():
+        if array.null_count:
+            there &= ~np.asarray(array.is_null())
+    if there.all():
+        return compute(arrays, columns.count)
+    made = compute([array.filter(there) for array in arrays], int(there.sum()))
+    return None if made is None else made.take(pa.array(np.cumsum(there) - 1, mask=~there))
 
 
 def _is_by_duckdb(expression: exp.Expression) -> bool:
@@ -268,7 +276,7 @@ def _with_arguments(node: exp.Expression, arguments: list[exp.Expression]) -> ex
     return copy
 
 
-def _one_by_one(expression: exp.Expression, columns: Columns) -> Result:
+def _one_by_one(expression: exp.Expression, columns: Columns) -> Any:
     """A function by its definition, once for all rows with equal operands."""
     function, operands = function_of(expression), operands_of(expression)
     assert function.python is not None
@@ -276,8 +284,8 @@ def _one_by_one(expression: exp.Expression, columns: Columns) -> Result:
     there, which = _distinct([operand for operand in operands if not is_literal(operand)], columns)
     rows = zip(*(_rows(operand, there) for operand in operands), strict=True) if operands else [()] * there.count
     found = (None if function.strict and None in row else compute(*row) for row in rows)
-    values, nulls = of_arrow(to_arrow(found, result), result, columns.interner)
-    return (values, nulls) if which is None else (values[which], None if nulls is None else nulls[which])
+    values = to_arrow(found, result)
+    return values if which is None else values.take(pa.array(which))
 
 
 _TOO_FEW = 16
@@ -310,7 +318,12 @@ def _rows(expression: exp.Expression, columns: Columns) -> Sequence[Any]:
 
 
 def _arrow(expression: exp.Expression, columns: Columns) -> Any:
-    """The values of an expression as an Arrow column, with NULLs."""
-    array, nulls = evaluate(expression, columns)
-    type_ = columns.node(expression).result
-    return decode(stored(array, type_, columns.interner), nulls, type_, columns.interner)
+    """The values of an expression as an Arrow column, with NULLs; those that a call makes of parts get no ids."""
+    node = columns.node(expression)
+    type_ = node.result
+    if not (type_.is_composite and is_call(expression) and not node.stops and node.constant is None and columns.count):
+        array, nulls = evaluate(expression, columns)
+        return decode(stored(array, type_, columns.interner), nulls, type_, columns.interner)
+    if expression not in columns.arrays:
+        columns.arrays[expression] = _made(expression, columns)
+    return columns.arrays[expression]

@@ -137,7 +137,8 @@ class _Piece:
         table, atoms = _descriptors(runs, self.timed)
         fingers = np.zeros(len(table) + 1, np.int64)
         begin(query, self.now, self.sign, self.thresholds.patience)
-        room = self.rooms.pop() if self.rooms else self._room(self.thresholds.first_chunk)
+        size = max(self.thresholds.first_chunk, min(sum(map(len, runs[0])), self.thresholds.last_chunk))
+        room = self.rooms.pop() if self.rooms else self._room(size)
         status = kernel.FULL
         while status != kernel.DONE:
             out, times, weights = room
