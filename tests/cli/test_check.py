@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+import deltic
 from deltic.cli.check import ProgramCosts, differences
 from tests.cli.conftest import command
 
@@ -49,6 +50,29 @@ def test_a_program_that_visits_and_keeps_more_fails(program):
         for line in map(str.rstrip, result.out.splitlines())
     )
     assert "differences from reach.costs.json are too high" in result.out
+
+
+def test_a_state_is_measured_and_stays_as_it_is(program):
+    with deltic.Pipeline(state="kept", program=program) as pipeline, pipeline.transaction() as change:
+        change.insert("follows", [(f"a{n}", f"a{n + 1}") for n in range(30)])
+    ask = ("check", "reach.dl", "--state", "kept", "--changes", "changes")
+    assert command(*ask, "--update").status == 0
+    costs = json.loads((program.parent / "reach.costs.json").read_text())
+    assert costs["visited"].keys() == {"initial", "1.follows.tsv"}
+    assert costs["visited"]["1.follows.tsv"] > 20
+    assert costs["entries"]["reaches"] > 400
+    assert command(*ask).out == "no cost is above reach.costs.json\n"
+    with deltic.Pipeline(state="kept") as pipeline:
+        assert (pipeline.epoch, len(pipeline["follows"])) == (1, 30)
+    program.write_text(program.read_text() + "reaches(x, z) :- reaches(x, y), reaches(y, z).\n")
+    assert command(*ask).status == 1
+
+
+def test_a_state_that_is_none(program):
+    (program.parent / "empty").mkdir()
+    assert "empty has no state" in command("check", "reach.dl", "--state", "empty").err
+    both = command("check", "reach.dl", "--state", "empty", "--facts", "facts").err
+    assert "those of --facts or those of --state" in both
 
 
 def test_without_facts_the_views_alone_are_compared(program):

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from shutil import copytree
 from tempfile import TemporaryDirectory
 
 from rich import box
@@ -16,7 +17,7 @@ from deltic.calculus.incrementalize import fallbacks
 from deltic.cli.options import ProgramOptions, TextOptions
 from deltic.cli.progress import SilentProgress
 from deltic.cli.report import print_error
-from deltic.errors import DataError, DelticError, Diagnostic
+from deltic.errors import DataError, DelticError, Diagnostic, StateError
 from deltic.pipeline.definitions.front_ends import front_end_of
 from deltic.pipeline.io.arrow_reader import ArrowReader
 from deltic.pipeline.io.arrow_writer import ArrowWriter
@@ -53,6 +54,7 @@ class Difference:
 def check_command(
     program: Path,
     facts: Path | None,
+    state: Path | None,
     changes: Path | None,
     file: Path | None,
     update: bool,
@@ -66,7 +68,7 @@ def check_command(
     """
     place = file or program.with_suffix(".costs.json")
     try:
-        costs = _measured(program, facts, changes, written, text, language)
+        costs = _measured(program, facts, state, changes, written, text, language)
         if update:
             place.write_text(json.dumps(asdict(costs), indent=2, sort_keys=True) + "\n", encoding="utf-8")
             print(f"{place} has the costs of {len(costs.incremental)} views and {len(costs.visited)} epochs")
@@ -108,27 +110,58 @@ def _grown(what: str, before: Mapping[str, float], now: Mapping[str, float]) -> 
 
 
 def _measured(
-    program: Path, facts: Path | None, changes: Path | None, written: TextOptions, text: ProgramOptions, language: str
+    program: Path,
+    facts: Path | None,
+    state: Path | None,
+    changes: Path | None,
+    written: TextOptions,
+    text: ProgramOptions,
+    language: str,
 ) -> ProgramCosts:
-    """The costs of a program, over facts and changes where there are some."""
-    pipeline = Pipeline(functions=text.functions or (), pragmas=text.pragmas)
-    directories = tuple(text.include_dir or ())
-    if facts is None:
+    """The costs of a program, over facts or a copy of a state, and over changes, where there are some."""
+    if state is not None and facts is not None:
+        raise DelticError("the rows of tables are those of --facts or those of --state: leave one of them out")
+    with TemporaryDirectory() as scratch:
+        place = None if state is None else _copied(state, Path(scratch, "state"))
+        with Pipeline(state=place, functions=text.functions or (), pragmas=text.pragmas) as pipeline:
+            return _measured_in(pipeline, Path(scratch), program, facts, changes, written, text, language)
+
+
+def _copied(state: Path, place: Path) -> Path:
+    """A copy of a directory of state, to which changes may be applied."""
+    if not any(state.iterdir()):
+        raise StateError(f"{state} has no state: `deltic run --state` and Pipeline(state=…) make one")
+    return copytree(state, place)
+
+
+def _measured_in(
+    pipeline: Pipeline,
+    scratch: Path,
+    program: Path,
+    facts: Path | None,
+    changes: Path | None,
+    written: TextOptions,
+    text: ProgramOptions,
+    language: str,
+) -> ProgramCosts:
+    directories, is_kept = tuple(text.include_dir or ()), bool(pipeline.epoch)
+    if facts is None and not is_kept:
         load_program(program, front_end_of(program, language), pipeline, text.macros, directories)
         return ProgramCosts(_incremental(pipeline))
-    with TemporaryDirectory() as out:
-        settings = JobSettings(
-            program,
-            facts,
-            changes,
-            Path(out),
-            macros=text.macros,
-            missing_is_empty=True,
-            text=written.form,
-            language=language,
-            directories=directories,
-        )
-        outcome = run(settings, pipeline, ArrowReader(), ArrowWriter(), SilentProgress())
+    nowhere, out = scratch / "facts", scratch / "out"
+    nowhere.mkdir()
+    settings = JobSettings(
+        program,
+        facts or nowhere,
+        changes,
+        out,
+        macros=text.macros,
+        missing_is_empty=True,
+        text=written.form,
+        language=language,
+        directories=directories,
+    )
+    outcome = run(settings, pipeline, ArrowReader(), ArrowWriter(), SilentProgress())
     if outcome.failure is not None:
         raise outcome.failure
     visited = {done.name: round(done.report.rows_visited / max(1, done.report.rows_in), 2) for done in outcome.epochs}

@@ -134,6 +134,12 @@ def check(
         Path | None,
         typer.Option(exists=True, file_okay=False, help="Where rows of tables are.", show_default="no rows"),
     ] = None,
+    state: Annotated[
+        Path | None,
+        typer.Option(
+            exists=True, file_okay=False, help="A state whose rows tables have; it stays as it is.", show_default="none"
+        ),
+    ] = None,
     changes: Annotated[
         Path | None, typer.Option(exists=True, file_okay=False, help="Changes, epoch by epoch.", show_default="none")
     ] = None,
@@ -149,7 +155,7 @@ def check(
     """Compare what a program costs with a checked-in file; exit status 1 where a cost is higher."""
     from deltic.cli.check import check_command
 
-    raise typer.Exit(check_command(program, facts, changes, file, update, written, text, language))
+    raise typer.Exit(check_command(program, facts, state, changes, file, update, written, text, language))
 
 
 @app.command()

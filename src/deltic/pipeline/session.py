@@ -211,7 +211,7 @@ class Pipeline(Defining):
 
         require_text(text)
         doors = self.transaction, self.snapshot, self.explain, self._engine_of
-        steps = StatementRunner(self._evolving, self._opened, *doors)
+        steps = StatementRunner(self._evolving, self._opened, *doors, lambda tables: self._refreshing.load(tables))
         return steps.results(lambda definitions: list(planned(text, file, definitions, args)))
 
     def stream(

@@ -125,7 +125,7 @@ def test_a_large_file_is_read_by_several_tasks(tmp_path, folder, monkeypatch, en
             write_file(made, folder / "all.csv")
 
     with open_(tmp_path) as pipeline:
-        pipeline.sql(f"CREATE TABLE orders (id BIGINT, shop STRING) USING {ending[1:]} LOCATION '{folder}'")
+        pipeline.define(f"CREATE TABLE orders (id BIGINT, shop STRING) USING {ending[1:]} LOCATION '{folder}'", "sql")
         for first in (0, 100):
             write(first)
             told = pipeline.refresh().sources["orders"]
@@ -251,7 +251,7 @@ def test_random_commits_of_delta(tmp_path, feed, partitions):
     settings = {"delta.enableChangeDataFeed": str(feed).lower()}
     deltalake.write_deltalake(path, delta.rows(rng, 60), partition_by=partitions, configuration=settings)
     with open_(tmp_path) as pipeline:
-        pipeline.sql(f"CREATE TABLE orders USING delta LOCATION '{path}'")
+        pipeline.define(f"CREATE TABLE orders USING delta LOCATION '{path}'", "sql")
         here = deltic.Pipeline()
         here.table("orders", source=path)
         for _ in range(6):

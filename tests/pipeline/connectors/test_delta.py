@@ -52,7 +52,7 @@ def test_random_commits(tmp_path, feed, partitions):
     settings = {"delta.enableChangeDataFeed": str(feed).lower()}
     deltalake.write_deltalake(path, rows(rng, 60), partition_by=partitions, configuration=settings)
     hows, pipeline = set(), deltic.Pipeline(state=tmp_path / "state")
-    pipeline.sql(f"CREATE TABLE orders USING delta LOCATION '{path}'")
+    pipeline.define(f"CREATE TABLE orders USING delta LOCATION '{path}'", "sql")
     for step in range(12):
         hows.add(pipeline.refresh().sources["orders"].how.partition(" of ")[0])
         assert Counter(pipeline["orders"]) == contents(path)

@@ -155,7 +155,6 @@ def test_text_tells_its_columns(tmp_path, kind, sep):
     (tmp_path / "a.csv").write_text("".join(f"{sep.join(line)}\n" for line in lines))
     pipeline = deltic.Pipeline()
     pipeline.sql(f"CREATE TABLE t USING {kind} LOCATION '{tmp_path}'")
-    pipeline.refresh()
     assert repr(pipeline["t"]) == "t{id: int64?, name: string?, day: date?, ok: boolean?, x: string?}: 2 rows"
     assert sorted(pipeline["t"])[0] == (1, "a;,b", dt.date(2026, 1, 2), True, None)
 
@@ -164,8 +163,33 @@ def test_json_tells_its_columns(tmp_path):
     (tmp_path / "a.json").write_text('{"id": 1, "xs": [1.5]}\n')
     pipeline = deltic.Pipeline()
     pipeline.sql(f"CREATE TABLE t USING json LOCATION '{tmp_path}'")
-    pipeline.refresh()
     assert list(pipeline["t"]) == [(1, [1.5])]
+
+
+def test_a_statement_reads_what_it_names(tmp_path):
+    text = f"CREATE TABLE IF NOT EXISTS t (id INT, name STRING) USING csv LOCATION '{tmp_path}'"
+    (tmp_path / "a.csv").write_text("1,ada\n2,bob\n")
+    pipeline = deltic.Pipeline()
+    pipeline.sql("CREATE TABLE other (id INT)")
+    made = pipeline.sql(text + "; CREATE VIEW v AS SELECT count(*) AS n FROM t")
+    assert repr(made) == "added t, v; kept other; t: 2 rows read"
+    assert list(pipeline["v"]) == [(2,)]
+    (tmp_path / "b.csv").write_text("3,cyd\n")
+    assert repr(pipeline.sql(text)) == "nothing changed"
+    assert list(pipeline["v"]) == [(2,)]
+    assert pipeline.refresh().sources["t"].inserted == 1
+
+
+def test_a_statement_that_cannot_read_leaves_no_table(tmp_path):
+    text = f"CREATE TABLE t (id INT, name STRING) USING csv LOCATION '{tmp_path}'; CREATE VIEW v AS SELECT id FROM t"
+    (tmp_path / "a.csv").write_text("1,ada\nx,bob\n")
+    pipeline = deltic.Pipeline()
+    with pytest.raises(DataError, match=r"a.csv:2:1: expected"):
+        pipeline.sql(text)
+    assert list(pipeline) == []
+    (tmp_path / "a.csv").write_text("1,ada\n")
+    pipeline.sql(text)
+    assert list(pipeline["v"]) == [(1,)]
 
 
 def test_a_program_keeps_the_columns_that_it_found(tmp_path, folder):

@@ -57,7 +57,7 @@ def by_python(pipeline):
 
 
 def by_sql(pipeline):
-    pipeline.sql(SQL + VIEW)
+    pipeline.define(SQL + VIEW, "sql")
 
 
 def by_program(pipeline):
@@ -129,7 +129,7 @@ def test_a_variable_of_the_environment_is_kept_by_its_name(tmp_path, asked, monk
     monkeypatch.setenv("SHOP_PASSWORD", SECRET)
     named = URL.replace(SECRET, "${SHOP_PASSWORD}")
     with deltic.Pipeline(state=tmp_path / "state") as pipeline:
-        pipeline.sql(SQL.replace(URL, named))
+        pipeline.define(SQL.replace(URL, named), "sql")
     another_process(monkeypatch)
     with deltic.Pipeline(state=tmp_path / "state") as pipeline:
         error = failure(pipeline)

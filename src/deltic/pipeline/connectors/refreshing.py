@@ -134,15 +134,26 @@ class Refresher:
     def refresh(self, full: bool) -> RefreshReport:
         """Read what is new, as one epoch, and publish the views."""
         with self._alone():
-            read = {name: self._read(name, full) for name in self._sources}
             places = self._places()
-            report = self._apply({name: result for name, (result, _) in read.items()}, places)
-            for result, _ in read.values():
-                result.done()
-            self._forget_dropped()
+            told, report = self._take(self._sources, full, places)
             published = {str(place.publication): self._publish(place, full) for place in places}
-            told = {name: told for name, (_, told) in read.items()}
             return RefreshReport(self._pipeline.epoch, told, report, published)
+
+    def load(self, tables: Collection[str]) -> Mapping[str, SourceReport]:
+        """Read the sources of some tables, as one epoch; nothing is published."""
+        with self._alone():
+            return self._take(tables, False, ())[0]
+
+    def _take(
+        self, tables: Collection[str], full: bool, places: Sequence[_Place]
+    ) -> tuple[Mapping[str, SourceReport], EpochReport | None]:
+        """Read what is new in the sources of tables, and make one epoch of it."""
+        read = {name: self._read(name, full) for name in tables}
+        report = self._apply({name: result for name, (result, _) in read.items()}, places)
+        for result, _ in read.values():
+            result.done()
+        self._forget_dropped()
+        return {name: told for name, (_, told) in read.items()}, report
 
     def _places(self) -> list[_Place]:
         """The publications, with the epochs that their targets are known to have."""

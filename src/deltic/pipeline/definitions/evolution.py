@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from deltic.catalog import CatalogDifference
 from deltic.engine.batches import TableBatch
 from deltic.engine.result import EpochResult
+from deltic.errors import count_of
 from deltic.html import facts
 from deltic.pipeline.epochs.report import EpochReport, report_of
 from deltic.pipeline.io.parsed import arrow_schema
@@ -17,6 +18,8 @@ from deltic.values.types import Schema
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from deltic.pipeline.connectors.refreshing import SourceReport
 
 
 class Evolution:
@@ -40,6 +43,8 @@ class Evolution:
         They begin with this epoch, except for what another view remembers of the same flow.
         """
         self._difference, self._views, self._result, self._spark = difference, views, result, spark
+        self.loaded: Mapping[str, SourceReport] = {}
+        """What SQL's CREATE TABLE … USING has read at once, by table, in the epoch after this one."""
         self.report: EpochReport = report_of(result, epoch)
         """The epoch in numbers; `report.extension` says what the engine built, kept and dropped for it."""
 
@@ -77,4 +82,5 @@ class Evolution:
     def __repr__(self) -> str:
         told = self.report.extension.told if self.report.extension is not None else []
         told += [f"{view} knows no epoch before {self.report.epoch}" for view in self.pastless]
+        told += [f"{table}: {count_of(report.inserted, 'row')} read" for table, report in self.loaded.items()]
         return "; ".join([str(self._difference), *told])

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 from deltic.circuit.graph import Circuit
 from deltic.engine.protocol import Engine
@@ -22,6 +23,9 @@ from deltic.pipeline.sql.planning import ANSWER, Explained, PlannedQuery, Step
 from deltic.sql.statements.effect import Effect
 from deltic.sql.statements.statements import TransactionBracket
 
+if TYPE_CHECKING:
+    from deltic.pipeline.connectors.refreshing import SourceReport
+
 # How often a statement is planned that meets other threads' changes of definitions.
 _TRIES = 100
 
@@ -36,6 +40,7 @@ class StatementRunner:
     snapshot: Callable[[], Snapshot]
     explain: Callable[[str, bool], str]
     engine_of: Callable[[Circuit], Engine]
+    load: Callable[[Collection[str]], Mapping[str, SourceReport]]
 
     def results(self, plan: Callable[[Definitions], list[Step]]) -> Iterator[Evolution | Transaction | Rows]:
         """What each step of a text gives, which is planned at once.
@@ -65,10 +70,22 @@ class StatementRunner:
         """What each step gives, once it is done; they were planned from these definitions."""
         for step in steps:
             if isinstance(step, Definitions):
-                yield self.evolving.evolve(partial(_unless_moved, planned_from, step))
-                planned_from = step
+                yield self._defined(partial(_unless_moved, planned_from, step))
+                planned_from = self.evolving.epochs.last.definitions
             else:
                 yield self._done(step)
+
+    def _defined(self, change: Callable[[Definitions], Definitions]) -> Evolution:
+        """Go on with other definitions, and read the sources of new tables; where that fails, these go again."""
+        evolution = self.evolving.evolve(change)
+        sources = self.evolving.epochs.last.definitions.sources
+        if tables := [name for name in evolution.added if name in sources]:
+            try:
+                evolution.loaded = self.load(tables)
+            except BaseException:
+                self.evolving.evolve(lambda now: now.dropping(evolution.added))
+                raise
+        return evolution
 
     def _done(self, step: Effect | PlannedQuery | Explained | TransactionBracket | Rows) -> Transaction | Rows:
         """Do one step that defines nothing; an error of it ends the transaction that BEGIN has opened."""
