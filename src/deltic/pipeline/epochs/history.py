@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterator
+from collections.abc import AsyncIterator, Collection, Iterator
 from dataclasses import dataclass
 from threading import Condition
 from typing import TYPE_CHECKING
 
 from deltic.engine.changes import Changes, ViewChange
 from deltic.errors import DelticError
+from deltic.pipeline.epochs.awaiting import Arrivals
 from deltic.pipeline.reading.delta import Delta
 from deltic.values.types import Schema
 
@@ -37,7 +38,7 @@ class ChangeHistory:
         self._kept: deque[_Epoch] = deque()
         self._ended: dict[str, int] = {}
         self._rows = 0
-        self._changed = Condition()
+        self._changed, self._arrivals = Condition(), Arrivals()
         self.begin = self.epoch = epoch
         """The epochs after `begin`, up to `epoch`, are retained."""
 
@@ -52,6 +53,7 @@ class ChangeHistory:
                 oldest = self._kept.popleft()
                 self._rows, self.begin = self._rows - oldest.rows, oldest.number
             self._changed.notify_all()
+        self._arrivals.tell()
 
     def since(self, position: int, view: str) -> tuple[int, list[tuple[int, ViewChange]]]:
         """The last epoch, and the changes of a view in those after a position. Raises DelticError for another one."""
@@ -77,6 +79,10 @@ class ChangeHistory:
         with self._changed:
             return self._changed.wait_for(lambda: self.epoch > position, timeout)
 
+    async def arrival(self, position: int) -> None:
+        """Wait until there is an epoch after a position; no thread is kept waiting."""
+        await self._arrivals.wait(lambda: self.epoch > position)
+
     def forget(self, epoch: int) -> None:
         """Start again after an epoch."""
         with self._changed:
@@ -97,7 +103,7 @@ class Subscription:
     """Follows a view: each iteration gives the Changes that were not given yet, and ends where there are no more.
 
     `position` is the epoch up to which all was given: with it, `pipeline.changes(view, since=position)` goes on, in the
-    same process. `wait` waits for the next epoch.
+    same process. `wait` waits for the next epoch. With `async for` it does not end: it waits for what comes.
     """
 
     def __init__(
@@ -113,6 +119,12 @@ class Subscription:
             yield EpochChange(epoch, change, self._spark)
             self.position = epoch
         self.position = last
+
+    async def __aiter__(self) -> AsyncIterator[EpochChange]:
+        while True:
+            for change in self:
+                yield change
+            await self._history.arrival(self.position)
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until there is an epoch after `position`, for so many seconds at most; whether there is."""

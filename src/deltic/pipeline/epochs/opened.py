@@ -1,44 +1,57 @@
-"""The transactions that threads have open: one for each, in a with-block, or between BEGIN and COMMIT."""
+"""The transactions that threads and tasks have open: one for each, in a with-block, or between BEGIN and COMMIT."""
 
 from __future__ import annotations
 
-import threading
 import weakref
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from deltic.errors import DelticError
+from deltic.pipeline.epochs.awaiting import current_worker
 from deltic.pipeline.epochs.transaction import Transaction
 from deltic.sql.statements.statements import TransactionBracket
 
 
-class ActiveTransactions(threading.local):
-    """What the thread that asks has open."""
+@dataclass
+class _OfWorker:
+    """The last transaction of a thread or task, which is not kept alive for that, and the last one of BEGIN."""
+
+    last: Callable[[], Transaction | None] = lambda: None
+    bracketed: Transaction | None = None
+
+
+class ActiveTransactions:
+    """What the thread or task that asks has open."""
 
     def __init__(self) -> None:
-        self._last: Callable[[], Transaction | None] = lambda: None
-        self._bracketed: Transaction | None = None
+        self._by_worker: weakref.WeakKeyDictionary[object, _OfWorker] = weakref.WeakKeyDictionary()
+
+    @property
+    def _mine(self) -> _OfWorker:
+        return self._by_worker.setdefault(current_worker(), _OfWorker())
 
     def note(self, transaction: Transaction) -> None:
-        """Know of a transaction that may be opened; it is not kept alive for that."""
-        self._last = weakref.ref(transaction)
+        """Know of a transaction that may be opened."""
+        self._mine.last = weakref.ref(transaction)
 
     def refuse(self, what: str) -> None:
         """Raises DelticError where a transaction is open."""
-        result = self._last()
+        result = self._mine.last()
         if result is not None and result.is_open:
-            remedy = "COMMIT or ROLLBACK ends it" if result is self._bracketed else "its `discard` ends it at once"
+            remedy = "COMMIT or ROLLBACK ends it" if result is self._mine.bracketed else "its `discard` ends it at once"
             raise DelticError(f"a transaction is open: {what}; {remedy}")
 
     @property
     def bracketed(self) -> Transaction | None:
         """The transaction that BEGIN has opened, as long as it is open."""
-        return self._bracketed if self._bracketed is not None and self._bracketed.is_open else None
+        begun = self._mine.bracketed
+        return begun if begun is not None and begun.is_open else None
 
     def take(self, bracket: TransactionBracket, new: Callable[[], Transaction]) -> Transaction:
         """Open a transaction, commit or discard it; raises ProgramError where there is none."""
         if bracket.word == "begin":
-            self._bracketed = new().__enter__()
-            return self._bracketed
+            self._mine.bracketed = begun = new().__enter__()
+            return begun
         result = self.bracketed
         if result is None:
             raise bracket.error("no transaction is open", "BEGIN opens one; an error in a statement has ended it, too")

@@ -24,6 +24,7 @@ from deltic.engine.result import EpochResult
 from deltic.engine.version import Version
 from deltic.errors import ChangeError, DataError, DefinitionsMovedError, DelticError
 from deltic.html import facts
+from deltic.pipeline.epochs.awaiting import finished
 from deltic.pipeline.epochs.epochs import Batches, Epochs, LoggedEpoch
 from deltic.pipeline.epochs.operations import ChangeManager, Operation
 from deltic.pipeline.epochs.report import EpochReport, report_of
@@ -69,6 +70,8 @@ class Transaction:
     has not changed. `upsert`, `update`, deletions by key, and statements of SQL are about what the transaction has made
     of the tables up to there. All of this is found out at the end of the block, from the tables as they are then,
     whatever other threads have committed since it began.
+
+    In programs of asyncio `async with` commits without blocking the event loop.
     """
 
     def __init__(
@@ -254,6 +257,15 @@ class Transaction:
                 self.commit()
             else:
                 self.discard()
+
+    async def __aenter__(self) -> Transaction:
+        return self.__enter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Commit in another thread. A task that is cancelled meanwhile ends after that: `is_committed` tells."""
+        await finished(partial(self.__exit__, kind, error, traceback))
 
     def _batches(self) -> Batches:
         """What the operations amount to, for the tables as they are now."""
