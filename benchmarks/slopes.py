@@ -53,6 +53,12 @@ def _subqueries(n: int) -> str:
     return "SELECT a FROM (" * n + "SELECT a, b FROM t" + ") WHERE a > 0" * n
 
 
+def _correlated(n: int, level: int = 1) -> str:
+    """Scalar subqueries one in the other, each of which uses a column of the one around."""
+    inner = f" + {_correlated(n, level + 1)}" if level < n else ""
+    return f"(SELECT max(b{inner}) FROM t AS t{level} WHERE t{level}.a = t{level - 1}.a)"
+
+
 def _joins(n: int) -> str:
     return "SELECT t0.a FROM t t0 " + " ".join(f"JOIN t t{i} ON t{i}.a = t{i - 1}.b" for i in range(1, n))
 
@@ -85,6 +91,8 @@ QUERIES: dict[str, tuple[int, Text]] = {
     "VALUES": (250, lambda n: f"SELECT x + 1 AS x FROM VALUES {_list('({})')(n)} AS v (x)"),
     "CTEs joined twice": (3, _ctes),
     "subqueries": (25, _subqueries),
+    "scalar subqueries": (10, _selected(_nested("(SELECT ", ")"))),
+    "correlated subqueries": (3, lambda n: f"SELECT {_correlated(n)} AS x FROM t AS t0"),
     "joins": (5, _joins),
 }
 

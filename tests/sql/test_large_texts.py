@@ -30,6 +30,12 @@ def _ctes(levels: int) -> str:
     return f"WITH {', '.join(['c0 AS (SELECT a, b FROM t)', *joins])} SELECT * FROM c{levels - 1}"
 
 
+def _correlated(levels: int, level: int = 1) -> str:
+    """Scalar subqueries one in the other, each of which uses a column of the one around."""
+    inner = f" + {_correlated(levels, level + 1)}" if level < levels else ""
+    return f"(SELECT max(b{inner}) FROM t AS t{level} WHERE t{level}.a = t{level - 1}.a)"
+
+
 # A query over t (a, b, s), and what it gives for each row; None where it leaves the row out.
 Row = tuple[int, int, str]
 CASES: dict[str, tuple[str, Callable[[Row], Any]]] = {
@@ -73,6 +79,8 @@ CASES: dict[str, tuple[str, Callable[[Row], Any]]] = {
         f"SELECT a FROM {'(SELECT a FROM ' * 150}t{') WHERE a > 2' * 150}",
         lambda r: r[0] if r[0] > 2 else None,
     ),
+    "scalar subqueries": (f"SELECT {'(SELECT ' * 40}a{')' * 40} AS x FROM t", lambda r: r[0]),
+    "correlated subqueries": (f"SELECT {_correlated(10)} AS x FROM t AS t0", lambda r: 10 * r[1]),
     "nullif": (f"SELECT {'nullif(' * 60}a + b{', 0)' * 60} AS x FROM t", lambda r: r[0] + r[1] or ()),
     "columns": (f"SELECT {_list(400, 'a + {0} AS c{0}')} FROM t", lambda r: tuple(r[0] + i for i in range(400))),
     "CTEs": (_ctes(10), lambda r: (r[0], r[1])),

@@ -108,6 +108,10 @@ class Catalog:
         """
         return inline(self.composed)
 
+    def circuit_of(self, name: str) -> Circuit:
+        """The part of `circuit` that a table or view needs, at the cost of that part."""
+        return inline(self.composed.part(name)).part(name)
+
     @cached_property
     def composed(self) -> Circuit:
         """The same circuit with a call for each unit, so that what is made of one stays as long as it is the same.

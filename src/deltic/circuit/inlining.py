@@ -11,11 +11,13 @@ from deltic.circuit import operators as ops
 from deltic.circuit.edges import ZSetType
 from deltic.circuit.graph import Circuit, CircuitBuilder, Node
 from deltic.circuit.operators.nesting import deeper
+from deltic.depth import deep
 
 Numbers = int | dict[str, int]
 """The number of a node, or those of the relations of a call."""
 
 
+@deep
 def inline(circuit: Circuit) -> Circuit:
     """The circuit without calls: the nodes of a called circuit stand in its place, its sinks for the components.
 

@@ -46,13 +46,13 @@ def explained(
         if lines:
             told = "\n".join([told, "", f"{title}:", *(f"  {line}" for line in lines)])
     plan = Plan(told)
-    plan.circuit = catalog.circuit.part(name)
+    plan.circuit = catalog.circuit_of(name)
     return plan
 
 
 def _outside(name: str, definitions: Definitions) -> Iterator[str]:
     """Where the rows of the tables come from that a view depends on, and where it is published."""
-    below = [op.name for op in definitions.catalog.circuit.part(name).operators if isinstance(op, Source)]
+    below = [op.name for op in definitions.catalog.circuit_of(name).operators if isinstance(op, Source)]
     yield from (f"{t} has the rows of {definitions.sources[t]}" for t in below if t in definitions.sources)
     yield from (f"published to {made.to}" for made in definitions.outside.of(name, None))
 
@@ -60,7 +60,7 @@ def _outside(name: str, definitions: Definitions) -> Iterator[str]:
 def _times_below(name: str, engine: Engine, catalog: Catalog) -> Iterator[str]:
     """How late rows of the tables may come that a view depends on, and which are late by now."""
     marks = watermarks(catalog, engine)
-    for operator in catalog.circuit.part(name).operators:
+    for operator in catalog.circuit_of(name).operators:
         if isinstance(operator, Source) and (late := catalog.tables[operator.name].lateness) is not None:
             mark = marks[operator.name]
             now = "none is yet" if mark is None else f"now those before {mark}"
@@ -69,7 +69,7 @@ def _times_below(name: str, engine: Engine, catalog: Catalog) -> Iterator[str]:
 
 def _demand_below(name: str, catalog: Catalog, pushed: Sequence[PushedDemand]) -> Iterator[str]:
     """What is derived on demand of the recursions that a view depends on, and what is not though it is declared."""
-    inside = operators_inside(catalog.circuit.part(name))
+    inside = operators_inside(catalog.circuit_of(name))
     below = {operator.name for operator in inside if isinstance(operator, Feedback)}
     yield from (str(each) for each in pushed if each.relation in below)
     whole = below - {each.relation for each in pushed}

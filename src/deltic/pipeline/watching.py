@@ -81,7 +81,7 @@ class Watching(Changing):
         if name is None:
             return self.catalog.circuit
         self._check_view(name)
-        return self.catalog.circuit.part(name)
+        return self.catalog.circuit_of(name)
 
     def changes(self, view: str, since: int | None = None) -> Subscription:
         """Follow a view: how each epoch after `since` has changed it, or each one after the present one.

@@ -145,7 +145,7 @@ class DefinitionChanger:
         epoch, catalog = self.epochs.last.version.epoch, self._catalog
         shown = [name for name in (*difference.added, *difference.replaced) if name in catalog.view_schemas]
         pastless = tuple(
-            v for v in shown if epoch and catalog.circuit.part(v).kinds & {Delay, Integrate, Differentiate}
+            v for v in shown if epoch and catalog.circuit_of(v).kinds & {Delay, Integrate, Differentiate}
         )
         return Evolution(difference, catalog.view_schemas, result, self._spark, epoch, pastless)
 

@@ -60,7 +60,7 @@ class QueryScope:
     """`named` are what WITH defines; `lower` lowers a query; `bindings` are those of a correlated subquery.
 
     In the query of the recursive relation `recursive`, `around` is the scope of what does not depend on it. `refresh`
-    is the policy of recursions.
+    is the policy of recursions. What is lowered on trial gives the columns that a subquery uses; its nodes are dropped.
     """
 
     nodes: Nodes
@@ -72,6 +72,7 @@ class QueryScope:
     around: QueryScope | None = None
     recursive: str = ""
     refresh: RefreshPolicy = ""
+    is_trial: bool = False
 
     def lower_alone(self, query: exp.Expression) -> QueryRows:
         """The rows of a query that sees nothing of the rows around it; outside of a recursion that it does not read."""
@@ -123,6 +124,10 @@ class QueryScope:
     def bound(self, bindings: Bindings | None) -> QueryScope:
         """This scope for a subquery that is to be lowered under bindings."""
         return replace(self, bindings=bindings)
+
+    def on_trial(self, bindings: Bindings) -> QueryScope:
+        """This scope for a subquery that is lowered to see what it uses of the rows around it."""
+        return replace(self, bindings=bindings, is_trial=True)
 
     @property
     def start(self) -> int:

@@ -32,30 +32,27 @@ _numbers = count()
 
 
 def bind(values: BlockValues, query: exp.Expression) -> QueryRows:
-    """The rows of a subquery for the rows around it; they have the columns that it uses of these too."""
-    scope, outer = values.scope, values.rows
-    if not (used := _used(values, query)):
-        return scope.lower_alone(query)
-    node = scope.nodes.distinct(scope.nodes.keep(outer.node, used))
-    return scope.lower(query, scope.bound(Bindings(node, outer, scope.bindings)))
+    """The rows of a subquery for the rows around it; they have the columns that it uses of these too.
 
-
-def _used(values: BlockValues, query: exp.Expression) -> list[str]:
-    """The columns of the rows around it that a subquery uses: it is lowered on trial.
-
-    The subqueries in it are lowered again with it; those that are known from the trial are not tried again.
+    Which columns it uses is known once it is lowered, on trial, under all of them. A trial is good enough for a
+    trial around it, so that a subquery is lowered twice at any depth.
     """
     scope, outer = values.scope, values.rows
-    trial = Bindings(scope.nodes.distinct(outer.node), outer, scope.bindings)
+    bindings = Bindings(scope.nodes.distinct(outer.node), outer, scope.bindings)
     number = _number(query)
     if (known := scope.nodes.references.get(number)) is not None:
         for reference in known:
-            trial.find(reference)
+            bindings.find(reference)
     else:
-        scope.lower(query, scope.bound(trial))
-        if trial.references is not None:
-            scope.nodes.references[number] = [*trial.references.values()]
-    return list(trial.used)
+        rows = scope.lower(query, scope.on_trial(bindings))
+        if bindings.references is not None:
+            scope.nodes.references[number] = [*bindings.references.values()]
+        if scope.is_trial:
+            return rows
+    if not bindings.used:
+        return scope.lower_alone(query)
+    node = scope.nodes.distinct(scope.nodes.keep(outer.node, list(bindings.used)))
+    return scope.lower(query, scope.bound(Bindings(node, outer, scope.bindings)))
 
 
 def _number(query: exp.Expression) -> int:
