@@ -298,15 +298,18 @@ class Planner:
         def is_last(probe: Probe) -> bool:
             return all(having[v] == 1 for v in probe.free(self.bound))
 
-        def rank(probe: Probe) -> tuple[bool, bool, bool, bool, int, float, int]:
+        def rank(probe: Probe) -> tuple[bool, bool, bool, bool, int]:
             free = probe.free(self.bound)
             known = len(probe.order) + len(probe.known(self.bound))
             is_joined = not probe.variables.isdisjoint(self.bound)
             last = is_last(probe)
             counts = last and not free & self._wanted(probe.atom)
-            return (not is_joined, known == 0, last, not counts, -known, self._selected(probe), len(free))
+            return (not is_joined, known == 0, last, not counts, -known)
 
-        probe = min(self.probes, key=rank)
+        ranks = [rank(probe) for probe in self.probes]
+        best = min(ranks)
+        first = [probe for probe, its in zip(self.probes, ranks, strict=True) if its == best]
+        probe = min(first, key=lambda probe: (self._selected(probe), len(probe.free(self.bound))))
         # Semijoins: nothing more will be known of these atoms, so a miss ends the search here, if no test does before.
         is_strict = is_last(probe) and self._selected(probe) <= _STRICT
         for other in () if is_strict else self.probes:

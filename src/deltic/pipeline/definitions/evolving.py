@@ -144,9 +144,7 @@ class DefinitionChanger:
     def _told(self, difference: CatalogDifference, result: EpochResult) -> Evolution:
         epoch, catalog = self.epochs.last.version.epoch, self._catalog
         shown = [name for name in (*difference.added, *difference.replaced) if name in catalog.view_schemas]
-        pastless = tuple(
-            v for v in shown if epoch and catalog.circuit_of(v).kinds & {Delay, Integrate, Differentiate}
-        )
+        pastless = tuple(v for v in shown if epoch and catalog.circuit_of(v).kinds & {Delay, Integrate, Differentiate})
         return Evolution(difference, catalog.view_schemas, result, self._spark, epoch, pastless)
 
 
