@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from deltic.circuit.expressions import column, is_literal, show
+from deltic.circuit.expressions import column, is_literal, show, substituted
 from deltic.circuit.expressions.checks import spoken
 from deltic.circuit.watermarks import watermark_of
 from deltic.program.definitions import Definition, Derived, FixedRows, Table
@@ -47,11 +47,7 @@ class Bound:
 
     def through(self, rises: exp.Expression) -> Bound:
         """What an expression that rises with its one column is, when that is this bound."""
-        name, around = column_of(rises), exp.Paren(this=rises.copy())
-        for node in list(around.find_all(exp.Column)):
-            if node.name == name:
-                node.replace(self.expression.copy())
-        return Bound.of(self.watermark, around.this)
+        return Bound.of(self.watermark, substituted(rises, {column_of(rises): self.expression}))
 
 
 # The least of its bounds is meant; without any there are no changes at all.

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from deltic.circuit.expressions import column, columns_of, infer, is_literal, show
+from deltic.circuit.expressions import column, columns_of, infer, is_literal, show, substituted
 from deltic.circuit.expressions.checks import spoken
 from deltic.values.types import ValueType
 
@@ -72,11 +72,8 @@ def replace_columns(expression: exp.Expression, terms: Mapping[str, Term]) -> Te
     """The expression with its columns replaced by terms; columns without one stay."""
     if isinstance(expression, exp.Column):
         return terms.get(expression.name, _as_term(expression))
-    copy = expression.copy()
-    for node in list(copy.find_all(exp.Column)):
-        if node.name in terms:
-            node.replace(as_expression(terms[node.name]).copy())
-    return copy
+    values = {name: as_expression(terms[name]) for name in columns_of(expression) if name in terms}
+    return substituted(expression, values)
 
 
 def _as_term(node: exp.Column) -> Term:

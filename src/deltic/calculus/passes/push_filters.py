@@ -20,9 +20,19 @@ from sqlglot import exp
 
 from deltic.calculus.passes.drop_empty import is_empty, is_never
 from deltic.calculus.passes.rewriting import Rewriting, rewrite
-from deltic.calculus.passes.substitution import known, substituted, through
+from deltic.calculus.passes.substitution import known, through
 from deltic.circuit import operators as ops
-from deltic.circuit.expressions import column, columns_of, conjunction, conjuncts, infer, is_checked, is_not_null, null
+from deltic.circuit.expressions import (
+    column,
+    columns_of,
+    conjunction,
+    conjuncts,
+    infer,
+    is_checked,
+    is_not_null,
+    null,
+    substituted,
+)
 from deltic.circuit.expressions.casts import is_null_of_a_type
 from deltic.circuit.graph import Circuit, Node
 from deltic.values.types import Schema

@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 
 from sqlglot import exp
 
 from deltic.circuit import operators as ops
-from deltic.circuit.expressions import is_literal
+from deltic.circuit.expressions import is_literal, substituted
 from deltic.circuit.expressions.casts import is_null_of_a_type
 
 
 def through(expression: exp.Expression, inner: ops.Map) -> exp.Expression:
     """The expression with each column replaced by what the map computes for it."""
     return substituted(expression, {c.name: e for c, e in zip(inner.columns, inner.expressions, strict=True)})
-
-
-def substituted(expression: exp.Expression, values: Mapping[str, exp.Expression]) -> exp.Expression:
-    """The expression with each column replaced by its value."""
-    holder = exp.Paren(this=expression.copy())
-    for column in list(holder.find_all(exp.Column)):
-        column.replace(values[column.name].copy())
-    result: exp.Expression = holder.this
-    return result.pop()
 
 
 def copies(op: ops.Map) -> set[str]:

@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from deltic.calculus.passes.substitution import substituted
 from deltic.circuit import operators as ops
-from deltic.circuit.expressions import column, columns_of, show
+from deltic.circuit.expressions import column, columns_of, show, substituted
 from deltic.circuit.graph import Circuit, CircuitBuilder
 from deltic.circuit.operators.semijoin import Semijoin
 

@@ -15,10 +15,9 @@ from typing import Any, Protocol
 
 from sqlglot import exp
 
-from deltic.calculus.passes.substitution import substituted
 from deltic.calculus.planning.selectivity import selectivity
 from deltic.circuit import operators as ops
-from deltic.circuit.expressions import column, columns_of, conjuncts, is_checked, is_literal
+from deltic.circuit.expressions import column, columns_of, conjuncts, is_checked, is_literal, substituted
 from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.operators.keep import Keep
 from deltic.circuit.operators.semijoin import Semijoin

@@ -45,6 +45,8 @@ from deltic.circuit.expressions.trees import (
     nodes_of,
     operands_in_turn,
     operands_of,
+    put,
+    substituted,
 )
 
 __all__ = [
@@ -88,9 +90,11 @@ __all__ = [
     "null",
     "operands_in_turn",
     "operands_of",
+    "put",
     "read_of",
     "result_of",
     "show",
+    "substituted",
     "type_of",
     "type_over",
 ]

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from deltic.circuit.expressions.lambdas import BoundElement, Fold, HigherOrder
 from deltic.circuit.expressions.text import show
-from deltic.circuit.expressions.trees import SAFE, Checked, column, operands_of
+from deltic.circuit.expressions.trees import SAFE, Checked, column, operands_of, put
 from deltic.errors import EvaluationError
 from deltic.functions.function import function_of, is_call
 
@@ -43,15 +43,15 @@ def spoken(expression: exp.Expression) -> str:
     around = exp.Paren(this=expression.copy())
     for node in reversed(list(around.this.walk())):
         if isinstance(node, BoundElement):
-            node.replace(column(node.name))
+            put(node, column(node.name))
         elif isinstance(node, HigherOrder):
-            node.replace(_spoken_lambda(node))
+            put(node, _spoken_lambda(node))
         elif isinstance(node, exp.Cast) and _is_decimal(node):
-            node.replace(exp.Literal.number(node.name))
+            put(node, exp.Literal.number(node.name))
         elif isinstance(node, Checked | exp.TryCast) and not isinstance(node.this, exp.Null):
-            node.replace(node.this)
+            put(node, node.this)
         elif type(node) in _PLAIN:
-            node.replace(_PLAIN[type(node)](**node.args))
+            put(node, _PLAIN[type(node)](**node.args))
         elif isinstance(node, exp.Anonymous):
             node.set("this", node.name.removeprefix("SPARK_").lower().partition("__")[0])
     return show(around.this)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import ClassVar
 
@@ -57,6 +57,31 @@ def nodes_of(expression: exp.Expression) -> list[exp.Expression]:
             elif isinstance(child, list):
                 waiting += [part for part in reversed(child) if isinstance(part, exp.Expression)]
     return result
+
+
+def put(node: exp.Expression, other: exp.Expression) -> None:
+    """Put another node in the place of one. `Expression.replace` visits all nodes of the list that has it."""
+    if node.index is None:
+        node.replace(other)
+        return
+    parent = above = node.parent
+    assert parent is not None
+    assert node.arg_key is not None
+    parent.args[node.arg_key][node.index] = other
+    other.parent, other.arg_key, other.index = parent, node.arg_key, node.index
+    while above is not None and above._hash is not None:
+        above._hash = None
+        above = above.parent
+
+
+def substituted(expression: exp.Expression, values: Mapping[str, exp.Expression]) -> exp.Expression:
+    """A copy of the expression with values for columns; a column without one stays."""
+    holder = exp.Paren(this=expression.copy())
+    for node in nodes_of(holder):
+        if isinstance(node, exp.Column) and node.name in values:
+            put(node, values[node.name].copy())
+    result: exp.Expression = holder.this
+    return result.pop()
 
 
 def is_checked(expression: exp.Expression) -> bool:

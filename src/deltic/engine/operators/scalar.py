@@ -28,6 +28,7 @@ from deltic.circuit.expressions import (
     key_of,
     operands_in_turn,
     operands_of,
+    put,
 )
 from deltic.circuit.expressions.checks import undefined as undefined_error
 from deltic.circuit.expressions.duckdb import computed
@@ -268,11 +269,11 @@ def _with_arguments(node: exp.Expression, arguments: list[exp.Expression]) -> ex
     copy = node.copy()
     for operand, new in zip(operands_of(node), operands_of(copy), strict=True):
         if _is_by_duckdb(operand) and function_of(node).reads_once:
-            new.replace(_with_arguments(operand, arguments))
+            put(new, _with_arguments(operand, arguments))
         elif not is_literal(operand):
             if operand not in arguments:
                 arguments.append(operand)
-            new.replace(column(f"a{arguments.index(operand)}"))
+            put(new, column(f"a{arguments.index(operand)}"))
     return copy
 
 

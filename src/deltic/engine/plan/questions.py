@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from sqlglot import exp
 
-from deltic.circuit.expressions import column, is_literal, operands_of
+from deltic.circuit.expressions import column, is_literal, operands_of, put
 from deltic.engine.kernels import memo as kernel
 from deltic.engine.kernels.types import Ints, Table
 from deltic.engine.plan.arithmetic import is_arithmetic
@@ -91,7 +91,7 @@ def arguments_of(
         if isinstance(node, exp.Column) or (not is_literal(node) and is_arithmetic(node, types)):
             if node not in result:
                 result.append(node.copy())
-            node.replace(column(argument_name(result.index(node))))
+            put(node, column(argument_name(result.index(node))))
         else:
             for operand in operands_of(node):
                 replace(operand)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from deltic.circuit.expressions import Checked, Let, TreePart, bound, nodes_of
+from deltic.circuit.expressions import Checked, Let, TreePart, bound, nodes_of, put
 from deltic.sql.scalars.typed import Typed, of_node
 
 LARGE = 64
@@ -69,7 +69,7 @@ class Parts:
             large = self.waiting[name]
             size, lets, is_checked = size + large.size, max(lets, large.lets), is_checked or large.is_checked
             if len(parts) == 1:
-                parts[0].replace(large.value.expression)
+                put(parts[0], large.value.expression)
         for name, parts in places.items():
             if len(parts) > 1:
                 lets += 1
