@@ -1,10 +1,10 @@
 """The layers of the design, enforced on the imports of every module.
 
 Catches an import that points to the right in: algebra, values ◄ functions ◄ circuit ◄ calculus ◄ program ◄ engine ◄
-pipeline ◄ cli, demo (catalog stands beside calculus: it sees circuit and what is left of it alone, and so do datalog
-and sql, which see the catalog too; `deltic_theory` sees what it explains, `deltic_ddlog` the pipeline, and nothing
-sees them), wherever in a file it stands and however it is written; an import of the oracle by what it checks; and an
-`import deltic` that pulls in what takes seconds to load.
+why ◄ pipeline ◄ cli, demo (catalog stands beside calculus: it sees circuit and what is left of it alone, and so do
+datalog and sql, which see the catalog too; `deltic_theory` sees what it explains, `deltic_ddlog` the pipeline, and
+nothing sees them), wherever in a file it stands and however it is written; an import of the oracle by what it checks;
+and an `import deltic` that pulls in what takes seconds to load.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ _CALCULUS = _CIRCUIT | {"calculus"}
 _PROGRAM = _CALCULUS | {"program"}
 _ENGINE = _PROGRAM | {"engine"}
 _CATALOG = _CIRCUIT | {"catalog"}
-_PIPELINE = _ENGINE | {"catalog", "datalog", "sql", "pipeline"}
+_WHY = _ENGINE | {"catalog", "why"}
+_PIPELINE = _WHY | {"datalog", "sql", "pipeline"}
 
 # For each part of the package: the parts that it may import. `deltic` is the package's own namespace, which leads
 # to the pipeline; its `__version__` is free to all.
@@ -71,6 +72,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "datalog": _CATALOG | {"datalog"},
     "sql": _CATALOG | {"sql"},
     "engine": _ENGINE,
+    "why": _WHY,
     "pipeline": _PIPELINE,
     "deltic_ddlog": _PIPELINE | {"deltic_ddlog"},
     "deltic": {"errors", "pipeline"},

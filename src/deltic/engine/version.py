@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+ITERATION = "__iteration__"
+"""The column of `Version.iterations` that has the iterations."""
+
+
 class Version(Protocol):
     """The tables and views as of the epoch of number `epoch`; they never change."""
 
@@ -28,6 +32,13 @@ class Version(Protocol):
 
     def lookup(self, name: str, key: Mapping[str, object], *, counted: bool = False) -> pa.Table:
         """The rows of a table or view with these values in these columns, as `read` gives them."""
+
+    def iterations(self, name: str, key: Mapping[str, object]) -> pa.Table | None:
+        """The rows of a recursive view with these values, each with the iteration at which it appears, in ITERATION.
+
+        None where the iterations are not kept with the view's rows.
+        """
+        return None
 
     def lookup_all(self, name: str, keys: pa.Table) -> pa.Table:
         """The rows of a table that agree with one of these in the columns that they have, as `read` gives them."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +11,7 @@ import numpy.typing as npt
 from deltic.engine.storage.arrangement import SortedRows, present
 from deltic.engine.storage.frozen import Frozen
 from deltic.engine.storage.layout import Column, Raw
-from deltic.engine.storage.run import NO_TIMES, Run, Weights, Words, near
+from deltic.engine.storage.run import NO_TIMES, Run, Times, Weights, Words, merge_runs, near
 
 Counts = npt.NDArray[np.int64]
 Ranges = Mapping[int, tuple[int, int]]
@@ -25,18 +26,41 @@ def find_rows(relation: Frozen, key: Mapping[int, int | None], ranges: Ranges) -
     An order whose first columns are of the key, and then of the ranges, gives them by binary search; without one, all
     rows are looked at.
     """
+    chosen, result = _entries(relation, key, ranges)
+    return _canonical(relation, chosen, result) if result else relation.no_rows()
+
+
+def find_iterations(relation: Frozen, key: Mapping[int, int | None]) -> tuple[Words, Times] | None:
+    """The rows with these values, in canonical layout, each with the least iteration at which its weight is positive.
+
+    None where the runs have no iterations.
+    """
+    chosen, result = _entries(relation, key, {})
+    if not all(run.times.size for run in result if len(run)):
+        return None
+    merged = reduce(merge_runs, result) if result else None
+    if merged is None or not len(merged):
+        return relation.no_rows()[0], NO_TIMES
+    there = merged.all_weights() > 0
+    words, times = merged.words[:, there], merged.times[there]
+    is_first = np.concatenate([[True], (words[:, 1:] != words[:, :-1]).any(axis=0)])[: len(times)]
+    words = words[:, is_first]
+    return relation.layout.pack(chosen.columns(words), words.shape[1]), times[is_first]
+
+
+def _entries(relation: Frozen, key: Mapping[int, int | None], ranges: Ranges) -> tuple[SortedRows, list[Run]]:
+    """The order that is best for the look-up, and the entries of its runs that match."""
     chosen = max(relation.orders, key=lambda order: _useful(order, key, ranges))
     offsets = {c: place.offset(key[c]) for c, place in zip(chosen.order, chosen.layout.places, strict=True) if c in key}
     if not chosen.runs or None in offsets.values():
-        return relation.no_rows()
+        return chosen, []
     known = {column: offset for column, offset in offsets.items() if offset is not None}
     between = _reached(chosen, known, ranges)
     if between is None:
-        return relation.no_rows()
+        return chosen, []
     low, high = map(np.uint64, between)
     runs = near(chosen.runs, np.array([low]), np.array([high]))
-    result = [_matching(chosen, run, (low, high), known, ranges) for run in runs]
-    return _canonical(relation, chosen, result) if result else relation.no_rows()
+    return chosen, [_matching(chosen, run, (low, high), known, ranges) for run in runs]
 
 
 def _useful(order: SortedRows, key: Mapping[int, int | None], ranges: Ranges) -> int:

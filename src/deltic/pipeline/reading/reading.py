@@ -15,6 +15,7 @@ from deltic.engine.version import Version
 from deltic.html import table
 from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.names import find
+from deltic.pipeline.reading.reasons import Reasons, RowPattern
 from deltic.pipeline.reading.rows import Rows
 from deltic.pipeline.reading.views import View
 from deltic.values.types import Schema
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from deltic.sql.statements.parameters import Args
+    from deltic.why import Explanation, WhyNot
 
 _HIDDEN = "it is hidden, there for other views alone"
 _INLINED = "it is inlined: its rules stand in those of others"
@@ -63,7 +65,8 @@ class Reading(ABC):
     def __getitem__(self, name: str) -> View:
         """A view or table by name; raises DelticError with the nearest name when there is none."""
         schema = self._readable(name)
-        return View(name, schema, lambda: self._version_with(name), self._displayed, self.spark, self._place)
+        why = partial(self.why, name)
+        return View(name, schema, lambda: self._version_with(name), self._displayed, self.spark, self._place, why)
 
     def __contains__(self, name: object) -> bool:
         """Whether there is a table or view of that name that can be read."""
@@ -96,6 +99,32 @@ class Reading(ABC):
 
         read = partial(_columns_of, self._version())
         return Rows(TableBatch(answer(text, self._schemas, read, external_access)), self.spark)
+
+    def why(
+        self, name: str, row: RowPattern, *, depth: int | None = None, budget: int = 100_000, through: bool = True
+    ) -> Explanation:
+        """Why a row is there: the rule that makes it and its premises, down to rows of tables.
+
+        `row` has the values of all columns, or is a dict of some: then the first row that has them is explained. The
+        explanation is the one of least height by the iterations of recursions. `depth` bounds its height, `budget`
+        its steps; without `through` it ends at other views. Nothing is stored for it: it searches what is kept.
+        Raises DelticError where no such row is there, UnsupportedError for an operator without an explanation.
+        """
+        schema = self._readable(name)
+        return Reasons(self._definitions, self._version(), through).why(name, schema, row, depth, budget)
+
+    def why_not(self, name: str, row: RowPattern) -> WhyNot:
+        """Why no row is there with the values of all columns, or with those of some in a dict.
+
+        Its `ways` have, for each rule, what holds, what fails, and the rows nearest to that. Raises DelticError where
+        such a row is there.
+        """
+        return Reasons(self._definitions, self._version()).why_not(name, self._readable(name), row)
+
+    def lineage(self, name: str, row: RowPattern) -> Rows:
+        """The rows of tables that the explanation of a row ends in: columns `table`, and `row` as JSON."""
+        rows = Reasons(self._definitions, self._version()).lineage(name, self._readable(name), row)
+        return Rows(TableBatch(rows), self.spark)
 
     def _repr_html_(self) -> str:
         return table(("name", "kind", "columns", "rows"), self._relations(), repr(self))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from deltic.engine.batches import TableBatch
@@ -19,6 +19,8 @@ from deltic.values.types import Schema
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
+
+    from deltic.why import Explanation
 
 
 __all__ = ["Between", "View"]
@@ -37,13 +39,14 @@ class View(Tabular):
         version: Callable[[], Version],
         displayed: Callable[[], Version],
         spark: SparkSession | None,
-        place: str | None = None,
+        place: str | None,
+        why: Callable[[Mapping[str, Any]], Explanation],
     ) -> None:
         self.name = name
         self.schema = schema
         self.place = place
         """Where the state is kept that has it; None for memory."""
-        self._version, self._displayed = version, displayed
+        self._version, self._displayed, self._why = version, displayed, why
         self.spark = spark
 
     def rows(self, counted: bool = False) -> Rows:
@@ -72,6 +75,10 @@ class View(Tabular):
                 if reason is not None:
                     raise DelticError(f"{self.name}, column {name}: {reason}")
         return Rows(TableBatch(self._version().lookup(self.name, key)), self.spark)
+
+    def why(self, **values: Any) -> Explanation:
+        """Why a row with these values is there; `Pipeline.why` says more."""
+        return self._why(values)
 
     def to_arrow(self) -> pa.Table:
         return self.rows().to_arrow()

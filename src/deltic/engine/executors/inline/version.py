@@ -14,11 +14,13 @@ from deltic.engine.interrupts import postponed
 from deltic.engine.storage.codec import nullary
 from deltic.engine.storage.frozen import Frozen
 from deltic.engine.storage.interner import Interner
-from deltic.engine.storage.lookup import count_each, find_all, find_rows
+from deltic.engine.storage.kinds import RelationKind
+from deltic.engine.storage.lookup import count_each, find_all, find_iterations, find_rows
+from deltic.engine.storage.run import NO_TIMES
 from deltic.engine.storage.state import State
 from deltic.engine.storage.store import Store
-from deltic.engine.version import Version
-from deltic.program.program import Program
+from deltic.engine.version import ITERATION, Version
+from deltic.program.program import Program, Stratum
 
 
 @dataclass(frozen=True)
@@ -35,9 +37,15 @@ class StoreVersion:
 
     def following(self, store: Store, fewer: Iterable[State]) -> StoreVersion:
         """The same relations of the store later, at the cost of what is changed, repacked or has `fewer` rows."""
-        others = (*(store.repacked or {}).values(), *store.changed(), *fewer)
+        others = (*(store.repacked or {}).values(), *store.changed(), *self._moved(store), *fewer)
         frozen = {s.relation.name: s.frozen() for s in others if s.relation.name in self.relations}
         return StoreVersion({**self.relations, **frozen}, store.interner)
+
+    def _moved(self, store: Store) -> list[State]:
+        """The recursive sets of which some rows have other iterations; the rows may be the same."""
+        recursive = [state for state in store.states.values() if state.kind is RelationKind.RECURSIVE]
+        known = ((state, self.relations.get(state.relation.name)) for state in recursive)
+        return [state for state, old in known if old is not None and old.orders[0].runs is not state.contents.runs]
 
 
 # What is asked of a relation in a store.
@@ -101,6 +109,15 @@ class StateVersion(Version):
 
         return self._of_all(ask, name)
 
+    def iterations(self, name: str, key: Mapping[str, object]) -> pa.Table | None:
+        called = self._called(name)
+        if not any(called in stratum.relations for stratum in self._program.strata if _has_iterations(stratum)):
+            return None
+        with postponed:
+            parts = [_iterations(store.relations[called], store.interner, key) for store in self._stores]
+        known = [part for part in parts if part is not None]
+        return pa.concat_tables(known) if len(known) == len(parts) else None
+
     def lookup_all(self, name: str, keys: pa.Table) -> pa.Table:
         def ask(relation: Frozen, interner: Interner) -> pa.Table:
             return relation.shown(*find_all(relation, relation.keys(keys, interner)[0]), interner, counted=False)
@@ -134,6 +151,20 @@ class StateVersion(Version):
         """The relation that a view, or a table, is."""
         sinks, tables = self._program.sinks, self._program.tables
         return tables[name] if table or name not in sinks else sinks[name]
+
+
+def _has_iterations(stratum: Stratum) -> bool:
+    """Whether a row of its relations has one iteration: histories are kept apart from the rows."""
+    return stratum.recursive and not stratum.signed
+
+
+def _iterations(relation: Frozen, interner: Interner, key: Mapping[str, object]) -> pa.Table | None:
+    values = relation.key(key, interner)
+    result = (relation.no_rows()[0], NO_TIMES) if values is None else find_iterations(relation, values)
+    if result is None:
+        return None
+    rows = relation.shown(result[0], np.ones(len(result[1]), np.int64), interner, counted=False)
+    return rows.append_column(pa.field(ITERATION, pa.int64(), nullable=False), pa.array(result[1], pa.int64()))
 
 
 def together(tables: Iterable[pa.Table]) -> pa.Table:

@@ -1,0 +1,208 @@
+"""Why a row is not in a view: for each rule how far it gets, what fails then, and what is nearest to that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+
+from deltic.circuit import operators as ops
+from deltic.circuit.expressions import show
+from deltic.circuit.operators.semijoin import Semijoin
+from deltic.errors import DelticError
+from deltic.why.derivations import Derivation, Fact
+from deltic.why.explanation import Absence, shown
+from deltic.why.relations import Bound, Recursive, Scope, Table, View, named, same
+from deltic.why.rows import PASSED, unexplained
+from deltic.why.search import Search
+
+_NEAREST = 3
+"""Rows that are named beside what fails."""
+
+
+@dataclass(frozen=True)
+class FailedWay:
+    """A rule that could give the row, or a part of one: what of it `holds`, what `fails`, the rows `nearest` to that.
+
+    Where `fails` is an Absence of all columns of a table, inserting that row lets the rule go on from there.
+    """
+
+    rule: str
+    place: str
+    holds: tuple[str, ...]
+    fails: Absence | str
+    nearest: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        lines = [" ".join(self.rule.split()), *(f"  holds: {each}" for each in self.holds), f"  fails: {self.fails}"]
+        return "\n".join([*lines, *(f"  nearest: {each}" for each in self.nearest)])
+
+
+@dataclass(frozen=True)
+class WhyNot:
+    """Why no row of a view has these values: `ways` has what fails for each rule."""
+
+    view: str
+    pattern: Mapping[str, Any]
+    ways: tuple[FailedWay, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The view, the values, and the ways with their parts as texts."""
+        ways = [
+            {"rule": way.rule, "place": way.place, "holds": list(way.holds), "fails": str(way.fails)}
+            | {"nearest": list(way.nearest)}
+            for way in self.ways
+        ]
+        return {"view": self.view, "pattern": dict(self.pattern), "ways": ways}
+
+    def __str__(self) -> str:
+        return "\n".join([str(Absence(self.view, self.pattern)), *(f"{way}" for way in self.ways)])
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def why_not(search: Search, name: str, pattern: Mapping[str, Any]) -> WhyNot:
+    """Why no row of a view has these values; raises DelticError where one has."""
+    catalog = search.catalog
+    is_view, schema = name in catalog.views, catalog.relations[name].schema
+    relation = (View if is_view else Table)(name, schema)
+    if rows := search.evaluator.rows_of(relation, pattern):
+        told = ", ".join(map(shown, next(iter(rows))))
+        raise DelticError(f"{name} has a row with these values, ({told}): ask why")
+    if isinstance(relation, Table):
+        return WhyNot(name, pattern, (FailedWay("table", "", (), Absence(name, pattern)),))
+    scope = search.evaluator.reader.scope(name)
+    leaf = search.evaluator.leaf(scope, scope.circuit.sinks[name])
+    target = leaf if isinstance(leaf, Recursive) and leaf.name == name else relation
+    failing, ways = _Failing(search), []
+    for body, number, rule, place in search.rules(target):
+        ways += [replace(way, rule=rule, place=place) for way in failing.ways(body, number, pattern)]
+    return WhyNot(name, pattern, tuple(ways))
+
+
+class _Failing:
+    """Follows the operators down to what has no row for the values that are bound."""
+
+    def __init__(self, search: Search) -> None:
+        self.search, self.of = search, search.evaluator
+
+    def ways(self, scope: Scope, number: int, bound: Bound) -> Iterator[FailedWay]:
+        """What fails below a node that has no row with these values."""
+        leaf = self.of.leaf(scope, number)
+        if isinstance(leaf, tuple):
+            yield from self.ways(*leaf, bound)
+            return
+        if leaf is not None:
+            yield FailedWay("", "", (), Absence(leaf.name, dict(bound)), self._nearest(scope, number, bound))
+            return
+        node = scope.circuit.nodes[number]
+        operator, inputs = node.operator, node.inputs
+        if isinstance(operator, ops.Plus):
+            for i in inputs:
+                yield from self.ways(scope, i, bound)
+        elif isinstance(operator, PASSED):
+            yield from self.ways(scope, inputs[0], bound)
+        elif isinstance(operator, ops.Constant):
+            yield FailedWay("", "", (), Absence(operator.label, dict(bound)))
+        elif isinstance(operator, ops.Negate):
+            return
+        elif isinstance(operator, ops.Map):
+            yield from self._of_map(scope, number, bound)
+        elif isinstance(operator, ops.Join | Semijoin):
+            yield self._of_join(scope, inputs, bound)
+        elif isinstance(operator, ops.Filter | ops.Antijoin):
+            yield from self._of_exclusion(scope, number, bound)
+        elif isinstance(operator, ops.Aggregate | ops.Top | ops.Over | ops.FlatMap):
+            yield from self._of_group(scope, number, bound)
+        else:
+            raise unexplained(operator)
+
+    def _of_exclusion(self, scope: Scope, number: int, bound: Bound) -> Iterator[FailedWay]:
+        """The condition that is false, or the row that must not be there; else what fails in the input."""
+        operator, inputs = scope.circuit.nodes[number].operator, scope.circuit.nodes[number].inputs
+        rows = self.of.rows(scope, inputs[0], bound)
+        if not rows:
+            yield from self.ways(scope, inputs[0], bound)
+            return
+        holds = _told(scope, inputs[0], rows)
+        if isinstance(operator, ops.Filter):
+            yield FailedWay("", "", holds, f"where {show(operator.predicate)}")
+            return
+        left, right = (scope.circuit.type_of(i).schema for i in inputs)
+        key = tuple(next(iter(rows))[left.index(name)] for name in right.names)
+        derivation = next(self.search.derivations.of_row(scope, inputs[1], key), Derivation())
+        blocking = [p for p in derivation.premises if isinstance(p, Fact)]
+        told = [f"{p.relation.name}({', '.join(map(shown, p.row))})" for p in blocking]
+        yield FailedWay("", "", holds[:1], f"not {', '.join(told) or named(key, right)}")
+
+    def _of_group(self, scope: Scope, number: int, bound: Bound) -> Iterator[FailedWay]:
+        """Other results of the same group; or what its rows lack, where there are none."""
+        node, grouped = scope.circuit.nodes[number], self.of.grouped(scope, number, bound)
+        if self.of.rows(scope, node.inputs[0], grouped):
+            nearest = _told(scope, number, self.of.rows(scope, number, grouped))
+            yield FailedWay("", "", (), str(Absence(node.operator.label, dict(bound))), nearest)
+        else:
+            yield from self.ways(scope, node.inputs[0], grouped)
+
+    def _of_map(self, scope: Scope, number: int, bound: Bound) -> Iterator[FailedWay]:
+        operator, (below,) = scope.circuit.nodes[number].operator, scope.circuit.nodes[number].inputs
+        assert isinstance(operator, ops.Map)
+        passed: dict[str, Any] = {}
+        for column, expression in zip(operator.columns, operator.expressions, strict=True):
+            if expression.key == "column" and column.name in bound:
+                value = passed.setdefault(expression.name, bound[column.name])
+                if not same(value, bound[column.name]):
+                    fails = f"{column.name} = {shown(bound[column.name])}, which equals {shown(value)} here"
+                    yield FailedWay("", "", (), fails)
+                    return
+        if rows := self.of.rows(scope, below, passed):
+            computed = [f"{c.name} = {show(e)}" for c, e in zip(operator.columns, operator.expressions, strict=True)]
+            yield FailedWay("", "", _told(scope, below, rows), f"{', '.join(computed)}: other values are asked for")
+        else:
+            yield from self.ways(scope, below, passed)
+
+    def _of_join(self, scope: Scope, inputs: Sequence[int], bound: Bound) -> FailedWay:
+        """The combination of rows that gets furthest, and what fails after it."""
+        best: tuple[tuple[int, ...], dict[str, Any], int] = ((), dict(bound), inputs[0])
+        pending: list[tuple[tuple[int, ...], dict[str, Any]]] = [((), dict(bound))]
+        while pending:
+            done, values = pending.pop()
+            others = [i for i in inputs if i not in done]
+            if not others:
+                continue
+            first = min(others, key=lambda i: self.of.freedom(scope, i, values))
+            if len(done) > len(best[0]) or not done:
+                best = done, values, first
+            schema = scope.circuit.type_of(first).schema
+            rows = self.of.rows(scope, first, {n: values[n] for n in schema.names if n in values})
+            pending += [((*done, first), {**values, **named(row, schema)}) for row in reversed(rows)]
+        done, values, failing = best
+        holds = [told for i in done for told in _told(scope, i, [_picked(scope, i, values)])]
+        schema = scope.circuit.type_of(failing).schema
+        way = next(self.ways(scope, failing, {n: values[n] for n in schema.names if n in values}))
+        return replace(way, holds=(*holds, *way.holds))
+
+    def _nearest(self, scope: Scope, number: int, bound: Bound) -> tuple[str, ...]:
+        """Rows that differ from the values in one column."""
+        if len(bound) < 2:
+            return ()
+        result: dict[str, None] = {}
+        for name in bound:
+            rows = self.of.rows(scope, number, {n: value for n, value in bound.items() if n != name})
+            result |= dict.fromkeys(_told(scope, number, islice(rows, _NEAREST)))
+        return tuple(islice(result, _NEAREST))
+
+
+def _picked(scope: Scope, number: int, values: Bound) -> tuple[Any, ...]:
+    return tuple(values[name] for name in scope.circuit.type_of(number).schema.names)
+
+
+def _told(scope: Scope, number: int, rows: Any) -> tuple[str, ...]:
+    """The first rows of a node, with its columns."""
+    names = scope.circuit.type_of(number).schema.names
+    return tuple(
+        ", ".join(f"{name} = {shown(value)}" for name, value in zip(names, row, strict=True))
+        for row in islice(rows, _NEAREST)
+    )

@@ -1,0 +1,204 @@
+"""An explanation: a row, the rule or operator that makes it, and the premises of that, down to rows of tables."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+_CHAIN = 8
+"""Steps of one relation below each other that are shown; longer chains are folded in the middle."""
+
+
+@dataclass(frozen=True)
+class Absence:
+    """A premise that no row of `relation` has these values: `pattern` are the values by column."""
+
+    relation: str
+    pattern: Mapping[str, Any]
+
+    def __str__(self) -> str:
+        having = ", ".join(f"{name} = {shown(value)}" for name, value in self.pattern.items())
+        return f"no row of {self.relation}" + (f" with {having}" if having else "")
+
+
+@dataclass(frozen=True)
+class Note:
+    """What holds beside the premises, in words: a condition, a size of a group, or what is left out."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(eq=False)
+class Step:
+    """A row of a relation with the reason for it. Steps are shared: the whole is a graph without cycles.
+
+    `by` is "table", the rule's text, or the view; `place` is where that is written. `at` is the iteration at which the
+    row of a recursion appears, None elsewhere. `variables` are the columns of the joined rows. A step that was not
+    explained further, by `depth` or `budget`, has `is_cut`.
+    """
+
+    relation: str
+    columns: tuple[str, ...]
+    row: tuple[Any, ...]
+    at: int | None = None
+    by: str = "table"
+    place: str = ""
+    variables: Mapping[str, Any] = field(default_factory=dict)
+    premises: tuple[Step | Absence | Note, ...] = ()
+    is_cut: bool = False
+    height: int = 0
+    """The length of the longest path to a row of a table."""
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The premises that are rows."""
+        return tuple(premise for premise in self.premises if isinstance(premise, Step))
+
+    def __str__(self) -> str:
+        at = "" if self.at is None else f" @{self.at}"
+        return f"{self.relation}({', '.join(map(shown, self.row))}){at}"
+
+
+class Explanation:
+    """Why a row is in a view: `root` is the step of the row. Printing it gives an indented tree."""
+
+    def __init__(self, root: Step, epoch: int, others: Callable[[], Iterator[Step]]) -> None:
+        self.root, self.epoch, self._others = root, epoch, others
+
+    @property
+    def height(self) -> int:
+        """The length of the longest path from the row to a row of a table."""
+        return self.root.height
+
+    def steps(self) -> list[Step]:
+        """All steps, each once, premises before what they are premises of."""
+        done: dict[int, Step] = {}
+        pending = [(self.root, False)]
+        while pending:
+            step, is_below_done = pending.pop()
+            if id(step) in done:
+                continue
+            if is_below_done:
+                done[id(step)] = step
+            else:
+                pending += [(step, True), *((premise, False) for premise in reversed(step.steps))]
+        return list(done.values())
+
+    def leaves(self) -> list[tuple[str, tuple[Any, ...]]]:
+        """The rows of tables that it rests on: (table, row), each once."""
+        return [(step.relation, step.row) for step in self.steps() if step.by == "table"]
+
+    def alternatives(self) -> Iterator[Explanation]:
+        """Explanations by the other derivations of the row, found one by one."""
+        return (Explanation(root, self.epoch, self._others) for root in self._others())
+
+    def count(self) -> int:
+        """How many derivations of the row there are whose premises come before it."""
+        return 1 + sum(1 for _ in self._others())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Steps by number, the row's own first: relation, row, by, place, at, variables, and premises.
+
+        A premise is the number of a step, or the text of an absence or note.
+        """
+        steps = self.steps()[::-1]
+        numbers = {id(step): number for number, step in enumerate(steps)}
+        return {"epoch": self.epoch, "height": self.height, "steps": [_described(step, numbers) for step in steps]}
+
+    def to_json(self) -> str:
+        """`to_dict` as JSON; values that JSON has not are texts."""
+        return json.dumps(self.to_dict(), default=str, ensure_ascii=False)
+
+    def to_dot(self) -> str:
+        """The graph for Graphviz, an arrow from each row to its premises."""
+        steps = self.steps()[::-1]
+        numbers = {id(step): number for number, step in enumerate(steps)}
+        lines = ["digraph why {", "  node [shape=box];"]
+        for number, step in enumerate(steps):
+            shape = ", style=filled" if step.by == "table" else ""
+            lines.append(f"  n{number} [label={json.dumps(str(step), ensure_ascii=False)}{shape}];")
+            lines += [f"  n{number} -> n{numbers[id(premise)]};" for premise in step.steps]
+            for index, other in enumerate(p for p in step.premises if not isinstance(p, Step)):
+                label = json.dumps(str(other), ensure_ascii=False)
+                lines.append(f"  n{number}_{index} [label={label}, shape=plaintext]; n{number} -> n{number}_{index};")
+        return "\n".join([*lines, "}"])
+
+    def __str__(self) -> str:
+        return "\n".join(_tree(self.root))
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        """The tree for notebooks, each step to be unfolded."""
+        return "".join(_folds(self.root))
+
+
+def shown(value: Any) -> str:
+    """A value as people read it: texts in quotes, NULL for None."""
+    if value is None:
+        return "NULL"
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str | bool) else str(value)
+
+
+def _described(step: Step, numbers: Mapping[int, int]) -> dict[str, Any]:
+    premises = [numbers[id(p)] if isinstance(p, Step) else str(p) for p in step.premises]
+    told = {"relation": step.relation, "row": list(step.row), "by": step.by, "place": step.place, "at": step.at}
+    return told | {"variables": dict(step.variables), "premises": premises} | ({"cut": True} if step.is_cut else {})
+
+
+def _head(step: Step) -> str:
+    rule = "" if step.by == "table" else f"   [{' '.join(step.by.split())}]"
+    return f"{step}{rule}" + (" …" if step.is_cut else "")
+
+
+def _walk(root: Step) -> Iterator[tuple[str, int]]:
+    """The lines of the tree with their depths; a step that stands above already is named alone."""
+    told: set[int] = set()
+    pending: list[tuple[Step | Absence | Note | str, int]] = [(root, 0)]
+    while pending:
+        premise, depth = pending.pop()
+        if not isinstance(premise, Step):
+            yield str(premise), depth
+        elif id(premise) in told and premise.premises:
+            yield f"{premise} (as above)", depth
+        else:
+            told.add(id(premise))
+            yield _head(premise), depth
+            pending += [(below, depth + 1) for below in reversed(_folded(premise, depth))]
+
+
+def _folded(step: Step, depth: int) -> Sequence[Step | Absence | Note | str]:
+    """The premises; below a long chain of one relation, the one where it ends is near."""
+    if depth != _CHAIN:
+        return step.premises
+    chain = [step]
+    while (below := [s for s in chain[-1].steps if s.relation == step.relation]) and not chain[-1].is_cut:
+        chain.append(max(below, key=lambda s: s.height))
+    if len(chain) <= _CHAIN:
+        return step.premises
+    return [f"… {len(chain) - 2:,} steps of {step.relation}", chain[-1]]
+
+
+def _tree(root: Step) -> Iterator[str]:
+    return ("  " * depth + line for line, depth in _walk(root))
+
+
+def _folds(root: Step) -> Iterator[str]:
+    """Nested <details>, from the lines of the tree."""
+    lines, opened = list(_walk(root)), 0
+    for (line, depth), (_, following) in zip(lines, [*lines[1:], ("", 0)], strict=True):
+        yield "</details>" * (opened - depth)
+        opened = depth
+        if following > depth:
+            yield f'<details{" open" * (depth < 2)} style="margin-left:1em"><summary>{html.escape(line)}</summary>'
+            opened += 1
+        else:
+            yield f'<div style="margin-left:2em">{html.escape(line)}</div>'
+    yield "</details>" * opened

@@ -1,0 +1,258 @@
+"""The rows of a circuit's nodes with values bound in some columns: what is not asked for is not computed."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from functools import cache
+from itertools import pairwise, permutations
+from typing import Any
+
+from sqlglot import exp
+
+from deltic.algebra.zset import ZSet
+from deltic.circuit import operators as ops
+from deltic.circuit.expressions import conjuncts, infer, is_literal
+from deltic.circuit.expressions.meaning import Meaning, evaluate, meaning
+from deltic.circuit.graph import CircuitBuilder, Node
+from deltic.circuit.iterations import ITERATION_LIMIT
+from deltic.circuit.operators.keep import Keep
+from deltic.circuit.operators.semijoin import Semijoin
+from deltic.circuit.tables import from_arrow, to_arrow
+from deltic.engine.batches import TableBatch
+from deltic.engine.reference import ReferenceEngine
+from deltic.errors import UnsupportedError
+from deltic.values.types import Schema
+from deltic.why.relations import (
+    Bound,
+    Reader,
+    Recursion,
+    Recursive,
+    Relation,
+    Row,
+    Rows,
+    Scope,
+    Table,
+    View,
+    agreeing,
+    named,
+    same,
+)
+
+PASSED = (ops.Distinct, Keep, ops.Sink, ops.Close)
+"""Operators whose rows are those of their input."""
+_BY_DEFINITION = (ops.Aggregate, ops.Top, ops.Over, ops.FlatMap)
+"""Operators whose meaning is applied to the groups that the bound columns leave."""
+
+
+class Evaluator:
+    """The rows of nodes, by a reader of tables and views."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.reader = reader
+        self.meaning: Callable[[exp.Expression, Schema], Meaning] = cache(lambda e, schema: meaning(e, schema.types))
+
+    def leaf(self, scope: Scope, number: int) -> Relation | tuple[Scope, int] | None:
+        """What a leaf of a circuit is: a relation, or a node of another circuit; None for other operators."""
+        operator = scope.circuit.nodes[number].operator
+        if isinstance(operator, ops.Source):
+            return self._source(scope, operator)
+        if isinstance(operator, ops.Import) and scope.recursion is not None:
+            outer = scope.recursion.outer
+            return outer, outer.circuit.nodes[scope.recursion.number].inputs[operator.index]
+        if isinstance(operator, ops.Feedback) and scope.recursion is not None:
+            return Recursive(scope.recursion, operator.name, operator.schema, scope.at)
+        if isinstance(operator, ops.BundleRelation):
+            (below,) = scope.circuit.nodes[number].inputs
+            if isinstance(scope.circuit.nodes[below].operator, ops.Fixpoint):
+                schema = scope.circuit.type_of(number).schema
+                return Recursive(scope.recursion_of(below), operator.name, schema, None)
+        return None
+
+    def _source(self, scope: Scope, source: ops.Source) -> Relation | tuple[Scope, int]:
+        name = source.name
+        if name not in self.reader.catalog.views or name in scope.definition.names:
+            return Table(name, source.schema)
+        if self.reader.is_shown(name):
+            return View(name, source.schema)
+        hidden = self.reader.scope(name)
+        return hidden, hidden.circuit.sinks[name]
+
+    def rows_of(self, relation: Relation, bound: Bound) -> Rows:
+        """The rows of a relation with these values."""
+        if isinstance(relation, View) and not self.reader.is_shown(relation.name):
+            scope = self.reader.scope(relation.name)
+            return self.rows(scope, scope.circuit.sinks[relation.name], bound)
+        if not isinstance(relation, Recursive):
+            return self.reader.rows(relation, bound)
+        times = self.reader.iterations(relation, bound)
+        if times is not None:
+            return {row: 1 for row, time in times.items() if relation.at is None or time <= relation.at}
+        history = self._history(relation)
+        return agreeing(
+            history[-1 if relation.at is None else min(relation.at, len(history) - 1)], relation.schema, bound
+        )
+
+    def since(self, relation: Recursive, row: Row) -> int:
+        """The iteration since which a row is there that is there at the relation's iteration."""
+        times = self.reader.iterations(relation, named(row, relation.schema))
+        if times is not None:
+            return times[row]
+        history = self._history(relation)
+        at = len(history) - 1 if relation.at is None else min(relation.at, len(history) - 1)
+        while at and history[at - 1].get(row, 0) > 0:
+            at -= 1
+        return at
+
+    def _history(self, relation: Recursive) -> list[Rows]:
+        """The relation at each iteration, by following the recursion from nothing."""
+        recursion = relation.recursion
+        if not recursion.histories:
+            recursion.histories.update(self._followed(recursion))
+        return recursion.histories[relation.name]
+
+    def _followed(self, recursion: Recursion) -> dict[str, list[Rows]]:
+        body = recursion.operator.body
+        histories: dict[str, list[Rows]] = {name: [{}] for name in body.sinks}
+        for at in range(ITERATION_LIMIT):
+            recursion.histories.update(histories)
+            scope = Scope(body, recursion.outer.definition, recursion, at)
+            following = {name: self.rows(scope, number, {}) for name, number in body.sinks.items()}
+            for name, rows in following.items():
+                histories[name].append(rows)
+            if all(a == b for history in histories.values() for a, b in pairwise(history[-2:])):
+                return histories
+        raise UnsupportedError(
+            f"the recursion of {', '.join(body.sinks)} has no end after {ITERATION_LIMIT} iterations"
+        )
+
+    def rows(self, scope: Scope, number: int, bound: Bound) -> Rows:
+        """The rows of a node with these values, with their weights."""
+        leaf = self.leaf(scope, number)
+        if isinstance(leaf, tuple):
+            return self.rows(*leaf, bound)
+        if leaf is not None:
+            return self.rows_of(leaf, bound)
+        node = scope.circuit.nodes[number]
+        operator, inputs = node.operator, node.inputs
+        schema = scope.circuit.type_of(number).schema
+        if isinstance(operator, ops.Constant):
+            return agreeing(dict(ZSet.of(operator.rows)), schema, bound)
+        if isinstance(operator, PASSED):
+            rows = self.rows(scope, inputs[0], bound)
+            is_set = isinstance(operator, ops.Distinct)
+            return {row: 1 for row, weight in rows.items() if weight > 0} if is_set else rows
+        if isinstance(operator, ops.Negate):
+            return {row: -weight for row, weight in self.rows(scope, inputs[0], bound).items()}
+        if isinstance(operator, ops.Filter):
+            rows = self.rows(scope, inputs[0], restricted(operator, schema, bound))
+            return {row: weight for row, weight in rows.items() if self.passes(operator, row, schema)}
+        if isinstance(operator, ops.Plus):
+            return _sum((row, w) for i in inputs for row, w in self.rows(scope, i, bound).items())
+        if isinstance(operator, ops.Map):
+            pairs = (
+                (self.mapped(operator, row, scope, number), w) for row, w in self.origins(scope, number, bound).items()
+            )
+            return agreeing(_sum((row, weight) for row, weight in pairs if row is not None), schema, bound)
+        if isinstance(operator, ops.Join | Semijoin):
+            return _sum(self._joined(scope, node, schema, bound))
+        if isinstance(operator, ops.Antijoin):
+            rows, right = self.rows(scope, inputs[0], bound), scope.circuit.type_of(inputs[1]).schema
+            keys = {row: {name: row[schema.index(name)] for name in right.names} for row in rows}
+            return {row: w for row, w in rows.items() if not self.rows(scope, inputs[1], keys[row])}
+        if isinstance(operator, _BY_DEFINITION):
+            rows = self.rows(scope, inputs[0], self.grouped(scope, number, bound))
+            return agreeing(_by_definition(scope, node, rows), schema, bound)
+        raise unexplained(operator)
+
+    def passes(self, operator: ops.Filter, row: Row, schema: Schema) -> bool:
+        """Whether the predicate is true of a row."""
+        return self.meaning(operator.predicate, schema)(named(row, schema)) is True
+
+    def mapped(self, operator: ops.Map, row: Row, scope: Scope, number: int) -> Row | None:
+        """The row that a map makes of one; None where it is undefined."""
+        schema = scope.circuit.type_of(scope.circuit.nodes[number].inputs[0]).schema
+        values = named(row, schema)
+        result = tuple(self.meaning(expression, schema)(values) for expression in operator.expressions)
+        undefined = any(v is None and not c.nullable for v, c in zip(result, operator.columns, strict=True))
+        return None if undefined else result
+
+    def origins(self, scope: Scope, number: int, bound: Bound) -> Rows:
+        """The rows of a map's input that may give rows with these values: those with them in columns passed on."""
+        operator, (below,) = scope.circuit.nodes[number].operator, scope.circuit.nodes[number].inputs
+        assert isinstance(operator, ops.Map)
+        passed: dict[str, Any] = {}
+        for column, expression in zip(operator.columns, operator.expressions, strict=True):
+            if not isinstance(expression, exp.Column) or column.name not in bound:
+                continue
+            if not same(passed.setdefault(expression.name, bound[column.name]), bound[column.name]):
+                return {}
+        return self.rows(scope, below, passed)
+
+    def grouped(self, scope: Scope, number: int, bound: Bound) -> dict[str, Any]:
+        """The values that are bound in the columns by which an operator groups, which its input has too."""
+        operator, (below,) = scope.circuit.nodes[number].operator, scope.circuit.nodes[number].inputs
+        keys = scope.circuit.type_of(below).schema.names if isinstance(operator, ops.FlatMap) else operator.keys  # type: ignore[attr-defined]
+        return {name: value for name, value in bound.items() if name in keys}
+
+    def _joined(self, scope: Scope, node: Node, schema: Schema, bound: Bound) -> Iterator[tuple[Row, int]]:
+        for values, weight in self._matches(scope, list(node.inputs), dict(bound), 1):
+            yield tuple(values[name] for name in schema.names), weight
+
+    def _matches(
+        self, scope: Scope, inputs: list[int], values: dict[str, Any], weight: int
+    ) -> Iterator[tuple[dict[str, Any], int]]:
+        """The values of the joined rows, the input with the fewest free columns first."""
+        if not inputs:
+            yield values, weight
+            return
+        first = min(inputs, key=lambda i: self.freedom(scope, i, values))
+        others = inputs.copy()
+        others.remove(first)
+        schema = scope.circuit.type_of(first).schema
+        for row, w in self.rows(scope, first, {n: values[n] for n in schema.names if n in values}).items():
+            yield from self._matches(scope, others, {**values, **named(row, schema)}, weight * w)
+
+    def freedom(self, scope: Scope, number: int, values: Bound) -> tuple[bool, int, bool]:
+        """How little is known of an input's rows: whether nothing is, how many columns are free, a recursion last."""
+        names = scope.circuit.type_of(number).schema.names
+        free = sum(name not in values for name in names)
+        kinds = (scope.circuit.nodes[n].operator for n in scope.circuit.ancestors([number]))
+        return free == len(names) > 0, free, any(isinstance(kind, ops.Feedback) for kind in kinds)
+
+
+def restricted(operator: ops.Filter, schema: Schema, bound: Bound) -> dict[str, Any]:
+    """The values bound in columns, with those that the predicate says a column equals."""
+    result = dict(bound)
+    for conjunct in conjuncts(operator.predicate):
+        if isinstance(conjunct, exp.EQ):
+            for column, value in permutations((conjunct.this, conjunct.expression)):
+                is_constant = isinstance(column, exp.Column) and is_literal(value)
+                if is_constant and infer(value, {}).type is schema.types[column.name]:
+                    result.setdefault(column.name, evaluate(value, {}, {}))
+    return result
+
+
+def unexplained(operator: ops.Operator) -> UnsupportedError:
+    """The error of an operator that has no row in the tables of this package."""
+    return UnsupportedError(
+        f"why: the operator {operator.keyword} is not explained; ask for rows of the views that it reads"
+    )
+
+
+def _sum(pairs: Iterator[tuple[Row, int]]) -> Rows:
+    sums: dict[Row, int] = defaultdict(int)
+    for row, weight in pairs:
+        sums[row] += weight
+    return {row: weight for row, weight in sums.items() if weight}
+
+
+def _by_definition(scope: Scope, node: Node, rows: Rows) -> Rows:
+    """The meaning of an operator, applied to the rows of its input."""
+    type_ = scope.circuit.type_of(node.inputs[0])
+    builder = CircuitBuilder()
+    source = builder.add(ops.Source("input", type_.schema, type_.is_set))
+    builder.add(ops.Sink("output"), builder.add(node.operator, source))
+    engine = ReferenceEngine(builder.build())
+    engine.apply({"input": TableBatch(to_arrow(ZSet(rows.items()), type_.schema))}, "trust")
+    return dict(from_arrow(engine.read("output", counted=True)))

@@ -1,0 +1,150 @@
+"""Checks explanations by the reference interpreter alone: no engine, and nothing of `deltic.why` but its data.
+
+Each step must be an instance of its definition: the reference interpreter, given the step's premises and nothing else,
+derives its row. Leaves must be rows of tables, and what is said to be absent must be. The iteration of a row of a
+monotone recursion must not be before the first at which the reference has it, or be just that, and all
+premises from the recursion must have earlier ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from deltic.algebra.zset import ZSet
+from deltic.catalog import Catalog, ViewDefinitions
+from deltic.circuit import operators as ops
+from deltic.circuit.graph import Circuit
+from deltic.circuit.inlining import inline
+from deltic.circuit.monotone import is_monotone
+from deltic.circuit.oracle.interpreter import Interpreter
+from deltic.why import Absence, Explanation, Note, Step
+
+Contents = Mapping[str, ZSet]
+
+
+class Checker:
+    """Checks explanations over a catalog and the rows of its tables."""
+
+    def __init__(self, catalog: Catalog, tables: Contents, exact: bool = False) -> None:
+        """`exact`: the plan has no relations of its own inside recursions, which would have iterations too."""
+        self.catalog, self.tables, self.exact = catalog, tables, exact
+        self.whole = Interpreter(catalog.circuit).step(dict(tables))
+        self.recursions: dict[str, tuple[ViewDefinitions, Circuit, int]] = {}
+        for definition in catalog.definitions:
+            circuit = inline(definition.circuit)
+            for number, operator in enumerate(circuit.operators):
+                if isinstance(operator, ops.Fixpoint):
+                    self.recursions |= dict.fromkeys(operator.body.sinks, (definition, circuit, number))
+        self.definitions = {name: definition for definition in catalog.definitions for name in definition.names}
+        self._firsts: dict[int, dict[tuple[str, tuple], int]] = {}
+
+    def check(self, explanation: Explanation) -> None:
+        """Raise AssertionError for a step that is no instance of its rule."""
+        steps = explanation.steps()
+        assert steps[-1] is explanation.root
+        below: set[int] = set()
+        for step in steps:
+            assert all(id(premise) in below for premise in step.steps), f"{step} stands on a later step"
+            below.add(id(step))
+            assert not step.is_cut
+            assert step.height == (0 if step.by == "table" else 1 + max((p.height for p in step.steps), default=0))
+            if step.by == "table":
+                assert self.tables[step.relation].weight(step.row) > 0, f"{step} is in no table"
+            else:
+                self._check_step(step)
+
+    def _check_step(self, step: Step) -> None:
+        if not any(isinstance(p, Note) and " shown" in p.text for p in step.premises):
+            assert self._derived(step), f"{step} does not follow from {[*map(str, step.premises)]}"
+        for premise in step.premises:
+            if isinstance(premise, Absence):
+                self._check_absence(premise)
+        if step.at is not None:
+            definition, circuit, number = self.recursions[step.relation]
+            before = [p.at for p in step.steps if self.recursions.get(p.relation, (None,))[0] is definition and p.at]
+            assert all(at < step.at for at in before)
+            if is_monotone(circuit.nodes[number].operator.body):
+                first = self._first(number, definition, circuit)[step.relation, step.row]
+                assert step.at == first if self.exact else step.at >= first, f"{step} is there since iteration {first}"
+
+    def _derived(self, step: Step) -> bool:
+        """Whether the reference interpreter derives the row from the premises alone."""
+        given: dict[str, list] = {}
+        inner: dict[str, list] = {}
+        for premise in step.steps:
+            (inner if premise.at is not None and step.at is not None else given).setdefault(
+                premise.relation, []
+            ).append(premise.row)
+        if step.at is None:
+            definition = self.definitions[step.relation]
+            circuit = inline(definition.circuit)
+            return self._of_component(step, circuit, given) or any(
+                Interpreter(circuit).step(_sources(circuit, given))[step.relation].weight(step.row) > 0 for _ in "1"
+            )
+        definition, circuit, number = self.recursions[step.relation]
+        own = {name: rows for name, rows in inner.items() if self.recursions[name][0] is definition}
+        given |= {name: rows for name, rows in inner.items() if name not in own}
+        values = self._values(circuit, given)
+        body = Interpreter(circuit.nodes[number].operator.body)
+        inputs = [values[i] for i in circuit.nodes[number].inputs]
+        return (
+            body.step({}, inputs, {n: ZSet.of(set(rows)) for n, rows in own.items()})[step.relation].weight(step.row)
+            > 0
+        )
+
+    def _of_component(self, step: Step, circuit: Circuit, given: Mapping[str, list]) -> bool:
+        """Whether the row follows where rows of a recursion inside of the definition are premises."""
+        components = {
+            n.operator.name: i for i, n in enumerate(circuit.nodes) if isinstance(n.operator, ops.BundleRelation)
+        }
+        if not components.keys() & given.keys():
+            return False
+        rest = {name: ZSet.of(set(rows)) for name, rows in given.items()}
+        nodes = list(circuit.nodes)
+        for name, i in components.items():
+            source = ops.Source(f"{name}%", nodes[i].type.schema)
+            nodes[i] = type(nodes[i])(source, (), nodes[i].type)
+            rest[f"{name}%"] = rest.get(name, ZSet())
+        return Interpreter(Circuit(tuple(nodes))).step(rest)[step.relation].weight(step.row) > 0
+
+    def _values(self, circuit: Circuit, given: Mapping[str, list]) -> list:
+        interpreter = Interpreter(circuit)
+        interpreter.step(_sources(circuit, given))
+        return list(interpreter.observed[: len(circuit.nodes)])
+
+    def _check_absence(self, absence: Absence) -> None:
+        rows = self.tables.get(absence.relation) if absence.relation not in self.whole else self.whole[absence.relation]
+        if rows is not None:
+            names = self.catalog.relations[absence.relation].schema.names
+            matching = [row for row, _ in rows if absence.pattern.items() <= dict(zip(names, row, strict=True)).items()]
+            assert not matching, f"{absence}: {matching}"
+
+    def _first(self, number: int, definition: ViewDefinitions, circuit: Circuit) -> dict[tuple[str, tuple], int]:
+        """The iteration at which the reference first has each row of a recursion."""
+        if id(definition) not in self._firsts:
+            contents = {name: self.tables[name] for name in self.tables} | {
+                name: rows for name, rows in self.whole.items() if name not in definition.names
+            }
+            interpreter = Interpreter(circuit)
+            interpreter.step({name: contents.get(name, ZSet()) for name in definition.sources})
+            values = interpreter.observed
+            inputs = [values[i] for i in circuit.nodes[number].inputs]
+            body, current, firsts, at = Interpreter(circuit.nodes[number].operator.body), {}, {}, 0
+            while True:
+                following, at = body.step({}, inputs, current), at + 1
+                for name, rows in following.items():
+                    for row, _ in rows:
+                        firsts.setdefault((name, row), at)
+                if following == current:
+                    break
+                current = following
+            self._firsts[id(definition)] = firsts
+        return self._firsts[id(definition)]
+
+
+def _sources(circuit: Circuit, given: Mapping[str, list]) -> dict[str, ZSet]:
+    return {
+        operator.name: ZSet.of(set(given.get(operator.name, ())))
+        for operator in circuit.operators
+        if isinstance(operator, ops.Source)
+    }
