@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from deltic.catalog import CatalogTable, External
 from deltic.catalog.lateness import Lateness
@@ -22,6 +22,7 @@ from deltic.pipeline.definitions.front_end import SourceOptions
 from deltic.pipeline.definitions.programs import with_program
 from deltic.pipeline.definitions.view import view_definition
 from deltic.pipeline.names import find, require_text
+from deltic.pipeline.spark.spark import is_dataframe, quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -177,17 +178,32 @@ class Defining(Connecting):
 
         return Flow.of(name, find(name, "view or table", self.catalog.relations))
 
-    def view(self, name: str, circuit: Circuit | Flow | str, hidden: bool = False, replace: bool = False) -> Evolution:
+    def view(
+        self, name: str, circuit: Circuit | Flow | DataFrame | str, hidden: bool = False, replace: bool = False
+    ) -> Evolution:
         """Add a view that a circuit computes, or its text, or a flow; their sources are tables and views by name.
+
+        Or a DataFrame of Spark, made of `pipeline["NAME"].to_spark()` and of what Spark knows by the names of tables
+        and views; docs/spark.md says what of Spark is taken.
 
         The view is the sink of that name, or the one that there is. A `hidden` one is there for other definitions:
         nobody reads it, and what nobody needs of it is not computed. With `replace` it takes the place of the view
         of that name, however that was defined. Raises CatalogError, and for a text ProgramError.
         """
-        definition = view_definition(name, circuit, hidden)
+        if is_dataframe(circuit):
+            return self._view_of_frame(name, circuit, hidden, replace)
+        definition = view_definition(name, cast("Circuit | Flow | str", circuit), hidden)
         if replace:
             find(name, "view", self.catalog.views, dict.fromkeys(self.catalog.tables, "it is a table"))
         return self._evolving.evolve(lambda now: now.with_view(definition, replace))
+
+    def _view_of_frame(self, name: str, frame: Any, hidden: bool, replace: bool) -> Evolution:
+        from deltic.pipeline.spark.plans import query_of
+
+        if hidden:
+            raise CatalogError(f"view {name}: a DataFrame makes a view that is read; `hidden` is for circuits")
+        query = query_of(frame, name, self._schemas)
+        return self.define(f"CREATE {'OR REPLACE ' * replace}VIEW {quoted(name)} AS {query}", "sql", f"<{name}>")
 
     def function(
         self,

@@ -88,8 +88,8 @@ class View(Tabular):
         return list(self.schema.names)
 
     def to_spark(self) -> DataFrame:
-        """The rows as a Spark DataFrame, in the pipeline's session or the active one."""
-        return self.rows().to_spark()
+        """The rows as a Spark DataFrame, in the pipeline's session or the active one, with this name as its alias."""
+        return self.rows().to_spark().alias(self.name)
 
     def __len__(self) -> int:
         return self._version().count(self.name)

@@ -1,0 +1,258 @@
+"""The query of a DataFrame of Spark as a text of SQL, read of the plan that Spark has analyzed.
+
+Each operator of the plan is a SELECT from those below it. Columns are called by numbers, so that no two columns of a
+query have one name; expressions are written by Spark itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from deltic.engine.executors.spark.described import is_connect
+from deltic.errors import CatalogError
+from deltic.pipeline.spark.spark import quoted
+from deltic.values.types import Schema
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_JOINS = {
+    "Inner": "JOIN",
+    "Cross": "CROSS JOIN",
+    "LeftOuter": "LEFT JOIN",
+    "RightOuter": "RIGHT JOIN",
+    "FullOuter": "FULL JOIN",
+    "LeftSemi": "LEFT SEMI JOIN",
+    "LeftAnti": "LEFT ANTI JOIN",
+}
+# What changes no rows, and is passed over. A view has no order: only that of a limit counts.
+_PASSED = (
+    *("SubqueryAlias", "View", "ResolvedHint", "Repartition", "RepartitionByExpression", "RebalancePartitions", "Sort"),
+    *("LocalLimit", "EventTimeWatermark"),
+)
+_CALLS = {
+    "Deduplicate": "dropDuplicates of some columns",
+    "Sample": "sample",
+    "Expand": "rollup, cube and groupingSets",
+    "MapInPandas": "mapInPandas",
+    "PythonMapInArrow": "mapInArrow",
+    "MapInArrow": "mapInArrow",
+    "FlatMapGroupsInPandas": "applyInPandas",
+    "FlatMapCoGroupsInPandas": "applyInPandas",
+    "Offset": "offset",
+    "Tail": "tail",
+    "Unpivot": "unpivot",
+}
+
+
+def query_of(frame: DataFrame, view: str, relations: Mapping[str, Schema]) -> str:
+    """The query whose rows a DataFrame has, over tables and views of a pipeline.
+
+    What stands under the name of one of the `relations` in the plan is that one: a view or table of Spark, or a
+    DataFrame with that alias. Raises CatalogError for what is not supported, and for rows of other places.
+    """
+    if is_connect(frame):
+        raise CatalogError(f"view {view}: a DataFrame of Spark Connect has its plan in the server: write it in SQL")
+    session = frame.sparkSession
+    if str(session.conf.get("spark.sql.ansi.enabled")).lower() != "true":
+        raise CatalogError(
+            f"view {view}: views compute as Spark does in ANSI mode, which this session has switched off; set "
+            "spark.sql.ansi.enabled to true"
+        )
+    jvm: Any = session._jvm
+    reader = _PlanReader(view, relations, jvm.org.apache.spark)
+    plan = frame._jdf.queryExecution().analyzed()
+    query, columns = reader.query(plan), zip(_each(plan.output()), frame.columns, strict=True)
+    names = ", ".join(f"{reader.called(attribute)} AS {quoted(name)}" for attribute, name in columns)
+    return f"SELECT {names} FROM ({query})"
+
+
+class _PlanReader:
+    """Reads the plan of one view."""
+
+    def __init__(self, view: str, relations: Mapping[str, Schema], spark: Any) -> None:
+        self._view, self._to_seq = view, spark.api.python.PythonUtils.toSeq
+        self._struct = spark.sql.catalyst.expressions.CreateNamedStruct
+        self._numbers: dict[int, int] = {}
+        self._relations = {name.lower(): (name, schema) for name, schema in relations.items()}
+
+    def called(self, attribute: Any) -> str:
+        """The name of a column: Spark's numbers differ from session to session, these do not."""
+        return f"c{self._numbers.setdefault(attribute.exprId().id(), len(self._numbers))}"
+
+    def query(self, plan: Any) -> str:
+        """The SELECT of a plan, whose columns are its attributes by their numbers."""
+        if (relation := self._relation(plan)) is not None:
+            return relation
+        kind, below = _kind(plan), [*_each(plan.children())]
+        if kind in _PASSED:
+            return self.query(below[0])
+        read = _READERS.get(kind)
+        if read is None or (result := read(self, plan, below)) is None:
+            raise self._refused(kind, below)
+        return result
+
+    def _refused(self, kind: str, below: Sequence[Any]) -> CatalogError:
+        if below:
+            return self._error(f"{_CALLS.get(kind, f'Spark’s operator {kind}')} is not supported; write it in SQL")
+        names = ", ".join(name for name, _ in self._relations.values()) or "none"
+        return self._error(
+            "rows of the DataFrame come from elsewhere than tables and views of the pipeline, which are "
+            f'{names}: begin with pipeline["NAME"].to_spark(), or give a DataFrame such a name by alias'
+        )
+
+    def _error(self, told: str) -> CatalogError:
+        return CatalogError(f"view {self._view}: {told}")
+
+    def _relation(self, plan: Any) -> str | None:
+        """The rows of a relation of the pipeline, where the plan stands for one by its name; else None."""
+        if _kind(plan) != "SubqueryAlias" or plan.alias().lower() not in self._relations:
+            return None
+        (inside,) = _each(plan.children())
+        while _kind(inside) == "SubqueryAlias":
+            (inside,) = _each(inside.children())
+        if [*_each(inside.children())] and _kind(inside) != "View":
+            return None
+        name, schema = self._relations[plan.alias().lower()]
+        attributes = [*_each(plan.output())]
+        names = [attribute.name() for attribute in attributes]
+        if names != [*schema.names]:
+            told = ", ".join(names)
+            raise self._error(f"the DataFrame called {name} has the columns {told}, and {name} has {schema}")
+        columns = ", ".join(f"{quoted(a.name())} AS {self.called(a)}" for a in attributes)
+        return f"SELECT {columns or 1} FROM {quoted(name)}"
+
+    def written(self, expression: Any) -> str:
+        """An expression, as Spark writes it, over numbered columns."""
+        return str(self._numbered(expression).sql())
+
+    def _numbered(self, expression: Any) -> Any:
+        kind = _kind(expression)
+        if kind == "AttributeReference":
+            return expression.withName(self.called(expression)).withQualifier(self._to_seq([]))
+        if kind in ("PythonUDF", "ScalaUDF", "ScalaUDAF", "PythonUDAF"):
+            name = f"function {expression.name()}" if kind.startswith("Python") else "function of Scala"
+            raise self._error(f"the {name} is unknown here: add it by pipeline.function, and call it in SQL")
+        if kind in ("ScalarSubquery", "Exists", "ListQuery", "InSubquery"):
+            raise self._error("subqueries in conditions are not supported: join the DataFrames, or write it in SQL")
+        children = self._to_seq([*map(self._numbered, _each(expression.children()))])
+        if kind == "CreateNamedStruct":  # Spark writes one that was made by `struct` without the names of its fields
+            return self._struct(children)
+        return expression.withNewChildren(children)
+
+    def named(self, expression: Any) -> str:
+        """An expression of a list of columns, with its number as its name."""
+        if _kind(expression) == "Alias":
+            return f"{self.written(expression.child())} AS {self.called(expression)}"
+        return self.called(expression)
+
+    def project(self, plan: Any, below: Sequence[Any]) -> str:
+        columns = dict.fromkeys(map(self.named, _each(plan.projectList())))
+        return f"SELECT {', '.join(columns) or 1} FROM ({self.query(below[0])})"
+
+    def filter(self, plan: Any, below: Sequence[Any]) -> str:
+        condition = plan.condition()
+        if _kind(condition) == "AtLeastNNonNulls":
+            values = [*map(self._missing, _each(condition.children()))]
+            told = f"{' + '.join(f'CASE WHEN {value} THEN 0 ELSE 1 END' for value in values)} >= {condition.n()}"
+        else:
+            told = self.written(condition)
+        return f"SELECT * FROM ({self.query(below[0])}) WHERE {told}"
+
+    def _missing(self, value: Any) -> str:
+        """Whether a value is NULL or NaN, for `dropna`."""
+        told = self.written(value)
+        is_float = value.dataType().typeName() in ("float", "double")
+        return f"{told} IS NULL{f' OR isnan({told})' if is_float else ''}"
+
+    def aggregate(self, plan: Any, below: Sequence[Any]) -> str | None:
+        if _kind(below[0]) == "Expand":
+            raise self._refused("Expand", below)
+        columns = ", ".join(map(self.named, _each(plan.aggregateExpressions())))
+        if "pivotfirst(" in columns:
+            raise self._error("pivot is not supported: write sum(CASE WHEN … THEN … END) for each value")
+        groups = ", ".join(map(self.written, _each(plan.groupingExpressions())))
+        return f"SELECT {columns} FROM ({self.query(below[0])}){f' GROUP BY {groups}' if groups else ''}"
+
+    def join(self, plan: Any, below: Sequence[Any]) -> str | None:
+        kind, left, right = str(plan.joinType().toString()), *map(self.query, below)
+        if kind not in _JOINS:
+            raise self._error(f"a join of the kind {kind} is not supported; write it in SQL")
+        condition = f" ON {self.written(plan.condition().get())}" if plan.condition().isDefined() else ""
+        kept = "l.*" if kind in ("LeftSemi", "LeftAnti") else "*"
+        word = _JOINS[kind] if condition or kind not in ("Inner", "Cross") else "CROSS JOIN"
+        return (
+            f"SELECT {kept} FROM ({left}) AS l {word} ({right}) AS r{condition or ' ON TRUE' * (word != 'CROSS JOIN')}"
+        )
+
+    def together(self, plan: Any, below: Sequence[Any], word: str) -> str:
+        """The rows of several plans, by the places of their columns, under the numbers of the whole."""
+        outer = [*map(self.called, _each(plan.output()))]
+        parts = []
+        for part in below:
+            inner = [*map(self.called, _each(part.output()))]
+            columns = ", ".join(f"{one} AS {other}" for one, other in zip(inner, outer, strict=True))
+            parts.append(f"SELECT {columns} FROM ({self.query(part)})")
+        return f" {word} ".join(parts)
+
+    def union(self, plan: Any, below: Sequence[Any]) -> str:
+        return self.together(plan, below, "UNION ALL")
+
+    def intersect(self, plan: Any, below: Sequence[Any]) -> str:
+        return self.together(plan, below, "INTERSECT ALL" if plan.isAll() else "INTERSECT")
+
+    def subtract(self, plan: Any, below: Sequence[Any]) -> str:
+        return self.together(plan, below, "EXCEPT ALL" if plan.isAll() else "EXCEPT")
+
+    def distinct(self, plan: Any, below: Sequence[Any]) -> str | None:
+        output = {*map(self.called, _each(plan.output()))}
+        if _kind(plan) == "Deduplicate" and {*map(self.called, _each(plan.keys()))} != output:
+            return None
+        return f"SELECT DISTINCT * FROM ({self.query(below[0])})"
+
+    def limit(self, plan: Any, below: Sequence[Any]) -> str:
+        inside = below[0]
+        while _kind(inside) == "LocalLimit":
+            (inside,) = _each(inside.children())
+        order = ", ".join(map(self.written, _each(inside.order()))) if _kind(inside) == "Sort" else ""
+        by = f" ORDER BY {order}" if order else ""
+        return f"SELECT * FROM ({self.query(inside)}){by} LIMIT {self.written(plan.limitExpr())}"
+
+    def window(self, plan: Any, below: Sequence[Any]) -> str:
+        columns = ", ".join(map(self.named, _each(plan.windowExpressions())))
+        return f"SELECT *, {columns} FROM ({self.query(below[0])})"
+
+    def generate(self, plan: Any, below: Sequence[Any]) -> str:
+        columns = ", ".join(map(self.called, _each(plan.generatorOutput())))
+        outer = " OUTER" if plan.outer() else ""
+        made = self.written(plan.generator())
+        return f"SELECT * FROM ({self.query(below[0])}) LATERAL VIEW{outer} {made} made AS {columns}"
+
+
+_READERS: Mapping[str, Callable[[_PlanReader, Any, Sequence[Any]], str | None]] = {
+    "Project": _PlanReader.project,
+    "Filter": _PlanReader.filter,
+    "Aggregate": _PlanReader.aggregate,
+    "Join": _PlanReader.join,
+    "Union": _PlanReader.union,
+    "Intersect": _PlanReader.intersect,
+    "Except": _PlanReader.subtract,
+    "Distinct": _PlanReader.distinct,
+    "Deduplicate": _PlanReader.distinct,
+    "GlobalLimit": _PlanReader.limit,
+    "Window": _PlanReader.window,
+    "Generate": _PlanReader.generate,
+}
+
+
+def _kind(node: Any) -> str:
+    """The name of an operator or expression."""
+    return str(node.getClass().getSimpleName())
+
+
+def _each(sequence: Any) -> Iterator[Any]:
+    """The members of a sequence of Scala."""
+    members = sequence.iterator()
+    while members.hasNext():
+        yield members.next()
