@@ -149,7 +149,7 @@ WRONG = {
     "select a, lead(b) over (order by a rows between current row and 2 following) as n from t": "BETWEEN 1 FOLLOWING",
     "select * except (a, t.a) from t": "EXCEPT names a column twice",
     "select * except (b.x) from t": "there is no field x",
-    "select a from t where c collate utf8_lcase = 'x'": "COLLATE UTF8_LCASE is not supported",
+    "select a from t where c collate utf8_lcase = 'x'": "the collation UTF8_LCASE is not supported",
     "select a, rank() over (order by a range unbounded preceding) as n from t": "rank takes no frame but ROWS",
     "select k from u, v": "k is ambiguous: it may be u.k or v.k",
     "select * from w": "there is no table or view w",

@@ -438,3 +438,14 @@ def test_rows_that_lead_back_are_no_further_levels_of_union():
     pipeline.sql("CREATE TABLE e (s INT, d INT); INSERT INTO e VALUES (1, 2), (2, 3), (3, 1)")
     query = "WITH RECURSIVE r(x) MAX RECURSION LEVEL 3 AS (SELECT 1 UNION SELECT e.d FROM r JOIN e ON r.x = e.s) "
     assert sorted(row["x"] for row in pipeline.sql(query + "SELECT x FROM r").to_arrow().to_pylist()) == [1, 2, 3]
+
+
+def test_explain_names_the_limits_of_what_computes_values():
+    with deltic.Pipeline(recursion=deltic.Recursion(iteration_limit=500)) as pipeline:
+        pipeline.sql("CREATE TABLE t (a INT, b INT)")
+        pipeline.sql("CREATE VIEW v AS WITH RECURSIVE r AS (SELECT a FROM t UNION SELECT a + 1 FROM r) SELECT * FROM r")
+        steps = "SELECT a, b FROM t UNION SELECT r.a, t.b FROM r JOIN t ON r.b = t.a"
+        pipeline.sql(f"CREATE VIEW w AS WITH RECURSIVE r AS ({steps}) SELECT * FROM r")
+        limits = "r: 500 iterations (iteration_limit), and 10 s past the first 100 (recursion_timeout)"
+        assert limits in pipeline.explain("v")
+        assert "recursion_timeout" not in pipeline.explain("w")

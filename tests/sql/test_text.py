@@ -35,3 +35,9 @@ def test_a_node_without_a_place_has_that_of_what_is_around_it_or_the_first_of_th
     around.this.replace(alone)
     assert str(source.error(alone, "no")).startswith("q.sql:2:7: no")
     assert source.written(exp.Null()) == "NULL"
+
+
+def test_a_node_is_written_with_the_parentheses_that_begin_it():
+    text = "SELECT (a + 1) + b, CAST(a AS INT) + b FROM t"
+    query = sqlglot.parse_one(text, read="spark")
+    assert [SourceText(text).written(e) for e in query.expressions] == ["(a + 1) + b", "CAST(a AS INT) + b"]

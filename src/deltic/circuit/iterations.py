@@ -20,7 +20,7 @@ ITERATION_LIMIT = 100_000
 otherwise. One that does not has an end: there are no more rows than values to make them of."""
 
 
-RECURSION_TIMEOUT = 30.0
+RECURSION_TIMEOUT = 10.0
 """A recursion that computes values and takes more seconds, past `UNTIMED` iterations, is taken for an endless one."""
 
 UNTIMED = 100

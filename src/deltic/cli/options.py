@@ -231,7 +231,7 @@ class ViewOptions:
     recursion_timeout: Annotated[
         float,
         Option(min=0, metavar="SECONDS", help="Time that a recursion which computes values may take; 0 for any."),
-    ] = 30.0
+    ] = 10.0
     now: Annotated[
         str | None,
         Option(

@@ -8,12 +8,14 @@ from deltic.calculus.inside import operators_inside
 from deltic.calculus.planning.magic import PushedDemand
 from deltic.catalog import Catalog
 from deltic.circuit.graph import Circuit
-from deltic.circuit.operators import Feedback, Source
+from deltic.circuit.iterations import UNTIMED, computing_rules
+from deltic.circuit.operators import Feedback, Fixpoint, Source
 from deltic.datalog.souffle.functions.written import as_written
 from deltic.engine.protocol import Engine
 from deltic.html import preformatted
 from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.epochs.lateness import watermarks
+from deltic.pipeline.options import Recursion
 
 
 class Plan(str):
@@ -27,16 +29,23 @@ class Plan(str):
 
 
 def explained(
-    name: str, full: bool, engine: Engine, definitions: Definitions, pushed: Sequence[PushedDemand] | None, bound: str
+    name: str,
+    full: bool,
+    engine: Engine,
+    definitions: Definitions,
+    limits: Recursion,
+    pushed: Sequence[PushedDemand] | None,
+    bound: str,
 ) -> Plan:
     """How a view is kept fresh.
 
-    `pushed` are the recursions that derive what is asked, None where none was to; `bound` is why no epoch runs
-    elsewhere, "" where the engine says it.
+    `limits` are those of recursions; `pushed` are the recursions that derive what is asked, None where none was to;
+    `bound` is why no epoch runs elsewhere, "" where the engine says it.
     """
     told, catalog = as_written(engine.explain(name, full)), definitions.catalog
     parts = {
         "event time": _times_below(name, engine, catalog),
+        "limits of recursions that compute values": _limits(name, catalog, limits),
         "derived on demand": () if pushed is None else _demand_below(name, catalog, pushed),
         "outside": _outside(name, definitions),
         "placement": [bound] if bound else (),
@@ -65,6 +74,16 @@ def _times_below(name: str, engine: Engine, catalog: Catalog) -> Iterator[str]:
             mark = marks[operator.name]
             now = "none is yet" if mark is None else f"now those before {mark}"
             yield f"{operator.name}: {late.told(catalog.tables[operator.name].schema)}: {now}"
+
+
+def _limits(name: str, catalog: Catalog, limits: Recursion) -> Iterator[str]:
+    """How long the recursions that compute values may go on, of those that a view depends on."""
+    for operator in operators_inside(catalog.circuit_of(name)):
+        if isinstance(operator, Fixpoint) and computing_rules(operator.body):
+            timeout = limits.recursion_timeout
+            time = "" if timeout is None else f", and {timeout:g} s past the first {UNTIMED} (recursion_timeout)"
+            names = ", ".join(operator.body.sinks)
+            yield f"{names}: {limits.iteration_limit:,} iterations (iteration_limit){time}"
 
 
 def _demand_below(name: str, catalog: Catalog, pushed: Sequence[PushedDemand]) -> Iterator[str]:

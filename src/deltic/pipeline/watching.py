@@ -74,7 +74,9 @@ class Watching(Changing):
         """
         self._check_view(name)
         pushed = self._evolving.pushed if self._engines.maintenance.demand else None
-        return explained(name, full, self._epochs.engine, self._definitions, pushed, self._engines.bound)
+        return explained(
+            name, full, self._epochs.engine, self._definitions, self._engines.recursion, pushed, self._engines.bound
+        )
 
     def circuit(self, name: str | None = None) -> Circuit:
         """The circuit of one view, or of all views together."""

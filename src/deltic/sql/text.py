@@ -71,7 +71,22 @@ class SourceText:
         for _ in range(self.text.count("(", start, end) - self.text.count(")", start, end)):
             closing = _CLOSING.match(self.text, end)
             end = closing.end() if closing else end
+        names = tuple(name for part in node.find_all(exp.Func) for name in part.sql_names())
+        for _ in range(_unopened(self.text[start:end])):
+            opening = max(self.text.rfind("(", 0, start), 0)
+            called = _CALLED.search(self.text, 0, opening + 1)
+            word = called[0].rstrip("( \n\t").upper() if called else ""
+            start = called.start() if called and any(name.endswith(word) for name in names) else opening
         return start, end
+
+
+def _unopened(text: str) -> int:
+    """How many parentheses are closed in a text before they are opened."""
+    depth = least = 0
+    for character in text:
+        depth += (character == "(") - (character == ")")
+        least = min(least, depth)
+    return -least
 
 
 def span_of(node: exp.Expression) -> tuple[int, int] | None:

@@ -165,7 +165,7 @@ class _Translation:
 
     def mismatch(self, node: exp.Expression, parts: Sequence[Typed], hint: str) -> ProgramError:
         types = ", ".join("NULL" if part.is_null else written(part.type.type) for part in parts)
-        return self.source.error(node, f"{node.sql(dialect='spark')} is not defined for {types}", hint)
+        return self.source.error(node, f"{self.source.written(node)} is not defined for {types}", hint)
 
     # Leaves
 

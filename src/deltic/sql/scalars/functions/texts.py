@@ -18,6 +18,7 @@ from deltic.sql.scalars import conditions, operators
 from deltic.sql.scalars.coercion import coerced
 from deltic.sql.scalars.folding import folded
 from deltic.sql.scalars.functions.definitions import kind
+from deltic.sql.scalars.functions.lookup import Unknown
 from deltic.sql.scalars.functions.refused import COLLATION
 from deltic.sql.scalars.functions.rules import RULES, apply, attempt, literal_of, must, plain, rule, to, where_present
 from deltic.sql.scalars.operators import Mismatch, case
@@ -270,7 +271,7 @@ def collate(text: Typed, name: Typed) -> Typed:
     """The text itself: there is one collation."""
     result = literal_of(name, "the name of a collation").upper()
     if result != "UTF8_BINARY":
-        raise Mismatch(f"COLLATE {result} is not supported: {COLLATION}")
+        raise Unknown(f"the collation {result} is not supported", COLLATION)
     return to(text, TEXT)
 
 
