@@ -12,7 +12,7 @@ import pytest
 DOCS = Path(__file__).parents[1] / "docs"
 
 
-@pytest.mark.parametrize("page", ["transactions.md", "data.md", "refresh.md", "extending.md"])
+@pytest.mark.parametrize("page", ["transactions.md", "data.md", "refresh.md", "extending.md", "why.md"])
 def test_python_blocks_run_as_printed(page):
     """One after the other in one namespace, as a reader types them."""
     blocks = re.findall(r"^```python\n(.*?)^```$", (DOCS / page).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)

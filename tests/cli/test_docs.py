@@ -48,6 +48,6 @@ def test_the_mistake(example):
 
 
 def test_every_option_is_one_of_the_command():
-    known = "".join(command(name, "--help").out for name in ("run", "explain", "check"))
+    known = "".join(command(name, "--help").out for name in ("run", "explain", "check", "why"))
     for option in set(re.findall(r"--[a-z][a-z-]+", PAGE)):
         assert option in known

@@ -128,6 +128,38 @@ def explain(
 
 @app.command()
 @grouped
+def why(
+    program: Annotated[
+        Path, typer.Argument(exists=True, readable=True, help="A program, as of run, or a directory of state.")
+    ],
+    row: Annotated[
+        str,
+        typer.Argument(metavar="ROW", help="""As in 'reaches("ada", "cyd")'; _ is any value. Or by column: x="ada"."""),
+    ],
+    facts: Annotated[
+        Path | None,
+        typer.Option("--facts", "-F", exists=True, file_okay=False, help="Where rows are.", show_default="no rows"),
+    ] = None,
+    is_not: Annotated[bool, typer.Option("--not", help="Why there is no such row.")] = False,
+    as_json: Json = False,
+    as_dot: Annotated[bool, typer.Option("--dot", help="The graph of the explanation, for Graphviz.")] = False,
+    depth: Annotated[int | None, typer.Option(min=1, help="Steps from the row down.", show_default="all")] = None,
+    *,
+    written: TextOptions,
+    text: ProgramOptions,
+    language: Language = "",
+) -> None:
+    """Show why a view has a row: the rules that make it, down to rows of tables; or why it has none."""
+    from deltic.cli.why import why_command
+
+    if as_dot and (as_json or is_not):
+        raise typer.BadParameter("--dot draws why a row is there: without --json and --not")
+    form = "json" if as_json else "dot" if as_dot else "text"
+    raise typer.Exit(why_command(program, row, facts, is_not, form, depth, written, text, language))
+
+
+@app.command()
+@grouped
 def check(
     program: Program,
     facts: Annotated[

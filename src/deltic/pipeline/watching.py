@@ -6,19 +6,26 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
+import pyarrow as pa
+
 from deltic.catalog import External
 from deltic.circuit.graph import Circuit
 from deltic.engine.batches import TableBatch
 from deltic.engine.size import Size
+from deltic.errors import DelticError
 from deltic.pipeline.changing import Changing
 from deltic.pipeline.connectors.declared import Publication
 from deltic.pipeline.epochs.history import Subscription
 from deltic.pipeline.epochs.lateness import watermarks
 from deltic.pipeline.explaining import Plan, explained
+from deltic.pipeline.names import find
 from deltic.pipeline.observing import Metrics, MetricsServer, sizes_table
 from deltic.pipeline.reading.reading import PublishedEpoch
+from deltic.pipeline.reading.reasons import RowPattern, bound
 from deltic.pipeline.reading.rows import Rows
-from deltic.pipeline.reading.snapshot import Snapshot
+from deltic.pipeline.reading.snapshot import Preview, Snapshot
+from deltic.values import to_arrow
+from deltic.values.types import Schema
 
 
 class Watching(Changing):
@@ -78,6 +85,37 @@ class Watching(Changing):
             name, full, self._epochs.engine, self._definitions, self._engines.recursion, pushed, self._engines.bound
         )
 
+    def impact(self, table: str, row: RowPattern) -> Preview:
+        """What would change without the rows of a table that have these values; nothing is committed.
+
+        `preview.of(view)` has the rows of a view that would go, or come. Raises DelticError where no row has them.
+        """
+        schema = find(table, "table", self.tables)
+        there = self._version().lookup_all(table, _keys(table, schema, row))
+        if not len(there):
+            raise DelticError(f"{table} has no row with these values: nothing depends on it")
+        change = self.transaction()
+        with change:
+            change.delete(table, there)
+            preview = change.preview()
+            change.discard()
+        return preview
+
+    def needed(self, name: str, row: RowPattern) -> list[tuple[str, tuple[Any, ...]]]:
+        """The rows of tables without any one of which the row would go, whatever its other derivations: (table, row).
+
+        Each row that its explanation ends in is taken away for a trial, which costs what its change costs.
+        """
+        explanation = self.why(name, row)
+        wanted = dict(zip(explanation.root.columns, explanation.root.row, strict=True))
+        if name in self.catalog.tables and explanation.root.by == "table":
+            return explanation.leaves()
+        return [
+            (table, leaf)
+            for table, leaf in explanation.leaves()
+            if not len(self.impact(table, leaf)._version().lookup(name, wanted))
+        ]
+
     def circuit(self, name: str | None = None) -> Circuit:
         """The circuit of one view, or of all views together."""
         if name is None:
@@ -117,3 +155,10 @@ class Watching(Changing):
     def _sizes(self) -> list[Size]:
         with self._epochs.writing():
             return self._epochs.engine.sizes()
+
+
+def _keys(table: str, schema: Schema, row: RowPattern) -> pa.Table:
+    """One key for a look-up."""
+    values = bound(table, schema, row)
+    columns = [to_arrow([value], schema.types[name]) for name, value in values.items()]
+    return pa.table(columns, names=list(values))

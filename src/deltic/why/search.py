@@ -157,7 +157,7 @@ def _measure(root: Step) -> None:
         if id(step) in done:
             continue
         if is_below_done:
-            step.height = 0 if step.by == "table" else 1 + max((p.height for p in step.steps), default=0)
+            step.height = 0 if step.by == "table" or step.is_cut else 1 + max((p.height for p in step.steps), default=0)
             done.add(id(step))
         else:
             pending += [(step, True), *((premise, False) for premise in step.steps)]

@@ -1,0 +1,96 @@
+"""`deltic why`: why a view has a row, or has none."""
+
+from __future__ import annotations
+
+import ast
+import json
+from pathlib import Path
+from typing import Any
+
+from deltic.cli.options import ProgramOptions, TextOptions
+from deltic.cli.report import print_error
+from deltic.errors import DelticError
+from deltic.pipeline.definitions.front_ends import front_end_of
+from deltic.pipeline.io.arrow_reader import ArrowReader
+from deltic.pipeline.job.job import load_facts, load_program
+from deltic.pipeline.names import find
+from deltic.pipeline.options import Durability
+from deltic.pipeline.reading.reasons import RowPattern
+from deltic.pipeline.session import Pipeline
+from deltic.values import to_python
+from deltic.values.text import of_literal
+from deltic.values.types import Schema
+
+
+def why_command(
+    program: Path,
+    row: str,
+    facts: Path | None,
+    is_not: bool,
+    form: str,
+    depth: int | None,
+    written: TextOptions,
+    text: ProgramOptions,
+    language: str,
+) -> int:
+    """Print why a row is there, or why none is; the exit status. `program` may be a directory of state."""
+    try:
+        with _opened(program, facts, written, text, language) as pipeline:
+            name, values = asked(row, {**pipeline.tables, **pipeline.views})
+            result = pipeline.why_not(name, values) if is_not else pipeline.why(name, values, depth=depth)
+            if form == "json":
+                print(json.dumps(result.to_dict(), default=str, ensure_ascii=False, indent=2))
+            else:
+                print(result.to_dot() if form == "dot" and not is_not else result)  # type: ignore[union-attr]
+    except DelticError as error:
+        print_error(error)
+        return 1
+    return 0
+
+
+def _opened(program: Path, facts: Path | None, written: TextOptions, text: ProgramOptions, language: str) -> Pipeline:
+    """The pipeline of a state, as it was left, or of a program with facts."""
+    functions = text.functions or ()
+    if program.is_dir():
+        return Pipeline(state=program, functions=functions, durability=Durability(readonly=True))
+    front = front_end_of(program, language)
+    pipeline = Pipeline(functions=functions, pragmas=text.pragmas)
+    load_program(program, front, pipeline, text.macros, text.include_dir or ())
+    if facts is not None:
+        load_facts(front, facts, written.form, pipeline, ArrowReader(), False)
+    return pipeline
+
+
+def asked(row: str, schemas: dict[str, Schema]) -> tuple[str, RowPattern]:
+    """The relation and the values of a row as it is typed: `reaches("ada", _)` or `reaches(x="ada")`.
+
+    Raises DelticError for anything else.
+    """
+    try:
+        call = ast.parse(row.strip(), mode="eval").body
+        if not isinstance(call, ast.Call):
+            raise ValueError(row)
+        name, given = ast.unparse(call.func), [_value(argument) for argument in call.args]
+        named = {str(keyword.arg): _value(keyword.value) for keyword in call.keywords}
+    except (ValueError, SyntaxError):
+        told = """a row is written as reaches("ada", "cyd"), with _ for any value, or as reaches(x="ada")"""
+        raise DelticError(f"{row!r} is no row: {told}") from None
+    schema = find(name, "view or table", schemas)
+    if given and len(given) != len(schema):
+        raise DelticError(f"{name} has the columns {', '.join(schema.names)}: give as many values, with _ for any")
+    values = {n: v for n, v in zip(schema.names, given, strict=False) if v is not ...} | named
+    return name, {column: _typed(value, schema, column) for column, value in values.items()}
+
+
+def _value(node: ast.expr) -> Any:
+    """The value of a literal; an ellipsis for `_`."""
+    return ... if isinstance(node, ast.Name) and node.id == "_" else ast.literal_eval(node)
+
+
+def _typed(value: Any, schema: Schema, column: str) -> Any:
+    """Times are typed as texts."""
+    type_ = schema.types.get(column)
+    try:
+        return value if type_ is None or not isinstance(value, str) else to_python(of_literal(value, type_), type_)
+    except (ValueError, ArithmeticError):
+        raise DelticError(f"column {column}: {value!r} is no {type_}") from None

@@ -1,0 +1,87 @@
+"""Absences: adding what `why_not` names makes the row appear. Catches a wrong premise, key or nearest row."""
+
+from __future__ import annotations
+
+import random
+from itertools import product
+
+import pytest
+
+from deltic import DelticError, Pipeline
+from deltic.why import Absence
+
+PROGRAM = """
+.decl e(x: number, y: number)
+.input e
+.decl n(x: number)
+.input n
+.decl p(x: number, y: number)
+p(x, y) :- e(x, y), n(x).
+p(x, z) :- p(x, y), e(y, z), x < 9.
+.decl top(x: number)
+top(x) :- n(x), !p(_, x).
+"""
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_adding_what_is_missing_makes_the_row_appear(seed):
+    """Each first way is followed to a row of a table, until the row is there."""
+    rng = random.Random(seed)
+    pipeline = Pipeline()
+    pipeline.datalog(PROGRAM)
+    with pipeline.transaction() as change:
+        change.insert("e", sorted({(rng.randrange(6), rng.randrange(6)) for _ in range(8)}))
+        change.insert("n", [(i,) for i in range(6) if rng.random() < 0.4])
+    there = {tuple(row) for row in pipeline["p"]}
+    wanted = next((row for row in product(range(6), repeat=2) if row not in there), None)
+    for _ in range(4):
+        if wanted is None or wanted in {tuple(row) for row in pipeline["p"]}:
+            break
+        way = pipeline.why_not("p", wanted).ways[0]
+        assert isinstance(way.fails, Absence)
+        assert way.fails.relation in ("e", "n")
+        with pipeline.transaction() as change:
+            change.insert(way.fails.relation, [tuple(way.fails.pattern.values())])
+    else:
+        pytest.fail(f"{wanted} did not appear")
+
+
+def test_each_rule_says_how_far_it_gets():
+    pipeline = Pipeline()
+    pipeline.datalog(PROGRAM)
+    with pipeline.transaction() as change:
+        change.insert("e", [(1, 2), (2, 3), (9, 1)])
+        change.insert("n", [(1,), (9,)])
+    first, second = pipeline.why_not("p", (9, 2)).ways
+    assert str(first.fails) == "no row of e with x = 9, y = 2"
+    assert "x = 1, y = 2" in first.nearest
+    assert (second.fails, second.holds) == ("where x < 9", ("y = 1, z = 2", "x = 9, y = 1"))
+    (blocked,) = pipeline.why_not("top", (1,)).ways
+    assert blocked.fails == "not p(9, 1)"
+    (missing,) = pipeline.why_not("top", {"x": 5}).ways
+    assert str(missing.fails) == "no row of n with x = 5"
+
+
+def test_other_values_of_a_group_are_near():
+    pipeline = Pipeline()
+    pipeline.sql("CREATE TABLE o (who STRING, n INT); CREATE VIEW s AS SELECT who, sum(n) AS t FROM o GROUP BY who")
+    pipeline.execute("INSERT INTO o VALUES ('ada', 1), ('ada', 2)")
+    (way,) = pipeline.why_not("s", {"who": "ada", "t": 4}).ways
+    assert way.nearest == ('who = "ada", result = 3',)
+    (way,) = pipeline.why_not("s", {"who": "bob"}).ways
+    assert str(way.fails) == 'no row of o with who = "bob"'
+
+
+def test_a_row_that_is_there_is_asked_for_otherwise():
+    pipeline = Pipeline()
+    pipeline.datalog(PROGRAM)
+    with pipeline.transaction() as change:
+        change.insert("n", [(1,)])
+    with pytest.raises(DelticError, match="ask why"):
+        pipeline.why_not("top", (1,))
+    with pytest.raises(DelticError, match="why_not says what is missing"):
+        pipeline.why("top", (2,))
+    with pytest.raises(DelticError, match="there is no view or table"):
+        pipeline.why("tpo", (2,))
+    with pytest.raises(DelticError, match="top has 1 column: x"):
+        pipeline.why("top", (1, 2))
