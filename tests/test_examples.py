@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
+import warnings
 from pathlib import Path
 from types import ModuleType
 
+import nbformat
 import pytest
+from nbclient import NotebookClient
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -24,6 +27,23 @@ def application(name: str) -> ModuleType:
 def test_an_application_prints_what_its_file_says(name, capsys):
     application(name).main()
     assert capsys.readouterr().out == (EXAMPLES / name / "expected.txt").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["access_rights", "dashboard", "packages"])
+def test_a_notebook_shows_what_it_showed(name):
+    """Where its outputs are the same each time; of cells that are tagged `varies` those that have one."""
+    notebook = nbformat.read(EXAMPLES / name / f"{name}.ipynb", 4)
+    shown = [cell.get("outputs", []) for cell in notebook.cells]
+    with warnings.catch_warnings():  # of the kernel, about its way of transport
+        warnings.simplefilter("ignore")
+        client = NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(EXAMPLES / name)}})
+        client.execute()
+    for cell, before in zip(notebook.cells, shown, strict=True):
+        now = cell.get("outputs", [])
+        assert [output["output_type"] for output in now] == [output["output_type"] for output in before]
+        if "varies" not in cell.metadata.get("tags", []):
+            assert [output["data"] for output in now] == [output["data"] for output in before]
+        assert all("text/html" in output["data"] for output in now)
 
 
 STATUS = """\

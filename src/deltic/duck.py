@@ -6,6 +6,7 @@ whatever the text of a question says, except where the user allows it.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -28,7 +29,9 @@ def in_memory(external_access: bool = False, threads: int | None = None) -> duck
     settings |= {} if external_access else _CLOSED
     settings |= {} if threads is None else {"threads": threads}
     connection = duckdb.connect(":memory:", config=settings)
-    connection.execute("SET TimeZone = 'UTC'; SET enable_progress_bar = false; SET lock_configuration = true")
+    with suppress(duckdb.InvalidInputException):  # in a notebook without ipywidgets, where there is no progress bar
+        connection.execute("SET enable_progress_bar = false")
+    connection.execute("SET TimeZone = 'UTC'; SET lock_configuration = true")
     return connection
 
 

@@ -84,7 +84,8 @@ class EpochReport:
             late = [(each.table, each.count, f"{each.column} before {each.watermark}") for each in self.late]
             parts.append(table(("table", "late rows", "left out, with"), late))
         if self.phases:
-            parts.append(table(("phase", "seconds"), self.phases.items()))
+            phases = {phase: round(seconds, 6) for phase, seconds in self.phases.items()}
+            parts.append(table(("phase", "seconds"), phases.items()))
         if self.components:
             head = ("recursion", "strategy", "action", "reason", "rows visited", "seconds", "state, bytes")
             parts.append(table(head, map(_cells, self.components)))
@@ -97,7 +98,7 @@ class EpochReport:
         files = f", {self.bytes_read:,} bytes read, {self.bytes_written:,} written" if self.bytes_written else ""
         late = "".join(f"; left out: {each}" for each in self.late)
         placement = f"; ran {self.placement.told}" if self.placement else ""
-        ways = "".join(f"; {', '.join(c.relations)} {c.way}" for c in self.components if c.way)
+        ways = "".join(f"; {_named(c)} {c.way}" for c in self.components if c.way)
         return f"{views} ({numbers}{files}){late}{extension}{placement}{ways}"
 
 
@@ -121,4 +122,9 @@ def report_of(result: EpochResult, epoch: int) -> EpochReport:
 def _cells(component: ComponentReport) -> tuple[Any, ...]:
     """A recursion as a row of a table, with why it was kept as it was, and where."""
     c, why = component, "; ".join(filter(None, (component.reason, component.way)))
-    return ", ".join(c.relations), c.strategy, c.action, why, c.rows_visited, c.seconds, c.state_bytes
+    return _named(c), c.strategy, c.action, why, c.rows_visited, c.seconds, c.state_bytes
+
+
+def _named(component: ComponentReport) -> str:
+    """The relations of a recursion, without those that the plan has added."""
+    return ", ".join([name for name in component.relations if not name.startswith("%")] or component.relations)
