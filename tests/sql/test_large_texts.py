@@ -15,6 +15,7 @@ import pytest
 import deltic
 from deltic.depth import TooDeep, deep
 from deltic.errors import DelticError, ProgramError
+from deltic.sql.statements.parse import parse
 
 
 def _list(count: int, form: str, between: str = ", ") -> str:
@@ -128,6 +129,15 @@ def test_unions() -> None:
 def test_what_no_stack_holds_is_an_error_with_its_place() -> None:
     with deltic.Pipeline() as pipeline, pytest.raises(ProgramError, match="1:1: this is nested too deeply"):
         pipeline.sql(f"SELECT {'(' * 12_000}1{')' * 12_000}")
+
+
+def test_a_stack_that_ends_in_the_name_of_a_type_is_continued() -> None:
+    text = f"SELECT {'CAST(' * 10}a::STRING{' AS STRING)' * 10}"
+
+    def parsed(frames: int) -> int:
+        return parsed(frames - 1) if frames else len(parse(text))
+
+    assert {parsed(frames) for frames in range(500, 700)} == {1}
 
 
 def test_errors_in_deep_computations_are_as_elsewhere() -> None:

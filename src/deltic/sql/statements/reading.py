@@ -103,8 +103,12 @@ def _read(tokens: Tokens, source: SourceText, kind: type[exp.Expr] | None, messa
 
 @deep
 def _parsed(tokens: Tokens, source: SourceText, kind: type[exp.Expr] | None) -> exp.Expr | None:
-    parser = _Parser(dialect=Spark())
-    (result,) = parser.parse_into(kind, list(tokens), source.text) if kind else parser.parse(list(tokens), source.text)
+    parser, given = _Parser(dialect=Spark()), list(tokens)
+    try:
+        (result,) = parser.parse_into(kind, given, source.text) if kind else parser.parse(given, source.text)
+    except TokenError as error:
+        # sqlglot reads the names of some types as texts of their own, and hides that the stack has ended in one.
+        raise error.__cause__ or error from None
     return result
 
 
