@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from deltic import Pipeline, UnsupportedError
+from deltic import Pipeline, ProgramError, UnsupportedError
 from tests.why.test_random import check_all
 
 SQL = """
@@ -68,6 +68,19 @@ def test_what_is_needed_and_what_would_go(pipeline):
     assert [row.who for row in pipeline["c"]] == ["ada", "bob"]
 
 
+def test_questions_of_sql(pipeline):
+    told = str(pipeline.sql("EXPLAIN WHY SELECT total FROM grouped WHERE who = 'ada'"))
+    assert [line.split("(")[0].strip() for line in told.splitlines()][:2] == ["the answer", "grouped"]
+    told = str(pipeline.sql("EXPLAIN WHY NOT SELECT * FROM grouped WHERE who = 'bob'"))
+    assert 'fails: no row of grouped with who = "bob"' in told
+    assert "where" in told.split("no row of grouped")[-1]
+    rows = pipeline.sql("EXPLAIN LINEAGE SELECT who FROM both WHERE who = 'bob'")
+    assert [(row.table, json.loads(row.row)["who"]) for row in rows] == [("o", "bob"), ("c", "bob")]
+    assert pipeline.lineage("joined").count() == 2 * pipeline["joined"].rows().count()
+    with pytest.raises(ProgramError, match="expected"):
+        pipeline.sql("EXPLAIN WHY NOT")
+
+
 CLOSURE = """
 .decl e(x: number, y: number)
 .input e
@@ -112,7 +125,7 @@ def test_snapshots_and_previews_are_asked_too():
         assert made.why("p", (0, 3)).height == 3
         assert change.preview().why_not("p", (0, 3)).ways
     assert before.why("p", (0, 3)).height == 3
-    assert before.lineage("p", (0, 2)).columns == ["table", "row"]
+    assert before.lineage("p", (0, 2)).columns == ["result", "table", "row"]
 
 
 def test_shards_have_the_iterations_too():

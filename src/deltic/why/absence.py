@@ -13,8 +13,8 @@ from deltic.circuit.operators.semijoin import Semijoin
 from deltic.errors import DelticError
 from deltic.why.derivations import Derivation, Fact
 from deltic.why.explanation import Absence, shown
-from deltic.why.relations import Bound, Recursive, Scope, Table, View, named, same
-from deltic.why.rows import PASSED, unexplained
+from deltic.why.relations import Bound, Recursive, Scope, Table, named, same
+from deltic.why.rows import PASSED, restricted, unexplained
 from deltic.why.search import Search
 
 _NEAREST = 3
@@ -65,9 +65,7 @@ class WhyNot:
 
 def why_not(search: Search, name: str, pattern: Mapping[str, Any]) -> WhyNot:
     """Why no row of a view has these values; raises DelticError where one has."""
-    catalog = search.catalog
-    is_view, schema = name in catalog.views, catalog.relations[name].schema
-    relation = (View if is_view else Table)(name, schema)
+    relation = search.relation(name)
     if rows := search.evaluator.rows_of(relation, pattern):
         told = ", ".join(map(shown, next(iter(rows))))
         raise DelticError(f"{name} has a row with these values, ({told}): ask why")
@@ -122,6 +120,8 @@ class _Failing:
     def _of_exclusion(self, scope: Scope, number: int, bound: Bound) -> Iterator[FailedWay]:
         """The condition that is false, or the row that must not be there; else what fails in the input."""
         operator, inputs = scope.circuit.nodes[number].operator, scope.circuit.nodes[number].inputs
+        if isinstance(operator, ops.Filter):
+            bound = restricted(operator, scope.circuit.type_of(number).schema, bound)
         rows = self.of.rows(scope, inputs[0], bound)
         if not rows:
             yield from self.ways(scope, inputs[0], bound)

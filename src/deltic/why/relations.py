@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -96,13 +96,21 @@ class Scope:
 class Reader:
     """Rows of tables and views of one version, by values that columns are bound to."""
 
-    def __init__(self, catalog: Catalog, version: Version) -> None:
-        self.catalog, self.version = catalog, version
+    def __init__(self, catalog: Catalog, version: Version, others: Sequence[ViewDefinitions] = ()) -> None:
+        self.catalog, self.version, self._others = catalog, version, others
         self._scopes: dict[str, Scope] = {}
 
     @cached_property
     def _definitions(self) -> Mapping[str, ViewDefinitions]:
-        return {name: definition for definition in self.catalog.definitions for name in definition.names}
+        definitions = (*self.catalog.definitions, *self._others)
+        return {name: definition for definition in definitions for name in definition.names}
+
+    def relation(self, name: str) -> View | Table:
+        """The view of that name, or the table."""
+        if name not in self._definitions:
+            return Table(name, self.catalog.tables[name].schema)
+        views = {view.name: view for view in self._definitions[name].views}
+        return View(name, views[name].schema)
 
     def scope(self, view: str) -> Scope:
         """The circuit that defines a view, its calls put in their places."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from deltic.catalog import Catalog
+from deltic.catalog import Catalog, ViewDefinitions
 from deltic.circuit import operators as ops
 from deltic.circuit.operators.keep import Keep
 from deltic.engine.version import Version
@@ -22,27 +22,34 @@ _Key = tuple[object, ...]
 class Search:
     """Explains rows of a catalog's views over one version; a search reads no more than what its rows need."""
 
-    def __init__(self, catalog: Catalog, version: Version, through: bool = True) -> None:
+    def __init__(
+        self, catalog: Catalog, version: Version, through: bool = True, others: Sequence[ViewDefinitions] = ()
+    ) -> None:
         self.catalog, self.version, self.through = catalog, version, through
-        self.evaluator = Evaluator(Reader(catalog, version))
+        self.evaluator = Evaluator(Reader(catalog, version, others))
         self.derivations = Derivations(self.evaluator)
 
     def row_with(self, name: str, bound: Bound) -> Row:
         """The first row with these values; raises DelticError where none has them."""
-        rows = self.evaluator.rows_of(self._relation(name), bound)
-        there = (row for row, weight in rows.items() if weight > 0)
-        row = min(there, key=lambda row: [in_order(value) for value in row], default=None)
-        if row is None:
+        rows = self.rows_with(name, bound)
+        if not rows:
             told = ", ".join(f"{column} = {shown(value)}" for column, value in bound.items())
-            raise DelticError(f"{name} has no row with {told}; why_not says what is missing")
-        return row
+            raise DelticError(f"{name} has no row{told and f' with {told}'}; why_not says what is missing")
+        return rows[0]
 
-    def _relation(self, name: str) -> View | Table:
-        return (View if name in self.catalog.views else Table)(name, self.catalog.relations[name].schema)
+    def rows_with(self, name: str, bound: Bound) -> list[Row]:
+        """The rows with these values, in order."""
+        rows = self.evaluator.rows_of(self.relation(name), bound)
+        there = (row for row, weight in rows.items() if weight > 0)
+        return sorted(there, key=lambda row: [in_order(value) for value in row])
+
+    def relation(self, name: str) -> View | Table:
+        """The view of that name, or the table."""
+        return self.evaluator.reader.relation(name)
 
     def why(self, name: str, row: Row, depth: int | None = None, budget: int = 100_000) -> Explanation:
         """The explanation of a row that is there, of least height by iterations."""
-        fact = Fact(self._relation(name), row)
+        fact = Fact(self.relation(name), row)
         root = self._explained(fact, depth, budget)
         return Explanation(root, self.version.epoch, lambda: self._others(fact, depth, budget))
 
@@ -119,7 +126,8 @@ class Search:
         node = scope.circuit.nodes[number]
         branches = node.inputs if isinstance(node.operator, ops.Plus) else (number,)
         view = self.catalog.views.get(relation.name)
-        text, place = ("", "") if view is None else (view.text, view.place)
+        unnamed = "the query" if isinstance(relation, View) else ""
+        text, place = (unnamed, "") if view is None else (view.text, view.place)
         texts = _rule_texts(relation.name, text, len(branches))
         return [(scope, branch, rule, place) for branch, rule in zip(branches, texts, strict=True)]
 

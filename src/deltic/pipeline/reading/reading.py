@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from deltic.catalog import Catalog
@@ -121,8 +122,11 @@ class Reading(ABC):
         """
         return Reasons(self._definitions, self._version()).why_not(name, self._readable(name), row)
 
-    def lineage(self, name: str, row: RowPattern) -> Rows:
-        """The rows of tables that the explanation of a row ends in: columns `table`, and `row` as JSON."""
+    def lineage(self, name: str, row: RowPattern = MappingProxyType({})) -> Rows:
+        """The rows of tables in which the explanations of rows end: of those with these values, or of all.
+
+        The columns are `result`, `table` and `row`, where rows are JSON. It costs an explanation for each row.
+        """
         rows = Reasons(self._definitions, self._version()).lineage(name, self._readable(name), row)
         return Rows(TableBatch(rows), self.spark)
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from deltic import values
+from deltic.catalog import ViewDefinitions
 from deltic.engine.version import Version
 from deltic.errors import DelticError, count_of
 from deltic.pipeline.definitions.definitions import Definitions
@@ -22,18 +24,35 @@ RowPattern = Sequence[Any] | Mapping[str, Any]
 """The values of all columns in order, or those of some by name."""
 
 
+_MOST = 10
+"""Rows that EXPLAIN WHY explains."""
+
+
 class Reasons:
     """Explanations of rows of one version."""
 
-    def __init__(self, definitions: Definitions, version: Version, through: bool = True) -> None:
+    def __init__(
+        self,
+        definitions: Definitions,
+        version: Version,
+        through: bool = True,
+        others: Sequence[ViewDefinitions] = (),
+    ) -> None:
+        """`others` are definitions beside those of the catalog, as that of a query."""
         from deltic.why.search import Search
 
         self._catalog = definitions.catalog
-        self._search = Search(definitions.catalog, version, through)
+        self._search = Search(definitions.catalog, version, through, others)
 
     def why(self, name: str, schema: Schema, row: RowPattern, depth: int | None, budget: int) -> Explanation:
         """Why a row is there; of several with these values the first one."""
         return self._search.why(name, self._search.row_with(name, bound(name, schema, row)), depth, budget)
+
+    def whys(self, name: str) -> str:
+        """Why the first rows are there, one explanation after the other."""
+        rows = self._search.rows_with(name, {})
+        told = [str(self._search.why(name, row)) for row in rows[:_MOST]]
+        return "\n".join([*told, f"… {len(rows) - _MOST:,} more rows"] if len(rows) > _MOST else told or ["no rows"])
 
     def why_not(self, name: str, schema: Schema, row: RowPattern) -> WhyNot:
         """Why no row is there with these values."""
@@ -41,17 +60,31 @@ class Reasons:
 
         return why_not(self._search, name, bound(name, schema, row))
 
-    def lineage(self, name: str, schema: Schema, row: RowPattern) -> pa.Table:
-        """The rows of tables that the explanation of a row ends in: their tables, and the rows as JSON."""
-        import json
+    def why_nots(self, name: str) -> str:
+        """Why a query has no rows; where a view that it reads has none for it, why that one has none."""
+        from deltic.why import Absence
+        from deltic.why.absence import why_not
 
+        result = why_not(self._search, name, {})
+        missing = [way.fails for way in result.ways if isinstance(way.fails, Absence)]
+        views = [each for each in missing if each.relation in self._catalog.view_schemas]
+        return "\n".join(map(str, [result, *(why_not(self._search, v.relation, v.pattern) for v in views)]))
+
+    def lineage(self, name: str, schema: Schema, row: RowPattern) -> pa.Table:
+        """The rows of tables in which explanations of rows end: columns `result`, `table`, and `row`, rows as JSON."""
         import pyarrow as pa
 
-        leaves = self.why(name, schema, row, None, 1_000_000).leaves()
-        columns = {table: self._catalog.tables[table].schema.names for table, _ in leaves}
-        rows = [dict(zip(columns[table], row, strict=True)) for table, row in leaves]
-        written = [json.dumps(row, default=str, ensure_ascii=False) for row in rows]
-        return pa.table({"table": pa.array([t for t, _ in leaves], pa.string()), "row": pa.array(written, pa.string())})
+        lines = [
+            (_json(result, schema), table, _json(leaf, self._catalog.tables[table].schema))
+            for result in self._search.rows_with(name, bound(name, schema, row))
+            for table, leaf in self._search.why(name, result).leaves()
+        ]
+        columns = zip(*lines, strict=True) if lines else [(), (), ()]
+        return pa.table([pa.array(column, pa.string()) for column in columns], names=["result", "table", "row"])
+
+
+def _json(row: Sequence[Any], schema: Schema) -> str:
+    return json.dumps(dict(zip(schema.names, row, strict=True)), default=str, ensure_ascii=False)
 
 
 def bound(name: str, schema: Schema, row: RowPattern) -> dict[str, Any]:

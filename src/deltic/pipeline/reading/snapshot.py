@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from deltic.catalog import ViewDefinitions
 from deltic.circuit.graph import Circuit
 from deltic.engine.batches import TableBatch
 from deltic.engine.protocol import Engine
@@ -18,6 +19,7 @@ from deltic.pipeline.io.parsed import arrow_schema
 from deltic.pipeline.names import find
 from deltic.pipeline.reading.delta import Delta
 from deltic.pipeline.reading.reading import PublishedEpoch, Reading
+from deltic.pipeline.reading.reasons import Reasons
 from deltic.pipeline.reading.rows import Rows
 from deltic.values.types import Schema
 
@@ -48,6 +50,18 @@ class Snapshot(Reading):
 
         step = asked(text, file, self._definitions, args)
         return answered(step, self._version(), self._engine_of, self.spark) if isinstance(step, PlannedQuery) else step
+
+    def explained_rows(self, query: ViewDefinitions, kind: str) -> Rows:
+        """Why a query has its rows, why it has none, or the rows of tables that they rest on."""
+        from deltic.pipeline.sql.answers import TextAnswer
+
+        (view,) = query.views
+        reasons = Reasons(self._definitions, self._version(), others=[query])
+        if kind == "lineage":
+            return Rows(TableBatch(reasons.lineage(view.name, view.schema, {})), self.spark)
+        if kind == "why":
+            return TextAnswer(kind, reasons.whys(view.name))
+        return TextAnswer(kind, reasons.why_nots(view.name))
 
     @property
     def _definitions(self) -> Definitions:

@@ -72,7 +72,15 @@ class Explained:
     extended: bool
 
 
-Step = Definitions | Effect | PlannedQuery | Explained | TransactionBracket | Rows
+@dataclass(frozen=True)
+class ExplainedRows:
+    """A query whose rows are explained, or their absence."""
+
+    definition: ViewDefinitions
+    kind: str
+
+
+Step = Definitions | Effect | PlannedQuery | Explained | ExplainedRows | TransactionBracket | Rows
 """Definitions to go on with, a change of a table, what begins or ends a transaction, or a question; or its answer."""
 
 
@@ -170,6 +178,8 @@ def _step(statement: Statement, catalog: Catalog) -> Step:
                 for position in key.positions(names, statement.source):
                     order.setdefault(position, key)
             return PlannedQuery(definition, names, order)
+        case Explain() if statement.of_rows:
+            return ExplainedRows(_answer(statement.subject, catalog, statement.source)[0], statement.of_rows)
         case Explain():
             return _explained(statement, catalog)
         case Show(what="tables" | "views"):

@@ -19,7 +19,7 @@ from deltic.pipeline.reading.rows import Rows
 from deltic.pipeline.reading.snapshot import Snapshot
 from deltic.pipeline.sql.answers import TextAnswer
 from deltic.pipeline.sql.evaluation import answered, circuit_of
-from deltic.pipeline.sql.planning import ANSWER, Explained, PlannedQuery, Step
+from deltic.pipeline.sql.planning import ANSWER, Explained, ExplainedRows, PlannedQuery, Step
 from deltic.sql.statements.effect import Effect
 from deltic.sql.statements.statements import TransactionBracket
 
@@ -87,7 +87,9 @@ class StatementRunner:
                 raise
         return evolution
 
-    def _done(self, step: Effect | PlannedQuery | Explained | TransactionBracket | Rows) -> Transaction | Rows:
+    def _done(
+        self, step: Effect | PlannedQuery | Explained | ExplainedRows | TransactionBracket | Rows
+    ) -> Transaction | Rows:
         """Do one step that defines nothing; an error of it ends the transaction that BEGIN has opened."""
         try:
             match step:
@@ -96,9 +98,10 @@ class StatementRunner:
                 case Effect():
                     return self._changed(step)
                 case PlannedQuery():
-                    bracketed = self.opened.bracketed
-                    seen = self.snapshot() if bracketed is None else bracketed.preview()
+                    seen = self._seen()
                     return answered(step, seen.version, self.engine_of, seen.spark)
+                case ExplainedRows():
+                    return self._seen().explained_rows(step.definition, step.kind)
                 case Explained():
                     return TextAnswer("plan", self._explained(step))
                 case Rows():
@@ -107,6 +110,11 @@ class StatementRunner:
             if (bracketed := self.opened.bracketed) is not None:
                 bracketed.discard()
             raise
+
+    def _seen(self) -> Snapshot:
+        """Tables and views as they are, or as the transaction that BEGIN has opened would leave them."""
+        bracketed = self.opened.bracketed
+        return self.snapshot() if bracketed is None else bracketed.preview()
 
     def _changed(self, effect: Effect) -> Transaction:
         """The transaction that changes a table: the one that BEGIN has opened, or one of its own."""

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Literal
+
 from deltic.sql.statements.cursor import Cursor
 from deltic.sql.statements.reading import query, token_error
 from deltic.sql.statements.statements import Describe, Explain, Select, Show
 
+_OF_ROWS: Mapping[tuple[str, ...], Literal["why", "why not", "lineage"]] = {
+    ("WHY", "NOT"): "why not",
+    ("WHY",): "why",
+    ("LINEAGE",): "lineage",
+}
 _RELATION = "the name of a table or view"
 
 
@@ -15,8 +23,14 @@ def parse_query(cursor: Cursor) -> Select:
 
 
 def parse_explain(cursor: Cursor) -> Explain:
-    """EXPLAIN [EXTENDED] of a query, or of a view by its name."""
+    """EXPLAIN [EXTENDED] of a query, or of a view by its name; EXPLAIN WHY, WHY NOT and LINEAGE of a query."""
     cursor.need("EXPLAIN")
+    if len(cursor.rest) > 1:
+        for words, of_rows in _OF_ROWS.items():
+            if cursor.take(*words):
+                if cursor.at_end:
+                    cursor.refuse(f"expected a query after EXPLAIN {' '.join(words)}")
+                return Explain(*cursor.span, query(cursor.rest, cursor.source), False, of_rows)
     extended = cursor.take("EXTENDED")
     for other in ("CODEGEN", "COST", "FORMATTED", "ANALYZE"):
         if cursor.sees(other):

@@ -305,10 +305,11 @@ class Select(Statement):
 
 @dataclass(frozen=True, eq=False)
 class Explain(Statement):
-    """EXPLAIN of a view by its name, an Identifier, or of a query."""
+    """EXPLAIN of a view by its name, an Identifier, or of a query: of how it is kept fresh, or of the query's rows."""
 
     subject: exp.Expression
     extended: bool
+    of_rows: Literal["", "why", "why not", "lineage"] = ""
 
 
 @dataclass(frozen=True, eq=False)
