@@ -301,7 +301,9 @@ class Evaluation:
         Changes of lower strata are of iteration 0: when a recursive relation changes, they are past.
         """
         store = self.arrangement(access)
-        return store.runs if self._is_new(access, recursive) else store.before
+        if not self._is_new(access, recursive):
+            return store.before
+        return store.runs if access.relation in recursive else store.current()
 
     def _is_new(self, access: PlanAccess, recursive: Container[str]) -> bool:
         is_past = self.query.delta.relation in recursive and access.relation not in recursive

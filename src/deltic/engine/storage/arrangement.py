@@ -18,6 +18,9 @@ from deltic.engine.storage.spilling import pieces
 
 Descriptors = npt.NDArray[np.int64]
 
+# Rows of a relation that are merged within a change: a search meets no more of them than it has to.
+_FEW = 1 << 10
+
 _NO_RUNS: Descriptors = np.empty((0, 4), np.int64)
 
 
@@ -65,6 +68,8 @@ class Arrangement:
     is_built: bool = True
     frozen: int | None = None
     """Runs of so many rows are left to `tighten`: no change merges them, unless there are many."""
+    _merged: tuple[tuple[Run, ...], tuple[Run, ...]] = ((), ())
+    """Runs, and the one that they are merged into."""
 
     def __post_init__(self) -> None:
         self.layout = Layout.of([self.domains[c] for c in self.order])
@@ -84,11 +89,25 @@ class Arrangement:
         if len(run):
             self.runs = (*self.runs, run)
 
+    def current(self) -> tuple[Run, ...]:
+        """The present version for searches: few rows are merged, once for all who read them until the change ends.
+
+        A search tries all combinations of the runs of its atoms. So it would meet a row that a change replaces three
+        times, and in n such atoms 3^n times: before the change, as removed, and as added.
+        """
+        if len(self.runs) < 2 or len(self) > _FEW:
+            return self.runs
+        if self._merged[0] is not self.runs:
+            self._merged = self.runs, (reduce(merge_runs, reversed(self.runs)),)
+        return self._merged[1]
+
     def compact(self) -> None:
         """End the change: merge its run into the others, each at least twice as large as the next."""
-        if len(self.runs) > 1 and 2 * len(self.runs[-1]) > len(self.runs[-2]):
+        if len(self.runs) > 1 and self._merged[0] is self.runs:
+            self.runs = self._merged[1]
+        elif len(self.runs) > 1 and 2 * len(self.runs[-1]) > len(self.runs[-2]):
             self.runs = add_runs(self.runs[:-1], self.runs[-1], self.frozen)
-        self.before = self.runs
+        self.before, self._merged = self.runs, ((), ())
 
     def add(self, run: Run) -> None:
         """Let there be one run more, merged into the others; outside of a change."""
