@@ -46,7 +46,7 @@ MADE = {
 
 
 def pipeline_of(engine):
-    pipeline = deltic.Pipeline(engine=engine)
+    pipeline = deltic.Pipeline(engine=engine, shards=3 if engine == "spark" else None)
     pipeline.table("event", {"at": "int64", "user": "int64"}, bag=True)
     pipeline.table("name", {"user": "int64", "name": "string"})
     return pipeline
@@ -54,7 +54,7 @@ def pipeline_of(engine):
 
 @pytest.mark.parametrize("made", MADE)
 def test_every_method_is_what_the_reference_computes(made):
-    rng, pipelines = random.Random(3), [pipeline_of("local"), pipeline_of("reference")]
+    rng, pipelines = random.Random(3), [pipeline_of(engine) for engine in ("local", "spark", "reference")]
     for pipeline in pipelines:
         pipeline.view("v", MADE[made](pipeline.flow("event"), pipeline.flow("name")))
     events, names = [], set()
@@ -71,7 +71,7 @@ def test_every_method_is_what_the_reference_computes(made):
                 change.insert("name", renamed - names)
                 change.delete("name", renamed & names)
             found.append((sorted(change.of("v"), key=repr), sorted(pipeline["v"], key=repr)))
-        assert found[0] == found[1]
+        assert found[0] == found[1] == found[2]
         names ^= renamed
 
 
@@ -85,6 +85,25 @@ def test_weights_below_zero_are_read_with_the_others(engine):
     assert sorted(pipeline["v"]) == [(1,), (4,)]
     assert sorted(pipeline["v"].rows(counted=True)) == [(1, 1), (2, -2), (4, 1)]
     assert list(pipeline["v"].rows(counted=True).to_arrow()["__weight__"].to_pylist()).count(-2) == 1
+
+
+def test_sums_go_on_with_other_definitions_on_shards():
+    pipelines = [pipeline_of(engine) for engine in ("local", "spark")]
+    found = []
+    for pipeline in pipelines:
+        pipeline.view("sum", pipeline.flow("event").total())
+        found.append([])
+        for epoch in range(4):
+            with pipeline.transaction() as change:
+                change.insert("event", [(epoch, 1), (epoch + 1, 2)])
+            if epoch == 1:
+                found[-1].append(
+                    sorted(pipeline.view("more", pipeline.flow("event").where("at > 1").total()).of("sum"))
+                )
+            found[-1].append(sorted(change.of("sum")))
+        found[-1] += [sorted(pipeline[view].rows(counted=True)) for view in pipeline.views]
+    assert found[0] == found[1]
+    assert ((0, 1), 1) in found[0][-3]
 
 
 def test_a_view_of_earlier_epochs_says_that_it_knows_none():

@@ -14,6 +14,8 @@ class Definition:
     reads: ClassVar[tuple[str, ...]] = ()
     remembers: ClassVar[bool] = False
     """Whether it depends on epochs of the past, beside the present rows of what it reads."""
+    is_timed: ClassVar[bool] = False
+    """Whether it may change in an epoch in which nothing that it reads does."""
 
     @property
     def sources(self) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ class Delayed(Definition):
 
     reads: ClassVar[tuple[str, ...]] = ("source",)
     remembers: ClassVar[bool] = True
+    is_timed: ClassVar[bool] = True
     source: str
 
     def shared(self, columns: int) -> Iterator[tuple[int, str, int]]:

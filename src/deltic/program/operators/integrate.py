@@ -18,6 +18,7 @@ class Summed(Definition):
     """The sum, over all epochs so far, of what relation `source` was in each: its change is all of its rows."""
 
     reads: ClassVar[tuple[str, ...]] = ("source",)
+    is_timed: ClassVar[bool] = True
     source: str
 
     @property

@@ -229,18 +229,13 @@ class _Defined:
         self, name: str, definition: Definition, states: Mapping[str, State], kernel: RelationUpdater, visits: Visits
     ) -> None:
         self.relations, self._visits = (name,), visits
-        self.follows = frozenset(definition.sources)
+        self.follows, self.is_timed = frozenset(definition.sources), definition.is_timed
         self.state, self.kernel = states[name], kernel
         self.sources = [states[name] for name in definition.sources]
 
     @property
-    def is_timed(self) -> bool:
-        """Whether it may have to run though nothing below it changes."""
-        return type(self.kernel).is_due is not RelationUpdater.is_due
-
-    @property
     def is_due(self) -> bool:
-        """Whether it has to."""
+        """Whether it has to run though nothing below it changes."""
         return self.kernel.is_due
 
     def run(self) -> ComponentReport | None:

@@ -18,7 +18,8 @@ from deltic.engine.executors.shards.shard import Shard
 from deltic.engine.image import Json
 from deltic.engine.result import EpochResult
 from deltic.engine.storage.store import Store
-from deltic.program.operators.delay import Delayed
+from deltic.program.definitions import Definition
+from deltic.program.operators.integrate import Summed
 from deltic.program.program import Program, Relation
 
 NOTHING = Former(Program({}, (), (), {}, {}), ShardPlan(Program({}, (), (), {}, {}), {}, ()), lambda name: 0)
@@ -89,10 +90,15 @@ def _made_orders(new: Store, old: Store, taken: Mapping[str, str]) -> int:
 
 
 def is_due(plan: ShardPlan, stores: Sequence[Store]) -> bool:
-    """Whether something comes with the next epoch whatever changes: what a delay has kept back."""
-    delayed = [name for name, r in plan.program.relations.items() if isinstance(r.definition, Delayed)]
-    states = (store.states[name] for store in stores for name in delayed) if delayed else ()
-    return any(arrangement.runs for state in states for arrangement in state.auxiliary.values())
+    """Whether something comes with the next epoch whatever changes: what a delay has kept back, and rows of a sum."""
+    timed = [(name, r.definition) for name, r in plan.program.relations.items() if r.definition.is_timed]
+    return any(_is_due(store, name, definition) for store in stores for name, definition in timed)
+
+
+def _is_due(store: Store, name: str, definition: Definition) -> bool:
+    if isinstance(definition, Summed):
+        return bool(len(store.states[definition.source].contents))
+    return any(arrangement.runs for arrangement in store.states[name].auxiliary.values())
 
 
 def after(due: EpochResult, result: EpochResult, old: Program, new: Program) -> EpochResult:

@@ -13,6 +13,7 @@ from deltic.program.operators.aggregate import Grouped
 from deltic.program.operators.custom import Recomputed
 from deltic.program.operators.delay import Delayed
 from deltic.program.operators.flat_map import Expanded
+from deltic.program.operators.integrate import Summed
 from deltic.program.operators.over import Windows
 from deltic.program.operators.top import TopRows
 from deltic.program.operators.window import Windowed
@@ -36,7 +37,7 @@ def needs(relation: Relation) -> tuple[Key, tuple[Key, ...]]:
             return key, (key,)
         case Expanded():
             return whole[:-1], (whole[:-1],)
-        case Delayed():
+        case Delayed() | Summed():
             return whole, (whole,)
         case Windowed():
             return whole, (whole, EVERYWHERE)

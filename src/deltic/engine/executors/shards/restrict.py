@@ -17,7 +17,6 @@ from deltic.engine.executors.shards.plan import (
     Step,
     Take,
 )
-from deltic.program.operators.delay import Delayed
 from deltic.program.program import Program
 from deltic.program.queries import When
 
@@ -48,7 +47,7 @@ class _Restrict:
                 return self._arrives.get(name)
             case Define(name=name):
                 definition = self.program.relations[name].definition
-                return self._follow((name,), definition.sources, is_due=isinstance(definition, Delayed))
+                return self._follow((name,), definition.sources, definition.is_timed)
             case Recur(stratum=stratum):
                 rules = [rule for name in stratum.relations for rule in self.program.rules_of(name)]
                 return self._follow(stratum.relations, [name for rule in rules for name in rule.relations])
@@ -67,10 +66,10 @@ class _Restrict:
                 is_vain = not needs.isdisjoint(self.empty)
                 return None if is_vain else self._send(query.delta.relation, new, query.head, stays)
 
-    def _follow(self, names: Collection[str], read: Collection[str], is_due: bool = False) -> int | None:
+    def _follow(self, names: Collection[str], read: Collection[str], is_timed: bool = False) -> int | None:
         """A step by which relations follow what they read."""
         stages = [self.known[name] for name in read if name in self.known]
-        if not stages and not is_due:
+        if not stages and not is_timed:
             return None
         stage = max(stages, default=0)
         self.known |= dict.fromkeys(names, stage)
