@@ -12,8 +12,7 @@ from deltic.calculus.recursion import chain
 from deltic.circuit import operators as ops
 from deltic.circuit.drawing import to_dot, to_mermaid, to_svg
 from deltic.circuit.graph import Circuit
-from deltic.cli.choices import ExplainFormat
-from deltic.cli.options import ProgramOptions, TextOptions
+from deltic.cli.options import ExplainFormat, ProgramOptions, TextOptions
 from deltic.cli.report import print_error
 from deltic.errors import DelticError
 from deltic.pipeline.commanding import CommandedFrontEnd
@@ -21,7 +20,7 @@ from deltic.pipeline.definitions.front_ends import front_end_of
 from deltic.pipeline.job.job import load_facts, load_program
 from deltic.pipeline.session import Pipeline
 
-_DRAWINGS = {ExplainFormat.dot: to_dot, ExplainFormat.mermaid: to_mermaid, ExplainFormat.svg: to_svg}
+_DRAWINGS = {"dot": to_dot, "mermaid": to_mermaid, "svg": to_svg}
 
 
 def explain_command(
@@ -52,7 +51,7 @@ def explain_command(
             from deltic.pipeline.io.arrow_reader import ArrowReader
 
             load_facts(front, facts, written.form, pipeline, ArrowReader(), allow_outside)
-        explained = _text(pipeline, view, full) if form is ExplainFormat.text else _drawing(pipeline, view, form)
+        explained = _text(pipeline, view, full) if form == "text" else _drawing(pipeline, view, form)
     except DelticError as error:
         print_error(error)
         return 1

@@ -8,15 +8,15 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from typer.core import TyperGroup
 
-from deltic.cli.choices import DemoEngine, ExplainFormat
 from deltic.cli.grouped import grouped
 from deltic.cli.options import (
     AllowOutside,
+    ExplainFormat,
     Functions,
     Json,
     Language,
@@ -101,7 +101,7 @@ def explain(
     view: Annotated[str | None, typer.Argument(help="One view; all of them when left out.", show_default=False)] = None,
     output_format: Annotated[
         ExplainFormat, typer.Option("--format", help="Text, or a drawing: for Graphviz, for Mermaid, or SVG.")
-    ] = ExplainFormat.text,
+    ] = "text",
     full: Annotated[
         bool, typer.Option("--full", help="As text: also the circuits, why they are right, and all plans.")
     ] = False,
@@ -304,14 +304,15 @@ def demo(
     commits: Annotated[int, typer.Option(min=1, help="With --repo: how many of its last commits.")] = 30,
     master: Annotated[str, typer.Option(help="Spark's master URL.")] = "local[*]",
     engine: Annotated[
-        DemoEngine, typer.Option(help="What keeps the views; spark: on shards, and Spark's own recomputation beside.")
-    ] = DemoEngine.auto,
+        Literal["auto", "local", "spark"],
+        typer.Option(help="What keeps the views; spark: on shards, and Spark's own recomputation beside."),
+    ] = "auto",
     as_json: Json = False,
 ) -> None:
     """Keep recursive views over real Python code fresh while the code is edited."""
     from deltic.demo.main import run as run_demo
 
-    raise typer.Exit(run_demo(str(repo) if repo else None, str(out), commits, as_json, master, engine.value))
+    raise typer.Exit(run_demo(str(repo) if repo else None, str(out), commits, as_json, master, engine))
 
 
 def main() -> None:

@@ -5,31 +5,31 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from typer import Argument, BadParameter, Option
-
-from deltic.cli.choices import (
-    ConflictPolicy,
-    CopiesOption,
-    EngineChoice,
-    ExecutorOption,
-    LateChoice,
-    LogFormat,
-    MissingFacts,
-    OnError,
-    OutputFormat,
-    RefreshChoice,
-    RewriteChoice,
-    RoundsOption,
-)
 
 if TYPE_CHECKING:
     from deltic.pipeline.io.directives import TextForm
 
 ON_STDOUT = Path("-")
 """The folder of outputs that stands for standard output."""
+
+EngineChoice = Literal["auto", "local", "spark", "reference"]
+"""What evaluates the views."""
+ExplainFormat = Literal["text", "dot", "mermaid", "svg"]
+"""How `deltic explain` shows circuits."""
+
+
+class RewriteChoice(StrEnum):
+    """Rewrites that a plan may use; see `deltic.calculus.planning`. Options of typer may not be lists of literals."""
+
+    eliminate = "eliminate"
+    share = "share"
+    demand = "demand"
+
 
 Program = Annotated[
     Path,
@@ -110,13 +110,15 @@ class FileOptions:
         ),
     ] = Path("out")
     output_format: Annotated[
-        OutputFormat | None, Option("--format", help="What to write.", show_default="csv, as .output says")
+        Literal["csv", "parquet", "json", "arrow"] | None,
+        Option("--format", help="What to write.", show_default="csv, as .output says"),
     ] = None
     text: TextOptions = TextOptions()
-    on_error: Annotated[OnError, Option(help="Malformed rows: stop, or skip and list them.")] = OnError.stop
+    on_error: Annotated[Literal["stop", "skip"], Option(help="Malformed rows: stop, or skip and list them.")] = "stop"
     missing: Annotated[
-        MissingFacts, Option("--missing-facts", help="A file of .input that is not there: an error, or no rows.")
-    ] = MissingFacts.error
+        Literal["error", "empty"],
+        Option("--missing-facts", help="A file of .input that is not there: an error, or no rows."),
+    ] = "error"
     outside: AllowOutside = False
 
     def check(self) -> None:
@@ -201,16 +203,16 @@ class ViewOptions:
 
     panel: ClassVar = "Changes and views"
 
-    conflicts: Annotated[ConflictPolicy, Option(help="Insertion of a present row, deletion of an absent one.")] = (
-        ConflictPolicy.error
-    )
+    conflicts: Annotated[
+        Literal["error", "normalize", "trust"], Option(help="Insertion of a present row, deletion of an absent one.")
+    ] = "error"
     late: Annotated[
-        LateChoice, Option(help="Rows later than a table's LATENESS: leave out and list them, or stop.")
-    ] = LateChoice.drop
+        Literal["drop", "error"], Option(help="Rows later than a table's LATENESS: leave out and list them, or stop.")
+    ] = "drop"
     engine: Annotated[
         EngineChoice,
         Option(help="What keeps the views; spark: on shards; reference: the slow definition, for comparing."),
-    ] = EngineChoice.auto
+    ] = "auto"
     strategy: Annotated[
         list[str] | None,
         Option(
@@ -219,9 +221,10 @@ class ViewOptions:
             show_default="nested",
         ),
     ] = None
-    refresh: Annotated[RefreshChoice, Option(help="When recursive views are recomputed instead of updated.")] = (
-        RefreshChoice.auto
-    )
+    refresh: Annotated[
+        Literal["auto", "incremental", "incremental strict", "full"],
+        Option(help="When recursive views are recomputed instead of updated."),
+    ] = "auto"
     switch: Annotated[
         float, Option(min=0, help="With --refresh auto: the part of a bootstrap that an update may always cost.")
     ] = 0.2
@@ -298,14 +301,14 @@ class ShardOptions:
         ),
     ] = None
     executor: Annotated[
-        ExecutorOption | None,
+        Literal["auto", "process", "job"] | None,
         Option(
             help="What computes a transaction, this process or a job of Spark; auto: what is quicker.",
             show_default="auto",
         ),
     ] = None
     rounds: Annotated[
-        RoundsOption | None,
+        Literal["auto", "always", "never"] | None,
         Option(
             help="When a recursion without a preserved key takes rounds; auto: where no task has room.",
             show_default="auto",
@@ -320,7 +323,7 @@ class ShardOptions:
         ),
     ] = None
     copies: Annotated[
-        CopiesOption | None,
+        Literal["auto", "never"] | None,
         Option(help="Whether each has a copy of what is small beside what it is joined with.", show_default="auto"),
     ] = None
 
@@ -363,8 +366,8 @@ class SparkOptions:
             "--driver-memory": self.driver_memory,
             "--conf": self.conf,
         }.items():
-            if given and engine not in (EngineChoice.auto, EngineChoice.spark):
-                raise BadParameter(f"{name} is for Spark, and --engine {engine.value} has none")
+            if given and engine not in ("auto", "spark"):
+                raise BadParameter(f"{name} is for Spark, and --engine {engine} has none")
             if given and self.master is None:
                 raise BadParameter(f"{name} is for Spark, which --master asks for, as in --master 'local[*]'")
         for text in self.conf or ():
@@ -393,7 +396,7 @@ class ReportOptions:
         ),
     ] = None
     log: Annotated[
-        LogFormat | None,
+        Literal["text", "json"] | None,
         Option(help="A record of each epoch on standard error, as text or JSON.", show_default="none"),
     ] = None
 

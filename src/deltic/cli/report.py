@@ -60,7 +60,7 @@ def print_json(options: RunOptions, outcome: JobOutcome | None, error: DelticErr
     document = {
         "ok": error is None,
         "program": str(options.program),
-        "engine": options.views.engine.value,
+        "engine": options.views.engine,
         "epochs": [_epoch(epoch) for epoch in done.epochs],
         "views": {w.name: {"rows": w.rows, "path": str(w.path)} for w in done.written},
         "printed": done.printed,

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, get_args
 
 import typer
 
-from deltic.cli.choices import LogFormat, MissingFacts, OnError
 from deltic.cli.commands import run_by_commands
 from deltic.cli.options import ON_STDOUT, ReportOptions, RunOptions, ShardOptions, SparkOptions
 from deltic.cli.progress import SilentProgress, progress_for
@@ -69,7 +68,7 @@ def _watched(reports: ReportOptions, pipeline: Pipeline) -> Iterator[None]:
             server = stack.enter_context(pipeline.serve_metrics(reports.metrics))
             print(f"metrics: http://127.0.0.1:{server.port}/metrics", file=sys.stderr)
         if reports.log is not None:
-            stack.enter_context(logged(reports.log is LogFormat.json))
+            stack.enter_context(logged(reports.log == "json"))
         yield
 
 
@@ -77,12 +76,12 @@ def _pipeline(options: RunOptions, session: SparkSession | None) -> Pipeline:
     text, views, kept = options.text, options.views, options.kept
     return Pipeline(
         session,
-        engine=views.engine.value,
+        engine=views.engine,
         state=kept.state,
         functions=text.functions or (),
         pragmas=text.pragmas,
-        transactions=Transactions(late=views.late.value, now=views.now),
-        maintenance=Maintenance(views.refresh.value, views.switch, **dict.fromkeys(views.without or (), False)),
+        transactions=Transactions(late=views.late, now=views.now),
+        maintenance=Maintenance(views.refresh, views.switch, **dict.fromkeys(views.without or (), False)),
         recursion=Recursion(_strategy(views.strategy or ()), views.iteration_limit, views.recursion_timeout or None),
         resources=Resources(kept.threads, kept.spill, kept.memory),
         shards=_shards(options.shards),
@@ -164,11 +163,11 @@ def _settings(options: RunOptions) -> JobSettings:
         files.facts,
         files.changes,
         Path("out") if files.out == ON_STDOUT else files.out,
-        files.output_format.value if files.output_format else None,
-        files.on_error is OnError.skip,
-        options.views.conflicts.value,
+        files.output_format,
+        files.on_error == "skip",
+        options.views.conflicts,
         options.text.macros,
-        files.missing is MissingFacts.empty,
+        files.missing == "empty",
         files.text.form,
         files.outside,
         files.out == ON_STDOUT,

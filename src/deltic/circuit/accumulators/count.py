@@ -1,4 +1,4 @@
-"""How many values there are; without a column, how many rows."""
+"""How many values there are, or how many different ones; without a column, how many rows."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from deltic.circuit.accumulators.accumulator import Accumulator, Parameter, Totals, accumulator
+from deltic.circuit.accumulators.extreme import present
+from deltic.values import in_order
 from deltic.values.types import Type
 
 
@@ -25,3 +27,19 @@ class Count(Accumulator):
 
     def value(self, totals: Totals, types: Sequence[Type], parameters: Sequence[Parameter]) -> Any:
         return sum(totals.values())
+
+
+@accumulator
+class CountDistinct(Accumulator):
+    """The number of the values whose weights add up to more than zero; NaN is one value."""
+
+    name = "count_distinct"
+    counts = True
+    of_sets = True
+    keeps = "all values in order, and how many they are"
+
+    def result(self, types: Sequence[Type]) -> Type:
+        return Type.INT64
+
+    def value(self, totals: Totals, types: Sequence[Type], parameters: Sequence[Parameter]) -> Any:
+        return len({in_order(value) for value in present(totals)})

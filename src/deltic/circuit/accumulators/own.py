@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from deltic.circuit.accumulators.accumulator import ACCUMULATORS, Accumulator, Parameter, Totals
-from deltic.circuit.accumulators.min import plain, present
+from deltic.circuit.accumulators.extreme import plain, present
 from deltic.errors import EvaluationError
 from deltic.values import from_arrow, in_order, to_arrow
 from deltic.values.types import Column, Schema, Type

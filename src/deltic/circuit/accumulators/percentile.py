@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from deltic.circuit.accumulators.accumulator import Accumulator, Parameter, Totals, accumulator
-from deltic.circuit.accumulators.min import plain, present
+from deltic.circuit.accumulators.extreme import plain, present
 from deltic.values import in_order
 from deltic.values.numbers import round_float
 from deltic.values.types import Type

@@ -1,4 +1,4 @@
-"""What is kept of a group, and how its aggregates are read from that: one file for each accumulator of the circuit.
+"""What is kept of a group, and how its aggregates are read from that, in the files of the circuit's accumulators.
 
 An accumulator takes the slots that it needs from `Slots` and says how a result is read from their totals.
 """

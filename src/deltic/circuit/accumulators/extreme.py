@@ -1,14 +1,46 @@
-"""The value of one column where another is least or greatest."""
+"""The least and the greatest value, and the value of one column where another is least or greatest."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from deltic.circuit.accumulators.accumulator import Accumulator, Parameter, Totals, accumulator
-from deltic.circuit.accumulators.min import plain, present
 from deltic.values import in_order
 from deltic.values.types import Column, Type
+
+
+class Extreme(Accumulator):
+    """An extreme one of the values whose weights add up to more than zero, in the order of comparisons."""
+
+    picks = True
+    of_sets = True
+    least: ClassVar[bool]
+    keeps = "all values in order, and which one it is"
+
+    def takes(self, types: Sequence[Type]) -> bool:
+        return len(types) == 1 and types[0].is_ordered
+
+    def value(self, totals: Totals, types: Sequence[Type], parameters: Sequence[Parameter]) -> Any:
+        there = present(totals)
+        return plain((min if self.least else max)(there, key=in_order)) if there else None
+
+
+@accumulator
+class Min(Extreme):
+    """The least value."""
+
+    name = "min"
+    least = True
+
+
+@accumulator
+class Max(Extreme):
+    """The greatest value."""
+
+    name = "max"
+    least = False
 
 
 class ExtremeBy(Accumulator):
@@ -52,3 +84,13 @@ class MaxBy(ExtremeBy):
 
     name = "max_by"
     least = False
+
+
+def present(totals: Totals) -> list[Any]:
+    """The values that are there."""
+    return [value for value, weight in totals.items() if weight > 0]
+
+
+def plain(value: Any) -> Any:
+    """The value; zero for the negative zero, which is equal to it."""
+    return value + 0.0 if isinstance(value, float) and not math.isnan(value) else value

@@ -1,4 +1,7 @@
-"""Of two columns the pairs are kept, in the order of the one that is compared, as one value each."""
+"""The extreme value is kept, with all values in order: when it vanishes, the next is found by a walk.
+
+Of two columns the pairs are kept, in the order of the one that is compared, as one value each.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,21 @@ from collections.abc import Sequence
 import numpy as np
 
 from deltic.circuit.accumulators import ACCUMULATORS
-from deltic.circuit.accumulators.extreme_by import ExtremeBy
+from deltic.circuit.accumulators.extreme import Extreme, ExtremeBy
 from deltic.engine.accumulators.slots import Result, Slots, Totals, reads
 from deltic.engine.storage.codec import encode
 from deltic.engine.storage.layout import Column
 from deltic.program.operators.aggregate import GroupedAggregate
 from deltic.values.types import Type
+
+
+@reads("min", "max")
+def extreme(slots: Slots, call: GroupedAggregate, types: Sequence[Type]) -> Result:
+    """The slot of the extreme value."""
+    accumulator = ACCUMULATORS[call.function]
+    assert isinstance(accumulator, Extreme)
+    slot = slots.extreme(call.columns, accumulator.least)
+    return lambda totals: (totals[:, slot], None)
 
 
 @reads("min_by", "max_by")
