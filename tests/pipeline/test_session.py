@@ -181,9 +181,9 @@ def test_forms_of_rows(pipeline):
     ("action", "words"),
     [
         (lambda p: p["reches"], "there is no view or table 'reches'; did you mean `reaches`?"),
-        (lambda p: p["zzz"], "there is no view or table 'zzz'; what there is: follows, reaches"),
+        (lambda p: p["zzz"], "there is no view or table 'zzz'; known: follows, reaches"),
         (lambda p: p.explain("follows"), "follows is not a view: it is a table"),
-        (lambda p: p["reaches"].lookup(z="a"), "there is no column 'z' in reaches; what there is: x, y"),
+        (lambda p: p["reaches"].lookup(z="a"), "there is no column 'z' in reaches; known: x, y"),
         (lambda p: p["reaches"].lookup(x=1), "reaches, column x: expected a string, found 1 (int)"),
         (
             lambda p: p.datalog(Path("a.dl")),
@@ -239,7 +239,7 @@ def test_mistakes_inside_a_transaction(pipeline, action, words):
 
 
 def test_engines_and_policies_are_checked():
-    with pytest.raises(DelticError, match="there is no engine 'flink'; what there is: auto, local, spark, reference"):
+    with pytest.raises(DelticError, match="there is no engine 'flink'; known: auto, local, spark, reference"):
         deltic.Pipeline(engine="flink")
     with pytest.raises(DelticError, match="did you mean `normalize`"):
         deltic.Pipeline(transactions=deltic.Transactions(conflicts="normalise"))

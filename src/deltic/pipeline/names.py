@@ -51,4 +51,4 @@ def _all(known: Iterable[str]) -> str:
     names = list(known)
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     listed = ", ".join(names[:_NAMED]) + more
-    return f"what there is: {listed}" if names else "no program has declared any yet"
+    return f"known: {listed}" if names else "no program has declared any yet"

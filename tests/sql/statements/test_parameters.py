@@ -96,7 +96,7 @@ def test_parameters_stand_wherever_a_value_does() -> None:
         ("SELECT\n  ?", None, "2:3: ?: the parameter has no value"),
         ("SELECT :name", {"nmae": 1}, "did you mean `nmae`?"),
         ("SELECT ?, ?", [1], "1:11: ?: the parameter has no value"),
-        ("SELECT ?", [1, 2], "there are 2 values for 1 parameters"),
+        ("SELECT ?", [1, 2], "there are 2 values for 1 parameter"),
         ("SELECT :a", [1], "the values of such parameters are a dict"),
         ("SELECT ?", {"a": 1}, "the values of such parameters are a list or tuple"),
         ("SELECT :a", {"a": object()}, "Python's type object is none of SQL"),

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from deltic.sql.statements.parameters import Args
     from deltic.why import Explanation, WhyNot
 
+_TABLE = "it is a table; CREATE VIEW … AS SELECT * FROM … makes a view of it"
 _HIDDEN = "it is hidden, there for other views alone"
 _INLINED = "it is inlined: its rules stand in those of others"
 
@@ -181,7 +182,15 @@ class Reading(ABC):
         return {**dict.fromkeys(self.checked.inlined, _INLINED), **dict.fromkeys(self.catalog.views, _HIDDEN)}
 
     def _check_view(self, name: str) -> None:
-        find(name, "view", self.views, {**self._unreadable, **dict.fromkeys(self.tables, "it is a table")})
+        find(
+            name,
+            "view",
+            self.views,
+            {
+                **self._unreadable,
+                **dict.fromkeys(self.tables, _TABLE),
+            },
+        )
 
     def _version_with(self, name: str) -> Version:
         """The rows, to read those of a relation from, which may have been dropped since."""

@@ -118,7 +118,7 @@ def effects(text: str, file: str, definitions: Definitions, args: Args | None = 
         for statement in parse(text, file, args):
             if not isinstance(statement, Change):
                 told = "a transaction takes INSERT, DELETE, UPDATE and MERGE"
-                raise statement.error(told, "use pipeline.sql for others")
+                raise statement.error(told, "pipeline.query takes questions, pipeline.sql any statement")
             result.append(_effect(statement, definitions.catalog))
     return result
 
@@ -129,7 +129,8 @@ def asked(text: str, file: str, definitions: Definitions, args: Args | None = No
     with knowing(definitions.functions, definitions.sql.functions):
         for statement in parse(text, file, args):
             if not isinstance(statement, Select | Show | Describe):
-                raise statement.error("a question is SELECT, SHOW or DESCRIBE", "use pipeline.sql for others")
+                told = "a question is SELECT, SHOW or DESCRIBE"
+                raise statement.error(told, "pipeline.execute takes changes, pipeline.sql any statement")
             steps.append(_step(statement, definitions.catalog))
     result = steps[-1] if steps else _rows(relations_table(definitions.catalog, False))
     assert isinstance(result, PlannedQuery | Rows)

@@ -16,7 +16,7 @@ import numpy as np
 from sqlglot.dialects.spark import Spark
 from sqlglot.tokenizer_core import Token, TokenType
 
-from deltic.errors import ProgramError, did_you_mean
+from deltic.errors import ProgramError, count_of, did_you_mean
 from deltic.sql.statements.reading import Tokens, token_error
 from deltic.sql.text import SourceText
 
@@ -51,7 +51,7 @@ def filled(statements: Sequence[Tokens], args: Args | None, source: SourceText) 
     used: list[str] = []
     results: list[Tokens] = [list(_filled(tokens, args, used, source)) for tokens in statements]
     if args is not None and not isinstance(args, Mapping) and statements and len(used) < len(args):
-        told = f"there are {len(args)} values for {len(used)} parameters"
+        told = f"there are {count_of(len(args), 'value')} for {count_of(len(used), 'parameter')}"
         raise token_error(source, statements[0][0], told, "each value has its `?`")
     return results
 
