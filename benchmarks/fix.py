@@ -36,7 +36,7 @@ from deltic.circuit.tables import to_arrow
 from deltic.datalog import check, lower, parse
 from deltic.engine.engine import IncrementalEngine
 from deltic.engine.prepared import Prepared
-from deltic.engine.recursion.refresh import Policy, Refresh
+from deltic.engine.refresh import Policy, Refresh
 
 LIMIT = 10.0
 """Seconds of processor time that an evaluation may take."""

@@ -17,8 +17,8 @@ from deltic.circuit import operators as ops
 from deltic.circuit.tables import to_arrow
 from deltic.datalog import check, lower, parse
 from deltic.engine.engine import IncrementalEngine
-from deltic.engine.recursion.refresh import Policy, Refresh
 from deltic.engine.recursion.strategy import Strategy
+from deltic.engine.refresh import Policy, Refresh
 
 Edge = tuple[int, int]
 Edges = list[Edge]

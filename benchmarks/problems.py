@@ -17,8 +17,8 @@ from harness import DATA
 from deltic.circuit.tables import WEIGHT
 from deltic.datalog import check, lower, parse
 from deltic.engine.engine import IncrementalEngine
-from deltic.engine.recursion.refresh import Policy, Refresh
 from deltic.engine.recursion.strategy import Strategy
+from deltic.engine.refresh import Policy, Refresh
 from deltic.engine.resources import ResourceLimits
 
 Tables = Mapping[str, pa.Table]

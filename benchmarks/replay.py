@@ -13,8 +13,8 @@ import pyarrow as pa
 from problems import Problem, new_engine, sample, signed
 
 from deltic.engine.engine import IncrementalEngine
-from deltic.engine.recursion import refresh
 from deltic.engine.recursion.costs import CostForecast
+from deltic.engine.refresh import CostHistory
 from deltic.engine.resources import ResourceLimits
 
 LARGE_SEED = 1_000
@@ -88,7 +88,7 @@ def replay(
 def _judge_by_time_alone() -> None:
     """Let `auto`, in this process, neither expect anything of the rest of an update nor remember any [ELA §5.2]."""
     CostForecast.left = lambda race, spent: math.inf  # type: ignore[assignment, method-assign]
-    refresh.CostHistory.is_hopeless = _never  # type: ignore[assignment, method-assign]
+    CostHistory.is_hopeless = _never  # type: ignore[assignment, method-assign]
 
 
 def _never(*_: object) -> bool:

@@ -21,7 +21,7 @@ from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit
 from deltic.circuit.tables import to_arrow
 from deltic.engine.engine import IncrementalEngine
-from deltic.engine.recursion.refresh import Policy, Refresh
+from deltic.engine.refresh import Policy, Refresh
 
 Row = tuple[Any, ...]
 Tables = dict[str, list[Row]]

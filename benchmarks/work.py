@@ -22,7 +22,7 @@ from deltic.circuit.expressions import column
 from deltic.circuit.tables import WEIGHT
 from deltic.datalog import check, lower, parse
 from deltic.engine.engine import IncrementalEngine
-from deltic.engine.recursion.refresh import Policy, Refresh
+from deltic.engine.refresh import Policy, Refresh
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 CHANGES = (1, 100)

@@ -24,9 +24,9 @@ from deltic.engine.executors.spark.engine import spark_engine
 from deltic.engine.executors.spark.placement import ShardPlace
 from deltic.engine.files.files import LocalFiles
 from deltic.engine.protocol import Engine
-from deltic.engine.recursion.refresh import Policy, Refresh
 from deltic.engine.recursion.strategy import Strategy
 from deltic.engine.reference import ReferenceEngine, from_arrow
+from deltic.engine.refresh import Policy, Refresh
 from deltic.engine.result import EpochResult
 from tests.differential.circuits import sources_of
 from tests.engine.executors.shards.jobs import run_here

@@ -149,7 +149,8 @@ def _observations(
     for name in sorted(circuit.sinks):
         expected_rows = _rows(reference.read(name))
         yield f"rows of {name}", _rows(engine.read(name)), expected_rows
-        yield f"weights of {name}", from_arrow(engine.read(name, counted=True)), expected_rows
+        weights = from_arrow(reference.read(name, counted=True))
+        yield f"weights of {name}", from_arrow(engine.read(name, counted=True)), weights
         yield f"count of {name}", engine.count(name), reference.count(name)
     for name in sorted(sources_of(circuit)):
         yield f"rows of table {name}", _rows(engine.read(name, table=True)), _rows(reference.read(name, table=True))

@@ -22,9 +22,9 @@ from deltic.circuit.edges import ZSetType
 from deltic.circuit.graph import Circuit, Node
 from deltic.engine.engine import IncrementalEngine
 from deltic.engine.protocol import Engine
-from deltic.engine.recursion.refresh import Policy, Refresh
 from deltic.engine.recursion.strategy import Strategy
 from deltic.engine.reference import ReferenceEngine, from_arrow
+from deltic.engine.refresh import Policy, Refresh
 from deltic.program.compiling import program_of
 from deltic.program.operators.delay import Delayed
 from deltic.program.operators.window import Windowed

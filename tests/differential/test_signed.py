@@ -23,8 +23,8 @@ from deltic.circuit.tables import from_arrow
 from deltic.engine.engine import IncrementalEngine
 from deltic.engine.executors.shards.program import ShardsExecutor
 from deltic.engine.protocol import Engine
-from deltic.engine.recursion.refresh import Policy, Refresh
 from deltic.engine.reference import ReferenceEngine
+from deltic.engine.refresh import Policy, Refresh
 from deltic.errors import IterationLimitError
 from tests.conformance.engines import in_tasks
 from tests.differential.circuits import Epoch, Shape, random_circuit, random_epochs

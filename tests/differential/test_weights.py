@@ -16,8 +16,8 @@ from deltic.circuit import operators as ops
 from deltic.circuit.oracle.pointwise import Rows
 from deltic.engine.conflicts import Conflicts
 from deltic.engine.engine import IncrementalEngine
-from deltic.engine.recursion.refresh import Policy, Refresh
 from deltic.engine.recursion.strategy import Strategy
+from deltic.engine.refresh import Policy, Refresh
 from tests.differential.circuits import Shape, random_circuit, random_epochs, random_row, sources_of
 from tests.differential.compare import MakeEngine, first_disagreement_on
 

@@ -18,8 +18,8 @@ from deltic.circuit.graph import Circuit
 from deltic.datalog import check, lower, parse
 from deltic.engine.engine import IncrementalEngine
 from deltic.engine.kernels.thresholds import Thresholds
-from deltic.engine.recursion.refresh import Policy, Refresh
 from deltic.engine.recursion.strategy import Strategy
+from deltic.engine.refresh import Policy, Refresh
 from deltic.errors import IterationLimitError
 from tests.conformance.engines import on_shards
 from tests.differential.circuits import Shape, random_circuit, sources_of

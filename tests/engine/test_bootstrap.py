@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from deltic.engine.engine import IncrementalEngine
-from deltic.engine.recursion.refresh import Policy, Refresh
 from deltic.engine.recursion.strategy import Strategy
+from deltic.engine.refresh import Policy, Refresh
 from deltic.engine.storage.arrangement import Arrangement
 from deltic.engine.storage.codec import decode
 from deltic.engine.storage.run import Run

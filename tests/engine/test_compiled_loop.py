@@ -21,8 +21,8 @@ from deltic.engine.operators.search import Derivations
 from deltic.engine.recursion.compiled_loop import CompiledLoop
 from deltic.engine.recursion.lost import LostRows
 from deltic.engine.recursion.pending import PendingQueue
-from deltic.engine.recursion.refresh import Policy, Refresh
 from deltic.engine.recursion.strategy import Strategy
+from deltic.engine.refresh import Policy, Refresh
 from deltic.engine.storage.run import NO_TIMES
 from tests.conformance.programs import CLOSURE
 from tests.differential.cases import Case

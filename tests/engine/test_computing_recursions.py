@@ -20,8 +20,8 @@ from deltic.engine.executors.inline.epoch_runner import EpochRunner
 from deltic.engine.kernels.thresholds import Thresholds
 from deltic.engine.plan import questions
 from deltic.engine.recursion import epoch
-from deltic.engine.recursion.refresh import Policy, Refresh
 from deltic.engine.recursion.strategy import Strategy
+from deltic.engine.refresh import Policy, Refresh
 from tests.differential.compare import batches_of, first_disagreement
 
 INCREMENTAL = Refresh(Policy.INCREMENTAL)

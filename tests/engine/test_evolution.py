@@ -19,6 +19,7 @@ from deltic.engine.executors.inline import program as program_module
 from deltic.engine.kernels.thresholds import DEFAULTS
 from deltic.engine.operators import query as evaluate
 from deltic.engine.recursion import refresh, settle
+from deltic.engine.recursion.refresh import Recursive
 from deltic.engine.reference import ReferenceEngine, from_arrow
 from deltic.engine.storage import state as relation
 from deltic.errors import IterationLimitError, UnsupportedError
@@ -110,9 +111,9 @@ def test_what_reads_a_replaced_view_is_computed_and_nothing_else():
 def test_a_recursion_that_stays_remembers_what_updates_cost():
     driver = large_closure()
     driver.apply({"edge": [((10, 11), -1)]})
-    (learned,) = [step._history for step in driver.engine.executor.running.strata._steps if hasattr(step, "_history")]
+    (learned,) = [step.history for step in driver.engine.executor.running.strata._steps if isinstance(step, Recursive)]
     driver.engine.extend(circuit_of(CLOSURE, ADDED["beside"][0]))
-    assert [s._history for s in driver.engine.executor.running.strata._steps if hasattr(s, "_history")] == [learned]
+    assert [s.history for s in driver.engine.executor.running.strata._steps if isinstance(s, Recursive)] == [learned]
 
 
 PLACES = {

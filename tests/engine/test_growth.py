@@ -10,8 +10,8 @@ import pytest
 
 from deltic.datalog import check, lower, parse
 from deltic.engine.engine import IncrementalEngine
+from deltic.engine.executors.inline.derived import DerivedStep
 from deltic.engine.executors.inline.epoch_runner import EpochRunner
-from deltic.engine.executors.inline.strata import _Derived
 from deltic.engine.growth import Growth
 from deltic.engine.storage.layout import Domain, DomainOverflow
 from deltic.values.types import Type
@@ -71,18 +71,18 @@ def powers(numbers: set[int]) -> set[tuple[int, int]]:
 def test_a_value_without_a_place_lets_its_stratum_alone_begin_again(monkeypatch: pytest.MonkeyPatch) -> None:
     circuit = lower(check([parse(CHAIN)]))
     engine, runs = IncrementalEngine(circuit), list[str]()
-    epoch, stratum = EpochRunner.attempt, _Derived.run
+    epoch, stratum = EpochRunner.attempt, DerivedStep.run
 
     def run_epoch(*args: object) -> object:
         runs.append("")
         return epoch(*args)  # type: ignore[arg-type]
 
-    def run_stratum(self: _Derived) -> None:
+    def run_stratum(self: DerivedStep) -> None:
         runs.append(self.relations[0])
         stratum(self)
 
     monkeypatch.setattr(EpochRunner, "attempt", run_epoch)
-    monkeypatch.setattr(_Derived, "run", run_stratum)
+    monkeypatch.setattr(DerivedStep, "run", run_stratum)
     driver = Driver(engine, circuit)
     numbers = set[int]()
     for added, gone in (({1, 2, 3}, set()), ({1000, -5}, {2}), ({70_000}, {1, 3, -5}), ({4}, {1000, 70_000})):

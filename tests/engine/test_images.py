@@ -22,8 +22,8 @@ from deltic.datalog import check as check_program
 from deltic.datalog import lower, parse
 from deltic.engine.engine import IncrementalEngine
 from deltic.engine.plan.plans import Plans
-from deltic.engine.recursion.refresh import Policy, Refresh
 from deltic.engine.recursion.strategy import Strategy
+from deltic.engine.refresh import Policy, Refresh
 from deltic.errors import CircuitError
 from tests.conformance.programs import CLOSURE
 from tests.differential.cases import Case

@@ -13,9 +13,9 @@ import pytest
 from deltic.datalog import check, lower, parse
 from deltic.engine.engine import IncrementalEngine
 from deltic.engine.protocol import Engine
-from deltic.engine.recursion.refresh import Policy, Refresh
 from deltic.engine.recursion.strategy import Strategy
 from deltic.engine.reference import ReferenceEngine
+from deltic.engine.refresh import Policy, Refresh
 from tests.conformance.engines import Driver
 from tests.differential.compare import batches_of, changes_between
 

@@ -18,7 +18,7 @@ import deltic
 from deltic import ZSet
 from deltic.circuit.custom import CustomOperator
 from deltic.engine.engine import IncrementalEngine
-from deltic.engine.recursion.refresh import Policy, Refresh
+from deltic.engine.refresh import Policy, Refresh
 from deltic.errors import EvaluationError, IterationLimitError, UnsupportedError
 from tests.conformance.engines import on_shards
 from tests.engine.reopening import Reopening

@@ -15,8 +15,8 @@ from deltic.datalog import check, lower, parse
 from deltic.engine.engine import IncrementalEngine
 from deltic.engine.kernels.thresholds import Thresholds
 from deltic.engine.parallel import processor_time, run_all, stream, threads, using
-from deltic.engine.recursion.refresh import Policy, Refresh
 from deltic.engine.reference import from_arrow
+from deltic.engine.refresh import Policy, Refresh
 from deltic.engine.resources import ResourceLimits
 from deltic.engine.storage import run
 from deltic.engine.storage import state as relation

@@ -18,9 +18,9 @@ from deltic.algebra.zset import ZSet
 from deltic.circuit.graph import Circuit
 from deltic.datalog import check, lower, parse
 from deltic.engine.engine import IncrementalEngine
-from deltic.engine.recursion.refresh import Policy, Refresh
 from deltic.engine.recursion.strategy import Strategy
 from deltic.engine.reference import from_arrow, to_arrow
+from deltic.engine.refresh import Policy, Refresh
 from deltic_theory.elastic import Facts, Rule, bootstrap, instantiations, semi_naive, support, update
 from tests.engine.test_bootstrap import state_of
 

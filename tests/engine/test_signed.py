@@ -25,9 +25,9 @@ from deltic.circuit.tables import from_arrow, to_arrow
 from deltic.engine.engine import IncrementalEngine
 from deltic.engine.kernels.thresholds import DEFAULTS, Thresholds
 from deltic.engine.protocol import Engine
-from deltic.engine.recursion.refresh import Policy, Refresh
 from deltic.engine.recursion.strategy import Strategy
 from deltic.engine.reference import ReferenceEngine
+from deltic.engine.refresh import Policy, Refresh
 from deltic.errors import IterationLimitError, UnsupportedError
 from deltic.values.types import Schema, Type
 from tests.conformance.engines import on_shards

@@ -11,11 +11,13 @@ from typing import Any
 
 import pytest
 
+from deltic.algebra.zset import ZSet
 from deltic.engine.engine import IncrementalEngine
 from deltic.engine.recursion import refresh
 from deltic.engine.recursion.component import RecursiveComponent
-from deltic.engine.recursion.refresh import Policy, Refresh
 from deltic.engine.recursion.strategy import Strategy
+from deltic.engine.reference import from_arrow
+from deltic.engine.refresh import Policy, Refresh
 from tests.conformance.engines import Driver
 from tests.conformance.programs import FOLLOWS
 from tests.differential.cases import Case
@@ -59,7 +61,7 @@ def abandoning(rng: random.Random) -> Any:
         def give_up(now: int) -> None:
             check(now)
             if rng.random() < 0.2:
-                raise refresh._Abandoned(1.0)
+                raise refresh.AbandonedError(1.0)
 
         original(component, lower, give_up)
 
@@ -117,7 +119,8 @@ def actions(strategy: Strategy, policy: Refresh) -> list[str]:
     driver = Driver.of_program("local", FOLLOWS)
     driver.engine = IncrementalEngine(driver.circuit, strategy, policy)
     epochs = [CHAIN, [(("a3", "a4"), -1)], [(("a3", "a4"), 1)]]
-    return [report.action for rows in epochs for report in driver.apply({"follows": rows}).components]
+    reports = [report for rows in epochs for report in driver.apply({"follows": rows}).components]
+    return [report.action for report in reports if report.strategy != "derived"]
 
 
 @pytest.mark.law("ELA §5.2")
@@ -131,3 +134,24 @@ def test_the_switching_parameter_spans_full_and_incremental(strategy):
 
 def test_without_counts_there_is_no_update():
     assert actions(Strategy.FULL, Refresh(Policy.INCREMENTAL)) == ["bootstrap"] * 3
+
+
+PAIRS = """
+.decl edge(x: symbol, y: symbol)
+.decl pair(x: symbol, z: symbol)
+.output pair
+pair(x, z) :- edge(x, y), edge(y, z).
+"""
+
+
+@pytest.mark.parametrize(("policy", "reason"), [(ALWAYS_ABANDONED, "was abandoned"), (Refresh(Policy.FULL), "is full")])
+def test_a_relation_that_is_no_recursion_is_recomputed_too(policy, reason):
+    driver = Driver.of_program("local", PAIRS)
+    driver.engine = IncrementalEngine(driver.circuit, Strategy.NESTED, policy)
+    driver.apply({"edge": CHAIN})
+    result = driver.apply({"edge": [(("a3", "a4"), -1)]})
+    (report,) = result.components
+    assert (report.relations, report.strategy, report.action) == (("pair",), "derived", "recompute")
+    assert reason in report.reason
+    assert from_arrow(result.changes["pair"]) == ZSet({("a2", "a4"): -1, ("a3", "a5"): -1})
+    assert driver.rows("pair") == {(f"a{i}", f"a{i + 2}") for i in range(29) if i not in (2, 3)}

@@ -18,8 +18,8 @@ from deltic.engine.moving import move
 from deltic.engine.options import EngineOptions
 from deltic.engine.prepared import Prepared, prepared_by, refuse_second
 from deltic.engine.protocol import NOTHING, Engine
-from deltic.engine.recursion.refresh import AUTO, Refresh
 from deltic.engine.recursion.strategy import Strategy
+from deltic.engine.refresh import AUTO, Refresh
 from deltic.engine.result import Extension
 from deltic.engine.size import Size
 from deltic.engine.table_tasks import TableTasks

@@ -11,8 +11,8 @@ from deltic.engine.executors.placed import RoundsChoice
 from deltic.engine.executors.shards.copies import Copies
 from deltic.engine.kernels.thresholds import DEFAULTS, Thresholds
 from deltic.engine.plan.plans import Plans
-from deltic.engine.recursion.refresh import AUTO, Refresh
 from deltic.engine.recursion.strategy import Strategies, Strategy
+from deltic.engine.refresh import AUTO, Refresh
 from deltic.engine.resources import ResourceLimits
 from deltic.program.compiling import Compiler
 from deltic.program.program import Program

@@ -189,12 +189,12 @@ class ReferenceVersion(Version):
     ) -> pa.Table:
         rows = self.tables[name] if table else self._contents(name)
         schema = (self.table_schemas if table else self.schemas)[name]
-        result = _shown(rows, schema, counted, not table and name in self.views)
+        result = _shown(rows, schema, counted)
         return result if columns is None else result.select([*columns, *([WEIGHT] if counted else [])])
 
     def lookup(self, name: str, key: Mapping[str, object], *, counted: bool = False) -> pa.Table:
         result = self._found(self._contents(name), self.schemas[name], key)
-        return _shown(result, self.schemas[name], counted, name in self.views)
+        return _shown(result, self.schemas[name], counted)
 
     def lookup_all(self, name: str, keys: pa.Table) -> pa.Table:
         rows, schema = self.tables[name], self.table_schemas[name]
@@ -227,15 +227,11 @@ class ReferenceVersion(Version):
         return rows.filter(lambda row: all(has(row, column, value) for column, value in key.items()))
 
 
-def _shown(rows: Rows, schema: Schema, counted: bool, is_view: bool = False) -> pa.Table:
-    """The rows of positive weight: once with their weights when `counted`, else as often as these say.
-
-    A view that is `counted` also has its rows of negative weight.
-    """
+def _shown(rows: Rows, schema: Schema, counted: bool) -> pa.Table:
+    """All rows once with their weights when `counted`, else those of positive weight as often as these say."""
     import pyarrow as pa
 
-    has_all = counted and is_view
-    table = to_arrow(rows if has_all else ZSet({row: weight for row, weight in rows if weight > 0}), schema)
+    table = to_arrow(rows if counted else ZSet({row: weight for row, weight in rows if weight > 0}), schema)
     if counted:
         return table
     times = table.column(WEIGHT).to_pylist()

@@ -91,8 +91,8 @@ class Engines:
         """An engine that is not the reference."""
         from deltic.engine.engine import IncrementalEngine
         from deltic.engine.plan.plans import Plans
-        from deltic.engine.recursion.refresh import Policy, Refresh
         from deltic.engine.recursion.strategy import Strategy
+        from deltic.engine.refresh import Policy, Refresh
 
         kept = self.recursion
         policy, _, strict = self.maintenance.refresh.partition(" ")

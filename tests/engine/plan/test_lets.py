@@ -19,8 +19,8 @@ from deltic.engine.kernels.thresholds import Thresholds
 from deltic.engine.operators.query import Evaluation
 from deltic.engine.plan.plan import LetStep, Plan
 from deltic.engine.plan.planner import plan
-from deltic.engine.recursion.refresh import Policy, Refresh
 from deltic.engine.recursion.strategy import Strategy
+from deltic.engine.refresh import Policy, Refresh
 from deltic.engine.resources import ResourceLimits
 from deltic.errors import IterationLimitError
 from deltic.program.queries import Atom, Body, Query, Rule, When

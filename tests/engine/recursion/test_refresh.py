@@ -18,8 +18,8 @@ from deltic.datalog import check, lower, parse
 from deltic.engine.engine import IncrementalEngine
 from deltic.engine.recursion import refresh
 from deltic.engine.recursion.costs import CostForecast, CostProfile
-from deltic.engine.recursion.refresh import Refresh
 from deltic.engine.recursion.strategy import Strategy
+from deltic.engine.refresh import Refresh
 from tests.conformance.engines import Driver
 
 CLOSURE = """
@@ -128,7 +128,7 @@ def random_epochs(rng):
 @pytest.mark.parametrize("strategy", [Strategy.NESTED, Strategy.ELASTIC])
 def test_decisions_do_not_depend_on_the_load(strategy, monkeypatch):
     """With work measured in rows visited, they are the same however slow the clock on the wall is."""
-    monkeypatch.setattr(refresh, "_QUICK", 0)
+    monkeypatch.setattr(refresh, "QUICK", 0)
     actions = []
     for seed in range(6):
         wanted = closures(seed)

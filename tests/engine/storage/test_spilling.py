@@ -13,7 +13,7 @@ import pytest
 
 from deltic.datalog import check, lower, parse
 from deltic.engine.engine import IncrementalEngine
-from deltic.engine.recursion.refresh import Policy, Refresh
+from deltic.engine.refresh import Policy, Refresh
 from deltic.engine.resources import ResourceLimits, _group_limits, available, bytes_of
 from deltic.engine.storage import arrangement, spilling
 from deltic.engine.storage import run as run_module

@@ -21,11 +21,20 @@ def beginning(evaluations: Sequence[Evaluation]) -> Evaluation:
     """The one of the evaluations that follow an atom each with which to begin: the last where that is not far worse."""
     if len(evaluations) == 1:
         return evaluations[0]
-    environment = evaluations[0].environment
-    seen = Samples(environment.states, environment.interner)
-    work = [_Expected(evaluation, seen).visited() for evaluation in evaluations]
+    work = _expected(evaluations)
     least = min(work)
     return evaluations[work.index(least) if least < _WORTH * work[-1] else -1]
+
+
+def least_visited(evaluations: Sequence[Evaluation]) -> float:
+    """How many rows and index entries the first search is expected to visit that begins with the best atom."""
+    return min(_expected(evaluations))
+
+
+def _expected(evaluations: Sequence[Evaluation]) -> list[float]:
+    environment = evaluations[0].environment
+    seen = Samples(environment.states, environment.interner)
+    return [_Expected(evaluation, seen).visited() for evaluation in evaluations]
 
 
 class _Expected:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -52,6 +53,10 @@ def no_inner_engine(circuit: Circuit) -> Engine:
     raise AssertionError(f"a recursion inside a recursion has no engine here:\n{circuit}")
 
 
+def nobody() -> None:
+    """The judge who lets everything go on."""
+
+
 @dataclass
 class Environment:
     """What the evaluation of all queries shares."""
@@ -68,6 +73,17 @@ class Environment:
     """Makes the engine of a recursion inside a recursion."""
     draws: bool = True
     """Whether samples of relations are drawn for plans: of rows in files that reads more than a small change does."""
+    judge: Callable[[], None] = nobody
+    """Called now and then while queries run; what it raises ends them."""
+
+    @contextmanager
+    def judged(self, judge: Callable[[], None]) -> Iterator[None]:
+        """Let queries be judged meanwhile."""
+        self.judge = judge
+        try:
+            yield
+        finally:
+            self.judge = nobody
 
     def check(self) -> None:
         """Let signals that arrived be handled, and the alarm ring: either may raise something that ends the epoch."""
@@ -275,6 +291,7 @@ class Evaluation:
         try:
             for derived in result:
                 postponed.check()
+                environment.judge()
                 if not len(derived):
                     continue
                 if bound.segment.compute is None:

@@ -26,13 +26,11 @@ class Frozen:
     """The rows of a relation, in canonical order and in all others that were there.
 
     `is_counted`: weights are those of derivations, and a row with a positive one is there once.
-    `is_signed`: the weights of its rows are data, those below zero too.
     """
 
     schema: Schema
     is_set: bool
     is_counted: bool
-    is_signed: bool
     orders: tuple[SortedRows, ...]
     """The canonical one first."""
 
@@ -78,10 +76,10 @@ class Frozen:
     ) -> pa.Table:
         """The rows of positive weight: as often as they weigh or, of a set and where `counted` with WEIGHT, once.
 
-        Where `counted`, a signed relation also has its rows of negative weight. All columns, or some: the others are
+        Where `counted`, a bag also has its rows of negative weight. All columns, or some: the others are
         not decoded.
         """
-        there = weights != 0 if counted and self.is_signed else weights > 0
+        there = weights != 0 if counted and not self.is_set else weights > 0
         if not there.all():
             words, weights = words[:, there], weights[there]
         if self.is_set:

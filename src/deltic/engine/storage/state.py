@@ -373,8 +373,7 @@ class State:
         contents, orders = self.contents, self.by_order.values()
         others = tuple(a.sorted() for a in orders if a.is_built and a is not contents)
         is_counted = self.kind is RelationKind.SET
-        is_signed = not self.is_set and self.kind is not RelationKind.TABLE
-        return Frozen(self.relation.schema, self.is_set, is_counted, is_signed, (contents.sorted(), *others))
+        return Frozen(self.relation.schema, self.is_set, is_counted, (contents.sorted(), *others))
 
     def no_rows(self) -> tuple[Words, Weights]:
         """No rows and no weights, in canonical layout."""

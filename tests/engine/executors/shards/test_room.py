@@ -10,8 +10,8 @@ from __future__ import annotations
 import pytest
 
 from deltic.datalog import check, lower, parse
-from deltic.engine.recursion.refresh import Policy, Refresh
 from deltic.engine.recursion.strategy import Strategy
+from deltic.engine.refresh import Policy, Refresh
 from deltic.errors import DelticError
 from tests.conformance.engines import Driver, in_tasks, on_shards
 from tests.engine.reopening import saved

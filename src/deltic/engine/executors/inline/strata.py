@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from deltic.engine.executors.inline.derived import DerivedStep
 from deltic.engine.image import Json
-from deltic.engine.operators.beginning import beginning
 from deltic.engine.operators.kernel import KERNELS, RelationUpdater
 from deltic.engine.operators.query import Environment, Evaluation
 from deltic.engine.operators.search import Visits
 from deltic.engine.recursion.component_of import component_of
-from deltic.engine.recursion.refresh import Recursive, Refresh
+from deltic.engine.recursion.refresh import Recursive
 from deltic.engine.recursion.strategy import Strategies
+from deltic.engine.refresh import CostHistory, Refresh
 from deltic.engine.result import ComponentReport
-from deltic.engine.storage.arrangement import Arrangement
-from deltic.engine.storage.batch import CountChanges
 from deltic.engine.storage.kinds import RelationKind
 from deltic.engine.storage.layout import DomainOverflow
-from deltic.engine.storage.run import Run, plain
 from deltic.engine.storage.state import State, StoreSnapshot
 from deltic.errors import CountOverflowError
 from deltic.program.definitions import Definition, Derived
 from deltic.program.program import Program
-from deltic.program.queries import Rule
 
 # How many sets of changed relations are remembered with what they lead to.
 _COURSES = 256
@@ -46,7 +43,7 @@ class Strata:
         by_head: dict[str, list[Evaluation]] = defaultdict(list)
         for evaluation in evaluations:
             by_head[evaluation.query.head].append(evaluation)
-        self._steps: list[_Derived | _Defined | Recursive] = []
+        self._steps: list[DerivedStep | _Defined | Recursive] = []
         for stratum in program.strata:
             result = [e for name in stratum.relations for e in by_head.get(name, ())]
             name = stratum.relations[0]
@@ -55,7 +52,7 @@ class Strata:
                 component = component_of(stratum, states, result, strategies.of(stratum.relations), environment)
                 self._steps.append(Recursive(component, states, refresh.of(stratum)))
             elif isinstance(definition, Derived):
-                self._steps.append(_Derived(name, states, result))
+                self._steps.append(DerivedStep(name, states, result, refresh, environment))
             elif type(definition) in KERNELS:
                 kernel = KERNELS[type(definition)](definition, states, states[name], environment)
                 self._steps.append(_Defined(name, definition, states, kernel, environment.visits))
@@ -80,22 +77,32 @@ class Strata:
         return self._courses[changed]
 
     def adopt(self, other: Strata, kept: Mapping[str, str]) -> None:
-        """Let recursions that are kept, each relation with its name in the other strata, go by what they learned."""
-        learned = {frozenset(step.relations): step for step in other._steps if isinstance(step, Recursive)}
+        """Let strata that are kept, each relation with its name in the other strata, go by what they learned."""
+        learned = {frozenset(step.relations): step for step in other._adaptive}
+        for step in self._adaptive:
+            if step.relations[0] in kept:
+                was = learned.get(frozenset(kept[name] for name in step.relations))
+                if was is not None:
+                    step.history = was.history
+
+    @property
+    def _adaptive(self) -> Iterator[DerivedStep | Recursive]:
+        """The strata that are updated or recomputed, whichever costs less."""
         for step in self._steps:
-            if isinstance(step, Recursive) and step.relations[0] in kept:
-                step.adopt(learned[frozenset(kept[name] for name in step.relations)])
+            if isinstance(step, Recursive) or (isinstance(step, DerivedStep) and step.can_recompute):
+                yield step
 
     def learned(self) -> list[dict[str, Json]]:
-        """What recursions know of costs, to be written."""
-        return [{"relations": step.relations, **step.learned()} for step in self._steps if isinstance(step, Recursive)]
+        """What strata know of costs, to be written."""
+        known = (step for step in self._adaptive if step.history.profile.iterations or step.history.coefficients)
+        return [{"relations": step.relations, **step.history.written()} for step in known]
 
     def learn(self, learned: Sequence[Mapping[str, Json]]) -> None:
-        """Let recursions know what they learned once."""
+        """Let strata know what they learned once."""
         by_relations = {frozenset(about["relations"]): about for about in learned}
-        for step in self._steps:
-            if isinstance(step, Recursive) and frozenset(step.relations) in by_relations:
-                step.learn(by_relations[frozenset(step.relations)])
+        for step in self._adaptive:
+            if (about := by_relations.get(frozenset(step.relations))) is not None:
+                step.history = CostHistory.read(about)
 
     def run(self, grow: Callable[[DomainOverflow], None], new: Collection[str] = ()) -> tuple[ComponentReport, ...]:
         """One epoch; the deltas of derived relations say what changed. Ends with all changes merged.
@@ -125,7 +132,7 @@ class Strata:
         return tuple(reports)
 
     def _settled(
-        self, step: _Derived | _Defined | Recursive, begins: bool, grow: Callable[[DomainOverflow], None]
+        self, step: DerivedStep | _Defined | Recursive, begins: bool, grow: Callable[[DomainOverflow], None]
     ) -> ComponentReport | None:
         """Take a step, once all domains hold its values.
 
@@ -159,67 +166,8 @@ class Strata:
 class _Course:
     """What an epoch may have to do: steps, in order, and the relations that they and what came before may change."""
 
-    steps: tuple[_Derived | _Defined | Recursive, ...]
+    steps: tuple[DerivedStep | _Defined | Recursive, ...]
     relations: frozenset[str]
-
-
-class _Derived:
-    """A derived relation that is not recursive; `follows` are those below it whose changes concern it."""
-
-    is_timed = is_due = False
-
-    def __init__(self, name: str, states: Mapping[str, State], evaluations: Sequence[Evaluation]) -> None:
-        self.relations = (name,)
-        self.states = states
-        self.by_rule: dict[Rule, list[Evaluation]] = defaultdict(list)
-        for evaluation in evaluations:
-            self.by_rule[evaluation.query.rule].append(evaluation)
-        self.follows = frozenset(e.query.delta.relation for e in evaluations)
-
-    def run(self) -> None:
-        """The change of the set or bag from the changes below it; a rule whose atoms were all empty begins."""
-        batch = CountChanges()
-        for rule, evaluations in self.by_rule.items():
-            if len(rule.body.atoms) > 1 and all(self.states[atom.relation].was_empty() for atom in rule.body.atoms):
-                self._begin(rule, batch)
-            else:
-                for evaluation in evaluations:
-                    self._follow(evaluation, batch)
-        self._add(batch)
-
-    def begin(self) -> None:
-        """All rows: each rule once."""
-        batch = CountChanges()
-        for rule in self.by_rule:
-            self._begin(rule, batch)
-        self._add(batch)
-
-    def _begin(self, rule: Rule, batch: CountChanges) -> None:
-        """Add all derivations of a rule, from all rows of one of its atoms."""
-        start = beginning([e for e in self.by_rule[rule] if len(e.query.body.absent) == len(rule.body.absent)])
-        whole = self.states[start.query.delta.relation].whole()
-        for derived in start.run(whole, version=_present):
-            batch.add(derived.words, derived.weights)
-
-    def _follow(self, evaluation: Evaluation, batch: CountChanges) -> None:
-        """Add the derivations from the change of an atom."""
-        delta = self.states[evaluation.query.delta.relation].delta
-        if delta is not None:
-            for derived in evaluation.run(delta):
-                batch.add(derived.words, derived.weights)
-
-    def _add(self, batch: CountChanges) -> None:
-        """Add derivations to the counts."""
-        state = self.states[self.relations[0]]
-        total = batch.total()
-        if total is None:
-            return
-        weighted = state.kind in (RelationKind.BAG, RelationKind.TRANSIENT)
-        change = Run(total[0], weights=plain(total[1])) if weighted else state.change_set(*total)
-        if len(change):
-            state.delta = change
-            if state.kind is not RelationKind.TRANSIENT:
-                state.append(change)
 
 
 class _Defined:
@@ -264,8 +212,3 @@ class _Defined:
         finally:
             for source, delta in zip(self.sources, deltas, strict=True):
                 source.delta = delta
-
-
-def _present(arrangement: Arrangement) -> tuple[Run, ...]:
-    """The version of an arrangement that is there now."""
-    return arrangement.runs

@@ -11,8 +11,8 @@ from deltic.circuit.iterations import ITERATION_LIMIT, RECURSION_TIMEOUT
 from deltic.engine.kernels.thresholds import DEFAULTS, Thresholds
 from deltic.engine.keyed import key_columns
 from deltic.engine.options import EngineOptions
-from deltic.engine.recursion.refresh import AUTO, Refresh
 from deltic.engine.recursion.strategy import Strategies, Strategy
+from deltic.engine.refresh import AUTO, Refresh
 from deltic.program.program import Program
 
 

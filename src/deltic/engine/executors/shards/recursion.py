@@ -14,8 +14,8 @@ from itertools import islice, product
 
 from deltic.engine.executors.placed import RoundsChoice
 from deltic.engine.executors.shards.needs import Lane, alike
-from deltic.engine.recursion.refresh import AUTO, Policy, Refresh
 from deltic.engine.recursion.strategy import Strategies, Strategy
+from deltic.engine.refresh import AUTO, Policy, Refresh
 from deltic.program.histories import RelationFunctionDefinition
 from deltic.program.memory import remembered
 from deltic.program.program import Program, Stratum

@@ -35,6 +35,7 @@ from deltic.engine.operators.query import Environment, Evaluation
 from deltic.engine.plan.planner import plan
 from deltic.engine.recursion.component_of import component_of
 from deltic.engine.recursion.refresh import Recursive
+from deltic.engine.refresh import CostHistory
 from deltic.engine.result import ComponentReport
 from deltic.engine.storage.arrow import make_room, packed, table_change
 from deltic.engine.storage.batch import CountChanges
@@ -115,7 +116,7 @@ class Steps:
 
     def learned(self) -> list[Json]:
         """What recursions know of costs, each with its relations, to be written."""
-        now = {step.stratum.relations: recursive.learned() for step, recursive in self._recursions.items()}
+        now = {step.stratum.relations: recursive.history.written() for step, recursive in self._recursions.items()}
         return [[list(relations), about] for relations, about in (self._learned | now).items()]
 
     def learn(self, learned: Sequence[Json]) -> None:
@@ -123,7 +124,7 @@ class Steps:
         self._learned = {tuple(relations): about for relations, about in learned}
         for step, recursive in self._recursions.items():
             if step.stratum.relations in self._learned:
-                recursive.learn(self._learned[step.stratum.relations])
+                recursive.history = CostHistory.read(self._learned[step.stratum.relations])
 
     def fit(self) -> None:
         """Let all values have their places."""

@@ -1,0 +1,209 @@
+"""A derived relation that is not recursive, under its refresh policy: updated by delta queries, or recomputed.
+
+Both add derivations to the same counts: a recomputation is all derivations less what is counted already. An update
+changes nothing before all of it is known, so that it can be abandoned without a trace.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
+
+from deltic.engine.operators.beginning import beginning, least_visited
+from deltic.engine.operators.query import Environment, Evaluation
+from deltic.engine.parallel import processor_time
+from deltic.engine.recursion.costs import CostProfile
+from deltic.engine.refresh import QUICK, AbandonedError, CostHistory, Policy, Refresh, changes_of
+from deltic.engine.result import ComponentReport
+from deltic.engine.storage.arrangement import Arrangement
+from deltic.engine.storage.batch import CountChanges
+from deltic.engine.storage.kinds import RelationKind
+from deltic.engine.storage.run import Run, merge_runs, plain
+from deltic.engine.storage.state import State
+from deltic.program.queries import Rule
+
+_LEARNED = 0.02
+"""Seconds of processor from which on what an update took is remembered."""
+_A_ROW = 3e-7
+"""Seconds of processor for each row that a search visits, about."""
+
+
+class DerivedStep:
+    """The step of one relation; `follows` are those below it whose changes concern it."""
+
+    is_timed = is_due = False
+
+    def __init__(
+        self,
+        name: str,
+        states: Mapping[str, State],
+        evaluations: Sequence[Evaluation],
+        refresh: Refresh,
+        environment: Environment,
+    ) -> None:
+        self.relations, self.states, self._state = (name,), states, states[name]
+        self.by_rule: dict[Rule, list[Evaluation]] = defaultdict(list)
+        for evaluation in evaluations:
+            self.by_rule[evaluation.query.rule].append(evaluation)
+        self.follows = frozenset(e.query.delta.relation for e in evaluations)
+        self._refresh, self._environment = refresh, environment
+        self.history = CostHistory()
+
+    @property
+    def can_recompute(self) -> bool:
+        """Whether all that it reads is kept, and all that it has."""
+        read = {atom.relation for rule in self.by_rule for atom in (*rule.body.atoms, *rule.body.absent)}
+        kinds = {self._state.kind, *(self.states[name].kind for name in read)}
+        return bool(read) and RelationKind.TRANSIENT not in kinds
+
+    def run(self) -> ComponentReport | None:
+        """Bring the relation up to date; a report where it was recomputed, which takes longer than a moment."""
+        policy = self._refresh.policy
+        if policy is Policy.INCREMENTAL or not self.can_recompute:
+            self._add(self._updated())
+            return None
+        if not self._state.contents.runs:
+            self._add(self._recorded(self._updated))
+            return None
+        if policy is Policy.FULL:
+            return self._recompute("the policy is full")
+        started, history, deltas = processor_time(), self.history, list(self._deltas())
+        if history.coefficients and history.is_hopeless(changes := changes_of(deltas), self.expected()):
+            history.fade(changes)
+            return self._recompute("an update was expected to cost more")
+        visited, faults = self._environment.visits.rows, list(self._environment.faults)
+        try:
+            with self._environment.judged(_Judge(self, started, self._refresh.switch).look):
+                batch = self._updated()
+            self._add(batch)
+        except AbandonedError as abandoned:
+            self._environment.faults.be(faults)
+            history.abandon(changes_of(deltas), abandoned.work)
+            rows = self._environment.visits.rows - visited
+            return self._recompute(f"an update was abandoned after {rows:,} rows visited")
+        if (spent := processor_time() - started) > _LEARNED:
+            history.learn(changes_of(deltas), spent)
+        return None
+
+    def begin(self) -> None:
+        """All rows: each rule once."""
+        self._add(self._recorded(self._whole))
+
+    def _deltas(self) -> list[tuple[str, Run | None]]:
+        return [(name, self.states[name].delta) for name in sorted(self.follows)]
+
+    def _updated(self) -> CountChanges:
+        """The change of the counts from the changes below; a rule whose atoms were all empty begins."""
+        batch = CountChanges()
+        for rule, evaluations in self.by_rule.items():
+            if len(rule.body.atoms) > 1 and all(self.states[atom.relation].was_empty() for atom in rule.body.atoms):
+                self._begin(rule, batch)
+            else:
+                for evaluation in evaluations:
+                    self._follow(evaluation, batch)
+        return batch
+
+    def _follow(self, evaluation: Evaluation, batch: CountChanges) -> None:
+        """Add the derivations from the change of an atom."""
+        delta = self.states[evaluation.query.delta.relation].delta
+        if delta is not None:
+            for derived in evaluation.run(delta):
+                batch.add(derived.words, derived.weights)
+
+    def _recompute(self, reason: str) -> ComponentReport:
+        """All derivations less those that are counted already."""
+        started, visits, deltas = time.perf_counter(), self._environment.visits, self._deltas()
+        visited = visits.rows
+        batch = self._recorded(self._whole)
+        counted = self._state.contents if self._state.counts is None else self._state.counts
+        for run in counted.runs:
+            batch.add(run.words, -run.all_weights())
+        self._add(batch)
+        rows_in = sum(changes_of(deltas).values())
+        rows_out = 0 if self._state.delta is None else len(self._state.delta)
+        told = "derived", "recompute", f"{reason}; the last recomputation visited {self.history.profile.visited:,} rows"
+        rows_visited, seconds = visits.rows - visited, time.perf_counter() - started
+        return ComponentReport(self.relations, *told, rows_in, rows_out, rows_visited, seconds, self._state.nbytes)
+
+    def _whole(self) -> CountChanges:
+        """All derivations."""
+        batch = CountChanges()
+        for rule in self.by_rule:
+            self._begin(rule, batch)
+        return batch
+
+    def _recorded(self, compute: Callable[[], CountChanges]) -> CountChanges:
+        """All derivations, computed from nothing; what that costs is remembered."""
+        started, visited = processor_time(), self._environment.visits.rows
+        batch, profile = compute(), CostProfile()
+        profile.finish(processor_time() - started, self._environment.visits.rows - visited, self._size())
+        self.history.profile = profile
+        return batch
+
+    def _begin(self, rule: Rule, batch: CountChanges) -> None:
+        """Add all derivations of a rule, from all rows of one of its atoms."""
+        start = beginning(self._beginnings(rule))
+        whole = self.states[start.query.delta.relation].whole()
+        for derived in start.run(whole, version=_Present()):
+            batch.add(derived.words, derived.weights)
+
+    def _beginnings(self, rule: Rule) -> list[Evaluation]:
+        """The evaluations of a rule that follow an atom of what it joins."""
+        return [e for e in self.by_rule[rule] if len(e.query.body.absent) == len(rule.body.absent)]
+
+    def _size(self) -> int:
+        """The rows of what the relation is derived from."""
+        return sum(len(self.states[name].contents) for name in self.follows)
+
+    def expected(self) -> float:
+        """The seconds of processor that a recomputation is expected to take: as the last one, or as its plans say."""
+        if self.history.profile.work:
+            return self.history.profile.expected(self._size())
+        return _A_ROW * sum(least_visited(self._beginnings(rule)) for rule in self.by_rule)
+
+    def _add(self, batch: CountChanges) -> None:
+        """Add derivations to the counts."""
+        state, total = self._state, batch.total()
+        if total is None:
+            return
+        weighted = state.kind in (RelationKind.BAG, RelationKind.TRANSIENT)
+        change = Run(total[0], weights=plain(total[1])) if weighted else state.change_set(*total)
+        if len(change):
+            state.delta = change
+            if state.kind is not RelationKind.TRANSIENT:
+                state.append(change)
+
+
+class _Judge:
+    """Abandons an update that has cost as much as a recomputation would."""
+
+    def __init__(self, step: DerivedStep, started: float, switch: float) -> None:
+        self._step, self._started, self._switch = step, started, switch
+        self._limit: float | None = None
+
+    def look(self) -> None:
+        """Raise AbandonedError where too much was spent."""
+        spent = processor_time() - self._started
+        if self._switch and spent <= QUICK:
+            return
+        if self._limit is None:
+            self._limit = max(QUICK, self._step.expected()) if self._switch else 0.0
+        if spent > self._limit:
+            raise AbandonedError(2 * spent)
+
+
+class _Present:
+    """The version of arrangements that is there now, each merged to one run: what cancels out is not visited."""
+
+    def __init__(self) -> None:
+        self._merged: dict[int, tuple[Run, ...]] = {}
+
+    def __call__(self, arrangement: Arrangement) -> tuple[Run, ...]:
+        runs = arrangement.runs
+        if len(runs) < 2:
+            return runs
+        if id(arrangement) not in self._merged:
+            self._merged[id(arrangement)] = (reduce(merge_runs, reversed(runs)),)
+        return self._merged[id(arrangement)]

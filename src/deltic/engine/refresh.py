@@ -1,0 +1,133 @@
+"""The refresh policy: for each stratum and epoch, whether to update or to recompute it [ELA §3, §5.2]."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+
+import numpy as np
+
+from deltic.engine.image import Json
+from deltic.engine.recursion.costs import CostProfile
+from deltic.engine.storage.run import Run
+from deltic.program.program import Stratum
+
+# How much of an old estimate is left after a new observation, and after an epoch that could not make one; how the cost
+# of an update grows with its rows; and by how much a change may be larger than all before and still be judged by them.
+_MEMORY = 0.5
+_FADING = 0.8
+_GROWTH = 0.75
+_FAR = 4
+# Seconds of processor below which it does not matter what is done.
+QUICK = 0.1
+
+# A followed relation and the sign of its changes; the number of changed rows of each such kind.
+Kind = tuple[str, int]
+Changes = Mapping[Kind, int]
+
+
+class Policy(enum.Enum):
+    """When a stratum is recomputed instead of updated."""
+
+    AUTO = "auto"
+    """When what is left of an update seems to cost more than a bootstrap."""
+    INCREMENTAL = "incremental"
+    """Never."""
+    FULL = "full"
+    """In every epoch that concerns it."""
+
+
+@dataclass(frozen=True)
+class Refresh:
+    """A policy with its switching parameter [ELA §5.2].
+
+    That is the part of a bootstrap's work that an update may do before it is judged; 0 is always too much. `strict`
+    refuses circuits with an operator that is not incremental.
+    """
+
+    policy: Policy = Policy.AUTO
+    switch: float = 0.2
+    strict: bool = False
+
+    def of(self, stratum: Stratum) -> Refresh:
+        """The same with the policy of a recursion that has one of its own."""
+        return replace(self, policy=Policy(stratum.refresh)) if stratum.refresh else self
+
+
+AUTO = Refresh()
+
+
+class AbandonedError(Exception):
+    """What is left of an update seems to cost more than a bootstrap; the whole of it would have cost `work`."""
+
+    def __init__(self, work: float) -> None:
+        self.work = work
+
+
+@dataclass
+class CostHistory:
+    """What a stratum's own past says of costs, in seconds of processor: of a bootstrap, and of updates.
+
+    Changes are told apart by relation and sign: deletions may cost much more than insertions. An update by n rows of a
+    kind is expected to take its coefficient times n to the power `_GROWTH`, for larger changes have more in common.
+    `largest` is the largest change of each kind that was tried.
+    """
+
+    profile: CostProfile = field(default_factory=CostProfile)
+    coefficients: dict[Kind, float] = field(default_factory=dict)
+    largest: dict[Kind, int] = field(default_factory=dict)
+
+    def predict(self, changes: Changes) -> float | None:
+        """The expected work of an update; None when nothing like it was tried."""
+        known = {kind: rows for kind, rows in changes.items() if kind in self.coefficients}
+        return sum(self.coefficients[kind] * rows**_GROWTH for kind, rows in known.items()) if known else None
+
+    def is_hopeless(self, changes: Changes, bootstrap: float) -> bool:
+        """Whether an update will surely cost more than a bootstrap, by experience with changes of such sizes."""
+        predicted = self.predict(changes)
+        seen = all(rows <= _FAR * self.largest.get(kind, 0) for kind, rows in changes.items())
+        return predicted is not None and predicted > max(QUICK, bootstrap) and seen
+
+    def learn(self, changes: Changes, work: float) -> None:
+        """Remember what an update of these changes cost."""
+        total = sum(changes.values())
+        for kind, rows in changes.items():
+            result = work * rows / total / rows**_GROWTH
+            self.coefficients[kind] = _MEMORY * self.coefficients.get(kind, result) + (1 - _MEMORY) * result
+            self.largest[kind] = max(rows, self.largest.get(kind, 0))
+
+    def abandon(self, changes: Changes, work: float) -> None:
+        """Remember what an abandoned update seemed to cost, and nothing else of such changes."""
+        for kind in changes:
+            self.coefficients.pop(kind, None)
+        self.learn(changes, work)
+
+    def fade(self, changes: Changes) -> None:
+        """Trust an estimate less each time that it was believed unseen, so that an update is tried again."""
+        for kind in changes:
+            self.coefficients[kind] = _FADING * self.coefficients.get(kind, 0.0)
+
+    def written(self) -> dict[str, Json]:
+        """This, as JSON."""
+        return {
+            "course": asdict(self.profile),
+            "coefficients": [[*kind, value] for kind, value in self.coefficients.items()],
+            "largest": [[*kind, rows] for kind, rows in self.largest.items()],
+        }
+
+    @classmethod
+    def read(cls, written: Mapping[str, Json]) -> CostHistory:
+        """What was written once."""
+        pairs = ({(name, sign): n for name, sign, n in written[what]} for what in ("coefficients", "largest"))
+        return cls(CostProfile(**written["course"]), *pairs)
+
+
+def changes_of(deltas: Iterable[tuple[str, Run | None]]) -> dict[Kind, int]:
+    """The number of changed rows of each relation, by sign."""
+    changes: dict[Kind, int] = {}
+    for name, delta in deltas:
+        if delta is not None:
+            removed = int(np.count_nonzero(delta.weights < 0))
+            changes |= {(name, sign): n for sign, n in ((1, len(delta) - removed), (-1, removed)) if n}
+    return changes
