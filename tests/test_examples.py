@@ -86,7 +86,9 @@ def test_dependencies_of_packages(tmp_path, capsys):
     packages.main(tmp_path / "status")
     everything, without_lib = closure(pairs), closure({(p, q) for p, q in pairs if p != "base"})
     circles = sum(p == q for p, q in everything)
-    first, second, third = capsys.readouterr().out.splitlines()
+    first, why, *premises, second, third = capsys.readouterr().out.splitlines()
+    assert why.startswith('needs("app", "base") @2 ')
+    assert '    depends("app", "lib")' in premises or '    depends("app", "exim")' in premises
     assert first == f"8 dependencies, {len(everything)} with indirect ones, {circles} packages in circles"
     assert second.startswith("without app 3 packages could go; ")
     fewer = len(everything) - len(without_lib)

@@ -32,6 +32,8 @@ def main() -> None:
     left = "DELETE FROM member WHERE who = 'backend'"
     changes(pipeline, "backend leaves engineers; bob is still there by frontend", left)
     changes(pipeline, "engineers are made a part of backend", "INSERT INTO member VALUES ('engineers', 'backend')")
+    print("\nwhy dan may deploy")
+    print(pipeline.why("may", ("dan", "deploy")))
     print("\nhow many people may")
     for row in sorted(pipeline.query("SELECT what, people FROM reach WHERE people > :least", {"least": 0})):
         print(f"  {row.what}: {row.people}")

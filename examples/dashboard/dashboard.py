@@ -44,6 +44,8 @@ def main() -> None:
     with pipeline.transaction() as change:
         change.insert("orders", [(6, "cyd", 99, at(9, 30))])
     show("an order that is four hours late", change)
+    print("\nwhich orders make ada one of the best")
+    print(pipeline["best"].why(customer="ada"))
     show("ada cancels", pipeline.execute("DELETE FROM orders WHERE id = ?", [5]))
 
 

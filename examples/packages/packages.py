@@ -58,6 +58,7 @@ def main(path: Path = STATUS) -> None:
     needs, circles = len(pipeline["needs"]), len(pipeline["circle"])
     print(f"{len(pairs):,} dependencies, {needs:,} with indirect ones, {circles} packages in circles")
     ((top,),) = pipeline.query(_TOP)
+    print(pipeline.why("needs", {"package": top}))
     change = pipeline.execute("DELETE FROM wanted WHERE package = :package", {"package": top})
     gone = [row.package for row, weight in change.of("removable") if weight > 0]
     print(f"without {top} {len(gone):,} packages could go; {change.report.rows_visited:,} rows were visited for that")

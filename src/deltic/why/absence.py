@@ -12,7 +12,7 @@ from deltic.circuit.expressions import show
 from deltic.circuit.operators.semijoin import Semijoin
 from deltic.errors import DelticError
 from deltic.why.derivations import Derivation, Fact
-from deltic.why.explanation import Absence, shown
+from deltic.why.explanation import Absence, brief, shown
 from deltic.why.relations import Bound, Recursive, Scope, Table, named, same
 from deltic.why.rows import PASSED, restricted, unexplained
 from deltic.why.search import Search
@@ -35,7 +35,11 @@ class FailedWay:
     nearest: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        lines = [" ".join(self.rule.split()), *(f"  holds: {each}" for each in self.holds), f"  fails: {self.fails}"]
+        lines = [
+            brief(self.rule),
+            *(f"  holds: {each}" for each in self.holds),
+            f"  fails: {self.fails}",
+        ]
         return "\n".join([*lines, *(f"  nearest: {each}" for each in self.nearest)])
 
 

@@ -93,7 +93,8 @@ class Derivations:
         """A row of the input from which it is computed."""
         operator, (below,) = scope.circuit.nodes[number].operator, scope.circuit.nodes[number].inputs
         assert isinstance(operator, ops.Map)
-        for origin in self.of.origins(scope, number, named(row, scope.circuit.type_of(number).schema)):
+        passed = self.of.passed(scope, number, named(row, scope.circuit.type_of(number).schema))
+        for origin in () if passed is None else self.of.stream(scope, below, passed):
             result = self.of.mapped(operator, origin, scope, number)
             if result is not None and all(map(same, result, row)):
                 yield from self.of_row(scope, below, origin)

@@ -6,10 +6,14 @@ import html
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from textwrap import shorten
 from typing import Any
 
 _CHAIN = 8
 """Steps of one relation below each other that are shown; longer chains are folded in the middle."""
+
+_RULE = 90
+"""Characters of a rule's text that are shown."""
 
 
 @dataclass(frozen=True)
@@ -140,6 +144,11 @@ class Explanation:
         return "".join(_folds(self.root))
 
 
+def brief(rule: str) -> str:
+    """The text of a rule, on one line and not too long."""
+    return shorten(rule, _RULE, placeholder=" …")
+
+
 def shown(value: Any) -> str:
     """A value as people read it: texts in quotes, NULL for None."""
     if value is None:
@@ -154,7 +163,7 @@ def _described(step: Step, numbers: Mapping[int, int]) -> dict[str, Any]:
 
 
 def _head(step: Step) -> str:
-    rule = "" if step.by == "table" else f"   [{' '.join(step.by.split())}]"
+    rule = "" if step.by == "table" else f"   [{brief(step.by)}]"
     return f"{step}{rule}" + (" …" if step.is_cut else "")
 
 

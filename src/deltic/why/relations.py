@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -99,6 +99,8 @@ class Reader:
     def __init__(self, catalog: Catalog, version: Version, others: Sequence[ViewDefinitions] = ()) -> None:
         self.catalog, self.version, self._others = catalog, version, others
         self._scopes: dict[str, Scope] = {}
+        self._rows: dict[Hashable, Rows] = {}
+        self._iterations: dict[Hashable, dict[Row, int] | None] = {}
 
     @cached_property
     def _definitions(self) -> Mapping[str, ViewDefinitions]:
@@ -125,7 +127,13 @@ class Reader:
         return name in self.catalog.view_schemas
 
     def rows(self, relation: Table | View, bound: Bound) -> Rows:
-        """The rows of a table or view with these values."""
+        """The rows of a table or view with these values; a search asks for some of them several times."""
+        asked = relation, tuple(bound.items())
+        if asked not in self._rows:
+            self._rows[asked] = self._looked_up(relation, bound)
+        return self._rows[asked]
+
+    def _looked_up(self, relation: Table | View, bound: Bound) -> Rows:
         name, schema, is_table = relation.name, relation.schema, isinstance(relation, Table)
         key = _key(bound, schema)
         if is_table and name in self.catalog.views and key:
@@ -141,6 +149,12 @@ class Reader:
 
     def iterations(self, relation: Recursive, bound: Bound) -> dict[Row, int] | None:
         """The rows of a recursion's relation, as it is in the end, with their iterations; None where none are kept."""
+        asked = relation.recursion, relation.name, tuple(bound.items())
+        if asked not in self._iterations:
+            self._iterations[asked] = self._read_iterations(relation, bound)
+        return self._iterations[asked]
+
+    def _read_iterations(self, relation: Recursive, bound: Bound) -> dict[Row, int] | None:
         if not self._is_the_view(relation):
             return None
         table = self.version.iterations(relation.name, _key(bound, relation.schema))

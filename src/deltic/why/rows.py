@@ -150,9 +150,9 @@ class Evaluator:
         if isinstance(operator, ops.Plus):
             return _sum((row, w) for i in inputs for row, w in self.rows(scope, i, bound).items())
         if isinstance(operator, ops.Map):
-            pairs = (
-                (self.mapped(operator, row, scope, number), w) for row, w in self.origins(scope, number, bound).items()
-            )
+            passed = self.passed(scope, number, bound)
+            origins = {} if passed is None else self.rows(scope, inputs[0], passed)
+            pairs = ((self.mapped(operator, row, scope, number), w) for row, w in origins.items())
             return agreeing(_sum((row, weight) for row, weight in pairs if row is not None), schema, bound)
         if isinstance(operator, ops.Join | Semijoin):
             return _sum(self._joined(scope, node, schema, bound))
@@ -177,17 +177,29 @@ class Evaluator:
         undefined = any(v is None and not c.nullable for v, c in zip(result, operator.columns, strict=True))
         return None if undefined else result
 
-    def origins(self, scope: Scope, number: int, bound: Bound) -> Rows:
-        """The rows of a map's input that may give rows with these values: those with them in columns passed on."""
-        operator, (below,) = scope.circuit.nodes[number].operator, scope.circuit.nodes[number].inputs
+    def passed(self, scope: Scope, number: int, bound: Bound) -> dict[str, Any] | None:
+        """The values that are bound in columns of a map's input, which it passes on; None where two contradict."""
+        operator = scope.circuit.nodes[number].operator
         assert isinstance(operator, ops.Map)
-        passed: dict[str, Any] = {}
+        result: dict[str, Any] = {}
         for column, expression in zip(operator.columns, operator.expressions, strict=True):
             if not isinstance(expression, exp.Column) or column.name not in bound:
                 continue
-            if not same(passed.setdefault(expression.name, bound[column.name]), bound[column.name]):
-                return {}
-        return self.rows(scope, below, passed)
+            if not same(result.setdefault(expression.name, bound[column.name]), bound[column.name]):
+                return None
+        return result
+
+    def stream(self, scope: Scope, number: int, bound: Bound) -> Iterator[Row]:
+        """The rows of a node with these values, one by one: a join is followed no further than they are taken."""
+        node, schema = scope.circuit.nodes[number], scope.circuit.type_of(number).schema
+        if isinstance(node.operator, ops.Join | Semijoin):
+            yield from (row for row, weight in self._joined(scope, node, schema, bound) if weight > 0)
+        elif isinstance(node.operator, ops.Filter):
+            restrictions = restricted(node.operator, schema, bound)
+            rows = self.stream(scope, node.inputs[0], restrictions)
+            yield from (row for row in rows if self.passes(node.operator, row, schema))
+        else:
+            yield from (row for row, weight in self.rows(scope, number, bound).items() if weight > 0)
 
     def grouped(self, scope: Scope, number: int, bound: Bound) -> dict[str, Any]:
         """The values that are bound in the columns by which an operator groups, which its input has too."""
@@ -213,12 +225,13 @@ class Evaluator:
         for row, w in self.rows(scope, first, {n: values[n] for n in schema.names if n in values}).items():
             yield from self._matches(scope, others, {**values, **named(row, schema)}, weight * w)
 
-    def freedom(self, scope: Scope, number: int, values: Bound) -> tuple[bool, int, bool]:
-        """How little is known of an input's rows: whether nothing is, how many columns are free, a recursion last."""
+    def freedom(self, scope: Scope, number: int, values: Bound) -> tuple[bool, bool, int]:
+        """How many rows an input may have: all, where nothing is bound; a recursion's are more; by free columns."""
         names = scope.circuit.type_of(number).schema.names
         free = sum(name not in values for name in names)
         kinds = (scope.circuit.nodes[n].operator for n in scope.circuit.ancestors([number]))
-        return free == len(names) > 0, free, any(isinstance(kind, ops.Feedback) for kind in kinds)
+        is_recursive = free > 0 and any(isinstance(kind, ops.Feedback) for kind in kinds)
+        return free == len(names) > 0, is_recursive, free
 
 
 def restricted(operator: ops.Filter, schema: Schema, bound: Bound) -> dict[str, Any]:

@@ -1,0 +1,100 @@
+"""What an explanation costs: rows of a transitive closure of 10⁶ rows, by a chain and by a random graph, and of Galen.
+
+`python benchmarks/why.py` prints for each the steps of the explanations and the milliseconds of processor time of one,
+in the median and at most. `--galen 1` adds Galen's 24 million rows, which take 1.2 GiB, and a lesser number that part
+of the rows of its table p; it needs ../shared/data/galen.zip.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import statistics
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from galen import PROGRAM, TABLES, prepare
+from harness import report
+
+import deltic
+
+CLOSURE = """
+.decl e(x: number, y: number)
+.input e
+.decl p(x: number, y: number)
+p(x, y) :- e(x, y).
+p(x, z) :- p(x, y), e(y, z).
+"""
+ROWS = 20
+
+
+def closure(edges: Sequence[tuple[int, int]]) -> deltic.Pipeline:
+    """The closure of a graph."""
+    pipeline = deltic.Pipeline()
+    pipeline.datalog(CLOSURE)
+    with pipeline.transaction() as change:
+        change.insert("e", edges)
+    return pipeline
+
+
+def galen(part: float) -> deltic.Pipeline:
+    """Galen's ontology, with part of the rows of p."""
+    with tempfile.TemporaryDirectory() as folder:
+        prepare(Path(folder))
+        pipeline = deltic.Pipeline()
+        pipeline.datalog(PROGRAM)
+        with pipeline.transaction() as change:
+            for table in TABLES:
+                lines = (Path(folder) / "facts" / f"{table}.txt").read_text().splitlines()
+                if table == "p":
+                    lines = random.Random(1).sample(lines, round(len(lines) * part))
+                change.insert(table, [tuple(map(int, line.split(","))) for line in lines])
+    return pipeline
+
+
+def measured(name: str, pipeline: deltic.Pipeline, view: str, rows: Sequence[tuple[int, ...]]) -> list[str]:
+    """A line of the table: what explaining each of the rows takes."""
+    taken, steps, heights = [], [], []
+    for row in rows:
+        begun = time.process_time()
+        explanation = pipeline.why(view, row)
+        taken.append((time.process_time() - begun) * 1000)
+        steps.append(len(explanation.steps()))
+        heights.append(explanation.height)
+    count = len(pipeline[view])
+    cells = [f"{count:,}", f"{statistics.median(heights):,.0f}", f"{statistics.median(steps):,.0f}"]
+    return [name, *cells, f"{statistics.median(taken):,.1f}", f"{max(taken):,.1f}"]
+
+
+def sampled(pipeline: deltic.Pipeline, view: str) -> list[tuple[int, ...]]:
+    """Some rows of a view."""
+    rows = pipeline[view].to_arrow()
+    chosen = random.Random(1).sample(range(len(rows)), ROWS)
+    return [tuple(rows.take([i]).to_pylist()[0].values()) for i in chosen]
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--galen", type=float, default=0, metavar="PART")
+    chosen = parser.parse_args()
+    chain = closure([(i, i + 1) for i in range(1414)])
+    rng = random.Random(1)
+    graph = closure(list({(rng.randrange(1000), rng.randrange(1000)) for _ in range(4000)}))
+    lines = [
+        measured("chain, its longest row", chain, "p", [(0, 1414)]),
+        measured("chain, rows of height 10", chain, "p", [(i * 50, i * 50 + 10) for i in range(ROWS)]),
+        measured("random graph", graph, "p", sampled(graph, "p")),
+    ]
+    if chosen.galen:
+        del chain, graph
+        ontology = galen(chosen.galen)
+        lines += [measured(f"Galen, {view}", ontology, view, sampled(ontology, view)) for view in "pq"]
+    header = ["rows", "of the view", "height", "steps", "ms, median", "ms, at most"]
+    report("why", "Explanations of rows", header, lines)
+
+
+if __name__ == "__main__":
+    main()
