@@ -1,0 +1,30 @@
+"""The Python of the README and of the pages of docs/ is well-typed. Catches an example that a type checker rejects."""
+
+from __future__ import annotations
+
+import doctest
+import re
+from pathlib import Path
+
+from mypy import api
+
+ROOT = Path(__file__).parents[1]
+_OF_THEORY = "theory.md"  # about the package deltic_theory, whose values have any type
+
+
+def examples(page: Path) -> str:
+    """What is typed, but for what raises."""
+    text = page.read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    typed = doctest.DocTestParser().get_examples("\n".join(blocks) if blocks else text)
+    return "".join(each.source for each in typed if each.exc_msg is None)
+
+
+def test_examples_are_well_typed(tmp_path):
+    for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
+        if page.name != _OF_THEORY and (code := examples(page)):
+            (tmp_path / f"{page.stem.lower().replace('-', '_')}.py").write_text(code, encoding="utf-8")
+    loose = ("--allow-untyped-defs", "--allow-untyped-calls", "--allow-any-generics", "--no-strict-optional")
+    config = ("--config-file", str(ROOT / "pyproject.toml"), "--cache-dir", str(ROOT / ".mypy_cache"))
+    told, failed, status = api.run([*config, *loose, "--allow-redefinition", str(tmp_path)])
+    assert (told.splitlines()[:-1], failed, status) == ([], "", 0)
