@@ -1,7 +1,7 @@
 """Random texts of SQL: statements of many kinds, whole and broken, with odd literals and deep nests.
 
-Whole ones come from a grammar that knows tables and types but not which go together, so that half are refused by their
-types; broken ones are whole ones with tokens dropped, swapped, doubled or put in, or cut off.
+Whole ones come from a grammar that knows tables and types, but not always which go together, so that half are
+refused by their types; broken ones are whole ones with tokens dropped, swapped, doubled or put in, or cut off.
 """
 
 from __future__ import annotations
@@ -52,6 +52,8 @@ KINDS = {
 COLUMNS = ["a", "b", "s", "d", "x", "day", "ts", "ok", "xs", "m", "r", "y", "nope"]
 LITERALS = [literal for literals in KINDS.values() for literal in literals]
 OPERATORS = ["+", "-", "*", "/", "%", "DIV", "||", "&", "|", "^", "<<", ">>", "=", "<>", "<", ">=", "<=>", "AND", "OR"]
+OPERATORS_OF = [OPERATORS[:6]] * 9 + [OPERATORS]
+"""Those of numbers, and now and then any."""
 OPERATORS += ["LIKE", "RLIKE", "IS DISTINCT FROM", "ILIKE", "==", "!=", "!"]
 TYPES = ["INT", "BIGINT", "STRING", "DOUBLE", "DATE", "TIMESTAMP", "BOOLEAN", "DECIMAL(38, 38)", "BINARY", "TINYINT"]
 TYPES += [
@@ -249,7 +251,8 @@ class Statements:
     def _select(self) -> str:
         rng = self._rng
         keys = [self.value(rng.choice(["number", "text", "day"])) for _ in range(rng.choice([0, 0, 0, 1, 2]))]
-        made = [*keys, self._aggregate()] if keys else [self._item() for _ in range(rng.randint(1, 3))]
+        items = rng.choice([self._aggregate, self._item, self._item, self._item])
+        made = [*keys, self._aggregate()] if keys else [items() for _ in range(rng.randint(1, 3))]
         text = f"SELECT {rng.choice(['', '', '', 'DISTINCT '])}{', '.join(made)} FROM {self._relation()}"
         text += self._maybe(0.4, lambda: f" WHERE {self.value('truth')}")
         if keys:
@@ -268,7 +271,7 @@ class Statements:
         kind = self._rng.random()
         if kind < 0.1:
             return self._rng.choice(["*", "t.*", "* EXCEPT (b)", "count(*)"])
-        value = self._aggregate() if kind < 0.25 else self._window() if kind < 0.32 else self.value()
+        value = self._aggregate() if kind < 0.12 else self._window() if kind < 0.2 else self.value()
         return value + self._maybe(0.3, lambda: f" AS {self._rng.choice(['a', 'z', '`odd name`', 'T'])}")
 
     def _relation(self) -> str:
@@ -291,7 +294,8 @@ class Statements:
     def value(self, kind: str = "") -> str:
         """An expression that is mostly of that kind."""
         self._depth += 1
-        kind = self._rng.choice(list(KINDS)) if not kind or self._rng.random() < 0.02 else kind
+        any_kind = not kind or self._rng.random() < 0.01
+        (kind,) = self._rng.choices(list(KINDS), [4, 4, 3, 3, 3, 2, 1, 1, 0.5]) if any_kind else [kind]
         made = self._value(kind) if self._depth < 5 else self._rng.choice(KINDS[kind])
         self._depth -= 1
         return made
@@ -324,7 +328,7 @@ class Statements:
         other = rng.choice(["number", "number", "text", "day", "time"])
         forms: dict[str, list[Callable[[], str]]] = {
             "number": [
-                lambda: f"{self.value('number')} {rng.choice(OPERATORS)} {self.value('number')}",
+                lambda: f"{self.value('number')} {rng.choice(rng.choice(OPERATORS_OF))} {self.value('number')}",
                 lambda: f"({self.value('number')} {rng.choice(['+', '-', '*', '/'])} {self.value('number')})",
                 lambda: f"extract({rng.choice(['DAY', 'YEAR', 'FOO'])} FROM {self.value('time')})",
                 lambda: f"{self.value('list')}[{self.value('number')}]",
@@ -365,10 +369,9 @@ class Statements:
     def _aggregate(self) -> str:
         rng = self._rng
         arguments = ", ".join(self.value("number") for _ in range(rng.choice([1, 1, 1, 1, 2])))
-        distinct, given = rng.choice(["", "", "DISTINCT "]), rng.choice(["*", arguments, arguments, arguments])
-        return f"{rng.choice(AGGREGATES)}({distinct}{given})" + self._maybe(
-            0.1, lambda: f" FILTER (WHERE {self.value()})"
-        )
+        name, distinct = rng.choice(AGGREGATES), rng.choice(["", "", "DISTINCT "])
+        given = "*" if rng.random() < (0.5 if name == "count" else 0.02) else arguments
+        return f"{name}({distinct}{given})" + self._maybe(0.1, lambda: f" FILTER (WHERE {self.value('truth')})")
 
     def _window(self) -> str:
         rng = self._rng

@@ -250,7 +250,7 @@ def test_sums_that_may_not_fit():
         ("bit_and(f)", "bit_and takes an integer, and f is DOUBLE", "f"),
         ("percentile(i, 1.5)", "the percentage of percentile is from 0 to 1, not 1.5", "1.5"),
         ("percentile(i, z)", "the percentage of percentile is a constant of type DOUBLE", "z"),
-        ("percentile(i, 0.5, 2)", "percentile with a frequency is not supported", "percentile(i, 0.5"),
+        ("percentile(i, 0.5, 2)", "percentile with a frequency is not supported", "percentile(i, 0.5, 2)"),
         ("percentile(i, array(0.1, 2))", "the percentage of percentile is from 0 to 1, not 2", "2"),
         ("listagg(s, s)", "the delimiter of string_agg is a constant of type STRING", "s"),
         ("array_agg(i ORDER BY z)", "collect_list takes no order of rows", "array_agg(i ORDER BY z)"),
@@ -267,3 +267,11 @@ def test_refusals_show_the_place(aggregate, message, marked):
     (diagnostic,) = error.value.diagnostics
     assert message in diagnostic.message
     assert query[diagnostic.column - 1 :][: diagnostic.length] == marked
+
+
+def test_null_beside_a_key_that_is_null_has_the_type_that_is_needed():
+    with deltic.Pipeline() as pipeline:
+        pipeline.sql("CREATE TABLE g (a INT); INSERT INTO g VALUES (1)")
+        query = "SELECT NULL AS n, count(*) AS c FROM g GROUP BY NULL"
+        assert pipeline.sql(f"{query} HAVING count(*) > NULL").to_arrow().to_pylist() == []
+        assert pipeline.sql(query).to_arrow().to_pylist() == [{"n": None, "c": 1}]

@@ -1,6 +1,7 @@
-"""Any text of SQL has an answer or a DelticError, and errors of texts have places.
+"""Any text of SQL has the reference engine's answer or a DelticError, and errors of texts have places.
 
-Catches exceptions of sqlglot, Arrow, DuckDB and Python that come through, endless definitions, and half-done ones.
+Catches exceptions of sqlglot, Arrow, DuckDB and Python that come through, endless definitions, half-done ones, and
+rows that differ from those of the papers' definitions.
 
 Run 10,000 statements, those of 400 seeds, with ``python -m tests.sql.test_random_statements 0 400``; with ``--show`` it
 prints the errors that users read.
@@ -16,9 +17,11 @@ from collections.abc import Iterator
 import pytest
 
 import deltic
+from deltic.errors import EvaluationError
 from tests.random_texts import fault_of, limited
 from tests.sql.random_statements import TABLES, Statements
 
+NOW = "2026-03-01T12:30:00Z"
 STATEMENTS = 25
 """Statements of a seed, over one pipeline."""
 ROWS = (
@@ -32,22 +35,39 @@ ROWS = (
 def faults_of(seed: int, show: bool = False) -> Iterator[str]:
     """What is wrong with what the statements of a seed give."""
     statements = Statements(random.Random(seed))
-    with warnings.catch_warnings(), deltic.Pipeline() as pipeline:
+    with warnings.catch_warnings(), _pipeline("local") as pipeline, _pipeline("reference") as reference:
         warnings.simplefilter("ignore")
-        for name, columns in TABLES.items():
-            pipeline.sql(f"CREATE TABLE {name} ({columns})")
         for number in range(STATEMENTS):
             text = "; ".join(ROWS) if number == STATEMENTS // 2 else statements.text()
-            try:
-                with limited():
-                    given = pipeline.sql(text)
-                    if isinstance(given, deltic.Rows):
-                        given.to_arrow()
-            except Exception as error:  # noqa: BLE001  any is looked at
-                if fault := fault_of(error):
+            given, expected = _answer(pipeline, text), _answer(reference, text)
+            if isinstance(given, Exception):
+                if fault := fault_of(given):
                     yield f"seed {seed}: {text!r}\n{fault}"
                 elif show:
-                    sys.stdout.write(f"{text!r}\n{error}\n\n")
+                    sys.stdout.write(f"{text!r}\n{given}\n\n")
+            elif isinstance(expected, EvaluationError):
+                return  # it computes values that nothing needs: these rows are not in its tables
+            elif given != expected:
+                yield f"seed {seed}: {text!r}\ngiven {given}\nby the reference {expected}"
+
+
+def _pipeline(engine: str) -> deltic.Pipeline:
+    pipeline = deltic.Pipeline(engine=engine, transactions=deltic.Transactions(now=NOW))
+    for name, columns in TABLES.items():
+        pipeline.sql(f"CREATE TABLE {name} ({columns})")
+    return pipeline
+
+
+def _answer(pipeline: deltic.Pipeline, text: str) -> list[str] | Exception:
+    """The rows that a statement and the views have after it, in any order; or its error."""
+    try:
+        with limited():
+            given = pipeline.sql(text)
+            shown = [given] if isinstance(given, deltic.Rows) else []
+            shown += [pipeline[view] for view in pipeline.views]
+            return [row for rows in shown for row in sorted(map(str, rows.to_arrow().to_pylist()))]
+    except Exception as error:  # noqa: BLE001  any is looked at
+        return error
 
 
 def check_seeds(seeds: range) -> None:

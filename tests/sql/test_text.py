@@ -38,6 +38,11 @@ def test_a_node_without_a_place_has_that_of_what_is_around_it_or_the_first_of_th
 
 
 def test_a_node_is_written_with_the_parentheses_that_begin_it():
-    text = "SELECT (a + 1) + b, CAST(a AS INT) + b FROM t"
+    text = "SELECT (a + 1) + b, CAST(a AS INT) + b, zip(zip(a, NULL), f(1), NULL), flatten(NULL) FROM t"
     query = sqlglot.parse_one(text, read="spark")
-    assert [SourceText(text).written(e) for e in query.expressions] == ["(a + 1) + b", "CAST(a AS INT) + b"]
+    assert [SourceText(text).written(e) for e in query.expressions] == [
+        "(a + 1) + b",
+        "CAST(a AS INT) + b",
+        "zip(zip(a, NULL), f(1), NULL)",
+        "flatten(NULL)",
+    ]

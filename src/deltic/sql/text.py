@@ -11,8 +11,8 @@ from deltic.errors import Diagnostic, ProgramError
 
 BUILT_IN = "<built in>"
 """The file of what defines functions of SQL itself, where no message points to."""
+_OPENING = re.compile(r"\s*\(")
 _CALLED = re.compile(r"\w+\s*\(\s*$")
-_CLOSING = re.compile(r"\s*\)")
 
 
 @dataclass(frozen=True)
@@ -66,11 +66,13 @@ class SourceText:
         if span is None:
             return None
         start, end = span
-        if isinstance(node, exp.Func) and (called := _CALLED.search(self.text, 0, start)):
+        is_call = isinstance(node, exp.Func) and not isinstance(node, exp.Connector)
+        if is_call and (called := _CALLED.search(self.text, 0, start)):
             start = called.start()
+        if is_call and (opened := _OPENING.match(self.text, end)):
+            end = _after_closing(self.text, opened.end())
         for _ in range(self.text.count("(", start, end) - self.text.count(")", start, end)):
-            closing = _CLOSING.match(self.text, end)
-            end = closing.end() if closing else end
+            end = _after_closing(self.text, end)
         names = tuple(name for part in node.find_all(exp.Func) for name in part.sql_names())
         for _ in range(_unopened(self.text[start:end])):
             opening = max(self.text.rfind("(", 0, start), 0)
@@ -78,6 +80,16 @@ class SourceText:
             word = called[0].rstrip("( \n\t").upper() if called else ""
             start = called.start() if called and any(name.endswith(word) for name in names) else opening
         return start, end
+
+
+def _after_closing(text: str, start: int) -> int:
+    """Where a parenthesis ends that is open at an offset; the offset itself where none closes it."""
+    depth = 1
+    for offset in range(start, len(text)):
+        depth += (text[offset] == "(") - (text[offset] == ")")
+        if not depth:
+            return offset + 1
+    return start
 
 
 def _unopened(text: str) -> int:

@@ -168,7 +168,11 @@ class GroupedBlock:
         )
 
     def _known(self, node: exp.Expression) -> QueryColumn | None:
-        if not isinstance(node, exp.Condition) or any(True for _ in node.find_all(exp.Window)):
+        if (
+            isinstance(node, exp.Null)
+            or not isinstance(node, exp.Condition)
+            or any(True for _ in node.find_all(exp.Window))
+        ):
             return None
         if any(True for _ in aggregates_of(node)):
             return None
