@@ -52,8 +52,8 @@ class Transactions:
 class Maintenance:
     """How views are kept fresh: by updates or recomputed, and with which hidden relations.
 
-    `refresh` is "auto": an update of a recursion is abandoned for a recomputation when what is left of it seems to
-    cost more processor time; an update may cost the part `switch` of a recomputation before this is asked.
+    `refresh` is "auto": an update of a recursion, or of a join, is abandoned when a recomputation of it seems to
+    cost less processor time; of a recursion it may cost the part `switch` of that before this is asked.
     "incremental" never recomputes; "incremental strict" also refuses a program with an operator that has no
     derivative; "full" always recomputes.
 
