@@ -63,6 +63,7 @@ class Steps:
         steps = plan.steps if steps is None else steps
         self.number, self.plan, self.options, self.store = number, plan, options, store
         store.define(plan.program, self._value_of, options.bags)
+        store.keep_keys(options.keys)
         self.states = store.states
         self.environment = Environment(
             self.states,
