@@ -163,3 +163,31 @@ def test_a_merge_is_evaluated_over_the_rows_that_match():
     ):
         (effect,) = effects(statement, "<sql>", pipeline._definitions)
         assert effect.keys is None, statement
+
+
+@pytest.mark.parametrize("rows", [1, 32, 33, 100])
+def test_few_rows_and_many_get_the_same_values(rows):
+    """Few rows are computed one by one, many by vectors: NULL, casts, duplicates, texts."""
+    pipeline = deltic.Pipeline()
+    pipeline.sql("CREATE TABLE t (a BIGINT, b DECIMAL(5, 2), c STRING)")
+    numbers = [number % 9 for number in range(rows)]
+    pipeline.sql(f"INSERT INTO t VALUES {', '.join(['(? + 1, 10 * ? / 4, upper(nullif(?, ?)))'] * rows)}", args=[
+        part for n in numbers for part in (n, Decimal(n), f"x{n}", "x3")
+    ])  # fmt: skip
+    expected = sorted((n + 1, Decimal(10 * n) / 4, None if n == 3 else f"X{n}") for n in numbers)
+    assert sorted((row.a, row.b, row.c) for row in pipeline["t"]) == expected
+    pipeline.sql("UPDATE t SET a = a * 2, c = coalesce(c, 'none') WHERE b > 1")
+    changed = [(a * 2, b, c or "none") if b > 1 else (a, b, c) for a, b, c in expected]
+    assert sorted((row.a, row.b, row.c) for row in pipeline["t"]) == sorted(changed)
+
+
+def test_few_rows_and_many_fail_with_the_same_message():
+    messages = set()
+    for rows in (1, 40):
+        pipeline = deltic.Pipeline()
+        pipeline.sql("CREATE TABLE t (a BIGINT)")
+        with pytest.raises(deltic.DelticError) as error:
+            pipeline.sql(f"INSERT INTO t VALUES {', '.join(['(7 div ?)'] * rows)}", args=[0] * rows)
+        assert len(pipeline["t"]) == 0
+        messages.add(str(error.value).splitlines()[0])
+    assert len(messages) == 1, messages
