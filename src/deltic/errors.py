@@ -166,7 +166,7 @@ class CountOverflowError(EvaluationError):
         """The same error of these relations, where it does not know of which it is."""
         return self if self.relations else CountOverflowError(str(self), tuple(relations))
 
-    def told_of(self, views: Sequence[str]) -> CountOverflowError:
+    def naming_views(self, views: Sequence[str]) -> CountOverflowError:
         """The same error with the views that read the relations."""
         told = " and ".join(views or self.relations)
         return CountOverflowError(f"{told}: {self}", self.relations)
@@ -186,7 +186,7 @@ class IterationLimitError(UnsupportedError):
     def __reduce__(self) -> tuple[Any, ...]:
         return IterationLimitError, (str(self), self.relations)
 
-    def told_of(self, views: Sequence[str]) -> IterationLimitError:
+    def naming_views(self, views: Sequence[str]) -> IterationLimitError:
         """The same error with the views that read the recursion, where they are no relations of it."""
         others = [view for view in views if view not in self.relations]
         return IterationLimitError(f"{' and '.join(others)}: {self}", self.relations) if others else self

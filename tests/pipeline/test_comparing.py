@@ -15,8 +15,8 @@ import pyarrow as pa
 import pytest
 
 from deltic.engine.comparing import EVERYTHING, Beside, compared, netted
-from deltic.engine.executors.shards import posted
-from deltic.engine.executors.shards.posted import MessageBatch, StagedRows
+from deltic.engine.executors.shards import staged_rows
+from deltic.engine.executors.shards.staged_rows import MessageBatch, StagedRows
 from deltic.engine.keyed import UPSERT, Keyed
 from deltic.errors import DelticError
 from deltic.pipeline.session import Pipeline
@@ -39,7 +39,7 @@ def tasks(monkeypatch):
     """Tasks run here, and all rows that they write stand in files."""
     monkeypatch.setattr("deltic.engine.executors.spark.job.run_job", lambda spark, *asked: run_here(*asked))
     monkeypatch.setattr("deltic.engine.executors.spark.job.run_over", run_over)
-    monkeypatch.setattr(posted, "_FEW", 0)
+    monkeypatch.setattr(staged_rows, "_FEW", 0)
 
 
 @pytest.fixture
@@ -107,7 +107,7 @@ def test_what_differs_is_what_this_process_finds(pipeline, monkeypatch, name, se
             patch.setattr(MessageBatch, "to_arrow", None if beside.is_whole else MessageBatch.to_arrow)
             found = pipeline._epochs.compared(table, given, beside)
         assert listed(netted(found.to_arrow())) == listed(netted(wanted))
-        assert found.told.inserted - found.told.deleted == sum(wanted["__weight__"].to_pylist())
+        assert found.report.inserted - found.report.deleted == sum(wanted["__weight__"].to_pylist())
         assert (pipeline.epoch, listed(pipeline._version().read(name, table=True))) == (epoch, listed(there))
         with pipeline.transaction() as change:
             change.append(name, found)

@@ -15,9 +15,9 @@ import pyarrow as pa
 import pytest
 
 from deltic import Shards
-from deltic.engine.executors.shards import posted
-from deltic.engine.executors.shards.posted import MessageBatch, StagedRows
+from deltic.engine.executors.shards import staged_rows
 from deltic.engine.executors.shards.setting import ShardDefinition
+from deltic.engine.executors.shards.staged_rows import MessageBatch, StagedRows
 from deltic.engine.keyed import BY_KEY, UPSERT
 from deltic.errors import DelticError
 from deltic.pipeline.options import Durability
@@ -38,7 +38,7 @@ COLUMNS = ("id", "part", "x")
 def tasks(monkeypatch):
     """Tasks run here, and all rows that they write stand in files."""
     monkeypatch.setattr("deltic.engine.executors.spark.job.run_job", lambda spark, *asked: run_here(*asked))
-    monkeypatch.setattr(posted, "_FEW", 0)
+    monkeypatch.setattr(staged_rows, "_FEW", 0)
 
 
 def open_(place, executor="job", shards=3):

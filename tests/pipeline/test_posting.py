@@ -13,7 +13,7 @@ import pytest
 
 import deltic
 from deltic import External, Shards
-from deltic.engine.executors.shards.posted import StagedRows
+from deltic.engine.executors.shards.staged_rows import StagedRows
 from deltic.errors import ChangeError, DataError
 from tests.pipeline.streaming.files import Folder
 

@@ -15,9 +15,9 @@ import pytest
 
 from deltic import Shards
 from deltic.engine.conflicts import Conflict, ConflictError
-from deltic.engine.executors.shards import posted
-from deltic.engine.executors.shards.posted import MessageBatch, StagedRows
+from deltic.engine.executors.shards import staged_rows
 from deltic.engine.executors.shards.settlement import Settlement
+from deltic.engine.executors.shards.staged_rows import MessageBatch, StagedRows
 from deltic.errors import DelticError
 from deltic.pipeline.options import Durability
 from deltic.pipeline.session import Pipeline
@@ -65,7 +65,7 @@ def tasks(monkeypatch):
     monkeypatch.setattr("deltic.engine.executors.spark.job.run_job", lambda spark, *asked: run_here(*asked))
     monkeypatch.setattr("deltic.engine.executors.spark.job.run_each", run_each)
     monkeypatch.setattr("deltic.pipeline.epochs.transaction.posted", written)
-    monkeypatch.setattr(posted, "_FEW", 0)
+    monkeypatch.setattr(staged_rows, "_FEW", 0)
 
 
 def open_(place, table, executor="job"):

@@ -132,8 +132,8 @@ class ChangeType(Alteration):
         now, bound = table.schema.types[name], _storing(table, name)
         if not widens(now, self.type) or _narrows(bound, self.storing):
             raise CatalogError(
-                f"{table.name}.{name} is {_told(now, bound)}, of which not every value stays itself as "
-                f"{_told(self.type, self.storing)}; add a column of that type, and UPDATE it",
+                f"{table.name}.{name} is {_type_text(now, bound)}, of which not every value stays itself as "
+                f"{_type_text(self.type, self.storing)}; add a column of that type, and UPDATE it",
                 name,
             )
         storing = replace(bound, limit=self.storing.limit, fixed=self.storing.fixed)
@@ -299,5 +299,5 @@ def _narrows(now: ColumnStorage, then: ColumnStorage) -> bool:
     return then.limit is not None and (now.limit is None or then.limit < now.limit)
 
 
-def _told(type_: Type, storing: ColumnStorage) -> str:
+def _type_text(type_: Type, storing: ColumnStorage) -> str:
     return f"{type_}({storing.limit})" if storing.limit is not None else str(type_)

@@ -247,12 +247,12 @@ class Catalog:
         """Each name with what it stands for, and whether it may stand for another thing too."""
         for part in self.parts:
             for table in part.tables:
-                yield table.name, _told("table", part.front, table.place), False
+                yield table.name, _origin("table", part.front, table.place), False
             own = {table.name for table in part.tables}
             for definition in part.definitions:
                 for view in definition.views:
                     is_union = view.name in own and view.name in definition.sources
-                    yield view.name, _told("view", part.front, view.place), is_union
+                    yield view.name, _origin("view", part.front, view.place), is_union
 
     def _check_sources(self) -> None:
         for part in self.parts:
@@ -292,7 +292,7 @@ def _taken(name: str, what: str) -> CatalogError:
     return CatalogError(f"{name} is already {what}; choose another name, or replace or drop that one")
 
 
-def _told(kind: str, front: str, place: str) -> str:
+def _origin(kind: str, front: str, place: str) -> str:
     return f"a {kind} of {front}" + (f", declared at {place}" if place else "")
 
 

@@ -58,7 +58,7 @@ class Lateness:
         if self.length < 0:
             raise CatalogError(f"table {table}: the lateness of column {self.column} is below zero")
 
-    def told(self, schema: Schema) -> str:
+    def sentence(self, schema: Schema) -> str:
         """A sentence about rows, for a reader."""
         return f"rows whose {self.column} is more than {self.shown(schema)} behind the latest are late"
 

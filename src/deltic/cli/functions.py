@@ -27,11 +27,11 @@ def _short(function: ListedFunction) -> str:
 def _full(function: ListedFunction) -> str:
     lines = [f"{language}: {', '.join(names)}" for language, names in function.languages.items()]
     if function.in_table:
-        lines += [f"computed by {_told(entry)}" for entry in function.entries] or ["computed by the core"]
+        lines += [f"computed by {_package(entry)}" for entry in function.entries] or ["computed by the core"]
     return "\n".join([*lines, *(f"in {language} computed by {what}" for language, what in function.beside.items())])
 
 
-def _told(entry: str) -> str:
+def _package(entry: str) -> str:
     if entry == "core":
         return "the core"
     function = FUNCTIONS[entry]

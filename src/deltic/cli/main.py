@@ -36,15 +36,15 @@ class _Commands(TyperGroup):
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
         self._wants_json = "--json" in args
-        with self._told():
+        with self._errors_shown():
             return super().make_context(info_name, args, parent, **extra)
 
     def invoke(self, ctx: Any) -> Any:
-        with self._told():
+        with self._errors_shown():
             return super().invoke(ctx)
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _errors_shown(self) -> Iterator[None]:
         try:
             yield
         except _UsageError as error:

@@ -39,7 +39,7 @@ def late_rows(epochs: Sequence[EpochDone]) -> Iterator[str]:
     """A line for each table of which an epoch left rows out as too late, with examples."""
     for done in epochs:
         for late in done.report.late:
-            yield f"{done.name}: left out {late.told}"
+            yield f"{done.name}: left out {late.summary}"
 
 
 def seconds(value: float) -> str:

@@ -84,15 +84,15 @@ class KeysError(TableError):
     """Keys that do not fit, so many in `total`; the first of them are `told`, and `what` would be done with them."""
 
     def __init__(self, table: str, told: Sequence[str], total: int, what: str = "") -> None:
-        self.table, self.told, self.total, self.what = table, tuple(told), total, what
+        self.table, self.examples, self.total, self.what = table, tuple(told), total, what
         super().__init__(self._text())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.table, self.told, self.total, self.what), {"turn": self.turn}
+        return type(self), (self.table, self.examples, self.total, self.what), {"turn": self.turn}
 
     def beside(self, others: Sequence[Self]) -> Self:
         same = [self, *(other for other in others if other.what == self.what)]
-        told = [text for error in same for text in error.told]
+        told = [text for error in same for text in error.examples]
         return type(self)(self.table, told[:SHOWN], sum(error.total for error in same), self.what)
 
     @abstractmethod
@@ -101,8 +101,8 @@ class KeysError(TableError):
 
     def _listed(self, more: str) -> str:
         """The keys; `more` is what others are called."""
-        left = self.total - len(self.told)
-        return "; ".join(self.told) + (f"; and {left:,} more{more}" if left else "")
+        left = self.total - len(self.examples)
+        return "; ".join(self.examples) + (f"; and {left:,} more{more}" if left else "")
 
 
 class UnorderedKeys(KeysError):
@@ -115,7 +115,7 @@ class UnorderedKeys(KeysError):
 
     def _text(self) -> str:
         return (
-            f"table {self.table}: several changes are of the key {self.told[0]}, and a batch of Spark has no order "
+            f"table {self.table}: several changes are of the key {self.examples[0]}, and a batch of Spark has no order "
             "that would tell the last one: name the columns that do, as in "
             'pipeline.stream(…, order="source.lsn")'
         )

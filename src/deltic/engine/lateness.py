@@ -48,7 +48,7 @@ class LateRows:
         return list(islice(rows, SHOWN))
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """What they are, with examples."""
         examples = [[str(v) if isinstance(v, date) else v for v in row] for row in self.examples]
         return f"{self}: {listed(examples, self.count)}"

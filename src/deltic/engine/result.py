@@ -62,10 +62,10 @@ class Extension:
     def __str__(self) -> str:
         parts = {"built": self.built, "kept": self.kept, "moved": self.moved, "dropped": self.dropped}
         told = [f"{what} {', '.join(names)}" for what, names in parts.items() if names]
-        return "; ".join([*told, *self.told])
+        return "; ".join([*told, *self.notes])
 
     @property
-    def told(self) -> list[str]:
+    def notes(self) -> list[str]:
         """What is to be known of views that do not see all rows that there were."""
         return [
             f"{view} sees what is left of {', '.join(tables)}: rows before a watermark were forgotten"

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from deltic.engine.batches import Batch
     from deltic.engine.comparing import Beside
     from deltic.engine.conflicts import Conflicts
-    from deltic.engine.executors.shards.posted import StagedRows, StagingArea
+    from deltic.engine.executors.shards.staged_rows import StagedRows, StagingArea
     from deltic.engine.keyed import KeyedChange, RowChange
     from deltic.engine.watermark import Watermark
 

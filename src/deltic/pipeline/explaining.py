@@ -73,7 +73,7 @@ def _times_below(name: str, engine: Engine, catalog: Catalog) -> Iterator[str]:
         if isinstance(operator, Source) and (late := catalog.tables[operator.name].lateness) is not None:
             mark = marks[operator.name]
             now = "none is yet" if mark is None else f"now those before {mark}"
-            yield f"{operator.name}: {late.told(catalog.tables[operator.name].schema)}: {now}"
+            yield f"{operator.name}: {late.sentence(catalog.tables[operator.name].schema)}: {now}"
 
 
 def _limits(name: str, catalog: Catalog, limits: Recursion) -> Iterator[str]:

@@ -7,11 +7,11 @@ from deltic.engine.protocol import Engine
 from deltic.engine.version import Version
 from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.definitions.evolving import DefinitionChanger
-from deltic.pipeline.durability.keeping import StateKeeper
+from deltic.pipeline.durability.state_keeper import StateKeeper
 from deltic.pipeline.engines import Engines
+from deltic.pipeline.epochs.active_transactions import ActiveTransactions
 from deltic.pipeline.epochs.clock import Clock
 from deltic.pipeline.epochs.epochs import Epochs
-from deltic.pipeline.epochs.opened import ActiveTransactions
 from deltic.pipeline.reading.reading import Reading
 
 

@@ -18,12 +18,12 @@ from deltic.pipeline.defining import Defining
 from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.definitions.evolution import Evolution
 from deltic.pipeline.definitions.evolving import DefinitionChanger
-from deltic.pipeline.durability.keeping import StateKeeper
 from deltic.pipeline.durability.restoring import follow, go_on
+from deltic.pipeline.durability.state_keeper import StateKeeper
 from deltic.pipeline.engines import EngineName, Engines
+from deltic.pipeline.epochs.active_transactions import ActiveTransactions
 from deltic.pipeline.epochs.clock import Clock
 from deltic.pipeline.epochs.epochs import Epochs
-from deltic.pipeline.epochs.opened import ActiveTransactions
 from deltic.pipeline.epochs.transaction import Transaction
 from deltic.pipeline.names import check_choice, require_text
 from deltic.pipeline.options import (

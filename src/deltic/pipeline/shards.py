@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from deltic.engine.executors.placed import CopiesChoice, RoundsChoice
-from deltic.engine.executors.spark.described import is_connect
+from deltic.engine.executors.spark.job_descriptions import is_connect
 from deltic.engine.resources import available, bytes_of
 from deltic.errors import DelticError
 from deltic.pipeline.names import check_choice

@@ -18,8 +18,8 @@ import pytest
 
 import deltic
 from deltic import DataError, DelticError, StateError
-from deltic.engine.executors.shards import posted
-from deltic.engine.executors.shards.posted import StagedRows
+from deltic.engine.executors.shards import staged_rows
+from deltic.engine.executors.shards.staged_rows import StagedRows
 from deltic.pipeline.connectors import tasks
 from deltic.pipeline.connectors.source import HeldRows
 from deltic.pipeline.session import Pipeline
@@ -55,7 +55,7 @@ def run_tasks_here(monkeypatch):
     """Let tasks read all that can be, in this process; all rows that they write stand in files."""
     monkeypatch.setattr("deltic.engine.executors.spark.job.run_job", lambda spark, *asked: run_here(*asked))
     monkeypatch.setattr("deltic.engine.executors.spark.job.run_over", run_over)
-    monkeypatch.setattr(posted, "_FEW", 0)
+    monkeypatch.setattr(staged_rows, "_FEW", 0)
     monkeypatch.setattr(tasks, "FEW", -1)
 
 
@@ -163,8 +163,8 @@ def test_rows_stand_in_files_alone_and_their_bytes_are_told(tmp_path, folder):
         assert isinstance(found.changes, StagedRows)
         assert (found.inserted, found.deleted, found.read) == (50, 0, 50)
         assert all(message.file for message in found.changes.messages)
-        assert found.changes.told.written > 100_000
-        assert pipeline.refresh().report.bytes_written > found.changes.told.written
+        assert found.changes.report.written > 100_000
+        assert pipeline.refresh().report.bytes_written > found.changes.report.written
 
 
 @pytest.mark.parametrize("kind", ["parquet", "delta"])

@@ -12,8 +12,8 @@ import random
 import pyarrow as pa
 import pytest
 
-from deltic.engine.executors.shards import posted
-from deltic.engine.executors.shards.posted import MessageBatch, StagedRows
+from deltic.engine.executors.shards import staged_rows
+from deltic.engine.executors.shards.staged_rows import MessageBatch, StagedRows
 from deltic.engine.files.pieces import MappedFile
 from deltic.errors import StateError
 from deltic.pipeline.durability.log import ROWS, LogReader, segments
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExc
 def tasks(monkeypatch):
     """Tasks run here, and all rows that they write stand in files."""
     monkeypatch.setattr("deltic.engine.executors.spark.job.run_job", lambda spark, *asked: run_here(*asked))
-    monkeypatch.setattr(posted, "_FEW", 0)
+    monkeypatch.setattr(staged_rows, "_FEW", 0)
 
 
 def open_(place, executor="job", durability=CHECKPOINTS):

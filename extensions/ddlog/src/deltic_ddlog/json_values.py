@@ -88,9 +88,9 @@ class Json:
             return self._read_fields(type_, 0, given)
         if form.is_untagged:
             return self._read_untagged(type_, given)
-        return self._read_fields(type_, *self._told(type_, form, given))
+        return self._read_fields(type_, *self._constructor(type_, form, given))
 
-    def _told(self, type_: t.Named, form: JsonForm, given: Any) -> tuple[int, Any]:
+    def _constructor(self, type_: t.Named, form: JsonForm, given: Any) -> tuple[int, Any]:
         """The place of the constructor that JSON tells, and its fields."""
         by_name = {name: i for i, made in enumerate(form.constructors) for name in (*made.others, made.name)}
         if form.tag:

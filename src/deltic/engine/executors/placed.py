@@ -51,7 +51,7 @@ class Placed:
     """The seconds that it took to move the state there; None where it was there."""
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """Where it ran, and why."""
         moved = "" if self.moved is None else f", after a move of {_seconds(self.moved)}"
         return f"{TOLD[self.place]}{moved}: {self.reason}"
@@ -62,7 +62,7 @@ class Placed:
         return [f"{TOLD[place]}: expected {cost}" for place, cost in self.expected.items()]
 
     def __str__(self) -> str:
-        return "; ".join([self.told, *self.alternatives])
+        return "; ".join([self.summary, *self.alternatives])
 
 
 def _seconds(seconds: float) -> str:

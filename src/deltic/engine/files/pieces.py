@@ -202,13 +202,13 @@ def read_piece(mapped: MappedFile, place: PiecePlace) -> tuple[Mapping[str, Json
     result = zlib.crc32(data[_HEAD:].data, zlib.crc32(start[: _LENGTH.size]))
     if not result == checksum == place.checksum:
         raise mapped.damaged(f"the piece at byte {place.offset:,} has another checksum than was written")
-    return _told(data, length)
+    return _header(data, length)
 
 
 def arrays_of(mapped: MappedFile, place: PiecePlace) -> tuple[Mapping[str, Json], dict[str, npt.NDArray[np.generic]]]:
     """As `read_piece`, of which only the checksum in the head is compared: rows that nobody looks at are not read."""
     data = mapped.part(place.offset, place.length)
-    return _told(data, _length(data[:_HEAD], mapped, place))
+    return _header(data, _length(data[:_HEAD], mapped, place))
 
 
 def _length(start: Bytes, mapped: MappedFile, place: PiecePlace) -> int:
@@ -219,7 +219,7 @@ def _length(start: Bytes, mapped: MappedFile, place: PiecePlace) -> int:
     return int(length)
 
 
-def _told(data: Bytes, length: int) -> tuple[Mapping[str, Json], dict[str, npt.NDArray[np.generic]]]:
+def _header(data: Bytes, length: int) -> tuple[Mapping[str, Json], dict[str, npt.NDArray[np.generic]]]:
     header = json.loads(data[_HEAD : _HEAD + length].tobytes())
     return header["about"], dict(_arrays(data[_HEAD + length :], header["arrays"]))
 

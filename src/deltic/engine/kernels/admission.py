@@ -55,7 +55,7 @@ def admitted(value: Int, order: Int) -> Int:
 
 @compiled
 def depth_of(now: Int, last: Int, depth: Int) -> Int:
-    """How many iterations in a row have changes, where iteration `last` is that deep; past a gap it begins anew."""
+    """How many iterations in a row have changes, where iteration `last` is that deep; past a gap it begins again."""
     return depth if now == last else depth + 1 if now == last + 1 else np.int64(1)
 
 

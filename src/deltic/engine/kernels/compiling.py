@@ -20,7 +20,7 @@ from numba.core.registry import cpu_target
 
 from deltic import caches
 from deltic.engine.kernels.building import kernels_by_name, modules
-from deltic.engine.kernels.declaring import Access, Kernel, Part, View
+from deltic.engine.kernels.declaring import Access, FieldArrays, Kernel, Part
 from deltic.engine.kernels.files import architecture, object_of
 from deltic.engine.kernels.heap import Heap
 from deltic.engine.kernels.intrinsics import Views, accesses, inner, is_contiguous, outer, viewer
@@ -167,7 +167,7 @@ def _numba_of(declared: object) -> Any:
         match declared:
             case Access():
                 _MADE[declared] = accesses(declared)
-            case View():
+            case FieldArrays():
                 fields = {name: _TYPES[kind.__forward_arg__] for name, kind in declared.of.__annotations__.items()}
                 _MADE[declared] = viewer(Views(declared.of.__name__, fields))
             case Kernel():
@@ -181,7 +181,7 @@ def _give_to_numba() -> None:
     """Let the declarations in all modules be what numba calls for them."""
     for module in modules():
         for name, value in list(vars(module).items()):
-            if isinstance(value, Access | Kernel | Part | View):
+            if isinstance(value, Access | Kernel | Part | FieldArrays):
                 setattr(module, name, _numba_of(value))
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from deltic.engine.kernels.declaring import View, compiled
+from deltic.engine.kernels.declaring import FieldArrays, compiled
 from deltic.engine.kernels.memory import address_of
 from deltic.engine.kernels.types import Ints, Table, Times, Weights, Words1, Words2
 
@@ -114,9 +114,9 @@ def addresses(*groups: Sequence[npt.NDArray[Any]]) -> Table:
     return np.array([(address_of(a), *a.shape, *[1] * (3 - a.ndim)) for a in arrays], np.int64)
 
 
-_component: Any = View(Component)
-_log: Any = View(Log)
-_scratch: Any = View(Scratch)
+_component: Any = FieldArrays(Component)
+_log: Any = FieldArrays(Log)
+_scratch: Any = FieldArrays(Scratch)
 _LOG = len(Component._fields)
 _SCRATCH = _LOG + len(Log._fields)
 

@@ -58,7 +58,7 @@ class Access:
 
 
 @dataclass(frozen=True)
-class View:
+class FieldArrays:
     """The arrays of a named tuple, each read by its address where compiled code names its field; see `component`."""
 
     of: type

@@ -99,24 +99,3 @@ def next_present(
                     break
                 met[j] += total
     return values, weights, met, visited
-
-
-@kernel
-def group_ranges(words: Rows, mask: U64, runs: Table) -> Table:
-    """Where the entries of each row (key, 0) of `words`, which are sorted, start and end: int64[runs · n, 2]."""
-    n = words.shape[1]
-    result = np.zeros((runs.shape[0] * n, 2), np.int64)
-    ends = words.copy()
-    for j in range(n):
-        ends[words.shape[0] - 1, j] |= mask
-    for r in range(runs.shape[0]):
-        rows = runs[r, ROWS]
-        i = 0
-        for j in range(n):
-            i = find_row(runs[r, WORDS], rows, i, words, j)
-            result[r * n + j, 0] = i
-            i = find_row(runs[r, WORDS], rows, i, ends, j)
-            if i < rows and compare_rows(runs[r, WORDS], rows, i, ends, j) == 0:
-                i += 1
-            result[r * n + j, 1] = i
-    return result

@@ -17,7 +17,7 @@ from deltic.circuit.accumulators import ACCUMULATORS
 from deltic.circuit.accumulators.own import UserAggregate
 from deltic.circuit.accumulators.percentile import Ranked
 from deltic.engine.accumulators.slots import Columns, Slots, Totals
-from deltic.engine.kernels.groups import group_ranges
+from deltic.engine.kernels.histories import ranges
 from deltic.engine.kernels.settle import crossings
 from deltic.engine.operators.extremes import TouchedValues, last_column, near_groups
 from deltic.engine.operators.groups import GroupedRows, Mask, Positions, starts_of_groups
@@ -194,9 +194,11 @@ class Values:
         mask = last_column(self.store)
         probe[-1] &= ~mask
         runs = near_groups(self.store, probe)
-        ranges = group_ranges(probe, mask, descriptors(runs)).reshape(len(runs), probe.shape[1], 2)
+        ends = probe.copy()
+        ends[-1] |= mask
+        bounds = ranges(probe, ends, descriptors(runs)).reshape(len(runs), probe.shape[1], 2)
         groups, values, weights = [np.empty(0, np.int64)], [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
-        for run, (first, end) in zip(runs, ranges.transpose(0, 2, 1), strict=True):
+        for run, (first, end) in zip(runs, bounds.transpose(0, 2, 1), strict=True):
             lengths = end - first
             at = np.repeat(first - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
             groups.append(np.repeat(np.arange(len(first)), lengths))

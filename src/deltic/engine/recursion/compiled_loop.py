@@ -63,12 +63,12 @@ from deltic.engine.kernels.thresholds import Thresholds
 from deltic.engine.kernels.types import Ints, Table, Words2
 from deltic.engine.operators.binding import Binding
 from deltic.engine.operators.query import Environment, Evaluation
-from deltic.engine.recursion.ends import Termination
 from deltic.engine.recursion.levels import LevelBuffers
 from deltic.engine.recursion.lost import LostRows
 from deltic.engine.recursion.pending import PendingQueue
 from deltic.engine.recursion.signed.grouped import GroupTables, moves
 from deltic.engine.recursion.strategy import Strategy
+from deltic.engine.recursion.termination import Termination
 from deltic.engine.storage.arrangement import Arrangement, descriptors
 from deltic.engine.storage.basis import Basis
 from deltic.engine.storage.batch import CountChanges

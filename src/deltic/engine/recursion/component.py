@@ -9,11 +9,11 @@ from functools import cached_property
 
 from deltic.engine.operators.query import Environment, Evaluation
 from deltic.engine.recursion.compiled_loop import CompiledLoop
-from deltic.engine.recursion.ends import Bounds
 from deltic.engine.recursion.signed.examination import Examinations
 from deltic.engine.recursion.signed.priority import admission_of
 from deltic.engine.recursion.signed.relation_function import FunctionOutput, RelationFunction
 from deltic.engine.recursion.strategy import Strategy
+from deltic.engine.recursion.termination import Bounds
 from deltic.engine.storage.kinds import RelationKind
 from deltic.engine.storage.state import State
 from deltic.program.histories import delay_of

@@ -20,10 +20,10 @@ from typing import Protocol
 
 import numpy as np
 
-from deltic.engine.recursion.ends import Termination
 from deltic.engine.recursion.pending import Candidates, RoundId
 from deltic.engine.recursion.settle import Effects, Settler
 from deltic.engine.recursion.signed.oscillation import ClosingRelations
+from deltic.engine.recursion.termination import Termination
 from deltic.engine.storage.run import Run, consolidate
 from deltic.errors import CountOverflowError
 

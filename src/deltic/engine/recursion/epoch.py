@@ -11,11 +11,11 @@ from deltic.engine.operators.query import Evaluation, Version
 from deltic.engine.recursion.compiled_loop import CompiledEpoch
 from deltic.engine.recursion.component import RecursiveComponent
 from deltic.engine.recursion.driver import run_rounds, settle_round
-from deltic.engine.recursion.ends import Termination, shown
 from deltic.engine.recursion.lost import LostRows
 from deltic.engine.recursion.pending import Candidates, PendingQueue, RoundId
 from deltic.engine.recursion.settle import Effects, HistorySettler, SetSettler, Settler, look_at
 from deltic.engine.recursion.signed.oscillation import ClosingRelations, rest_of
+from deltic.engine.recursion.termination import Termination, shown
 from deltic.engine.storage.arrangement import Arrangement
 from deltic.engine.storage.batch import CountChanges
 from deltic.engine.storage.kinds import RelationKind

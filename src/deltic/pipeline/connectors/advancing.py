@@ -18,7 +18,7 @@ from deltic.pipeline.connectors.source import HeldRows, SourceChange
 from deltic.pipeline.names import find
 
 if TYPE_CHECKING:
-    from deltic.engine.executors.shards.posted import StagedRows
+    from deltic.engine.executors.shards.staged_rows import StagedRows
     from deltic.pipeline.connectors.tasks import Tasks
 
 

@@ -24,7 +24,7 @@ from deltic.pipeline.rows.coerce import to_table
 from deltic.values.types import Schema
 
 if TYPE_CHECKING:
-    from deltic.engine.executors.shards.posted import StagedRows, StagingArea
+    from deltic.engine.executors.shards.staged_rows import StagedRows, StagingArea
     from deltic.engine.files.files import Files
 
 _FEED = "delta.enableChangeDataFeed"

@@ -14,9 +14,17 @@ from deltic.engine.files.address import files_at
 from deltic.errors import DelticError, UnsupportedError
 from deltic.pipeline.connectors.buckets import BucketFile, BucketPlan, Listing, planned
 from deltic.pipeline.connectors.delta import deltalake, errors, options_of
-from deltic.pipeline.connectors.parts import LISTING, marked, naming, read_listing, rows_of, write_listing, write_part
 from deltic.pipeline.connectors.source import filled
 from deltic.pipeline.connectors.target import PublishedRows, PublishedView, TargetMark
+from deltic.pipeline.connectors.target_files import (
+    LISTING,
+    marked,
+    naming,
+    read_listing,
+    rows_of,
+    write_listing,
+    write_part,
+)
 from deltic.values.types import Type
 from deltic.values.types.arrow import type_of_arrow
 

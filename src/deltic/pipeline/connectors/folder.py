@@ -27,7 +27,7 @@ from deltic.pipeline.io.locate import natural
 from deltic.values.types import Column, Schema, Type
 
 if TYPE_CHECKING:
-    from deltic.engine.executors.shards.posted import StagedRows
+    from deltic.engine.executors.shards.staged_rows import StagedRows
     from deltic.engine.files.files import Files
 
 _INFERRED = 16 << 20
@@ -116,7 +116,7 @@ class FolderSource:
         whole += [news.held()] if news.held is not None else []
         came, copies = self._came(news.table, news.now, news.changed)
         changes = difference(came, pa.concat_tables([_empty(news.table), *whole]))
-        return _Read(changes, len(came), copies, news.told())
+        return _Read(changes, len(came), copies, news.summary())
 
     def _came(self, table: CatalogTable, now: Stamps, names: Iterable[str]) -> tuple[pa.Table, dict[str, list[Json]]]:
         """The rows of files, and where their copies are."""
@@ -146,11 +146,11 @@ class FolderSource:
         if posted is None:
             return None
         copies: dict[str, list[Json]] = {name: [] for name in news.changed}
-        for name, place in chain.from_iterable(posted.told.about):
+        for name, place in chain.from_iterable(posted.report.about):
             copies[name].append(place)
         kept.take(site.files, [place for places in copies.values() for place in places])
         changes = posted if news.held is None else self._tasks.compared(table, posted, news.held)
-        return _Read(changes, posted.told.inserted, copies, news.told(" by tasks"))
+        return _Read(changes, posted.report.inserted, copies, news.summary(" by tasks"))
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ class _News:
     went: Sequence[Sequence[Json]]
     held: HeldRows | None = None
 
-    def told(self, by: str = "") -> str:
+    def summary(self, by: str = "") -> str:
         """What was done with it, for people."""
         if self.held is not None:
             return f"all files compared{by}"

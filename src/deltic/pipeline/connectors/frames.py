@@ -61,7 +61,7 @@ class FrameSource:
         rows = posted_by(_Reader(advance, column), frame, table, self._tasks.sites, is_by_key)
         if rows is None:
             return None
-        texts = pa.array(rows.told.about, pa.string()).cast(table.schema.types[column].arrow) if column else None
+        texts = pa.array(rows.report.about, pa.string()).cast(table.schema.types[column].arrow) if column else None
         last = None if texts is None else pc.max(texts).cast(pa.string()).as_py()
         return advance.compared_by(self._tasks, rows, last, held)
 

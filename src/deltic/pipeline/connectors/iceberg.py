@@ -24,7 +24,7 @@ from deltic.pipeline.rows.coerce import to_table
 from deltic.values.types import Schema
 
 if TYPE_CHECKING:
-    from deltic.engine.executors.shards.posted import StagedRows
+    from deltic.engine.executors.shards.staged_rows import StagedRows
     from deltic.engine.files.files import Files
 
 # Files of rows, each with the files that say which of its rows were deleted, by the names of all of them.

@@ -18,9 +18,9 @@ from deltic.catalog import External
 from deltic.engine.files.files import LocalFiles, SystemCalls
 from deltic.errors import DelticError, UnsupportedError
 from deltic.pipeline.connectors.buckets import BucketFile, BucketPlan, Listing, planned
-from deltic.pipeline.connectors.parts import marked, naming, read_listing, rows_of, write_listing, write_part
 from deltic.pipeline.connectors.source import filled
 from deltic.pipeline.connectors.target import PublishedRows, PublishedView, TargetMark
+from deltic.pipeline.connectors.target_files import marked, naming, read_listing, rows_of, write_listing, write_part
 
 _KEPT = 2
 

@@ -97,7 +97,7 @@ class RemoteFolder:
             raise FileNotFoundError(2, "there is no such folder or file, or nothing in it", self.address)
         names = {path: path.rstrip("/")[len(self._root) :].lstrip("/") for path in result}
         return {
-            name: _told(result[path])
+            name: _fingerprint(result[path])
             for path, name in names.items()
             if not any(is_hidden(Path(part)) for part in PurePosixPath(name).parts)
         }
@@ -109,7 +109,7 @@ class RemoteFolder:
     def stamp(self, name: str) -> Sequence[int]:
         with os_errors(self.address):
             self._system.invalidate_cache()
-            return _told(self._system.info(self._path(name)))
+            return _fingerprint(self._system.info(self._path(name)))
 
     @contextmanager
     def opened(self, name: str, part_of: int | None = None) -> Iterator[LocalFile]:
@@ -138,6 +138,6 @@ class RemoteFolder:
 _SAID = ("ETag", "etag", "generation", "LastModified", "last_modified", "mtime", "created", "ino")
 
 
-def _told(info: Mapping[str, Any]) -> list[int]:
+def _fingerprint(info: Mapping[str, Any]) -> list[int]:
     said = hashlib.sha256(str([(key, str(info[key])) for key in _SAID if key in info]).encode()).digest()
     return [int(info["size"]), int.from_bytes(said[:7], "big"), 0]

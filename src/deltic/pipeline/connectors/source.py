@@ -24,7 +24,7 @@ from deltic.pipeline.io.parsed import arrow_schema
 from deltic.values.types import Schema
 
 if TYPE_CHECKING:
-    from deltic.engine.executors.shards.posted import StagedRows
+    from deltic.engine.executors.shards.staged_rows import StagedRows
     from deltic.engine.version import Version
 
 _ENDINGS = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "json", ".arrow": "arrow"}
@@ -79,14 +79,14 @@ class SourceChange:
     def inserted(self) -> int:
         """How many rows come; of what tasks have written also those that go in the same changes."""
         if not isinstance(self.changes, pa.Table):
-            return self.changes.told.inserted
+            return self.changes.report.inserted
         return int(self._weights.clip(min=0).sum())
 
     @property
     def deleted(self) -> int:
         """How many rows go."""
         if not isinstance(self.changes, pa.Table):
-            return self.changes.told.deleted
+            return self.changes.report.deleted
         return -int(self._weights.clip(max=0).sum())
 
     @cached_property

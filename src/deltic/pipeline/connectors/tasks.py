@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from deltic.engine.executors.shards.messages import Message
-    from deltic.engine.executors.shards.posted import StagedRows, StagedWriter, StagingArea
+    from deltic.engine.executors.shards.staged_rows import StagedRows, StagedWriter, StagingArea
     from deltic.engine.files.files import Files
     from deltic.pipeline.connectors.source import HeldRows
 
@@ -83,7 +83,7 @@ class Tasks:
 
         Raises DataError where they are not those of the table, or the job fails.
         """
-        from deltic.engine.executors.shards.posted import StagedRows
+        from deltic.engine.executors.shards.staged_rows import StagedRows
         from deltic.engine.executors.spark.job import run_over
 
         assert self.spark is not None
@@ -91,7 +91,7 @@ class Tasks:
         numbers, task = self.spark.range(0, len(groups), 1, len(groups)), partial(_read, site.posting, groups, read)
         with spark_errors(lambda reason: DataError([Diagnostic(f"table {table.name}: its source: {reason}")])):
             posted = StagedRows.by(site, lambda: run_over(numbers, task, f"Deltic: the source of {table.name}"))
-        if None in posted.told.about:
+        if None in posted.report.about:
             _LOG.warning("table %s: tasks do not see all of its source; the driver reads it", table.name)
             return None
         return posted
@@ -108,8 +108,8 @@ class Tasks:
         if max(posted.nbytes, held.rows * len(table.schema) * _VALUE) > FEW:
             result = self.compare(table, posted, beside)
             if result is not None:
-                result.told.read += posted.told.read
-                result.told.written += posted.told.written
+                result.report.read += posted.report.read
+                result.report.written += posted.report.written
                 return result
         return compared(Keyed(table.name, table.key), posted.to_arrow(), held.version, beside)
 

@@ -92,17 +92,19 @@ def _check_readers(now: Definitions, name: str, to: str, columns: Sequence[str])
     if to != name:
         now.catalog.check_free(to)
         if readers:
-            raise CatalogError(f"table {name} cannot be renamed: {_told(readers)} it; drop or replace what does first")
+            raise CatalogError(
+                f"table {name} cannot be renamed: {_readers(readers)} it; drop or replace what does first"
+            )
     queries = {view.name.name: view.query for view in now.sql.views}
     for column in columns:
         result = [view for view in readers if view in queries and reads_column(queries[view], name, column)]
         if result:
             raise CatalogError(
-                f"{name}.{column} has to stay: {_told(result)} it; drop or replace what does first", column
+                f"{name}.{column} has to stay: {_readers(result)} it; drop or replace what does first", column
             )
 
 
-def _told(views: Sequence[str]) -> str:
+def _readers(views: Sequence[str]) -> str:
     return f"{', '.join(views)} read{'s' * (len(views) == 1)}"
 
 
@@ -113,7 +115,7 @@ def _with_renamed_view(now: Definitions, name: str, to: str) -> Definitions:
     if to.lower() != name.lower() or to in now.catalog.relations:
         now.catalog.check_free(to)
     if readers := now.catalog.dependents(name):
-        raise CatalogError(f"view {name} cannot be renamed: {_told(readers)} it; drop or replace what does first")
+        raise CatalogError(f"view {name} cannot be renamed: {_readers(readers)} it; drop or replace what does first")
     if now.outside.of(name, None):
         raise CatalogError(f"view {name} cannot be renamed: it is published; call unpublish first")
     if any(view.name.name == name for view in now.sql.declared):

@@ -80,7 +80,7 @@ class Evolution:
         return told + (self.report._repr_html_() if self.report.epoch else "")
 
     def __repr__(self) -> str:
-        told = self.report.extension.told if self.report.extension is not None else []
+        told = self.report.extension.notes if self.report.extension is not None else []
         told += [f"{view} knows no epoch before {self.report.epoch}" for view in self.pastless]
         told += [f"{table}: {count_of(report.inserted, 'row')} read" for table, report in self.loaded.items()]
         return "; ".join([str(self._difference), *told])

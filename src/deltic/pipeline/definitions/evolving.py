@@ -20,11 +20,11 @@ from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.definitions.evolution import Evolution
 from deltic.pipeline.definitions.front_end import NO_OPTIONS, SourceOptions
 from deltic.pipeline.definitions.programs import program_of
-from deltic.pipeline.durability.keeping import StateKeeper
+from deltic.pipeline.durability.state_keeper import StateKeeper
 from deltic.pipeline.engines import Engines
+from deltic.pipeline.epochs.active_transactions import ActiveTransactions
 from deltic.pipeline.epochs.clock import both
 from deltic.pipeline.epochs.epochs import Epochs, LoggedEpoch
-from deltic.pipeline.epochs.opened import ActiveTransactions
 from deltic.pipeline.rows.carrying import carried, formers
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class DefinitionChanger:
                 with self.epochs.prepare({}, "error") as epoch:
                     told = self.epochs.commit(epoch, LoggedEpoch({}, "error"))
                 result = replace(result, changes=both(result.changes, told.changes))
-            return self._told(difference, result)
+            return self._evolution(difference, result)
 
     def redefine(self, program: str | Path, options: SourceOptions = NO_OPTIONS, language: str = "") -> Evolution:
         """Go on with just the definitions of a program; raises CatalogError where a table that holds rows would go."""
@@ -67,7 +67,7 @@ class DefinitionChanger:
         difference = CatalogDifference.between(now.definitions.catalog, wanted.catalog)
         carried_on = {former.table.name for former in formers(now.definitions.catalog, wanted.catalog).values()}
         if wanted.history == now.definitions.history:
-            return self._told(difference, EpochResult())
+            return self._evolution(difference, EpochResult())
         for name in difference.dropped:
             if name not in now.definitions.catalog.shown_tables or not self.epochs.have_begun or name in carried_on:
                 continue
@@ -141,7 +141,7 @@ class DefinitionChanger:
     def _catalog(self) -> Catalog:
         return self.epochs.last.definitions.catalog
 
-    def _told(self, difference: CatalogDifference, result: EpochResult) -> Evolution:
+    def _evolution(self, difference: CatalogDifference, result: EpochResult) -> Evolution:
         epoch, catalog = self.epochs.last.version.epoch, self._catalog
         shown = [name for name in (*difference.added, *difference.replaced) if name in catalog.view_schemas]
         pastless = tuple(v for v in shown if epoch and catalog.circuit_of(v).kinds & {Delay, Integrate, Differentiate})

@@ -29,7 +29,7 @@ from deltic.engine.image import Json
 from deltic.errors import StateError
 
 if TYPE_CHECKING:
-    from deltic.engine.executors.shards.posted import MessageBatch
+    from deltic.engine.executors.shards.staged_rows import MessageBatch
 
 FOLDER, ROWS = "log", "rows"
 _MAGIC = b"DLOG"
@@ -100,7 +100,7 @@ class Record:
             "positions": self.positions,
             "edits": self.edits,
             "tables": None if self.tables is None else [[n, s.size] for n, s in zip(self.tables, streams, strict=True)],
-            **({"lettered": [[name, _told(rows)] for name, rows in in_messages]} if in_messages else {}),
+            **({"lettered": [[name, _to_json(rows)] for name, rows in in_messages]} if in_messages else {}),
         }
         header = json.dumps(about, separators=(",", ":")).encode()
         body = b"".join([_LENGTH.pack(len(header)), header, *streams, *direct, _END])
@@ -119,7 +119,7 @@ class Record:
             at += size
         for name, told in about.pop("lettered", ()):
             nothing = parts[name][0].to_arrow().slice(0, 0)
-            rows = _of_told(told, files, nothing, memoryview(body)[at:])
+            rows = _from_json(told, files, nothing, memoryview(body)[at:])
             parts[name].append(rows)
             at += sum(message.size for message in rows.messages if not message.file)
         about["edits"] = tuple(about["edits"])
@@ -131,7 +131,7 @@ class Record:
 
 def _messages(batch: Changed) -> MessageBatch:
     """What a batch is that is no table in memory."""
-    from deltic.engine.executors.shards.posted import MessageBatch
+    from deltic.engine.executors.shards.staged_rows import MessageBatch
 
     assert isinstance(batch, MessageBatch)
     return batch
@@ -144,7 +144,7 @@ def _in_memory(batch: Batch) -> pa.Table:
     return pa.concat_tables(tables) if tables else _messages(parts[0]).nothing
 
 
-def _told(rows: MessageBatch) -> Json:
+def _to_json(rows: MessageBatch) -> Json:
     """What is said of rows in messages: those that are not in files come behind, one after the other."""
     messages = [
         [message.shard, message.file, message.start, message.size or len(message.content), message.checksum]
@@ -153,10 +153,10 @@ def _told(rows: MessageBatch) -> Json:
     return {**asdict(rows.split), "rows": rows.count(), "letters": messages}
 
 
-def _of_told(told: Json, files: Files, nothing: pa.Table, behind: memoryview) -> MessageBatch:
+def _from_json(told: Json, files: Files, nothing: pa.Table, behind: memoryview) -> MessageBatch:
     """The rows of which this was said."""
     from deltic.engine.executors.shards.messages import Message
-    from deltic.engine.executors.shards.posted import MessageBatch, RowSplit
+    from deltic.engine.executors.shards.staged_rows import MessageBatch, RowSplit
 
     key = None if told["key"] is None else tuple(told["key"])
     split, messages, at = RowSplit(told["target"], key, told["shards"], tuple(told.get("by", ()))), list[Message](), 0

@@ -11,9 +11,9 @@ from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.definitions.evolution import Evolution
 from deltic.pipeline.definitions.evolving import DefinitionChanger
 from deltic.pipeline.definitions.replaying import replayed
-from deltic.pipeline.durability.keeping import StateKeeper
 from deltic.pipeline.durability.log import Record
 from deltic.pipeline.durability.state import StateDirectory, check_options
+from deltic.pipeline.durability.state_keeper import StateKeeper
 from deltic.pipeline.epochs.epochs import Epochs
 from deltic.pipeline.options import Durability
 

@@ -120,9 +120,9 @@ class StateDirectory:
     def _check_whole(self) -> None:
         """Raises StateError where the log ends before a record that was acknowledged."""
         if self._is_whole and self.sequence < self.noted:
-            raise StateError(self.told_short(self.sequence))
+            raise StateError(self.short_log_message(self.sequence))
 
-    def told_short(self, last: int) -> str:
+    def short_log_message(self, last: int) -> str:
         """What is said of a log that ends with this record, before the last one that was acknowledged."""
         place = self.files.place
         return (

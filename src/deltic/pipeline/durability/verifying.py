@@ -50,7 +50,7 @@ def verify(place: str | Path, full: bool = False, sample: int = 0) -> Verificati
     last = max((_check_manifest(state.files, number, result) for number in manifest.numbers(state.files)), default=0)
     last = max(last, _check_log(state.files, result))
     if last < state.noted:
-        result.wrong.append(state.told_short(last))
+        result.wrong.append(state.short_log_message(last))
     if not result.wrong and (full or sample):
         _compare(place, sample if not full else None, result)
     return result

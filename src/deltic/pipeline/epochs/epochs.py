@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from deltic.catalog import CatalogTable
     from deltic.engine.comparing import Beside
-    from deltic.engine.executors.shards.posted import StagedRows, StagingArea
+    from deltic.engine.executors.shards.staged_rows import StagedRows, StagingArea
     from deltic.engine.keyed import KeyedChange, RowChange
     from deltic.engine.watermark import Mask, Watermark
 
@@ -111,10 +111,10 @@ class Epochs:
         last = self.last
         result = last if epoch == last.version.epoch else self._retained.get(epoch)
         if result is None:
-            raise DelticError(f"epoch {epoch} cannot be read: {self._told(last.version.epoch)}")
+            raise DelticError(f"epoch {epoch} cannot be read: {self._retained_epochs(last.version.epoch)}")
         return result
 
-    def _told(self, last: int) -> str:
+    def _retained_epochs(self, last: int) -> str:
         """Which epochs are retained."""
         first = max(last - self._retain + 1, self._first)
         what = f"epochs {first} to {last} are" if first < last else f"epoch {last} alone is"

@@ -97,7 +97,7 @@ class EpochReport:
         extension = f"; {self.extension}" if self.extension else ""
         files = f", {self.bytes_read:,} bytes read, {self.bytes_written:,} written" if self.bytes_written else ""
         late = "".join(f"; left out: {each}" for each in self.late)
-        placement = f"; ran {self.placement.told}" if self.placement else ""
+        placement = f"; ran {self.placement.summary}" if self.placement else ""
         ways = "".join(f"; {_named(c)} {c.way}" for c in self.components if c.way)
         return f"{views} ({numbers}{files}){late}{extension}{placement}{ways}"
 

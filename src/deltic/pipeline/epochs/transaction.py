@@ -227,7 +227,7 @@ class Transaction:
             return f"the transaction {self._phase.value}"
         rows = self._report.rows_in
         changed = (f"{name} {counts}" for name, counts in self._report.changed.items())
-        late = (f"left out {each.told}" for each in self._report.late)
+        late = (f"left out {each.summary}" for each in self._report.late)
         return "; ".join([f"{rows:,} row{'s' * (rows != 1)} changed", *changed, *late])
 
     def _repr_html_(self) -> str:

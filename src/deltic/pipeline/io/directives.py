@@ -70,10 +70,10 @@ class Interface:
     def reading(self, text: TextForm) -> Interface:
         """The same, where the text of tables without `.input` is written so."""
 
-        def told(source: TableInput) -> TableInput:
+        def with_form(source: TableInput) -> TableInput:
             return replace(source, by_name=text.headers, rfc4180=text.rfc4180)
 
-        return replace(self, inputs=tuple(each if each.as_souffle else told(each) for each in self.inputs))
+        return replace(self, inputs=tuple(each if each.as_souffle else with_form(each) for each in self.inputs))
 
 
 def interface(program: CheckedProgram) -> Interface:

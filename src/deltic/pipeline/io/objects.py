@@ -102,7 +102,7 @@ def _signs_wanted(layout: FileLayout) -> str:
 
 def _weight(row: Mapping[str, Any], layout: FileLayout) -> int | None:
     """The weight of a row, UPSERT or BY_KEY; None where nothing tells it, or what is none."""
-    name, value = _told(row, layout)
+    name, value = _weight_field(row, layout)
     weight = words(name, layout).get(value.lower()) if isinstance(value, str) else None
     if name == WEIGHT and isinstance(value, int) and not isinstance(value, bool) and 0 < abs(value) <= MOST:
         weight = value
@@ -110,13 +110,13 @@ def _weight(row: Mapping[str, Any], layout: FileLayout) -> int | None:
     return BY_KEY if is_key else weight
 
 
-def _told(row: Mapping[str, Any], layout: FileLayout) -> tuple[str, Any]:
+def _weight_field(row: Mapping[str, Any], layout: FileLayout) -> tuple[str, Any]:
     """The first column that tells something, and what."""
     return next(((name, row[name]) for name in weight_columns(layout) if row.get(name) is not None), ("", None))
 
 
 def _without_weight(row: Mapping[str, Any], layout: FileLayout) -> Malformed:
-    name, value = _told(row, layout)
+    name, value = _weight_field(row, layout)
     if not name:
         return Malformed(f"nothing tells whether the row comes or goes: expected {_signs_wanted(layout)}")
     if name == OP and isinstance(value, str) and needs_key(value):

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from deltic.circuit.tables import WEIGHT
-from deltic.engine.executors.spark.described import described
-from deltic.engine.executors.spark.watched import watched
+from deltic.engine.executors.spark.job_descriptions import described
+from deltic.engine.executors.spark.stalled_jobs import watched
 from deltic.errors import DelticError
 from deltic.pipeline.io.arrow_writer import slices
 from deltic.pipeline.io.target import RowTarget, clear

@@ -70,7 +70,7 @@ def _check(operator: CustomOperator, epochs: Sequence[Epoch]) -> None:
         after = [value + delta for value, delta in zip(values, deltas, strict=True)]
         was, is_, change = operator.value(values), operator.value(after), operator.change(values, deltas)
         if was + change != is_:
-            raise AssertionError(_told(operator, values, deltas, was, is_, change))
+            raise AssertionError(_failure(operator, values, deltas, was, is_, change))
         values = after
 
 
@@ -86,7 +86,7 @@ def _possible(value: ZSet[Any], steps: Sequence[Step]) -> ZSet[Any]:
     return delta
 
 
-def _told(
+def _failure(
     operator: CustomOperator,
     values: Sequence[ZSet[Any]],
     deltas: Sequence[ZSet[Any]],

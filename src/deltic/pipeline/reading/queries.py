@@ -37,10 +37,12 @@ def answer(text: str, schemas: Mapping[str, Schema], read: Read, external_access
                 connection.register(name, _table(name, schemas[name], columns, read))
             return connection.sql(text).to_arrow_table()
         except duckdb.Error as error:
-            raise DelticError(f"the query cannot be answered: {_told(connection, text, schemas, error)}") from None
+            raise DelticError(f"the query cannot be answered: {_message(connection, text, schemas, error)}") from None
 
 
-def _told(connection: duckdb.DuckDBPyConnection, text: str, schemas: Mapping[str, Schema], error: duckdb.Error) -> str:
+def _message(
+    connection: duckdb.DuckDBPyConnection, text: str, schemas: Mapping[str, Schema], error: duckdb.Error
+) -> str:
     """What is wrong with a question, by itself: without what was put around it, and among the names that there are."""
     import duckdb
 

@@ -17,7 +17,7 @@ from tempfile import gettempdir, mkdtemp
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from deltic.engine.executors.spark.described import is_connect
+from deltic.engine.executors.spark.job_descriptions import is_connect
 from deltic.errors import DelticError
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from deltic.engine.executors.spark.described import is_connect
+from deltic.engine.executors.spark.job_descriptions import is_connect
 from deltic.errors import CatalogError
 from deltic.pipeline.spark.spark import quoted
 from deltic.values.types import Schema

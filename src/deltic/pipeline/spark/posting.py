@@ -23,7 +23,7 @@ from deltic.values.types import Schema
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from deltic.engine.executors.shards.posted import StagedRows, StagingArea
+    from deltic.engine.executors.shards.staged_rows import StagedRows, StagingArea
 
 # The bits of a row's number in its partition.
 _ROWS_OF_PARTITION = 40
@@ -96,7 +96,7 @@ def posted_by(
     read: TaskReader, frame: DataFrame, table: CatalogTable, sites: Sites, is_by_key: bool = False
 ) -> StagedRows | None:
     """As `posted`, of what `read` makes of a DataFrame's rows, each in its task; they may be about keys."""
-    from deltic.engine.executors.shards.posted import StagedRows
+    from deltic.engine.executors.shards.staged_rows import StagedRows
     from deltic.engine.executors.spark.job import run_over
 
     if not frame.columns or (site := sites(table)) is None:

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory, TemporaryFile
 from types import MappingProxyType
 from typing import IO, TYPE_CHECKING
 
-from deltic.engine.executors.spark.watched import no_answer
+from deltic.engine.executors.spark.stalled_jobs import no_answer
 from deltic.errors import DelticError
 from deltic.extras import required
 from deltic.pipeline.spark.java import require_java

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deltic.engine.executors.spark.described import is_connect
+from deltic.engine.executors.spark.job_descriptions import is_connect
 from deltic.errors import DelticError
 from deltic.extras import required
 from deltic.passwords import cause, redacted_reason

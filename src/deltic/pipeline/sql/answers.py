@@ -158,7 +158,7 @@ def _using(source: External) -> str:
 def _lateness(catalog: Catalog, name: str) -> str:
     """How late rows of a table may come, "" where they may without end."""
     table = None if name in catalog.views else catalog.tables[name]
-    return "" if table is None or table.lateness is None else table.lateness.told(table.schema)
+    return "" if table is None or table.lateness is None else table.lateness.sentence(table.schema)
 
 
 def _schema(catalog: Catalog, name: str) -> Schema:

@@ -13,7 +13,7 @@ from deltic.errors import DefinitionsMovedError
 from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.definitions.evolution import Evolution
 from deltic.pipeline.definitions.evolving import DefinitionChanger
-from deltic.pipeline.epochs.opened import ActiveTransactions
+from deltic.pipeline.epochs.active_transactions import ActiveTransactions
 from deltic.pipeline.epochs.transaction import Transaction
 from deltic.pipeline.reading.rows import Rows
 from deltic.pipeline.reading.snapshot import Snapshot

@@ -90,7 +90,7 @@ class StreamForm:
         has_order = is_by_key and bool(self.order)
         placed = chosen.sort(*map(_placed, range(len(self.order)))) if has_order else chosen
         if (result := posted_by(_Batch(self, has_order), placed, self.table, sites, is_by_key)) is not None:
-            counts, digests = zip((0, 0), *result.told.about, strict=True)
+            counts, digests = zip((0, 0), *result.report.about, strict=True)
             return result, sum(counts), int(np.array(digests, np.int64).sum())
         rows = from_dataframe(chosen)
         digest = _sum(rows)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from deltic.engine.batches import Changed
 from deltic.engine.conflicts import Conflicts
-from deltic.engine.executors.spark.described import described, is_connect
+from deltic.engine.executors.spark.job_descriptions import described, is_connect
 from deltic.errors import DelticError, StreamError
 from deltic.pipeline.names import find
 from deltic.pipeline.spark.posting import Sites

@@ -148,7 +148,7 @@ class _Body:
         view, wanted = self.views[name]
         for have, want in zip(found, wanted, strict=True):
             if have.type is not want.type or (have.nullable and not want.nullable):
-                told = f"{name} was declared with {_told(want)}, and its query gives {_told(have)}"
+                told = f"{name} was declared with {_column_text(want)}, and its query gives {_column_text(have)}"
                 remedy = f"declare it so, or write CAST(… AS {written(want.type)})"
                 raise view.source.error(view.query, told, "declare it so" if have.type is want.type else remedy)
         if found != wanted:
@@ -156,5 +156,5 @@ class _Body:
         return node if place.type_of(node).is_set else place.add(ops.Distinct(), node)
 
 
-def _told(column: Column) -> str:
+def _column_text(column: Column) -> str:
     return f"{column.name} {written(column.type)}{'' if column.nullable else ' NOT NULL'}"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from deltic.engine.executors.shards import compaction, posted, tasks
+from deltic.engine.executors.shards import compaction, staged_rows, tasks
 from deltic.engine.files.files import Files, LocalFiles
 from deltic.engine.files.remote import RemoteFiles
 from tests.objects import Objects
@@ -19,6 +19,6 @@ def files_of_kind(kind: str, directory: Path, monkeypatch: pytest.MonkeyPatch) -
     if kind == "directory":
         return LocalFiles(directory / "shards")
     made = Objects()
-    for module in (tasks, compaction, posted):
+    for module in (tasks, compaction, staged_rows):
         monkeypatch.setattr(module, "files_at", lambda place: RemoteFiles(made, place))
     return RemoteFiles(made, "bucket/shards")

@@ -18,9 +18,9 @@ import pytest
 from deltic.circuit.tables import WEIGHT
 from deltic.datalog import check, lower, parse
 from deltic.engine.batches import ConcatenatedBatch, TableBatch, with_weights
-from deltic.engine.executors.shards import posted
+from deltic.engine.executors.shards import staged_rows
 from deltic.engine.executors.shards.files import MESSAGES
-from deltic.engine.executors.shards.posted import StagedRows
+from deltic.engine.executors.shards.staged_rows import StagedRows
 from deltic.engine.executors.spark.engine import spark_engine
 from deltic.engine.files.files import LocalFiles
 from deltic.errors import DataError, Diagnostic
@@ -79,7 +79,7 @@ def changes(rng, there):
 
 def test_an_epoch_is_that_of_the_rows(files, monkeypatch):
     if isinstance(files, LocalFiles):
-        monkeypatch.setattr(posted, "_FEW", 0)
+        monkeypatch.setattr(staged_rows, "_FEW", 0)
     rng, there = random.Random(5), {"edge": set(), "name": set()}
     engine, other, elsewhere = engine_at(files), engine_at(files, "process", 2), engine_at(files, shards=2)
     for step, executor in enumerate(["job", "process", "job"]):
@@ -102,8 +102,8 @@ def test_an_epoch_is_that_of_the_rows(files, monkeypatch):
 
 
 def test_the_driver_has_names_alone_and_files_go(files, monkeypatch):
-    monkeypatch.setattr(posted, "_FEW", 0)
-    monkeypatch.setattr(posted, "_MANY", 500)
+    monkeypatch.setattr(staged_rows, "_FEW", 0)
+    monkeypatch.setattr(staged_rows, "_MANY", 500)
     engine = engine_at(files)
     rows = table([(i, i + 1) for i in range(300)], "xy")
     batch = post(engine, "edge", rows, random.Random(1), 1)
@@ -128,7 +128,7 @@ def test_the_driver_has_names_alone_and_files_go(files, monkeypatch):
 
 
 def test_rows_that_every_shard_has_stand_in_a_file_once(tmp_path, monkeypatch):
-    monkeypatch.setattr(posted, "_FEW", 0)
+    monkeypatch.setattr(staged_rows, "_FEW", 0)
     engine = engine_at(LocalFiles(tmp_path))
     site = engine.tasks.site("edge")
     site = replace(site, split=replace(site.split, key=None))

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import deltic
-from deltic.engine.executors.shards.posted import StagedRows
+from deltic.engine.executors.shards.staged_rows import StagedRows
 from deltic.pipeline.connectors import tasks
 
 FOLLOWS = """
@@ -59,7 +59,7 @@ def check_posting(spark: SparkSession, folder: Path) -> None:
         given = change._operations[-1].rows
     assert isinstance(given, StagedRows)
     assert all(message.file for message in given.messages)
-    assert change.report.bytes_written > given.told.written > 8 * MANY
+    assert change.report.bytes_written > given.report.written > 8 * MANY
     assert pipeline.refresh().sources["files"].how == "2 files read by tasks, 0 taken back"
     (folder / "files/0.parquet").unlink()
     told = pipeline.refresh().sources["files"]

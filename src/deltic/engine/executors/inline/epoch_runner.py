@@ -67,7 +67,7 @@ class EpochRunner:
         except BaseException as error:
             unfailing(partial(self.store.roll_back, snapshot), "to undo an epoch")
             if isinstance(error, IterationLimitError | CountOverflowError):
-                raise error.told_of(self.program.views_over(error.relations[0])) from None
+                raise error.naming_views(self.program.views_over(error.relations[0])) from None
             if isinstance(error, DomainOverflow):
                 growth.make_room(error)
             elif not isinstance(error, _Renumbered):

@@ -12,7 +12,7 @@ from deltic.calculus.report import bounded, cost_lines, operator_lines, recursio
 from deltic.circuit.graph import Circuit
 from deltic.circuit.inlining import inline
 from deltic.engine.operators.query import Evaluation
-from deltic.engine.recursion.signed.choosing import told
+from deltic.engine.recursion.signed.choosing import choices
 from deltic.engine.recursion.strategy import Strategies, Strategy
 from deltic.engine.storage.kinds import RelationKind
 from deltic.engine.storage.state import State
@@ -132,7 +132,7 @@ def _relations(
         yield f"{relation}: {'; '.join(kept)}"
         yield from (f"  {line}" for line in state.relation.definition.describe(columns))
         if isinstance(definition := state.relation.definition, Examined):
-            yield from (f"  {line}" for line in told(definition, states, state, evaluations[0].environment))
+            yield from (f"  {line}" for line in choices(definition, states, state, evaluations[0].environment))
         queries = by_head.get(relation, [])
         if relation in views and relation != name:
             yield f"  {len(queries)} delta queries: explain {relation}"

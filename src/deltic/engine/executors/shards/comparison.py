@@ -15,8 +15,8 @@ from deltic.engine.comparing import Beside, compared
 from deltic.engine.executors.shards.exchange import Received
 from deltic.engine.executors.shards.inquiry import Inquiry
 from deltic.engine.executors.shards.messages import slices
-from deltic.engine.executors.shards.posted import MessageBatch
 from deltic.engine.executors.shards.shard import Shard
+from deltic.engine.executors.shards.staged_rows import MessageBatch
 from deltic.engine.files.files import Files
 from deltic.engine.keyed import Keyed, key_of
 from deltic.engine.storage.arrow import make_room, packed

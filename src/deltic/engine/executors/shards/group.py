@@ -11,21 +11,21 @@ from typing import Any
 from deltic.engine.changes import Changes, ViewChange
 from deltic.engine.conflicts import Conflicts, TableError, joined
 from deltic.engine.executors.inline.version import StateVersion, together
-from deltic.engine.executors.shards.ends import termination_of
 from deltic.engine.executors.shards.exchange import Mail, mail_of
 from deltic.engine.executors.shards.messages import Message
 from deltic.engine.executors.shards.placed_program import PlacedProgram
 from deltic.engine.executors.shards.plan import Iterate, ShardPlan
-from deltic.engine.executors.shards.room import told_in_rounds
 from deltic.engine.executors.shards.round_steps import Renumbered
 from deltic.engine.executors.shards.rounds import in_rounds, kept_as
 from deltic.engine.executors.shards.shard import Shard
+from deltic.engine.executors.shards.task_memory import reason_in_rounds
+from deltic.engine.executors.shards.termination import termination_of
 from deltic.engine.interrupts import postponed
 from deltic.engine.prepared import unfailing
 from deltic.engine.recursion.driver import run_rounds
-from deltic.engine.recursion.ends import shown
 from deltic.engine.recursion.pending import RoundId
 from deltic.engine.recursion.signed.oscillation import ClosingRelations
+from deltic.engine.recursion.termination import shown
 from deltic.engine.result import ComponentReport, EpochResult
 from deltic.engine.storage.arrow import view_change
 from deltic.engine.storage.store import Store
@@ -140,7 +140,7 @@ class ShardGroup:
             self._visited() - visited,
             time.perf_counter() - started,
             sum(shard.states[name].nbytes for shard in self.shards for name in step.timed),
-            told_in_rounds(self.plan, step, self.stores, options.task_memory),
+            reason_in_rounds(self.plan, step, self.stores, options.task_memory),
         )
 
     def _visited(self) -> int:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 
 from deltic.engine.executors.shards.copies import small_relations
 from deltic.engine.executors.shards.cut import Piece, cut, is_copied
-from deltic.engine.executors.shards.homes import columns_of_key, homes_of
 from deltic.engine.executors.shards.needs import needs
 from deltic.engine.executors.shards.plan import (
     EVERYWHERE,
@@ -25,6 +24,7 @@ from deltic.engine.executors.shards.plan import (
     names_of,
 )
 from deltic.engine.executors.shards.recursion import MaintenanceChoice, RecursionPlacement, in_rounds, reads_of, way_of
+from deltic.engine.executors.shards.shard_keys import columns_of_key, homes_of
 from deltic.program.definitions import Derived, FixedRows, Table
 from deltic.program.histories import Examined, delay_of
 from deltic.program.operators.custom import Recomputed
@@ -229,7 +229,7 @@ class _LayOut:
         if key == self.homes[name]:
             return name
         home = self.program.relations[name]
-        told = f"{name} {_told(home, key)}"
+        told = f"{name} {_key_text(home, key)}"
         if told not in self.placed:
             self._place(replace(home, name=told, definition=Derived(distinct=False)), name, key)
             rounds = self.rounds if self.rounds is not None and name in self.rounds.relations else None
@@ -333,7 +333,7 @@ class _LayOut:
         )
 
 
-def _told(relation: Relation, key: Key) -> str:
+def _key_text(relation: Relation, key: Key) -> str:
     if key is None:
         return "everywhere"
     return f"by {names_of(relation.schema.names, key)}" if key else "together"

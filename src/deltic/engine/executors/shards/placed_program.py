@@ -17,9 +17,9 @@ from deltic.engine.executors.shards.lay_out import lay_out
 from deltic.engine.executors.shards.messages import Message
 from deltic.engine.executors.shards.options import Options
 from deltic.engine.executors.shards.plan import Key, ShardPlan
-from deltic.engine.executors.shards.room import shrunk
 from deltic.engine.executors.shards.setting import ShardDefinition
 from deltic.engine.executors.shards.shard import Shard
+from deltic.engine.executors.shards.task_memory import shrunk
 from deltic.engine.operators.faults import Faults
 from deltic.engine.storage.store import Store
 from deltic.program.definitions import FixedRows

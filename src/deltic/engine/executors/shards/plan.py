@@ -119,7 +119,7 @@ class Iterate:
             else:
                 yield from (f"settle {name}" for name in names)
 
-    def told(self, now: RoundId) -> str:
+    def round_label(self, now: RoundId) -> str:
         """A round for a reader."""
         part = f", part {now.level + 1} of {len(self.levels)}" if len(self.levels) > 1 else ""
         return f"iteration {now.iteration}{part}"
@@ -326,18 +326,18 @@ class ShardPlan:
             if placed.kept and placed.home in relations:
                 yield f"{placed.name}: {self.key_text(placed.name)}"
         for number, steps in enumerate(self.stages):
-            if told := [step for step in steps if self._home(step) in relations]:
+            if round_label := [step for step in steps if self._home(step) in relations]:
                 yield f"stage {number}:"
-                yield from (f"  {line}" for step in told for line in self._told(step))
+                yield from (f"  {line}" for step in round_label for line in self._step_lines(step))
 
-    def _told(self, step: Step) -> Iterator[str]:
+    def _step_lines(self, step: Step) -> Iterator[str]:
         """A step, and the stages of a round."""
         yield f"{step}{self._exchange(step)}"
         if isinstance(step, Iterate):
             for number, steps in enumerate(step.stages):
                 yield f"  stage {number} of a round:"
                 yield from (f"    {line}" for line in step.settled() if not number)
-                yield from (f"    {line}" for each in steps for line in self._told(each))
+                yield from (f"    {line}" for each in steps for line in self._step_lines(each))
 
     def _home(self, step: Step) -> str:
         """The relation that a step works for."""

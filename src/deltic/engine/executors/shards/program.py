@@ -34,9 +34,9 @@ from deltic.engine.executors.shards.images import (
 from deltic.engine.executors.shards.placed_program import PlacedProgram
 from deltic.engine.executors.shards.plan import ShardPlan
 from deltic.engine.executors.shards.process import ProcessShards, run_in_process
-from deltic.engine.executors.shards.room import Outgrown
 from deltic.engine.executors.shards.setting import ShardDefinition
 from deltic.engine.executors.shards.shard import Shard
+from deltic.engine.executors.shards.task_memory import Outgrown
 from deltic.engine.image import Image, Saved
 from deltic.engine.options import EngineOptions
 from deltic.engine.protocol import NOTHING as NO_CHANGES
@@ -115,7 +115,7 @@ class ShardsExecutor:
         try:
             executed = self._run(changes, conflicts)
         except (IterationLimitError, CountOverflowError) as error:
-            raise error.told_of(self.program.views_over(error.relations[0])) from None
+            raise error.naming_views(self.program.views_over(error.relations[0])) from None
         return replace(executed, commit=partial(self._go_on, executed))
 
     def _run(self, changes: Mapping[str, Changed], conflicts: Conflicts) -> ShardsExecuted:
@@ -212,7 +212,7 @@ class ShardsExecutor:
         try:
             built = self._build(definition, evolution, self.version.epoch + 1)
         except (IterationLimitError, CountOverflowError) as error:
-            raise error.told_of(evolution.program.views_over(error.relations[0])) from None
+            raise error.naming_views(evolution.program.views_over(error.relations[0])) from None
         finally:
             if due is not None:
                 due.abort()

@@ -18,8 +18,8 @@ import pyarrow as pa
 from deltic.engine.conflicts import Conflicts, TableError
 from deltic.engine.executors.shards.inquiry import Inquiry
 from deltic.engine.executors.shards.messages import DIRECT, Message, sent
-from deltic.engine.executors.shards.posted import MessageBatch, StagedRows
 from deltic.engine.executors.shards.shard import Shard
+from deltic.engine.executors.shards.staged_rows import MessageBatch, StagedRows
 from deltic.engine.files.files import Files
 from deltic.engine.keyed import Keyed, LookUp, RowChange, amount
 from deltic.engine.watermark import Watermark
@@ -52,7 +52,7 @@ class Settled(StagedRows):
 
     @property
     def _timed(self) -> list[Timed]:
-        return [one for one in self.told.about if isinstance(one, Timed)]
+        return [one for one in self.report.about if isinstance(one, Timed)]
 
 
 class _Late(MessageBatch):

@@ -26,7 +26,7 @@ from deltic.engine.executors.shards.plan import (
     Step,
     Take,
 )
-from deltic.engine.executors.shards.room import bytes_on, told_on_one, watched
+from deltic.engine.executors.shards.task_memory import bytes_on, reason_on_one_shard, watched
 from deltic.engine.image import Json
 from deltic.engine.keyed import ORDER, Keyed, are_by_key, in_order, shared_keys, weighted
 from deltic.engine.operators.binding import value_of
@@ -223,7 +223,7 @@ class Steps:
         runs = [run for name in step.stratum.relations for run in self.states[name].contents.runs]
         iterations = max((run.max_time for run in runs), default=0)
         held = bytes_on(self.states, self.plan, step)
-        return replace(report, way=told_on_one(held, limit, self.options.shards, iterations))
+        return replace(report, way=reason_on_one_shard(held, limit, self.options.shards, iterations))
 
     def _sent_to(self, name: str) -> list[Received]:
         """What was sent to a placed relation so far."""

@@ -23,14 +23,14 @@ from deltic.engine.executors.shards.group import empty_relations, summed
 from deltic.engine.executors.shards.messages import DIRECT, Mailbox, Message, sent
 from deltic.engine.executors.shards.placed_program import PlacedProgram
 from deltic.engine.executors.shards.plan import ShardPlan
-from deltic.engine.executors.shards.posted import MessageBatch, RowSplit
 from deltic.engine.executors.shards.process import build_in_process, run_in_process
 from deltic.engine.executors.shards.restrict import restrict
-from deltic.engine.executors.shards.room import Outgrown, told_in_rounds
 from deltic.engine.executors.shards.shard import Shard
+from deltic.engine.executors.shards.staged_rows import MessageBatch, RowSplit
+from deltic.engine.executors.shards.task_memory import Outgrown, reason_in_rounds
 from deltic.engine.executors.shards.tasks import Outcome, Task, opened, save, store_of, total, wake
 from deltic.engine.executors.spark.compacting import Compacting, RunEach
-from deltic.engine.executors.spark.described import some_of
+from deltic.engine.executors.spark.job_descriptions import some_of
 from deltic.engine.executors.spark.placement import ShardPlace
 from deltic.engine.executors.spark.rounds import Reached, RoundJobs
 from deltic.engine.executors.spark.table_tasks import SparkTasks
@@ -238,7 +238,7 @@ class SparkShards:
         stores = self._written_stores(plan, outcome.states)
         for each in begun.rounds:
             rows_in = sum(outcome.rows_in.get(name, 0) for name in plan.followed(each.step))
-            way = told_in_rounds(plan, each.step, stores, options.task_memory)
+            way = reason_in_rounds(plan, each.step, stores, options.task_memory)
             outcome.reports.append(each.report(rows_in, outcome.rows_in, stores, way))
         outcome.read += self.files.traffic.fetched - fetched
         outcome.written += self.files.traffic.written - written

@@ -18,8 +18,8 @@ import pyarrow as pa
 
 from deltic.engine.executors.shards.messages import DRIVER, Message
 from deltic.engine.executors.shards.tasks import Task
-from deltic.engine.executors.spark.described import described
-from deltic.engine.executors.spark.watched import watched
+from deltic.engine.executors.spark.job_descriptions import described
+from deltic.engine.executors.spark.stalled_jobs import watched
 from deltic.errors import DelticError
 
 if TYPE_CHECKING:
@@ -69,7 +69,11 @@ def run_job(
 
     Raises DelticError where the job fails, or nobody is there to do it.
     """
-    with _told_as("the Spark job of the epoch failed, and nothing was changed"), described(spark, what), watched(spark):
+    with (
+        _raised_in_one_line("the Spark job of the epoch failed, and nothing was changed"),
+        described(spark, what),
+        watched(spark),
+    ):
         try:
             result = _found(spark, messages, tasks, shards)
         except Exception as error:
@@ -80,7 +84,7 @@ def run_job(
 
 
 @contextmanager
-def _told_as(what: str) -> Iterator[None]:
+def _raised_in_one_line(what: str) -> Iterator[None]:
     """What Spark raises, in one line."""
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException
@@ -146,7 +150,7 @@ def _by_deltic(what: str) -> Iterator[None]:
 
 def run_each(spark: SparkSession, tasks: Sequence[Callable[[], Iterable[Message]]], what: str) -> list[Message]:
     """What tasks tell, each of which runs once, all as one job. Raises DelticError where it fails."""
-    with _told_as(f"the Spark job of the {what} failed, and nothing was changed"):
+    with _raised_in_one_line(f"the Spark job of the {what} failed, and nothing was changed"):
         return run_over(spark.range(0, len(tasks), 1, len(tasks)), partial(_each, tasks), what)
 
 

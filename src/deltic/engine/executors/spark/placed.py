@@ -12,8 +12,8 @@ from deltic.engine.conflicts import Conflicts
 from deltic.engine.executors.executor import Executed, Executor, Host, MakeExecutor
 from deltic.engine.executors.inline.version import StateVersion
 from deltic.engine.executors.placed import Placed
-from deltic.engine.executors.shards.posted import StagedRows
 from deltic.engine.executors.shards.program import ShardsExecutor
+from deltic.engine.executors.shards.staged_rows import StagedRows
 from deltic.engine.executors.spark.executor import SparkShards
 from deltic.engine.executors.spark.placement import HeldState, Home, Placement, home_of, kind_of
 from deltic.engine.image import Image, Saved
@@ -98,7 +98,7 @@ class PlacedExecutor:
         result = executed.result
         self.placement.costs.learn(placed.place, kind, changed, result.rows_visited, time.perf_counter() - started)
         self._last = placed
-        told = [part.told for batch in changes.values() for part in apart(batch) if isinstance(part, StagedRows)]
+        told = [part.report for batch in changes.values() for part in apart(batch) if isinstance(part, StagedRows)]
         read, written = (sum(getattr(each, what) for each in told) for what in ("read", "written"))
         read, written = read + result.bytes_read, written + result.bytes_written
         result = replace(result, placement=placed, bytes_read=read, bytes_written=written)
@@ -232,7 +232,7 @@ class PlacedExecutor:
         told = self.there.explain(name, full)
         if self._last is None:
             return told
-        lines = [f"the last epoch ran {self._last.told}", *self._last.alternatives]
+        lines = [f"the last epoch ran {self._last.summary}", *self._last.alternatives]
         return f"{told}\n\nplacement:\n" + "\n".join(f"  {line}" for line in lines)
 
     def sizes(self) -> list[Size]:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from deltic.engine.conflicts import Conflicts
-from deltic.engine.executors.shards.ends import termination_of
 from deltic.engine.executors.shards.exchange import Mail, mail_of
 from deltic.engine.executors.shards.group import GroupRounds, closing_of
 from deltic.engine.executors.shards.messages import Mailbox, Message
@@ -16,12 +15,13 @@ from deltic.engine.executors.shards.round_steps import Renumbered
 from deltic.engine.executors.shards.round_tasks import Begin, Round, RoundsTaken, hold
 from deltic.engine.executors.shards.shard import Shard
 from deltic.engine.executors.shards.tasks import Amid, Outcome, Task, opened, wake
-from deltic.engine.executors.spark.described import some_of
+from deltic.engine.executors.shards.termination import termination_of
+from deltic.engine.executors.spark.job_descriptions import some_of
 from deltic.engine.files.files import Files
 from deltic.engine.recursion.driver import run_rounds
-from deltic.engine.recursion.ends import Termination
 from deltic.engine.recursion.pending import RoundId
 from deltic.engine.recursion.signed.oscillation import ClosingRelations
+from deltic.engine.recursion.termination import Termination
 
 
 @dataclass
@@ -58,7 +58,7 @@ class RoundJobs:
     """Takes all shards through the stages of an epoch of a plan up to the last one with rounds, and through these.
 
     Rows of more than `direct` bytes travel in files; rounds for which no more than `few` rows wait are taken in this
-    process. `run` runs a job, whose name begins as `told` says.
+    process. `run` runs a job, whose name begins with `label`.
     """
 
     plan: ShardPlan
@@ -68,7 +68,7 @@ class RoundJobs:
     direct: int
     few: int
     run: Callable[[Sequence[Message], Sequence[Task], str], Outcome]
-    told: str
+    label: str
 
     def run_rounds(self, reached: Reached) -> Reached:
         """Take all shards on behind the last rounds of the epoch, if there are any."""
@@ -95,7 +95,7 @@ class RoundJobs:
             for stage in range(reached.since, last + 1)
         ]
         names = [name for step in self.plan.iterated if step.stage == last for name in step.stratum.relations]
-        return self.run(reached.messages, tasks, f"{self.told}: {some_of(names)}: begin")
+        return self.run(reached.messages, tasks, f"{self.label}: {some_of(names)}: begin")
 
     def _iterate(self, reached: Reached, number: int, amid: Amid) -> None:
         """Take all shards through the rounds of a recursion."""
@@ -146,7 +146,7 @@ class _JobRounds:
             for stage in range(len(step.stages))
         ]
         messages = [*wake(jobs.options.shards), *self.outcome.following]
-        what = f"{jobs.told}: {some_of(step.stratum.relations)}: {step.told(now)}"
+        what = f"{jobs.label}: {some_of(step.stratum.relations)}: {step.round_label(now)}"
         self.outcome = jobs.run(messages, tasks, what)
         self.taken.add(self.outcome)
 

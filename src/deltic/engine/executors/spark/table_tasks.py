@@ -15,8 +15,8 @@ from deltic.engine.executors.shards.comparison import Comparison
 from deltic.engine.executors.shards.options import Options
 from deltic.engine.executors.shards.placed_program import PlacedProgram
 from deltic.engine.executors.shards.plan import ShardPlan
-from deltic.engine.executors.shards.posted import MessageBatch, RowSplit, StagedRows, StagingArea
 from deltic.engine.executors.shards.settlement import Settled, Settlement
+from deltic.engine.executors.shards.staged_rows import MessageBatch, RowSplit, StagedRows, StagingArea
 from deltic.engine.executors.spark.compacting import RunEach
 from deltic.engine.files.files import Files
 from deltic.engine.keyed import Keyed, KeyedChange, RowChange, with_order
@@ -116,8 +116,8 @@ class SparkTasks:
         ]
         settled = Settled.by(site, lambda: run(tasks, f"settlement of the changes of {table}"))
         for rows in (change.rows for change in as_messages if isinstance(change.rows, StagedRows)):
-            settled.told.read += rows.told.read
-            settled.told.written += rows.told.written
+            settled.report.read += rows.report.read
+            settled.report.written += rows.report.written
         return settled
 
     def _as_messages(self, change: RowChange | KeyedChange) -> RowChange:

@@ -47,7 +47,9 @@ def _examination(definition: Examined, source: State, target: State, environment
     return GroupFunction(definition, source, target, environment)
 
 
-def told(definition: Examined, states: Mapping[str, State], target: State, environment: Environment) -> Iterator[str]:
+def choices(
+    definition: Examined, states: Mapping[str, State], target: State, environment: Environment
+) -> Iterator[str]:
     """How each aggregate of an examined relation is found; of other functions of groups, that they read all."""
     function = definition.function
     if not isinstance(function, Grouped):

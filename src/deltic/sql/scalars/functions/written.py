@@ -68,18 +68,18 @@ class SqlFunction:
         for number, argument in enumerate(arguments):
             is_named = isinstance(argument, exp.Kwarg)
             if not is_named and (number >= len(names) or len(result) < number):
-                raise Mismatch(self._told)
+                raise Mismatch(self._usage)
             name = argument.name.lower() if is_named else names[number]
             if name not in names or name in result:
-                raise Mismatch(f"{self._told}; {name} is {'given twice' if name in result else 'no parameter'}")
+                raise Mismatch(f"{self._usage}; {name} is {'given twice' if name in result else 'no parameter'}")
             result[name] = argument.expression if is_named else argument
         for parameter in self.parameters:
             if parameter.name.lower() not in result and parameter.default is None:
-                raise Mismatch(f"{self._told}; {parameter.name} is missing")
+                raise Mismatch(f"{self._usage}; {parameter.name} is missing")
         return result
 
     @property
-    def _told(self) -> str:
+    def _usage(self) -> str:
         return f"{self.name} takes ({self.signature})"
 
     @property

@@ -248,12 +248,12 @@ class StagedRows(MessageBatch):
     def __init__(self, site: StagingArea, messages: Iterable[Message]) -> None:
         """Of what tasks have told; raises the error of one."""
         finalize(self, site.files.clear)
-        result, self.told = list(messages), WriteReport()
+        result, self.report = list(messages), WriteReport()
         """What tasks have said of the rows."""
         for message in result:
             if message.stage == DRIVER:
-                self.told.include(pickle.loads(message.content))
-        if self.told.errors:
-            raise joined(self.told.errors)
+                self.report.include(pickle.loads(message.content))
+        if self.report.errors:
+            raise joined(self.report.errors)
         there = [message for message in result if message.stage != DRIVER]
-        super().__init__(site.files, site.split, there, self.told.rows, site.nothing)
+        super().__init__(site.files, site.split, there, self.report.rows, site.nothing)

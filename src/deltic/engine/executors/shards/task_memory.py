@@ -75,7 +75,7 @@ def _homes(plan: ShardPlan, step: Iterate, stores: Sequence[Store]) -> int:
     return sum(store.states[home].nbytes for store in stores for home in homes)
 
 
-def told_on_one(held: int, limit: int, shards: int, iterations: int) -> str:
+def reason_on_one_shard(held: int, limit: int, shards: int, iterations: int) -> str:
     """Why a recursion is on one shard, and what rounds were expected to cost."""
     jobs = f"{iterations:,} job{'s' * (iterations != 1)} more for a load, {iterations * _JOB:,.0f} s at the least"
     return (
@@ -84,7 +84,7 @@ def told_on_one(held: int, limit: int, shards: int, iterations: int) -> str:
     )
 
 
-def told_in_rounds(plan: ShardPlan, step: Iterate, stores: Sequence[Store], limit: int | None) -> str:
+def reason_in_rounds(plan: ShardPlan, step: Iterate, stores: Sequence[Store], limit: int | None) -> str:
     """Why a recursion is in rounds, and what one shard was expected to cost; nothing where that was not asked."""
     if limit is None or not step.is_chosen:
         return ""

@@ -10,7 +10,7 @@ from threading import Event, Thread
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from deltic.engine.executors.spark.described import is_connect
+from deltic.engine.executors.spark.job_descriptions import is_connect
 from deltic.errors import DelticError
 
 if TYPE_CHECKING:

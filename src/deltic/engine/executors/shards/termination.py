@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from deltic.engine.executors.shards.options import Options
 from deltic.engine.executors.shards.plan import Iterate
-from deltic.engine.recursion.ends import Bounds, Termination
+from deltic.engine.recursion.termination import Bounds, Termination
 from deltic.engine.storage.kinds import RelationKind, kind_of
 from deltic.program.histories import History
 from deltic.program.program import Program
