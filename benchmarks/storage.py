@@ -23,11 +23,11 @@ from isolated import isolated, peak
 from memory import Limit
 
 from deltic.circuit.tables import WEIGHT
+from deltic.engine.engine import IncrementalEngine
 from deltic.engine.executors.shards.files import RUNS
 from deltic.engine.executors.shards.messages import DRIVER, Message
 from deltic.engine.executors.shards.program import ShardsExecutor
 from deltic.engine.executors.shards.tasks import Task
-from deltic.engine.executors.spark.engine import spark_engine
 from deltic.engine.executors.spark.executor import SparkShards
 from deltic.engine.files.address import files_at
 from deltic.engine.files.files import Files
@@ -85,7 +85,8 @@ def part(address: str, rows: int, batch: int, shards: int, limit: int) -> Iterat
     circuit = pipeline.catalog.circuit
     files: Files = files_at(address)
     job = partial(run_apart, limit)
-    engine = spark_engine(circuit, directory=files, run_tasks=job, place="job", shards=shards)
+    holder = partial(SparkShards, directory=files, run_tasks=job, place="job")
+    engine = IncrementalEngine(circuit, executor=partial(ShardsExecutor.empty, holder=holder), shards=shards)
     customers = np.arange(CUSTOMERS)
     country = pa.array((customers % 200).astype(np.int32))
     one = pa.array(np.ones(CUSTOMERS, np.int64))

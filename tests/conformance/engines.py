@@ -20,7 +20,6 @@ from deltic.datalog import check, lower, parse
 from deltic.engine.conflicts import Conflicts
 from deltic.engine.engine import IncrementalEngine
 from deltic.engine.executors.shards.program import ShardsExecutor
-from deltic.engine.executors.spark.engine import spark_engine
 from deltic.engine.executors.spark.placement import ShardPlace
 from deltic.engine.files.files import LocalFiles
 from deltic.engine.protocol import Engine
@@ -30,6 +29,7 @@ from deltic.engine.refresh import Policy, Refresh
 from deltic.engine.result import EpochResult
 from tests.differential.circuits import sources_of
 from tests.engine.executors.shards.jobs import run_here
+from tests.engine.executors.spark.engines import spark_engine
 from tests.engine.executors.spark.placing import Anywhere, placed
 
 # The reference, and the local engine under each strategy and refresh policy.

@@ -19,10 +19,10 @@ from deltic.circuit.tables import WEIGHT
 from deltic.datalog import check, lower, parse
 from deltic.engine.executors.shards import compaction
 from deltic.engine.executors.shards.files import DESCRIPTIONS, RUNS, files_of, read_description
-from deltic.engine.executors.spark.engine import spark_engine
 from deltic.engine.files.files import LocalFiles
 from deltic.errors import BusyError, DelticError
 from tests.engine.executors.shards.jobs import run_here
+from tests.engine.executors.spark.engines import spark_engine
 
 PROGRAM = """
     .decl edge(x: number, y: number) .input edge

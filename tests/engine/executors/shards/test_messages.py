@@ -21,10 +21,10 @@ from deltic.datalog import check, lower, parse
 from deltic.engine.executors.shards import tasks
 from deltic.engine.executors.shards.files import MESSAGES, RUNS
 from deltic.engine.executors.shards.messages import DIRECT, DRIVER, Mailbox, Message, sent, streams_of, together_few
-from deltic.engine.executors.spark.engine import spark_engine
 from deltic.engine.files.files import LocalFiles
 from deltic.errors import StateError
 from tests.engine.executors.shards.jobs import run_here
+from tests.engine.executors.spark.engines import spark_engine
 
 PROGRAM = """
     .decl edge(x: number, y: number) .input edge

@@ -21,11 +21,11 @@ from deltic.engine.batches import ConcatenatedBatch, TableBatch, with_weights
 from deltic.engine.executors.shards import staged_rows
 from deltic.engine.executors.shards.files import MESSAGES
 from deltic.engine.executors.shards.staged_rows import StagedRows
-from deltic.engine.executors.spark.engine import spark_engine
 from deltic.engine.files.files import LocalFiles
 from deltic.errors import DataError, Diagnostic
 from deltic.pipeline.spark.posting import PostedRows
 from tests.engine.executors.shards.jobs import run_here
+from tests.engine.executors.spark.engines import spark_engine
 
 PROGRAM = """
     .decl edge(x: number, y: number) .input edge

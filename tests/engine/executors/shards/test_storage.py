@@ -22,7 +22,6 @@ from deltic.datalog import check, lower, parse
 from deltic.engine.engine import IncrementalEngine
 from deltic.engine.executors.shards import tasks
 from deltic.engine.executors.shards.files import DESCRIPTIONS, RUNS, files_of, read_description
-from deltic.engine.executors.spark.engine import spark_engine
 from deltic.engine.files import remote
 from deltic.engine.files.files import LocalFiles, SystemCalls
 from deltic.engine.files.pieces import MappedFile, read_piece
@@ -32,6 +31,7 @@ from deltic.errors import StateError
 from deltic.pipeline.durability.checkpoint import CheckpointContents, write_checkpoint
 from tests.engine.executors.shards.jobs import run_here
 from tests.engine.executors.shards.places import files_of_kind
+from tests.engine.executors.spark.engines import spark_engine
 from tests.objects import Objects
 
 PROGRAM = """

@@ -23,8 +23,8 @@ from deltic.engine.executors.placed import RoundsChoice
 from deltic.engine.executors.shards.files import DESCRIPTIONS, MESSAGES, RUNS, files_of, read_description
 from deltic.engine.executors.shards.messages import DIRECT, Message
 from deltic.engine.executors.shards.tasks import Task
-from deltic.engine.executors.spark.engine import FEW
 from deltic.engine.executors.spark.job import run_job
+from tests.engine.executors.spark.engines import FEW
 
 PROGRAM = """
     .decl follows(who: number, whom: number) .input follows

@@ -14,12 +14,12 @@ from deltic.datalog import check, lower, parse
 from deltic.engine.executors.shards.compaction import _arrangements
 from deltic.engine.executors.shards.files import DESCRIPTIONS, RUNS, files_of, read_description
 from deltic.engine.executors.shards.messages import DIRECT
-from deltic.engine.executors.spark.engine import spark_engine
 from deltic.engine.executors.spark.job import run_each, run_job
 from deltic.engine.files.files import LocalFiles
 from deltic.errors import DelticError
 from tests.differential.compare import first_disagreement
 from tests.differential.test_circuits import SHAPE, random_case
+from tests.engine.executors.spark.engines import spark_engine
 
 PROGRAM = """
     .decl edge(x: number, y: number) .input edge
