@@ -89,13 +89,13 @@ class Arrangement:
         if len(run):
             self.runs = (*self.runs, run)
 
-    def current(self) -> tuple[Run, ...]:
-        """The present version for searches: few rows are merged, once for all who read them until the change ends.
+    def current(self, most: float = _FEW) -> tuple[Run, ...]:
+        """The present version for searches: at `most` so many rows are merged, once until the change ends.
 
         A search tries all combinations of the runs of its atoms. So it would meet a row that a change replaces three
         times, and in n such atoms 3^n times: before the change, as removed, and as added.
         """
-        if len(self.runs) < 2 or len(self) > _FEW:
+        if len(self.runs) < 2 or len(self) > most:
             return self.runs
         if self._merged[0] is not self.runs:
             self._merged = self.runs, (reduce(merge_runs, reversed(self.runs)),)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from functools import reduce
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import inf
 
 from deltic.engine.operators.beginning import beginning, least_visited
 from deltic.engine.operators.query import Environment, Evaluation
@@ -20,7 +20,7 @@ from deltic.engine.result import ComponentReport
 from deltic.engine.storage.arrangement import Arrangement
 from deltic.engine.storage.batch import CountChanges
 from deltic.engine.storage.kinds import RelationKind
-from deltic.engine.storage.run import Run, merge_runs, plain
+from deltic.engine.storage.run import Run, plain
 from deltic.engine.storage.state import State
 from deltic.program.queries import Rule
 
@@ -87,6 +87,14 @@ class DerivedStep:
             history.learn(changes_of(deltas), spent)
         return None
 
+    def decision(self) -> Iterator[str]:
+        """What the policy goes by, where updates took longer than a moment."""
+        for (source, sign), rows in self.history.largest.items():
+            expected = self.history.predict({(source, sign): rows}) or 0.0
+            change = f"{rows:,} rows {'added to' if sign > 0 else 'removed from'} {source}"
+            costs = f"{expected:.2g} s, all rows {self.expected():.2g} s"
+            yield f"{self.relations[0]}: {change} are expected to cost {costs}"
+
     def begin(self) -> None:
         """All rows: each rule once."""
         self._add(self._recorded(self._whole))
@@ -146,7 +154,7 @@ class DerivedStep:
         """Add all derivations of a rule, from all rows of one of its atoms."""
         start = beginning(self._beginnings(rule))
         whole = self.states[start.query.delta.relation].whole()
-        for derived in start.run(whole, version=_Present()):
+        for derived in start.run(whole, version=_present):
             batch.add(derived.words, derived.weights)
 
     def _beginnings(self, rule: Rule) -> list[Evaluation]:
@@ -194,16 +202,6 @@ class _Judge:
             raise AbandonedError(2 * spent)
 
 
-class _Present:
-    """The version of arrangements that is there now, each merged to one run: what cancels out is not visited."""
-
-    def __init__(self) -> None:
-        self._merged: dict[int, tuple[Run, ...]] = {}
-
-    def __call__(self, arrangement: Arrangement) -> tuple[Run, ...]:
-        runs = arrangement.runs
-        if len(runs) < 2:
-            return runs
-        if id(arrangement) not in self._merged:
-            self._merged[id(arrangement)] = (reduce(merge_runs, reversed(runs)),)
-        return self._merged[id(arrangement)]
+def _present(arrangement: Arrangement) -> tuple[Run, ...]:
+    """The version of an arrangement that is there now, merged: what cancels out is not visited."""
+    return arrangement.current(most=inf)

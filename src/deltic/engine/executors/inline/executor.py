@@ -170,6 +170,8 @@ class InlineExecutor:
             told += "\n\nwhat watermarks leave behind:\n" + "\n".join(f"  {line}" for line in forgotten)
         if lines := running.plans.lines(below, running.states, running.evaluations):
             told += f"\n\n{PLAN}:\n" + "\n".join(f"  {line}" for line in lines)
+        if lines := list(running.strata.decisions(below)):
+            told += "\n\nwhat the refresh policy goes by:\n" + "\n".join(f"  {line}" for line in lines)
         return told
 
     def sizes(self) -> list[Size]:

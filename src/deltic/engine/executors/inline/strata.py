@@ -85,6 +85,12 @@ class Strata:
                 if was is not None:
                     step.history = was.history
 
+    def decisions(self, relations: Collection[str]) -> Iterator[str]:
+        """What the policy goes by for these relations, where they are not recursive, a line each."""
+        for step in self._steps:
+            if isinstance(step, DerivedStep) and step.relations[0] in relations:
+                yield from step.decision()
+
     @property
     def _adaptive(self) -> Iterator[DerivedStep | Recursive]:
         """The strata that are updated or recomputed, whichever costs less."""
