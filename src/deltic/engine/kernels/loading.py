@@ -43,8 +43,6 @@ _LOG = logging.getLogger("deltic")
 # Threads may call a kernel for the first time at once, and one of them makes the library.
 _ONE_AT_A_TIME = RLock()
 _VARARGS_AND_KEYWORDS = 3
-# What machine code refers to for as long as the process lives.
-_KEPT: list[object] = []
 
 
 class Code(Protocol):
@@ -105,7 +103,8 @@ def _load(name: str) -> Callable[..., Any]:
     environment = _Environment(constants=[np.dtype(element) for element in code.elements(name)])
     c_void_p.from_address(code.address(environment_of(name), name)).value = addressof(environment)
     definition = _Definition(name.encode(), code.address(wrapper_of(name), name), _VARARGS_AND_KEYWORDS, None)
-    _KEPT.extend((environment, definition))
+    for kept in (environment, definition):
+        pythonapi.Py_IncRef(py_object(kept))  # functions that go when the interpreter ends still read them
     made: Callable[..., Any] = _function_of(addressof(definition), None, None)
     return made
 
