@@ -17,7 +17,7 @@ from deltic.circuit.graph import Circuit
 from deltic.circuit.inlining import inline
 from deltic.circuit.monotone import is_monotone
 from deltic.circuit.oracle.interpreter import Interpreter
-from deltic.why import Absence, Explanation, Note, Step
+from deltic.why import Absence, Explanation, ExplanationStep, Note
 
 Contents = Mapping[str, ZSet]
 
@@ -53,7 +53,7 @@ class Checker:
             else:
                 self._check_step(step)
 
-    def _check_step(self, step: Step) -> None:
+    def _check_step(self, step: ExplanationStep) -> None:
         if not any(isinstance(p, Note) and " shown" in p.text for p in step.premises):
             assert self._derived(step), f"{step} does not follow from {[*map(str, step.premises)]}"
         for premise in step.premises:
@@ -67,7 +67,7 @@ class Checker:
                 first = self._first(number, definition, circuit)[step.relation, step.row]
                 assert step.at == first if self.exact else step.at >= first, f"{step} is there since iteration {first}"
 
-    def _derived(self, step: Step) -> bool:
+    def _derived(self, step: ExplanationStep) -> bool:
         """Whether the reference interpreter derives the row from the premises alone."""
         given: dict[str, list] = {}
         inner: dict[str, list] = {}
@@ -92,7 +92,7 @@ class Checker:
             > 0
         )
 
-    def _of_component(self, step: Step, circuit: Circuit, given: Mapping[str, list]) -> bool:
+    def _of_component(self, step: ExplanationStep, circuit: Circuit, given: Mapping[str, list]) -> bool:
         """Whether the row follows where rows of a recursion inside of the definition are premises."""
         components = {
             n.operator.name: i for i, n in enumerate(circuit.nodes) if isinstance(n.operator, ops.BundleRelation)

@@ -18,7 +18,7 @@ from deltic.pipeline.epochs.lateness import watermarks
 from deltic.pipeline.options import Recursion
 
 
-class Plan(str):
+class PlanText(str):
     """How a view is kept fresh, as text; a notebook shows the circuit of the view above it."""
 
     circuit: Circuit
@@ -36,7 +36,7 @@ def explained(
     limits: Recursion,
     pushed: Sequence[PushedDemand] | None,
     bound: str,
-) -> Plan:
+) -> PlanText:
     """How a view is kept fresh.
 
     `limits` are those of recursions; `pushed` are the recursions that derive what is asked, None where none was to;
@@ -54,7 +54,7 @@ def explained(
         lines = list(result)
         if lines:
             told = "\n".join([told, "", f"{title}:", *(f"  {line}" for line in lines)])
-    plan = Plan(told)
+    plan = PlanText(told)
     plan.circuit = catalog.circuit_of(name)
     return plan
 

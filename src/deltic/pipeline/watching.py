@@ -17,7 +17,7 @@ from deltic.pipeline.changing import Changing
 from deltic.pipeline.connectors.declared import Publication
 from deltic.pipeline.epochs.history import Subscription
 from deltic.pipeline.epochs.lateness import watermarks
-from deltic.pipeline.explaining import Plan, explained
+from deltic.pipeline.explaining import PlanText, explained
 from deltic.pipeline.names import find
 from deltic.pipeline.observing import Metrics, MetricsServer, sizes_table
 from deltic.pipeline.reading.reading import PublishedEpoch
@@ -74,7 +74,7 @@ class Watching(Changing):
         """Which views are published, and where."""
         return self._definitions.outside.publications
 
-    def explain(self, name: str, full: bool = False) -> Plan:
+    def explain(self, name: str, full: bool = False) -> PlanText:
         """How a view is kept fresh: what its parts cost and keep, and its delta queries; notebooks draw its circuit.
 
         `full`: also its circuit before and after, why that is right, and the plan of each delta query.

@@ -6,6 +6,6 @@ It may import the engine and the catalog. Nothing is stored for it. Start at `se
 """
 
 from deltic.why.absence import FailedWay, WhyNot
-from deltic.why.explanation import Absence, Explanation, Note, Step
+from deltic.why.explanation import Absence, Explanation, ExplanationStep, Note
 
-__all__ = ["Absence", "Explanation", "FailedWay", "Note", "Step", "WhyNot"]
+__all__ = ["Absence", "Explanation", "ExplanationStep", "FailedWay", "Note", "WhyNot"]

@@ -13,9 +13,9 @@ from deltic.circuit.operators.semijoin import Semijoin
 from deltic.errors import DelticError
 from deltic.why.derivations import Derivation, Fact
 from deltic.why.explanation import Absence, brief, shown
-from deltic.why.relations import Bound, Recursive, Scope, Table, named, same
+from deltic.why.relations import Bound, RecursiveRelation, RelationScope, SourceTable, named, same
 from deltic.why.rows import PASSED, restricted, unexplained
-from deltic.why.search import Search
+from deltic.why.search import ExplanationSearch
 
 _NEAREST = 3
 """Rows that are named beside what fails."""
@@ -67,17 +67,17 @@ class WhyNot:
         return str(self)
 
 
-def why_not(search: Search, name: str, pattern: Mapping[str, Any]) -> WhyNot:
+def why_not(search: ExplanationSearch, name: str, pattern: Mapping[str, Any]) -> WhyNot:
     """Why no row of a view has these values; raises DelticError where one has."""
     relation = search.relation(name)
     if rows := search.evaluator.rows_of(relation, pattern):
         told = ", ".join(map(shown, next(iter(rows))))
         raise DelticError(f"{name} has a row with these values, ({told}): ask why")
-    if isinstance(relation, Table):
+    if isinstance(relation, SourceTable):
         return WhyNot(name, pattern, (FailedWay("table", "", (), Absence(name, pattern)),))
     scope = search.evaluator.reader.scope(name)
     leaf = search.evaluator.leaf(scope, scope.circuit.sinks[name])
-    target = leaf if isinstance(leaf, Recursive) and leaf.name == name else relation
+    target = leaf if isinstance(leaf, RecursiveRelation) and leaf.name == name else relation
     failing, ways = _Failing(search), []
     for body, number, rule, place in search.rules(target):
         ways += [replace(way, rule=rule, place=place) for way in failing.ways(body, number, pattern)]
@@ -87,10 +87,10 @@ def why_not(search: Search, name: str, pattern: Mapping[str, Any]) -> WhyNot:
 class _Failing:
     """Follows the operators down to what has no row for the values that are bound."""
 
-    def __init__(self, search: Search) -> None:
+    def __init__(self, search: ExplanationSearch) -> None:
         self.search, self.of = search, search.evaluator
 
-    def ways(self, scope: Scope, number: int, bound: Bound) -> Iterator[FailedWay]:
+    def ways(self, scope: RelationScope, number: int, bound: Bound) -> Iterator[FailedWay]:
         """What fails below a node that has no row with these values."""
         leaf = self.of.leaf(scope, number)
         if isinstance(leaf, tuple):
@@ -121,7 +121,7 @@ class _Failing:
         else:
             raise unexplained(operator)
 
-    def _of_exclusion(self, scope: Scope, number: int, bound: Bound) -> Iterator[FailedWay]:
+    def _of_exclusion(self, scope: RelationScope, number: int, bound: Bound) -> Iterator[FailedWay]:
         """The condition that is false, or the row that must not be there; else what fails in the input."""
         operator, inputs = scope.circuit.nodes[number].operator, scope.circuit.nodes[number].inputs
         if isinstance(operator, ops.Filter):
@@ -141,7 +141,7 @@ class _Failing:
         told = [f"{p.relation.name}({', '.join(map(shown, p.row))})" for p in blocking]
         yield FailedWay("", "", holds[:1], f"not {', '.join(told) or named(key, right)}")
 
-    def _of_group(self, scope: Scope, number: int, bound: Bound) -> Iterator[FailedWay]:
+    def _of_group(self, scope: RelationScope, number: int, bound: Bound) -> Iterator[FailedWay]:
         """Other results of the same group; or what its rows lack, where there are none."""
         node, grouped = scope.circuit.nodes[number], self.of.grouped(scope, number, bound)
         if self.of.rows(scope, node.inputs[0], grouped):
@@ -150,7 +150,7 @@ class _Failing:
         else:
             yield from self.ways(scope, node.inputs[0], grouped)
 
-    def _of_map(self, scope: Scope, number: int, bound: Bound) -> Iterator[FailedWay]:
+    def _of_map(self, scope: RelationScope, number: int, bound: Bound) -> Iterator[FailedWay]:
         operator, (below,) = scope.circuit.nodes[number].operator, scope.circuit.nodes[number].inputs
         assert isinstance(operator, ops.Map)
         passed: dict[str, Any] = {}
@@ -167,7 +167,7 @@ class _Failing:
         else:
             yield from self.ways(scope, below, passed)
 
-    def _of_join(self, scope: Scope, inputs: Sequence[int], bound: Bound) -> FailedWay:
+    def _of_join(self, scope: RelationScope, inputs: Sequence[int], bound: Bound) -> FailedWay:
         """The combination of rows that gets furthest, and what fails after it."""
         best: tuple[tuple[int, ...], dict[str, Any], int] = ((), dict(bound), inputs[0])
         pending: list[tuple[tuple[int, ...], dict[str, Any]]] = [((), dict(bound))]
@@ -188,7 +188,7 @@ class _Failing:
         way = next(self.ways(scope, failing, {n: values[n] for n in schema.names if n in values}))
         return replace(way, holds=(*holds, *way.holds))
 
-    def _nearest(self, scope: Scope, number: int, bound: Bound) -> tuple[str, ...]:
+    def _nearest(self, scope: RelationScope, number: int, bound: Bound) -> tuple[str, ...]:
         """Rows that differ from the values in one column."""
         if len(bound) < 2:
             return ()
@@ -199,11 +199,11 @@ class _Failing:
         return tuple(islice(result, _NEAREST))
 
 
-def _picked(scope: Scope, number: int, values: Bound) -> tuple[Any, ...]:
+def _picked(scope: RelationScope, number: int, values: Bound) -> tuple[Any, ...]:
     return tuple(values[name] for name in scope.circuit.type_of(number).schema.names)
 
 
-def _told(scope: Scope, number: int, rows: Any) -> tuple[str, ...]:
+def _told(scope: RelationScope, number: int, rows: Any) -> tuple[str, ...]:
     """The first rows of a node, with its columns."""
     names = scope.circuit.type_of(number).schema.names
     return tuple(

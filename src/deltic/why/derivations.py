@@ -11,7 +11,7 @@ from deltic.circuit import operators as ops
 from deltic.circuit.expressions import show
 from deltic.circuit.operators.semijoin import Semijoin
 from deltic.why.explanation import Absence, Note
-from deltic.why.relations import Bound, Recursive, Relation, Row, Scope, named, same
+from deltic.why.relations import Bound, RecursiveRelation, Relation, RelationScope, Row, named, same
 from deltic.why.rows import PASSED, Evaluator, unexplained
 
 _SAMPLE = 10
@@ -41,13 +41,13 @@ class Derivation:
         return Derivation((*self.premises, *other.premises), {**self.variables, **other.variables})
 
 
-class Derivations:
+class RowDerivations:
     """The ways in which nodes make a row, one by one."""
 
     def __init__(self, evaluator: Evaluator) -> None:
         self.of = evaluator
 
-    def of_row(self, scope: Scope, number: int, row: Row) -> Iterator[Derivation]:
+    def of_row(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
         """The derivations of a row of a node; none where the row is not there."""
         leaf = self.of.leaf(scope, number)
         schema = scope.circuit.type_of(number).schema
@@ -63,16 +63,16 @@ class Derivations:
             raise unexplained(operator)
         yield from _DERIVATIONS[type(operator)](self, scope, number, row)
 
-    def of_constant(self, scope: Scope, number: int, row: Row) -> Iterator[Derivation]:
+    def of_constant(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
         """A constant row needs no premise."""
         if self.of.rows(scope, number, named(row, scope.circuit.type_of(number).schema)):
             yield Derivation()
 
-    def of_passed(self, scope: Scope, number: int, row: Row) -> Iterator[Derivation]:
+    def of_passed(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
         """The same row of the input."""
         return self.of_row(scope, scope.circuit.nodes[number].inputs[0], row)
 
-    def of_filter(self, scope: Scope, number: int, row: Row) -> Iterator[Derivation]:
+    def of_filter(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
         """The row of the input, and the condition."""
         operator, values = scope.circuit.nodes[number].operator, named(row, scope.circuit.type_of(number).schema)
         assert isinstance(operator, ops.Filter)
@@ -80,16 +80,16 @@ class Derivations:
             told = Derivation((Note(f"where {show(operator.predicate)}"),), values)
             yield from (below.with_(told) for below in self.of_passed(scope, number, row))
 
-    def of_plus(self, scope: Scope, number: int, row: Row) -> Iterator[Derivation]:
+    def of_plus(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
         """The row of one of the inputs."""
         for i in scope.circuit.nodes[number].inputs:
             yield from self.of_row(scope, i, row)
 
-    def of_negate(self, scope: Scope, number: int, row: Row) -> Iterator[Derivation]:
+    def of_negate(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
         """A row that is taken away is no reason for one."""
         return iter(())
 
-    def of_map(self, scope: Scope, number: int, row: Row) -> Iterator[Derivation]:
+    def of_map(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
         """A row of the input from which it is computed."""
         operator, (below,) = scope.circuit.nodes[number].operator, scope.circuit.nodes[number].inputs
         assert isinstance(operator, ops.Map)
@@ -99,13 +99,13 @@ class Derivations:
             if result is not None and all(map(same, result, row)):
                 yield from self.of_row(scope, below, origin)
 
-    def of_join(self, scope: Scope, number: int, row: Row) -> Iterator[Derivation]:
+    def of_join(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
         """A row of each input."""
         values = named(row, scope.circuit.type_of(number).schema)
         for derivation in self._all(scope, scope.circuit.nodes[number].inputs, values):
             yield derivation.with_(Derivation((), values))
 
-    def of_antijoin(self, scope: Scope, number: int, row: Row) -> Iterator[Derivation]:
+    def of_antijoin(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
         """The row of the first input, and that the second has none."""
         left, right = scope.circuit.nodes[number].inputs
         values = named(row, scope.circuit.type_of(number).schema)
@@ -113,12 +113,12 @@ class Derivations:
         if absent is not None:
             yield from (d.with_(absent).with_(Derivation((), values)) for d in self.of_row(scope, left, row))
 
-    def of_flat_map(self, scope: Scope, number: int, row: Row) -> Iterator[Derivation]:
+    def of_flat_map(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
         """The row of the input that generates it."""
         if self.of.rows(scope, number, named(row, scope.circuit.type_of(number).schema)).get(row, 0) > 0:
             yield from self.of_passed(scope, number, row[:-1])
 
-    def _all(self, scope: Scope, inputs: tuple[int, ...], values: Bound) -> Iterator[Derivation]:
+    def _all(self, scope: RelationScope, inputs: tuple[int, ...], values: Bound) -> Iterator[Derivation]:
         """A derivation of each input's row that has these values, in all combinations."""
         if not inputs:
             yield Derivation()
@@ -128,7 +128,7 @@ class Derivations:
         for derivation in self.of_row(scope, first, row):
             yield from (derivation.with_(other) for other in self._all(scope, tuple(others), values))
 
-    def absent(self, scope: Scope, number: int, bound: Bound) -> Derivation | None:
+    def absent(self, scope: RelationScope, number: int, bound: Bound) -> Derivation | None:
         """Why there is no row with these values; None where there is one.
 
         Where rows are missing because each candidate is excluded, as in "for all", what excludes each is a premise.
@@ -137,12 +137,12 @@ class Derivations:
             return None
         return self._absence(scope, number, bound)
 
-    def _absence(self, scope: Scope, number: int, bound: Bound) -> Derivation:
+    def _absence(self, scope: RelationScope, number: int, bound: Bound) -> Derivation:
         leaf = self.of.leaf(scope, number)
         if isinstance(leaf, tuple):
             return self._absence(*leaf, bound)
         if leaf is not None:
-            at = f" at iteration {leaf.at}" if isinstance(leaf, Recursive) and leaf.at is not None else ""
+            at = f" at iteration {leaf.at}" if isinstance(leaf, RecursiveRelation) and leaf.at is not None else ""
             return Derivation((Absence(leaf.name + at, dict(bound)),))
         node = scope.circuit.nodes[number]
         operator, inputs = node.operator, node.inputs
@@ -169,7 +169,7 @@ class Derivations:
             return self._for_all(scope, inputs, bound)
         return Derivation((Absence(f"{operator.keyword} over {self._names(scope, number)}", dict(bound)),))
 
-    def _for_all(self, scope: Scope, inputs: tuple[int, ...], bound: Bound) -> Derivation:
+    def _for_all(self, scope: RelationScope, inputs: tuple[int, ...], bound: Bound) -> Derivation:
         """For each row of the first input the row of the second that excludes it."""
         left, right = (scope.circuit.type_of(i).schema for i in inputs)
         rows = self.of.rows(scope, inputs[0], bound)
@@ -182,13 +182,13 @@ class Derivations:
             result = Derivation((*result.premises, *domain.premises, *excluding.premises))
         return result
 
-    def _names(self, scope: Scope, number: int) -> str:
+    def _names(self, scope: RelationScope, number: int) -> str:
         """The relations that a node reads."""
         leaves = (self.of.leaf(scope, n) for n in sorted(scope.circuit.ancestors([number])))
         names = [self._names(*leaf) if isinstance(leaf, tuple) else leaf.name for leaf in leaves if leaf is not None]
         return ", ".join(dict.fromkeys(names))
 
-    def of_group(self, scope: Scope, number: int, row: Row) -> Iterator[Derivation]:
+    def of_group(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
         """The rows of the group that decide, and how many there are."""
         node, schema = scope.circuit.nodes[number], scope.circuit.type_of(number).schema
         values = named(row, schema)
@@ -206,21 +206,21 @@ class Derivations:
         yield Derivation((Note(told), *below), values)
 
 
-_Way = Callable[[Derivations, Scope, int, Row], Iterator[Derivation]]
+_Way = Callable[[RowDerivations, RelationScope, int, Row], Iterator[Derivation]]
 _DERIVATIONS: dict[type[ops.Operator], _Way] = {
-    ops.Constant: Derivations.of_constant,
-    **dict.fromkeys(PASSED, Derivations.of_passed),
-    ops.Filter: Derivations.of_filter,
-    ops.Plus: Derivations.of_plus,
-    ops.Negate: Derivations.of_negate,
-    ops.Map: Derivations.of_map,
-    ops.Join: Derivations.of_join,
-    Semijoin: Derivations.of_join,
-    ops.Antijoin: Derivations.of_antijoin,
-    ops.FlatMap: Derivations.of_flat_map,
-    ops.Aggregate: Derivations.of_group,
-    ops.Top: Derivations.of_group,
-    ops.Over: Derivations.of_group,
+    ops.Constant: RowDerivations.of_constant,
+    **dict.fromkeys(PASSED, RowDerivations.of_passed),
+    ops.Filter: RowDerivations.of_filter,
+    ops.Plus: RowDerivations.of_plus,
+    ops.Negate: RowDerivations.of_negate,
+    ops.Map: RowDerivations.of_map,
+    ops.Join: RowDerivations.of_join,
+    Semijoin: RowDerivations.of_join,
+    ops.Antijoin: RowDerivations.of_antijoin,
+    ops.FlatMap: RowDerivations.of_flat_map,
+    ops.Aggregate: RowDerivations.of_group,
+    ops.Top: RowDerivations.of_group,
+    ops.Over: RowDerivations.of_group,
 }
 """How each operator names the premises of a row of its output."""
 

@@ -39,7 +39,7 @@ class Note:
 
 
 @dataclass(eq=False)
-class Step:
+class ExplanationStep:
     """A row of a relation with the reason for it. Steps are shared: the whole is a graph without cycles.
 
     `by` is "table", the rule's text, or the view; `place` is where that is written. `at` is the iteration at which the
@@ -54,15 +54,15 @@ class Step:
     by: str = "table"
     place: str = ""
     variables: Mapping[str, Any] = field(default_factory=dict)
-    premises: tuple[Step | Absence | Note, ...] = ()
+    premises: tuple[ExplanationStep | Absence | Note, ...] = ()
     is_cut: bool = False
     height: int = 0
     """The length of the longest path to a row of a table."""
 
     @property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[ExplanationStep, ...]:
         """The premises that are rows."""
-        return tuple(premise for premise in self.premises if isinstance(premise, Step))
+        return tuple(premise for premise in self.premises if isinstance(premise, ExplanationStep))
 
     def __str__(self) -> str:
         at = "" if self.at is None else f" @{self.at}"
@@ -72,7 +72,7 @@ class Step:
 class Explanation:
     """Why a row is in a view: `root` is the step of the row. Printing it gives an indented tree."""
 
-    def __init__(self, root: Step, epoch: int, others: Callable[[], Iterator[Step]]) -> None:
+    def __init__(self, root: ExplanationStep, epoch: int, others: Callable[[], Iterator[ExplanationStep]]) -> None:
         self.root, self.epoch, self._others = root, epoch, others
 
     @property
@@ -80,9 +80,9 @@ class Explanation:
         """The length of the longest path from the row to a row of a table."""
         return self.root.height
 
-    def steps(self) -> list[Step]:
+    def steps(self) -> list[ExplanationStep]:
         """All steps, each once, premises before what they are premises of."""
-        done: dict[int, Step] = {}
+        done: dict[int, ExplanationStep] = {}
         pending = [(self.root, False)]
         while pending:
             step, is_below_done = pending.pop()
@@ -128,7 +128,7 @@ class Explanation:
             shape = ", style=filled" if step.by == "table" else ""
             lines.append(f"  n{number} [label={json.dumps(str(step), ensure_ascii=False)}{shape}];")
             lines += [f"  n{number} -> n{numbers[id(premise)]};" for premise in step.steps]
-            for index, other in enumerate(p for p in step.premises if not isinstance(p, Step)):
+            for index, other in enumerate(p for p in step.premises if not isinstance(p, ExplanationStep)):
                 label = json.dumps(str(other), ensure_ascii=False)
                 lines.append(f"  n{number}_{index} [label={label}, shape=plaintext]; n{number} -> n{number}_{index};")
         return "\n".join([*lines, "}"])
@@ -156,24 +156,24 @@ def shown(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, str | bool) else str(value)
 
 
-def _described(step: Step, numbers: Mapping[int, int]) -> dict[str, Any]:
-    premises = [numbers[id(p)] if isinstance(p, Step) else str(p) for p in step.premises]
+def _described(step: ExplanationStep, numbers: Mapping[int, int]) -> dict[str, Any]:
+    premises = [numbers[id(p)] if isinstance(p, ExplanationStep) else str(p) for p in step.premises]
     told = {"relation": step.relation, "row": list(step.row), "by": step.by, "place": step.place, "at": step.at}
     return told | {"variables": dict(step.variables), "premises": premises} | ({"cut": True} if step.is_cut else {})
 
 
-def _head(step: Step) -> str:
+def _head(step: ExplanationStep) -> str:
     rule = "" if step.by == "table" else f"   [{brief(step.by)}]"
     return f"{step}{rule}" + (" …" if step.is_cut else "")
 
 
-def _walk(root: Step) -> Iterator[tuple[str, int]]:
+def _walk(root: ExplanationStep) -> Iterator[tuple[str, int]]:
     """The lines of the tree with their depths; a step that stands above already is named alone."""
     told: set[int] = set()
-    pending: list[tuple[Step | Absence | Note | str, int]] = [(root, 0)]
+    pending: list[tuple[ExplanationStep | Absence | Note | str, int]] = [(root, 0)]
     while pending:
         premise, depth = pending.pop()
-        if not isinstance(premise, Step):
+        if not isinstance(premise, ExplanationStep):
             yield str(premise), depth
         elif id(premise) in told and premise.premises:
             yield f"{premise} (as above)", depth
@@ -183,7 +183,7 @@ def _walk(root: Step) -> Iterator[tuple[str, int]]:
             pending += [(below, depth + 1) for below in reversed(_folded(premise, depth))]
 
 
-def _folded(step: Step, depth: int) -> Sequence[Step | Absence | Note | str]:
+def _folded(step: ExplanationStep, depth: int) -> Sequence[ExplanationStep | Absence | Note | str]:
     """The premises; below a long chain of one relation, the one where it ends is near."""
     if depth != _CHAIN:
         return step.premises
@@ -195,11 +195,11 @@ def _folded(step: Step, depth: int) -> Sequence[Step | Absence | Note | str]:
     return [f"… {len(chain) - 2:,} steps of {step.relation}", chain[-1]]
 
 
-def _tree(root: Step) -> Iterator[str]:
+def _tree(root: ExplanationStep) -> Iterator[str]:
     return ("  " * depth + line for line, depth in _walk(root))
 
 
-def _folds(root: Step) -> Iterator[str]:
+def _folds(root: ExplanationStep) -> Iterator[str]:
     """Nested <details>, from the lines of the tree."""
     lines, opened = list(_walk(root)), 0
     for (line, depth), (_, following) in zip(lines, [*lines[1:], ("", 0)], strict=True):

@@ -32,7 +32,7 @@ _LOOKED_UP = frozenset(
 
 
 @dataclass(frozen=True)
-class Table:
+class SourceTable:
     """A table of the catalog."""
 
     name: str
@@ -40,7 +40,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class View:
+class DefinedView:
     """A view of the catalog that can be read."""
 
     name: str
@@ -48,10 +48,10 @@ class View:
 
 
 @dataclass(frozen=True, eq=False)
-class Recursion:
+class RecursionBody:
     """A fixpoint of the definition of a view: node `number` of the circuit in `outer`."""
 
-    outer: Scope
+    outer: RelationScope
     number: int
     histories: dict[str, list[Rows]] = field(default_factory=dict)
     """Rows at each iteration, where the engine does not keep them with the view's rows; computed when needed."""
@@ -65,40 +65,40 @@ class Recursion:
 
 
 @dataclass(frozen=True)
-class Recursive:
+class RecursiveRelation:
     """A relation of a recursion as of an iteration, or at its end (None)."""
 
-    recursion: Recursion
+    recursion: RecursionBody
     name: str
     schema: Schema
     at: int | None
 
 
-Relation = Table | View | Recursive
+Relation = SourceTable | DefinedView | RecursiveRelation
 
 
 @dataclass(frozen=True, eq=False)
-class Scope:
+class RelationScope:
     """A circuit and what its leaves are: that of a definition, or the body of a recursion after an iteration."""
 
     circuit: Circuit
     definition: ViewDefinitions
-    recursion: Recursion | None = None
+    recursion: RecursionBody | None = None
     at: int | None = None
     """The iteration whose rows the body reads."""
-    recursions: dict[int, Recursion] = field(default_factory=dict)
+    recursions: dict[int, RecursionBody] = field(default_factory=dict)
 
-    def recursion_of(self, number: int) -> Recursion:
+    def recursion_of(self, number: int) -> RecursionBody:
         """The recursion that the node is."""
-        return self.recursions.setdefault(number, Recursion(self, number))
+        return self.recursions.setdefault(number, RecursionBody(self, number))
 
 
-class Reader:
+class VersionReader:
     """Rows of tables and views of one version, by values that columns are bound to."""
 
     def __init__(self, catalog: Catalog, version: Version, others: Sequence[ViewDefinitions] = ()) -> None:
         self.catalog, self.version, self._others = catalog, version, others
-        self._scopes: dict[str, Scope] = {}
+        self._scopes: dict[str, RelationScope] = {}
         self._rows: dict[Hashable, Rows] = {}
         self._iterations: dict[Hashable, dict[Row, int] | None] = {}
 
@@ -107,34 +107,34 @@ class Reader:
         definitions = (*self.catalog.definitions, *self._others)
         return {name: definition for definition in definitions for name in definition.names}
 
-    def relation(self, name: str) -> View | Table:
+    def relation(self, name: str) -> DefinedView | SourceTable:
         """The view of that name, or the table."""
         if name not in self._definitions:
-            return Table(name, self.catalog.tables[name].schema)
+            return SourceTable(name, self.catalog.tables[name].schema)
         views = {view.name: view for view in self._definitions[name].views}
-        return View(name, views[name].schema)
+        return DefinedView(name, views[name].schema)
 
-    def scope(self, view: str) -> Scope:
+    def scope(self, view: str) -> RelationScope:
         """The circuit that defines a view, its calls put in their places."""
         definition = self._definitions[view]
         first = definition.names[0]
         if first not in self._scopes:
-            self._scopes[first] = Scope(inline(definition.circuit), definition)
+            self._scopes[first] = RelationScope(inline(definition.circuit), definition)
         return self._scopes[first]
 
     def is_shown(self, name: str) -> bool:
         """Whether the view has rows to be read; others are there within those that read them."""
         return name in self.catalog.view_schemas
 
-    def rows(self, relation: Table | View, bound: Bound) -> Rows:
+    def rows(self, relation: SourceTable | DefinedView, bound: Bound) -> Rows:
         """The rows of a table or view with these values; a search asks for some of them several times."""
         asked = relation, tuple(bound.items())
         if asked not in self._rows:
             self._rows[asked] = self._looked_up(relation, bound)
         return self._rows[asked]
 
-    def _looked_up(self, relation: Table | View, bound: Bound) -> Rows:
-        name, schema, is_table = relation.name, relation.schema, isinstance(relation, Table)
+    def _looked_up(self, relation: SourceTable | DefinedView, bound: Bound) -> Rows:
+        name, schema, is_table = relation.name, relation.schema, isinstance(relation, SourceTable)
         key = _key(bound, schema)
         if is_table and name in self.catalog.views and key:
             import pyarrow as pa
@@ -147,14 +147,14 @@ class Reader:
             table = self.version.read(name, table=is_table, counted=True)
         return agreeing(dict(from_arrow(table)), schema, bound)
 
-    def iterations(self, relation: Recursive, bound: Bound) -> dict[Row, int] | None:
+    def iterations(self, relation: RecursiveRelation, bound: Bound) -> dict[Row, int] | None:
         """The rows of a recursion's relation, as it is in the end, with their iterations; None where none are kept."""
         asked = relation.recursion, relation.name, tuple(bound.items())
         if asked not in self._iterations:
             self._iterations[asked] = self._read_iterations(relation, bound)
         return self._iterations[asked]
 
-    def _read_iterations(self, relation: Recursive, bound: Bound) -> dict[Row, int] | None:
+    def _read_iterations(self, relation: RecursiveRelation, bound: Bound) -> dict[Row, int] | None:
         if not self._is_the_view(relation):
             return None
         table = self.version.iterations(relation.name, _key(bound, relation.schema))
@@ -164,7 +164,7 @@ class Reader:
         rows = dict(from_arrow(with_weights(table.drop_columns([ITERATION]), 1)))
         return agreeing(dict(zip(rows, times, strict=True)), relation.schema, bound)
 
-    def _is_the_view(self, relation: Recursive) -> bool:
+    def _is_the_view(self, relation: RecursiveRelation) -> bool:
         """Whether the view of the relation's name is this relation, and no query over it."""
         scope, name = relation.recursion.outer, relation.name
         if scope.recursion is not None or name not in scope.definition.names or not self.is_shown(name):

@@ -25,15 +25,15 @@ from deltic.errors import UnsupportedError
 from deltic.values.types import Schema
 from deltic.why.relations import (
     Bound,
-    Reader,
-    Recursion,
-    Recursive,
+    DefinedView,
+    RecursionBody,
+    RecursiveRelation,
     Relation,
+    RelationScope,
     Row,
     Rows,
-    Scope,
-    Table,
-    View,
+    SourceTable,
+    VersionReader,
     agreeing,
     named,
     same,
@@ -48,11 +48,11 @@ _BY_DEFINITION = (ops.Aggregate, ops.Top, ops.Over, ops.FlatMap)
 class Evaluator:
     """The rows of nodes, by a reader of tables and views."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: VersionReader) -> None:
         self.reader = reader
         self.meaning: Callable[[exp.Expression, Schema], Meaning] = cache(lambda e, schema: meaning(e, schema.types))
 
-    def leaf(self, scope: Scope, number: int) -> Relation | tuple[Scope, int] | None:
+    def leaf(self, scope: RelationScope, number: int) -> Relation | tuple[RelationScope, int] | None:
         """What a leaf of a circuit is: a relation, or a node of another circuit; None for other operators."""
         operator = scope.circuit.nodes[number].operator
         if isinstance(operator, ops.Source):
@@ -61,29 +61,29 @@ class Evaluator:
             outer = scope.recursion.outer
             return outer, outer.circuit.nodes[scope.recursion.number].inputs[operator.index]
         if isinstance(operator, ops.Feedback) and scope.recursion is not None:
-            return Recursive(scope.recursion, operator.name, operator.schema, scope.at)
+            return RecursiveRelation(scope.recursion, operator.name, operator.schema, scope.at)
         if isinstance(operator, ops.BundleRelation):
             (below,) = scope.circuit.nodes[number].inputs
             if isinstance(scope.circuit.nodes[below].operator, ops.Fixpoint):
                 schema = scope.circuit.type_of(number).schema
-                return Recursive(scope.recursion_of(below), operator.name, schema, None)
+                return RecursiveRelation(scope.recursion_of(below), operator.name, schema, None)
         return None
 
-    def _source(self, scope: Scope, source: ops.Source) -> Relation | tuple[Scope, int]:
+    def _source(self, scope: RelationScope, source: ops.Source) -> Relation | tuple[RelationScope, int]:
         name = source.name
         if name not in self.reader.catalog.views or name in scope.definition.names:
-            return Table(name, source.schema)
+            return SourceTable(name, source.schema)
         if self.reader.is_shown(name):
-            return View(name, source.schema)
+            return DefinedView(name, source.schema)
         hidden = self.reader.scope(name)
         return hidden, hidden.circuit.sinks[name]
 
     def rows_of(self, relation: Relation, bound: Bound) -> Rows:
         """The rows of a relation with these values."""
-        if isinstance(relation, View) and not self.reader.is_shown(relation.name):
+        if isinstance(relation, DefinedView) and not self.reader.is_shown(relation.name):
             scope = self.reader.scope(relation.name)
             return self.rows(scope, scope.circuit.sinks[relation.name], bound)
-        if not isinstance(relation, Recursive):
+        if not isinstance(relation, RecursiveRelation):
             return self.reader.rows(relation, bound)
         times = self.reader.iterations(relation, bound)
         if times is not None:
@@ -93,7 +93,7 @@ class Evaluator:
             history[-1 if relation.at is None else min(relation.at, len(history) - 1)], relation.schema, bound
         )
 
-    def since(self, relation: Recursive, row: Row) -> int:
+    def since(self, relation: RecursiveRelation, row: Row) -> int:
         """The iteration since which a row is there that is there at the relation's iteration."""
         times = self.reader.iterations(relation, named(row, relation.schema))
         if times is not None:
@@ -104,19 +104,19 @@ class Evaluator:
             at -= 1
         return at
 
-    def _history(self, relation: Recursive) -> list[Rows]:
+    def _history(self, relation: RecursiveRelation) -> list[Rows]:
         """The relation at each iteration, by following the recursion from nothing."""
         recursion = relation.recursion
         if not recursion.histories:
             recursion.histories.update(self._followed(recursion))
         return recursion.histories[relation.name]
 
-    def _followed(self, recursion: Recursion) -> dict[str, list[Rows]]:
+    def _followed(self, recursion: RecursionBody) -> dict[str, list[Rows]]:
         body = recursion.operator.body
         histories: dict[str, list[Rows]] = {name: [{}] for name in body.sinks}
         for at in range(ITERATION_LIMIT):
             recursion.histories.update(histories)
-            scope = Scope(body, recursion.outer.definition, recursion, at)
+            scope = RelationScope(body, recursion.outer.definition, recursion, at)
             following = {name: self.rows(scope, number, {}) for name, number in body.sinks.items()}
             for name, rows in following.items():
                 histories[name].append(rows)
@@ -126,7 +126,7 @@ class Evaluator:
             f"the recursion of {', '.join(body.sinks)} has no end after {ITERATION_LIMIT} iterations"
         )
 
-    def rows(self, scope: Scope, number: int, bound: Bound) -> Rows:
+    def rows(self, scope: RelationScope, number: int, bound: Bound) -> Rows:
         """The rows of a node with these values, with their weights."""
         leaf = self.leaf(scope, number)
         if isinstance(leaf, tuple):
@@ -169,7 +169,7 @@ class Evaluator:
         """Whether the predicate is true of a row."""
         return self.meaning(operator.predicate, schema)(named(row, schema)) is True
 
-    def mapped(self, operator: ops.Map, row: Row, scope: Scope, number: int) -> Row | None:
+    def mapped(self, operator: ops.Map, row: Row, scope: RelationScope, number: int) -> Row | None:
         """The row that a map makes of one; None where it is undefined."""
         schema = scope.circuit.type_of(scope.circuit.nodes[number].inputs[0]).schema
         values = named(row, schema)
@@ -177,7 +177,7 @@ class Evaluator:
         undefined = any(v is None and not c.nullable for v, c in zip(result, operator.columns, strict=True))
         return None if undefined else result
 
-    def passed(self, scope: Scope, number: int, bound: Bound) -> dict[str, Any] | None:
+    def passed(self, scope: RelationScope, number: int, bound: Bound) -> dict[str, Any] | None:
         """The values that are bound in columns of a map's input, which it passes on; None where two contradict."""
         operator = scope.circuit.nodes[number].operator
         assert isinstance(operator, ops.Map)
@@ -189,7 +189,7 @@ class Evaluator:
                 return None
         return result
 
-    def stream(self, scope: Scope, number: int, bound: Bound) -> Iterator[Row]:
+    def stream(self, scope: RelationScope, number: int, bound: Bound) -> Iterator[Row]:
         """The rows of a node with these values, one by one: a join is followed no further than they are taken."""
         node, schema = scope.circuit.nodes[number], scope.circuit.type_of(number).schema
         if isinstance(node.operator, ops.Join | Semijoin):
@@ -201,18 +201,18 @@ class Evaluator:
         else:
             yield from (row for row, weight in self.rows(scope, number, bound).items() if weight > 0)
 
-    def grouped(self, scope: Scope, number: int, bound: Bound) -> dict[str, Any]:
+    def grouped(self, scope: RelationScope, number: int, bound: Bound) -> dict[str, Any]:
         """The values that are bound in the columns by which an operator groups, which its input has too."""
         operator, (below,) = scope.circuit.nodes[number].operator, scope.circuit.nodes[number].inputs
         keys = scope.circuit.type_of(below).schema.names if isinstance(operator, ops.FlatMap) else operator.keys  # type: ignore[attr-defined]
         return {name: value for name, value in bound.items() if name in keys}
 
-    def _joined(self, scope: Scope, node: Node, schema: Schema, bound: Bound) -> Iterator[tuple[Row, int]]:
+    def _joined(self, scope: RelationScope, node: Node, schema: Schema, bound: Bound) -> Iterator[tuple[Row, int]]:
         for values, weight in self._matches(scope, list(node.inputs), dict(bound), 1):
             yield tuple(values[name] for name in schema.names), weight
 
     def _matches(
-        self, scope: Scope, inputs: list[int], values: dict[str, Any], weight: int
+        self, scope: RelationScope, inputs: list[int], values: dict[str, Any], weight: int
     ) -> Iterator[tuple[dict[str, Any], int]]:
         """The values of the joined rows, the input with the fewest free columns first."""
         if not inputs:
@@ -225,7 +225,7 @@ class Evaluator:
         for row, w in self.rows(scope, first, {n: values[n] for n in schema.names if n in values}).items():
             yield from self._matches(scope, others, {**values, **named(row, schema)}, weight * w)
 
-    def freedom(self, scope: Scope, number: int, values: Bound) -> tuple[bool, bool, int]:
+    def freedom(self, scope: RelationScope, number: int, values: Bound) -> tuple[bool, bool, int]:
         """How many rows an input may have: all, where nothing is bound; a recursion's are more; by free columns."""
         names = scope.circuit.type_of(number).schema.names
         free = sum(name not in values for name in names)
@@ -260,7 +260,7 @@ def _sum(pairs: Iterator[tuple[Row, int]]) -> Rows:
     return {row: weight for row, weight in sums.items() if weight}
 
 
-def _by_definition(scope: Scope, node: Node, rows: Rows) -> Rows:
+def _by_definition(scope: RelationScope, node: Node, rows: Rows) -> Rows:
     """The meaning of an operator, applied to the rows of its input."""
     type_ = scope.circuit.type_of(node.inputs[0])
     builder = CircuitBuilder()

@@ -11,23 +11,31 @@ from deltic.circuit.operators.keep import Keep
 from deltic.engine.version import Version
 from deltic.errors import DelticError
 from deltic.values import in_order
-from deltic.why.derivations import Derivation, Derivations, Fact
-from deltic.why.explanation import Explanation, Step, shown
-from deltic.why.relations import Bound, Reader, Recursive, Row, Scope, Table, View
+from deltic.why.derivations import Derivation, Fact, RowDerivations
+from deltic.why.explanation import Explanation, ExplanationStep, shown
+from deltic.why.relations import (
+    Bound,
+    DefinedView,
+    RecursiveRelation,
+    RelationScope,
+    Row,
+    SourceTable,
+    VersionReader,
+)
 from deltic.why.rows import Evaluator
 
 _Key = tuple[object, ...]
 
 
-class Search:
+class ExplanationSearch:
     """Explains rows of a catalog's views over one version; a search reads no more than what its rows need."""
 
     def __init__(
         self, catalog: Catalog, version: Version, through: bool = True, others: Sequence[ViewDefinitions] = ()
     ) -> None:
         self.catalog, self.version, self.through = catalog, version, through
-        self.evaluator = Evaluator(Reader(catalog, version, others))
-        self.derivations = Derivations(self.evaluator)
+        self.evaluator = Evaluator(VersionReader(catalog, version, others))
+        self.derivations = RowDerivations(self.evaluator)
 
     def row_with(self, name: str, bound: Bound) -> Row:
         """The first row with these values; raises DelticError where none has them."""
@@ -43,7 +51,7 @@ class Search:
         there = (row for row, weight in rows.items() if weight > 0)
         return sorted(there, key=lambda row: [in_order(value) for value in row])
 
-    def relation(self, name: str) -> View | Table:
+    def relation(self, name: str) -> DefinedView | SourceTable:
         """The view of that name, or the table."""
         return self.evaluator.reader.relation(name)
 
@@ -53,26 +61,26 @@ class Search:
         root = self._explained(fact, depth, budget)
         return Explanation(root, self.version.epoch, lambda: self._others(fact, depth, budget))
 
-    def _others(self, fact: Fact, depth: int | None, budget: int) -> Iterator[Step]:
+    def _others(self, fact: Fact, depth: int | None, budget: int) -> Iterator[ExplanationStep]:
         """The steps of the row's other derivations."""
         for by, place, derivation in islice(self.ways(fact), 1, None):
             yield self._explained(fact, depth, budget, (by, place, derivation))
 
     def _explained(
         self, root: Fact, depth: int | None, budget: int, first: tuple[str, str, Derivation] | None = None
-    ) -> Step:
+    ) -> ExplanationStep:
         """The step of a row, with those below it: a row that several steps need is one step."""
-        steps: dict[_Key, Step] = {}
-        made: list[tuple[Step, Derivation, list[Fact]]] = []
+        steps: dict[_Key, ExplanationStep] = {}
+        made: list[tuple[ExplanationStep, Derivation, list[Fact]]] = []
         pending = [(self._identified(root), 0)]
         while pending:
             fact, level = pending.pop()
             if (key := _key(fact)) in steps:
                 continue
             step = steps[key] = _step(fact)
-            if isinstance(fact.relation, Table):
+            if isinstance(fact.relation, SourceTable):
                 continue
-            is_stopped = not self.through and isinstance(fact.relation, View) and level > 0
+            is_stopped = not self.through and isinstance(fact.relation, DefinedView) and level > 0
             if is_stopped or len(steps) > budget or (depth is not None and level >= depth):
                 step.is_cut = True
                 continue
@@ -93,15 +101,15 @@ class Search:
     def _identified(self, fact: Fact) -> Fact:
         """The fact under its own iteration; a view that is a relation of a recursion, as that."""
         relation = fact.relation
-        if isinstance(relation, View):
+        if isinstance(relation, DefinedView):
             scope = self.evaluator.reader.scope(relation.name)
             leaf = self.evaluator.leaf(scope, scope.circuit.sinks[relation.name])
-            if not isinstance(leaf, Recursive) or leaf.name != relation.name:
+            if not isinstance(leaf, RecursiveRelation) or leaf.name != relation.name:
                 return fact
             relation = leaf
-        if isinstance(relation, Recursive):
+        if isinstance(relation, RecursiveRelation):
             since = self.evaluator.since(relation, fact.row)
-            return Fact(Recursive(relation.recursion, relation.name, relation.schema, since), fact.row)
+            return Fact(RecursiveRelation(relation.recursion, relation.name, relation.schema, since), fact.row)
         return fact
 
     def ways(self, fact: Fact) -> Iterator[tuple[str, str, Derivation]]:
@@ -110,23 +118,25 @@ class Search:
         for scope, number, by, place in self.rules(fact.relation):
             yield from ((by, place, derivation) for derivation in self.derivations.of_row(scope, number, fact.row))
 
-    def rules(self, relation: View | Recursive | Table) -> Sequence[tuple[Scope, int, str, str]]:
+    def rules(
+        self, relation: DefinedView | RecursiveRelation | SourceTable
+    ) -> Sequence[tuple[RelationScope, int, str, str]]:
         """The nodes that make rows of a relation, each with its rule's text and where that is written."""
-        if isinstance(relation, Table):
+        if isinstance(relation, SourceTable):
             return ()
-        if isinstance(relation, View):
+        if isinstance(relation, DefinedView):
             scope = self.evaluator.reader.scope(relation.name)
         else:
             outer = relation.recursion.outer
             at = None if relation.at is None else relation.at - 1
-            scope = Scope(relation.recursion.operator.body, outer.definition, relation.recursion, at)
+            scope = RelationScope(relation.recursion.operator.body, outer.definition, relation.recursion, at)
         number = scope.circuit.sinks[relation.name]
         while isinstance(scope.circuit.nodes[number].operator, ops.Distinct | Keep):
             (number,) = scope.circuit.nodes[number].inputs
         node = scope.circuit.nodes[number]
         branches = node.inputs if isinstance(node.operator, ops.Plus) else (number,)
         view = self.catalog.views.get(relation.name)
-        unnamed = "the query" if isinstance(relation, View) else ""
+        unnamed = "the query" if isinstance(relation, DefinedView) else ""
         text, place = (unnamed, "") if view is None else (view.text, view.place)
         texts = _rule_texts(relation.name, text, len(branches))
         return [(scope, branch, rule, place) for branch, rule in zip(branches, texts, strict=True)]
@@ -144,22 +154,22 @@ def _rule_texts(name: str, text: str, count: int) -> list[str]:
 
 def _key(fact: Fact) -> _Key:
     relation = fact.relation
-    if isinstance(relation, Recursive):
+    if isinstance(relation, RecursiveRelation):
         return id(relation.recursion), relation.name, relation.at, fact.row
     return type(relation), relation.name, fact.row
 
 
-def _step(fact: Fact) -> Step:
+def _step(fact: Fact) -> ExplanationStep:
     relation = fact.relation
-    at = relation.at if isinstance(relation, Recursive) else None
-    by = "table" if isinstance(relation, Table) else f"view {relation.name}"
-    return Step(relation.name, relation.schema.names, fact.row, at, by)
+    at = relation.at if isinstance(relation, RecursiveRelation) else None
+    by = "table" if isinstance(relation, SourceTable) else f"view {relation.name}"
+    return ExplanationStep(relation.name, relation.schema.names, fact.row, at, by)
 
 
-def _measure(root: Step) -> None:
+def _measure(root: ExplanationStep) -> None:
     """Set the heights, those of premises first."""
     done: set[int] = set()
-    pending: list[tuple[Step, bool]] = [(root, False)]
+    pending: list[tuple[ExplanationStep, bool]] = [(root, False)]
     while pending:
         step, is_below_done = pending.pop()
         if id(step) in done:

@@ -23,6 +23,7 @@ from deltic.pipeline.connectors.copies import FOLDER, FileCopies
 from deltic.pipeline.connectors.declared import Publication
 from deltic.pipeline.connectors.kinds import source_of, target_of
 from deltic.pipeline.connectors.source import ExternalSource, HeldRows, SourceChange, keyed, of_path
+from deltic.pipeline.connectors.source_report import SourceReport
 from deltic.pipeline.connectors.target import PublishedRows, PublishedView, TargetMark, ViewTarget
 from deltic.pipeline.connectors.tasks import Tasks
 from deltic.pipeline.epochs.report import EpochReport
@@ -45,25 +46,6 @@ class _Place:
     publication: Publication
     target: ViewTarget
     epoch: int | None
-
-
-@dataclass(frozen=True)
-class SourceReport:
-    """What was new in a source."""
-
-    how: str
-    """What was read: "3 files read, 1 taken back", "compared" and the like."""
-    rows_read: int
-    files_read: int
-    bytes_read: int
-    inserted: int
-    """How many rows came, of those that came and went; of what tasks have read, those that did both are among them."""
-    deleted: int
-    seconds: float
-
-    def __str__(self) -> str:
-        files = f" of {self.files_read:,} files, {self.bytes_read:,} bytes" if self.files_read else ""
-        return f"{self.how}: {self.rows_read:,} rows{files}, +{self.inserted:,} −{self.deleted:,}"
 
 
 @dataclass(frozen=True)

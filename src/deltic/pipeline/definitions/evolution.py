@@ -19,7 +19,7 @@ from deltic.values.types import Schema
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from deltic.pipeline.connectors.refreshing import SourceReport
+    from deltic.pipeline.connectors.source_report import SourceReport
 
 
 class Evolution:

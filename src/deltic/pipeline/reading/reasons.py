@@ -39,10 +39,10 @@ class Reasons:
         others: Sequence[ViewDefinitions] = (),
     ) -> None:
         """`others` are definitions beside those of the catalog, as that of a query."""
-        from deltic.why.search import Search
+        from deltic.why.search import ExplanationSearch
 
         self._catalog = definitions.catalog
-        self._search = Search(definitions.catalog, version, through, others)
+        self._search = ExplanationSearch(definitions.catalog, version, through, others)
 
     def why(self, name: str, schema: Schema, row: RowPattern, depth: int | None, budget: int) -> Explanation:
         """Why a row is there; of several with these values the first one."""

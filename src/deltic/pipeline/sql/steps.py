@@ -24,7 +24,7 @@ from deltic.sql.statements.effect import Effect
 from deltic.sql.statements.statements import TransactionBracket
 
 if TYPE_CHECKING:
-    from deltic.pipeline.connectors.refreshing import SourceReport
+    from deltic.pipeline.connectors.source_report import SourceReport
 
 # How often a statement is planned that meets other threads' changes of definitions.
 _TRIES = 100
