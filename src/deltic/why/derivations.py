@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from deltic.circuit import operators as ops
-from deltic.circuit.expressions import show
+from deltic.circuit.expressions import column, columns_of, conjuncts, is_not_null, show
 from deltic.circuit.operators.semijoin import Semijoin
 from deltic.why.explanation import Absence, Note
 from deltic.why.relations import Bound, RecursiveRelation, Relation, RelationScope, Row, named, same
@@ -73,12 +73,14 @@ class RowDerivations:
         return self.of_row(scope, scope.circuit.nodes[number].inputs[0], row)
 
     def of_filter(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
-        """The row of the input, and the condition."""
+        """The row of the input, and the condition, without what says of columns that they are not NULL."""
         operator, values = scope.circuit.nodes[number].operator, named(row, scope.circuit.type_of(number).schema)
         assert isinstance(operator, ops.Filter)
+        columns = [column(name) for name in columns_of(operator.predicate)]
         if self.of.passes(operator, row, scope.circuit.type_of(number).schema):
-            told = Derivation((Note(f"where {show(operator.predicate)}"),), values)
-            yield from (below.with_(told) for below in self.of_passed(scope, number, row))
+            tests = [show(part) for part in conjuncts(operator.predicate) if part not in map(is_not_null, columns)]
+            condition = Derivation((Note(f"where {' AND '.join(tests)}"),) if tests else (), values)
+            yield from (below.with_(condition) for below in self.of_passed(scope, number, row))
 
     def of_plus(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
         """The row of one of the inputs."""
