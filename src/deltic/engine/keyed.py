@@ -54,7 +54,7 @@ class ByKey(Batch, Protocol):
 
 def key_of(batch: Changed) -> tuple[str, ...]:
     """The columns of the table's key, where rows of a batch may be about their keys."""
-    return batch.key if isinstance(batch, ByKey) else ()
+    return batch.key if not isinstance(batch, TableBatch) and isinstance(batch, ByKey) else ()
 
 
 @dataclass(frozen=True)
