@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deltic.cli.report import error_json, print_error
+from deltic.engine.files.address import local_path
 from deltic.errors import DelticError, ProgramError
 from deltic.pipeline.connectors.document import Document, read_document
 from deltic.pipeline.options import Durability, grouped
@@ -56,7 +57,7 @@ def _refreshed(document: Document, full: bool) -> RefreshReport:
 def _planned(document: Document) -> dict[str, Any]:
     """What would be read and published; nothing of a state is changed."""
     positions: dict[str, Any] = {}
-    if document.state is not None and ("://" in document.state or Path(document.state).exists()):
+    if document.state is not None and ((path := local_path(document.state)) is None or path.exists()):
         with _reader(document) as before:
             positions = dict(before.positions)
     with _pipeline(document, None) as pipeline:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from deltic.engine.files.address import local_path
 from deltic.errors import DelticError
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
@@ -89,9 +90,9 @@ def _group_limits(root: Path = Path("/")) -> Iterator[int]:
 
 def _of_state(state: str | Path | None) -> Path | None:
     """The directory of a state, if it is on the local disk and files can be made in it; it may yet be made itself."""
-    if state is None or "://" in str(state):
+    path = None if state is None else local_path(state)
+    if path is None:
         return None
-    path = Path(state)
     return path if os.access(path, os.W_OK) or not path.exists() else None
 
 

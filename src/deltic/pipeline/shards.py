@@ -94,18 +94,13 @@ class Shards:
 
     def files(self) -> Files:
         """The files in the directory; in a temporary one, which goes with this process, where none was named."""
-        from deltic.engine.files.address import files_at
+        from deltic.engine.files.address import absolute, files_at
 
         if self.directory is not None:
-            return files_at(_address(self.directory))
+            return files_at(absolute(self.directory))
         made = tempfile.mkdtemp(prefix="deltic-shards-")
         atexit.register(shutil.rmtree, made, ignore_errors=True)
         return files_at(made)
-
-
-def _address(place: str | Path) -> str:
-    """The place as executors are told it, who work in other directories."""
-    return str(place) if "://" in str(place) else str(Path(place).absolute())
 
 
 def task_memory(shards: Shards, spark: SparkSession | None) -> int | None:

@@ -1,12 +1,51 @@
-"""The files at an address: of this machine, or of another file system."""
+"""Addresses of files and folders: of this machine, or of another file system. Every address is read here.
+
+A path is one of this machine, and so is `file:/x`; `dbfs:/x` is below the folder where Databricks mounts it. What has a
+scheme and `//` belongs to a file system of fsspec. Anything else with a scheme is refused: as a path it would be a
+folder called `s3:`, of whatever directory the process works in.
+"""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from urllib.parse import unquote
 
 from deltic.engine.files.files import Files, LocalFiles
+from deltic.errors import DelticError, StateError
 
-_HERE = "file://"
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(?=/)")
+_DBFS = Path("/dbfs")
+"""Where Databricks mounts its own file system."""
+
+
+def local_path(place: str | Path) -> Path | None:
+    """The path on this machine that an address means; None for one of a file system of fsspec.
+
+    Raises DelticError for an address that is neither.
+    """
+    address = str(place)
+    if isinstance(place, Path) or (scheme := _SCHEME.match(address)) is None:
+        return Path(address)
+    name, rest = scheme[1].lower(), address[scheme.end() :]
+    if name == "file":
+        host, path = rest[2:].partition("/")[::2] if rest.startswith("//") else ("", rest.removeprefix("/"))
+        if host not in ("", "localhost"):
+            raise DelticError(f"{address}: a file of this machine has three slashes, file:///{host}/{path}")
+        return Path("/", unquote(path))
+    if rest.startswith("//"):
+        return None
+    if name != "dbfs":
+        raise DelticError(f"{address}: an address has two slashes behind the colon, {name}:/{rest}")
+    if not _DBFS.is_dir():
+        raise DelticError(f"{address}: Databricks mounts its file system at {_DBFS}, and there is no such folder here")
+    return _DBFS / rest.removeprefix("/")
+
+
+def absolute(place: str | Path) -> str:
+    """The address as it is for processes that work in other directories."""
+    path = local_path(place)
+    return str(place) if path is None else str(path.absolute())
 
 
 def files_at(place: str | Path) -> Files:
@@ -14,9 +53,12 @@ def files_at(place: str | Path) -> Files:
 
     Raises StateError.
     """
-    address = str(place)
-    if "://" in address and not address.startswith(_HERE):
-        from deltic.engine.files.remote import RemoteFiles  # needs fsspec
+    try:
+        path = local_path(place)
+    except DelticError as error:
+        raise StateError(f"state {error}") from error
+    if path is not None:
+        return LocalFiles(path)
+    from deltic.engine.files.remote import RemoteFiles  # needs fsspec
 
-        return RemoteFiles.at(address)
-    return LocalFiles(Path(address.removeprefix(_HERE)))
+    return RemoteFiles.at(str(place))

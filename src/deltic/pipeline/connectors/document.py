@@ -9,6 +9,7 @@ from typing import Any
 
 from deltic.catalog import External
 from deltic.catalog.external import KINDS, Role
+from deltic.engine.files.address import local_path
 from deltic.errors import CatalogError, DelticError, Diagnostic, ProgramError, did_you_mean
 from deltic.extras import required
 
@@ -205,6 +206,6 @@ class _Reader:
 
     def _near(self, path: str) -> str:
         """A path relative to the folder of the file, as an absolute one; addresses stay, and so do variables."""
-        if "://" in path or path.startswith("${"):
+        if path.startswith("${") or (local := local_path(path)) is None:
             return path
-        return str((self._path.parent / path).absolute())
+        return str((self._path.parent / local).absolute())

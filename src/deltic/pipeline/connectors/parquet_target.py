@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from deltic.catalog import External
+from deltic.engine.files.address import local_path
 from deltic.engine.files.files import LocalFiles, SystemCalls
 from deltic.errors import DelticError, UnsupportedError
 from deltic.pipeline.connectors.buckets import BucketFile, BucketPlan, Listing, planned
@@ -30,12 +31,12 @@ class ParquetTarget:
 
     def __init__(self, place: External) -> None:
         address = filled(place["path"])
-        if "://" in address:
+        if (path := local_path(address)) is None:
             raise UnsupportedError(
                 f"{place}: stores of objects cannot put one folder in place of another at once, as readers of plain "
                 "files need it; publish a Delta table there: the kind is delta"
             )
-        self._place, self.path = place, Path(address)
+        self._place, self.path = place, path
         self._versions = self.path.with_name(f".{self.path.name}.versions")
         self._system = SystemCalls()
 

@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
+from deltic.engine.files.address import local_path
 from deltic.engine.files.remote import file_system, os_errors
 from deltic.errors import DataError, Diagnostic
 from deltic.pipeline.connectors.fetched import FetchedFile, LocalFile, PresentFile
@@ -43,7 +44,8 @@ class ExternalPlace(Protocol):
 
 def place_at(address: str) -> ExternalPlace:
     """The place at a path, or at an address such as `s3://bucket/folder`; raises DelticError."""
-    return RemoteFolder(address) if "://" in address else LocalFolder(Path(address))
+    path = local_path(address)
+    return RemoteFolder(address) if path is None else LocalFolder(path)
 
 
 class LocalFolder:

@@ -18,6 +18,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from deltic.engine.executors.spark.job_descriptions import is_connect
+from deltic.engine.files.address import local_path
 from deltic.errors import DelticError
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ _folders: dict[tuple[int, Path], Path] = {}
 def directory_of(spark: SparkSession) -> Path | None:
     """Where files may stand that all tasks of a session read; None where there is no such place."""
     if named := spark.conf.get(DIRECTORY, None):
-        return Path(named.removeprefix("file://"))
+        return local_path(named)
     return (
         Path(gettempdir())
         if not is_connect(spark) and (spark.conf.get("spark.master", "") or "").startswith("local")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from deltic.circuit.tables import WEIGHT
+from deltic.engine.files.address import absolute
 from deltic.errors import StreamError
 from deltic.extras import required
 from deltic.pipeline.names import find
@@ -59,7 +60,7 @@ def changes_stream(
             "(or closed, or it is the view of a snapshot): take that of a pipeline with state=DIRECTORY"
         )
     register(session)
-    place = view.place if "://" in view.place else str(Path(view.place).absolute())
+    place = absolute(view.place)
     given = {"view": view.name, "form": form, "since": since, "maxRowsPerTrigger": max_rows, "functions": functions}
     reader = session.readStream.format("deltic")
     for name, value in given.items():
