@@ -9,13 +9,14 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from math import inf
 
 from deltic.engine.operators.beginning import beginning, least_visited
 from deltic.engine.operators.query import Environment, Evaluation
 from deltic.engine.parallel import processor_time
 from deltic.engine.recursion.costs import CostProfile
-from deltic.engine.refresh import QUICK, AbandonedError, CostHistory, Policy, Refresh, changes_of
+from deltic.engine.refresh import QUICK, AbandonedError, CostHistory, Kind, Policy, Refresh, changes_of
 from deltic.engine.result import ComponentReport
 from deltic.engine.storage.arrangement import Arrangement
 from deltic.engine.storage.batch import CountChanges
@@ -51,7 +52,7 @@ class DerivedStep:
         self._refresh, self._environment = refresh, environment
         self.history = CostHistory()
 
-    @property
+    @cached_property
     def can_recompute(self) -> bool:
         """Whether all that it reads is kept, and all that it has."""
         read = {atom.relation for rule in self.by_rule for atom in (*rule.body.atoms, *rule.body.absent)}
@@ -69,8 +70,8 @@ class DerivedStep:
             return None
         if policy is Policy.FULL:
             return self._recompute("the policy is full")
-        started, history, deltas = processor_time(), self.history, list(self._deltas())
-        if history.coefficients and history.is_hopeless(changes := changes_of(deltas), self.expected()):
+        started, history = processor_time(), self.history
+        if history.coefficients and history.is_hopeless(changes := self._changes(), self.expected()):
             history.fade(changes)
             return self._recompute("an update was expected to cost more")
         visited, faults = self._environment.visits.rows, list(self._environment.faults)
@@ -80,11 +81,11 @@ class DerivedStep:
             self._add(batch)
         except AbandonedError as abandoned:
             self._environment.faults.be(faults)
-            history.abandon(changes_of(deltas), abandoned.work)
+            history.abandon(self._changes(), abandoned.work)
             rows = self._environment.visits.rows - visited
             return self._recompute(f"an update was abandoned after {rows:,} rows visited")
         if (spent := processor_time() - started) > _LEARNED:
-            history.learn(changes_of(deltas), spent)
+            history.learn(self._changes(), spent)
         return None
 
     def decision(self) -> Iterator[str]:
@@ -99,8 +100,9 @@ class DerivedStep:
         """All rows: each rule once."""
         self._add(self._recorded(self._whole))
 
-    def _deltas(self) -> list[tuple[str, Run | None]]:
-        return [(name, self.states[name].delta) for name in sorted(self.follows)]
+    def _changes(self) -> dict[Kind, int]:
+        """The number of changed rows of each relation below, by sign."""
+        return changes_of((name, self.states[name].delta) for name in sorted(self.follows))
 
     def _updated(self) -> CountChanges:
         """The change of the counts from the changes below; a rule whose atoms were all empty begins."""
@@ -122,14 +124,14 @@ class DerivedStep:
 
     def _recompute(self, reason: str) -> ComponentReport:
         """All derivations less those that are counted already."""
-        started, visits, deltas = time.perf_counter(), self._environment.visits, self._deltas()
+        started, visits = time.perf_counter(), self._environment.visits
         visited = visits.rows
         batch = self._recorded(self._whole)
         counted = self._state.contents if self._state.counts is None else self._state.counts
         for run in counted.runs:
             batch.add(run.words, -run.all_weights())
         self._add(batch)
-        rows_in = sum(changes_of(deltas).values())
+        rows_in = sum(self._changes().values())
         rows_out = 0 if self._state.delta is None else len(self._state.delta)
         told = "derived", "recompute", f"{reason}; the last recomputation visited {self.history.profile.visited:,} rows"
         rows_visited, seconds = visits.rows - visited, time.perf_counter() - started
