@@ -15,7 +15,6 @@ from deltic.engine.kernels.declaring import compiled, inlined, kernel
 from deltic.engine.kernels.memory import load_u8, load_word, store_u8
 from deltic.engine.kernels.types import U64, Int, Ints, Words1
 
-_ID_BITS = np.uint64(40)
 _ID_MASK = np.uint64((1 << 40) - 1)
 _TAG_MASK = ~_ID_MASK
 _FACTOR = np.uint64(0xC6A4A7935BD1E995)
