@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
+from sqlglot import exp
+
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column, columns_of, conjuncts, is_not_null, show
 from deltic.circuit.operators.semijoin import Semijoin
@@ -73,12 +75,13 @@ class RowDerivations:
         return self.of_row(scope, scope.circuit.nodes[number].inputs[0], row)
 
     def of_filter(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
-        """The row of the input, and the condition, without what says of columns that they are not NULL."""
+        """The row of the input, and the condition, but for what the premises show: equal columns, columns not NULL."""
         operator, values = scope.circuit.nodes[number].operator, named(row, scope.circuit.type_of(number).schema)
         assert isinstance(operator, ops.Filter)
         columns = [column(name) for name in columns_of(operator.predicate)]
         if self.of.passes(operator, row, scope.circuit.type_of(number).schema):
-            tests = [show(part) for part in conjuncts(operator.predicate) if part not in map(is_not_null, columns)]
+            plain = [part for part in conjuncts(operator.predicate) if part not in map(is_not_null, columns)]
+            tests = [show(part) for part in plain if not _is_of_columns(part)]
             condition = Derivation((Note(f"where {' AND '.join(tests)}"),) if tests else (), values)
             yield from (below.with_(condition) for below in self.of_passed(scope, number, row))
 
@@ -225,6 +228,12 @@ _DERIVATIONS: dict[type[ops.Operator], _Way] = {
     ops.Over: RowDerivations.of_group,
 }
 """How each operator names the premises of a row of its output."""
+
+
+def _is_of_columns(condition: exp.Expression) -> bool:
+    """Whether a condition is that two columns are equal."""
+    sides = condition.this, condition.expression
+    return isinstance(condition, exp.EQ | exp.NullSafeEQ) and all(isinstance(side, exp.Column) for side in sides)
 
 
 def _deciding(operator: ops.Operator, group: list[dict[str, Any]], values: Bound) -> list[dict[str, Any]]:
