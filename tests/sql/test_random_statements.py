@@ -47,7 +47,7 @@ def faults_of(seed: int, show: bool = False) -> Iterator[str]:
                     sys.stdout.write(f"{text!r}\n{given}\n\n")
             elif isinstance(expected, EvaluationError):
                 return  # it computes values that nothing needs: these rows are not in its tables
-            elif given != expected:
+            elif given != expected and not text.startswith("EXPLAIN"):  # whose text says how an engine goes about it
                 yield f"seed {seed}: {text!r}\ngiven {given}\nby the reference {expected}"
 
 
