@@ -17,6 +17,7 @@ from deltic.why.relations import (
     Bound,
     DefinedView,
     RecursiveRelation,
+    Relation,
     RelationScope,
     Row,
     SourceTable,
@@ -72,7 +73,8 @@ class ExplanationSearch:
         """The step of a row, with those below it: a row that several steps need is one step."""
         steps: dict[_Key, ExplanationStep] = {}
         made: list[tuple[ExplanationStep, Derivation, list[Fact]]] = []
-        pending = [(self._identified(root), 0)]
+        root = self._identified(root)
+        pending = [(root, 0)]
         while pending:
             fact, level = pending.pop()
             if (key := _key(fact)) in steps:
@@ -95,8 +97,8 @@ class ExplanationSearch:
             rows = iter(facts)
             step.variables = derivation.variables
             step.premises = tuple(steps[_key(next(rows))] if isinstance(p, Fact) else p for p in derivation.premises)
-        _measure(steps[_key(self._identified(root))])
-        return steps[_key(self._identified(root))]
+        _measure(result := steps[_key(root)])
+        return result
 
     def _identified(self, fact: Fact) -> Fact:
         """The fact under its own iteration; a view that is a relation of a recursion, as that."""
@@ -118,9 +120,7 @@ class ExplanationSearch:
         for scope, number, by, place in self.rules(fact.relation):
             yield from ((by, place, derivation) for derivation in self.derivations.of_row(scope, number, fact.row))
 
-    def rules(
-        self, relation: DefinedView | RecursiveRelation | SourceTable
-    ) -> Sequence[tuple[RelationScope, int, str, str]]:
+    def rules(self, relation: Relation) -> Sequence[tuple[RelationScope, int, str, str]]:
         """The nodes that make rows of a relation, each with its rule's text and where that is written."""
         if isinstance(relation, SourceTable):
             return ()
