@@ -17,8 +17,7 @@ class Nodes:
     """A circuit to which nodes are added; every column in it that is not shared on purpose has a name of its own.
 
     In the body of a recursion `outside` is the circuit around it, and `inputs` are the nodes of that which it imports:
-    as bags where it `counts` rows, else as sets. `references` are those of subqueries to rows around them, by the
-    subqueries' numbers.
+    as bags where it `counts` rows, else as sets.
     """
 
     def __init__(self, outside: Nodes | None = None, counts: bool = False) -> None:
@@ -26,7 +25,6 @@ class Nodes:
         self.builder: CircuitBuilder = CircuitBuilder(0 if outside is None else outside.builder.depth + 1)
         self.inputs: list[int] = []
         self._taken: dict[str, int] = {} if outside is None else outside._taken
-        self.references: dict[int, Sequence[exp.Column]] = {} if outside is None else outside.references
 
     def fresh(self, name: str) -> str:
         """A name for a column that no other has, like this one."""

@@ -80,20 +80,16 @@ class QueryRows:
 class Bindings:
     """What a correlated subquery sees of the rows around it: the set `node` of the values that it uses of them.
 
-    The columns of the node have the names that they have in `outer`; `used` collects those that were found, and
-    `references` what they were found by, or None where some were used without a reference.
+    The columns of the node have the names that they have in `outer`; `used` collects those that were found.
     """
 
     node: int
     outer: QueryRows
     around: Bindings | None
     used: dict[str, None] = field(default_factory=dict)
-    references: dict[tuple[str, str], exp.Column] | None = field(default_factory=dict)
 
     def find(self, reference: exp.Column) -> list[QueryColumn]:
         """The columns around that a reference may mean, of the nearest rows that have any."""
-        if self.references is not None:
-            self.references.setdefault((reference.table, reference.name), reference)
         result = self.outer.find(reference) or (self.around.find(reference) if self.around else [])
         self.used |= dict.fromkeys(a.column.name for a in result)
         return result

@@ -108,7 +108,6 @@ class QueryScope:
         bindings = self.bindings
         while bindings is not None:
             bindings.used |= dict.fromkeys(used)
-            bindings.references = None
             bindings = None if bindings is home else bindings.around
 
     def own(self, rows: QueryRows) -> QueryRows:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import count
 
 from sqlglot import exp
 
@@ -28,40 +27,22 @@ from deltic.sql.scalars import Typed, coerced, type_in_common
 from deltic.sql.scalars.functions.written import function_called
 from deltic.values.types import Column, Type, ValueType
 
-_numbers = count()
-
 
 def bind(values: BlockValues, query: exp.Expression) -> QueryRows:
     """The rows of a subquery for the rows around it; they have the columns that it uses of these too.
 
     Which columns it uses is known once it is lowered, on trial, under all of them. A trial is good enough for a
-    trial around it, so that a subquery is lowered twice at any depth.
+    trial around it: with each level the work grows by that of one more trial, and does not double.
     """
     scope, outer = values.scope, values.rows
     bindings = Bindings(scope.nodes.distinct(outer.node), outer, scope.bindings)
-    number = _number(query)
-    if (known := scope.nodes.references.get(number)) is not None:
-        for reference in known:
-            bindings.find(reference)
-    else:
-        rows = scope.lower(query, scope.on_trial(bindings))
-        if bindings.references is not None:
-            scope.nodes.references[number] = [*bindings.references.values()]
-        if scope.is_trial:
-            return rows
+    rows = scope.lower(query, scope.on_trial(bindings))
+    if scope.is_trial:
+        return rows
     if not bindings.used:
         return scope.lower_alone(query)
     node = scope.nodes.distinct(scope.nodes.keep(outer.node, list(bindings.used)))
     return scope.lower(query, scope.bound(Bindings(node, outer, scope.bindings)))
-
-
-def _number(query: exp.Expression) -> int:
-    """The number of a subquery, which its copies have, too; those in it are numbered with it."""
-    if "number" not in query.meta:
-        for part in (query, *query.find_all(exp.Query, exp.UDTF)):
-            part.meta["number"] = next(_numbers)
-    number: int = query.meta["number"]
-    return number
 
 
 def is_subquery(node: exp.Expression) -> bool:
