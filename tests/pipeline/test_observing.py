@@ -311,3 +311,58 @@ def test_the_phases_of_an_epoch_add_up(pipeline, tmp_path):
     with reference.transaction() as change:
         change.insert("e", [(1, 2)])
     assert change.report.phases["evaluation"] == change.report.seconds
+
+
+SHOP = """
+CREATE TABLE orders (id INT PRIMARY KEY, who STRING, amount INT);
+CREATE TABLE people (who STRING PRIMARY KEY, city STRING);
+CREATE VIEW rich AS SELECT o.id, p.city FROM orders o JOIN people p ON o.who = p.who WHERE o.amount > 3;
+CREATE VIEW cities AS SELECT city, count(*) AS n FROM rich GROUP BY city;
+"""
+
+
+def test_the_work_of_an_epoch_is_that_of_its_delta_queries():
+    """Two counts that are kept apart: by stratum in the report, by query since the engine was made."""
+    pipeline = Pipeline()
+    pipeline.sql(SHOP)
+    change = pipeline.transaction()
+    with change:
+        change.insert("people", [(f"p{n}", f"c{n % 3}") for n in range(9)])
+        change.insert("orders", [(n, f"p{n % 9}", n % 7) for n in range(60)])
+    for numbers in (range(5), range(40, 60)):
+        before = _visited(pipeline, "rich")
+        with (change := pipeline.transaction()):
+            change.delete("orders", [(n, f"p{n % 9}", n % 7) for n in numbers])
+        work = {name: each for each in change.report.work for name in each.relations}
+        assert work["rich"].rows_visited == _visited(pipeline, "rich") - before > 0
+        assert sum(each.rows_visited for each in change.report.work) <= change.report.rows_visited
+        assert 0 < sum(each.seconds for each in change.report.work) <= change.report.seconds
+
+
+def test_the_work_of_an_epoch_leaves_out_what_it_did_not_reach():
+    pipeline = Pipeline()
+    pipeline.sql(SHOP)
+    with (change := pipeline.transaction()):
+        change.insert("people", [("ada", "Turin")])
+    assert "rich" not in change.report.changed
+    names = {name for each in change.report.work for name in each.relations}
+    assert "rich" in names
+    assert "cities" not in names
+
+
+def test_maintenance_has_what_explain_prints(pipeline):
+    relations = pipeline.maintenance("r")
+    text = pipeline.explain("r", full=True)
+    assert [each.relation for each in relations] == ["e", "r"]
+    assert all(each.heading() in text for each in relations)
+    queries = [query for each in relations for query in each.queries]
+    assert queries
+    assert all(line in text for query in queries for line in (query.text, *query.steps, *query.steps_by_groups))
+    assert any(query.visited > 0 and query.expected_visited is not None for query in queries)
+    with pytest.raises(DelticError, match="absent"):
+        pipeline.maintenance("absent")
+
+
+def _visited(pipeline, relation):
+    (plan,) = (each for each in pipeline.maintenance(relation) if each.relation == relation)
+    return sum(query.visited for query in plan.queries)

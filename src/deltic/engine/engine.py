@@ -14,6 +14,7 @@ from deltic.engine.critical_section import CriticalSection, exclusive
 from deltic.engine.executors.executor import Executed, MakeExecutor
 from deltic.engine.executors.inline.executor import InlineExecutor
 from deltic.engine.image import Image, Saved
+from deltic.engine.maintenance import RelationPlan
 from deltic.engine.moving import move
 from deltic.engine.options import EngineOptions
 from deltic.engine.prepared import Prepared, prepared_by, refuse_second
@@ -161,6 +162,10 @@ class IncrementalEngine(Engine):
             return told
         below = self.program.below(self.program.sinks[name])
         return f"{told}\n\nthe last change of definitions {self.extension.of(below)}"
+
+    @exclusive
+    def maintenance(self, name: str) -> tuple[RelationPlan, ...]:
+        return self.executor.maintenance(name)
 
     @exclusive
     def sizes(self) -> list[Size]:

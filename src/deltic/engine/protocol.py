@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from deltic.circuit.tables import WEIGHT as WEIGHT
 from deltic.engine.conflicts import Conflicts
+from deltic.engine.maintenance import RelationPlan
 from deltic.engine.prepared import Prepared
 from deltic.engine.result import EpochResult
 from deltic.engine.size import Size
@@ -116,6 +117,10 @@ class Engine(Version, Protocol):
 
     def explain(self, name: str, full: bool = False) -> str:
         """How the view is kept fresh, on a screen; `full`: with its circuits and all that the engine makes of them."""
+
+    def maintenance(self, name: str) -> tuple[RelationPlan, ...]:
+        """What is kept of a view and of all that it is derived from; nothing where an engine does not tell."""
+        return ()
 
     def capture(self) -> Image:
         """The committed state, to be written down. Raises UnsupportedError where the engine's lasts as the process."""

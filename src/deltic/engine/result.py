@@ -37,6 +37,15 @@ class ComponentReport:
 
 
 @dataclass(frozen=True)
+class StratumWork:
+    """What the relations of one stratum cost in an epoch, whatever was done to them."""
+
+    relations: tuple[str, ...]
+    rows_visited: int
+    seconds: float
+
+
+@dataclass(frozen=True)
 class Extension:
     """What an engine made of other definitions: the relations that it keeps, by their names in its plans."""
 
@@ -86,6 +95,8 @@ class EpochResult:
     seconds: float = 0.0
     components: tuple[ComponentReport, ...] = ()
     """The recursions that the epoch concerned, and the relations that it recomputed."""
+    work: tuple[StratumWork, ...] = ()
+    """What each stratum that the epoch reached has cost, in the order of the strata; empty on shards."""
     extension: Extension | None = None
     """What became of the relations, where the epoch was a change of the circuit."""
     decisions: tuple[KeptDecision, ...] | None = None

@@ -11,6 +11,7 @@ import pyarrow as pa
 from deltic.catalog import External
 from deltic.circuit.graph import Circuit
 from deltic.engine.batches import TableBatch
+from deltic.engine.maintenance import RelationPlan
 from deltic.engine.size import Size
 from deltic.errors import DelticError
 from deltic.pipeline.changing import Changing
@@ -84,6 +85,15 @@ class Watching(Changing):
         return explained(
             name, full, self._epochs.engine, self._definitions, self._engines.recursion, pushed, self._engines.bound
         )
+
+    def maintenance(self, name: str) -> tuple[RelationPlan, ...]:
+        """What `explain` says of a view's relations and delta queries, as data: rows visited, expected and actual.
+
+        Tables come first, what follows from them later, the view last. It is empty where the rows are on shards.
+        """
+        self._check_view(name)
+        self._version()
+        return self._epochs.engine.maintenance(name)
 
     def impact(self, table: str, row: RowPattern) -> Preview:
         """What would change without the rows of a table that have these values; nothing is committed.

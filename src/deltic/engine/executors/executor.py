@@ -17,6 +17,7 @@ from deltic.engine.conflicts import Conflicts
 from deltic.engine.critical_section import CriticalSection
 from deltic.engine.executors.inline.version import StateVersion
 from deltic.engine.image import Image, Saved
+from deltic.engine.maintenance import RelationPlan
 from deltic.engine.options import EngineOptions
 from deltic.engine.prepared import Prepared
 from deltic.engine.protocol import Engine
@@ -89,6 +90,9 @@ class Executor(Protocol):
 
     def explain(self, name: str, full: bool) -> str:
         """How a view is kept fresh, on a screen, or with all that is made of it."""
+
+    def maintenance(self, name: str) -> tuple[RelationPlan, ...]:
+        """What is kept of a view and of all that it is derived from; nothing where the rows are on shards."""
 
     def forgotten(self, view: str) -> tuple[str, ...]:
         """The tables below a view of which rows have been forgotten."""

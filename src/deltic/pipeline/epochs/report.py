@@ -8,7 +8,7 @@ from typing import Any
 
 from deltic.engine.executors.placed import Placed
 from deltic.engine.lateness import LateRows
-from deltic.engine.result import ComponentReport, EpochResult, Extension
+from deltic.engine.result import ComponentReport, EpochResult, Extension, StratumWork
 from deltic.html import facts, table
 
 
@@ -55,6 +55,8 @@ class EpochReport:
     bytes_written: int = 0
     """Bytes that Spark's jobs have put into files: what is new of the state, and large batches of rows on their way,
     those that tasks have read of DataFrames and sources among them."""
+    work: tuple[StratumWork, ...] = ()
+    """What each stratum that the epoch reached has cost, hidden relations among them; empty on shards."""
 
     @property
     def rows_late(self) -> int:
@@ -116,6 +118,7 @@ def report_of(result: EpochResult, epoch: int) -> EpochReport:
         result.phases,
         result.bytes_read,
         result.bytes_written,
+        result.work,
     )
 
 

@@ -11,11 +11,12 @@ from deltic.engine import parallel
 from deltic.engine.batches import Changed
 from deltic.engine.conflicts import Conflicts
 from deltic.engine.executors.executor import Executed, Host
-from deltic.engine.executors.inline.explain import explain, summary
+from deltic.engine.executors.inline.explain import explain, maintenance, summary
 from deltic.engine.executors.inline.program import LocalProgram
 from deltic.engine.executors.inline.version import StateVersion
 from deltic.engine.image import Image, Saved
 from deltic.engine.keyed import plain
+from deltic.engine.maintenance import RelationPlan
 from deltic.engine.options import EngineOptions
 from deltic.engine.phases import Phases
 from deltic.engine.plan.plans import PLAN, Plans
@@ -83,7 +84,8 @@ class InlineExecutor:
             epoch.changes,
             rows_in,
             program.visited,
-            components=program.components,
+            components=program.report.components,
+            work=program.report.work,
             decisions=None if program is present else program.plans.decisions,
             phases=phases.seconds,
         )
@@ -104,7 +106,10 @@ class InlineExecutor:
             changes = program.begin(old, kept, batches)
         version = self.version.following(program.program, [program.store], program.fewer)
         extension = _extension(old, program, kept)
-        result = EpochResult(changes, 0, program.visited, components=program.components, extension=extension)
+        report = program.report
+        result = EpochResult(
+            changes, 0, program.visited, components=report.components, work=report.work, extension=extension
+        )
         return Executed(version, result, lambda: self._go_on(program, version), old.store.space.settle)
 
     def _plans_of(self, circuit: Circuit, rows: Mapping[str, Changed]) -> Plans:
@@ -173,6 +178,10 @@ class InlineExecutor:
         if lines := list(running.strata.decisions(below)):
             told += "\n\nwhat the refresh policy goes by:\n" + "\n".join(f"  {line}" for line in lines)
         return told
+
+    def maintenance(self, name: str) -> tuple[RelationPlan, ...]:
+        running, program = self.running, self.program
+        return tuple(maintenance(program.sinks[name], program, running.states, running.evaluations, running.strategies))
 
     def sizes(self) -> list[Size]:
         return list(self.store.listed())

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 from deltic.calculus import incrementalize
@@ -11,6 +12,7 @@ from deltic.calculus.passes.drop_unread import drop_unread
 from deltic.calculus.report import bounded, cost_lines, operator_lines, recursion_lines, step_lines
 from deltic.circuit.graph import Circuit
 from deltic.circuit.inlining import inline
+from deltic.engine.maintenance import QueryPlan, RelationPlan
 from deltic.engine.operators.query import Evaluation
 from deltic.engine.recursion.signed.choosing import choices
 from deltic.engine.recursion.strategy import Strategies, Strategy
@@ -45,13 +47,14 @@ def summary(
     strategies: Strategies,
 ) -> str:
     """How a view of `circuit` is kept fresh, on one screen: what its parts cost and keep; its delta queries."""
-    relations = _relations(program.sinks[view], program, states, evaluations, strategies, plans=False)
+    name = program.sinks[view]
+    relations = maintenance(name, program, states, evaluations, strategies, plans=False)
     sections = {
         f"{view}: {circuit.type_of(circuit.sinks[view])}; its operators, how their work grows and what they keep": list(
             cost_lines(drop_unread(_optimized(circuit).part(view)))
         ),
-        _FORMULAS: bounded(list(_formulas(program.sinks[view], program, evaluations, signed=True)), _FEW),
-        _QUERIES: bounded(list(relations), _FEW),
+        _FORMULAS: bounded(list(_formulas(name, program, evaluations, signed=True)), _FEW),
+        _QUERIES: bounded(list(_lines(name, program, relations)), _FEW),
     }
     return f"{_text(sections)}\n\nwith circuits, derivatives and plans: --full on the command line, full=True in Python"
 
@@ -78,7 +81,7 @@ def explain(
     delta queries. Long circuits are cut, and other views are only named.
     """
     optimized = drop_unread(_optimized(circuit).part(view))
-    circuit = circuit.part(view)
+    circuit, name = circuit.part(view), program.sinks[view]
     sections = {
         "circuit": bounded(str(inline(circuit)).splitlines(), 2 * _LINES),
         "steps to the incremental circuit": list(step_lines(circuit)),
@@ -86,9 +89,9 @@ def explain(
             operator_lines(optimized)
         ),
         "recursion, from naive evaluation to what is kept fresh": list(recursion_lines(optimized)),
-        _FORMULAS: list(_formulas(program.sinks[view], program, evaluations, signed=False)),
+        _FORMULAS: list(_formulas(name, program, evaluations, signed=False)),
         "incremental circuit": bounded(str(incrementalize(circuit)).splitlines(), _LINES),
-        _QUERIES: list(_relations(program.sinks[view], program, states, evaluations, strategies, plans=True)),
+        _QUERIES: list(_lines(name, program, maintenance(name, program, states, evaluations, strategies))),
     }
     return _text(sections)
 
@@ -108,57 +111,84 @@ def _text(sections: Mapping[str, Sequence[str]]) -> str:
     )
 
 
-def _relations(
+def maintenance(
     name: str,
     program: Program,
     states: Mapping[str, State],
     evaluations: Sequence[Evaluation],
     strategies: Strategies,
-    plans: bool,
-) -> Iterator[str]:
-    """What is kept of a relation and of all that it is derived from; their delta queries, with `plans` or without."""
-    needed, views = program.below(name), set(program.sinks.values())
+    plans: bool = True,
+) -> Iterator[RelationPlan]:
+    """What is kept of a relation and of all that it is derived from, in order, and their delta queries.
+
+    Without `plans` the queries have their text alone, which is found at no cost.
+    """
+    needed = program.below(name)
     by_head: dict[str, list[Evaluation]] = {}
     for evaluation in evaluations:
         by_head.setdefault(evaluation.query.head, []).append(evaluation)
     for stratum, relation in ((s, r) for s in program.strata for r in s.relations if r in needed):
         state = states[relation]
         columns = state.relation.schema.names
-        orders = " ".join("[" + ",".join(columns[c] for c in order) + "]" for order in state.by_order)
-        kept = [_keeps(state, strategies.of(stratum.relations))]
-        kept += [f"refresh policy {stratum.refresh}"] * bool(stratum.refresh)
-        kept += [f"sorted {orders}"] * bool(orders)
-        kept += [f"{state.nbytes / 1024:,.1f} KiB now"] * bool(state.nbytes)
-        yield f"{relation}: {'; '.join(kept)}"
-        yield from (f"  {line}" for line in state.relation.definition.describe(columns))
+        notes = list(state.relation.definition.describe(columns))
         if isinstance(definition := state.relation.definition, Examined):
-            yield from (f"  {line}" for line in choices(definition, states, state, evaluations[0].environment))
-        queries = by_head.get(relation, [])
-        if relation in views and relation != name:
-            yield f"  {len(queries)} delta queries: explain {relation}"
+            notes += choices(definition, states, state, evaluations[0].environment)
+        yield RelationPlan(
+            relation,
+            _keeps(state, strategies.of(stratum.relations)),
+            stratum.refresh or "",
+            tuple(tuple(columns[c] for c in order) for order in state.by_order),
+            state.nbytes,
+            tuple(notes),
+            tuple(_query_plan(evaluation, plans) for evaluation in by_head.get(relation, ())),
+        )
+
+
+def _query_plan(evaluation: Evaluation, plans: bool) -> QueryPlan:
+    """What a query did, with its plan and that for large changes at the present sizes where it is another."""
+    text, *steps = evaluation.plan.describe().splitlines()
+    did = QueryPlan(text, evaluation.actual.changed, evaluation.actual.visited, evaluation.actual.derived)
+    if not plans:
+        return did
+    expected = evaluation.estimate() if did.changed else None
+    grouped = evaluation.by_groups()
+    return replace(
+        did,
+        steps=tuple(map(str.strip, steps)),
+        steps_by_groups=() if grouped is None else tuple(map(str.strip, grouped.plan.describe().splitlines()[1:])),
+        expected_visited=None if expected is None else expected.visited,
+        expected_derived=None if expected is None else expected.derived,
+    )
+
+
+def _lines(name: str, program: Program, relations: Iterable[RelationPlan]) -> Iterator[str]:
+    """The lines about relations and their queries; of other views than the named one the queries are counted."""
+    views = set(program.sinks.values())
+    for each in relations:
+        yield each.heading()
+        yield from (f"  {note}" for note in each.notes)
+        if each.relation in views and each.relation != name:
+            yield f"  {len(each.queries)} delta queries: explain {each.relation}"
             continue
-        for evaluation in queries:
-            lines = _plans(evaluation) if plans else evaluation.plan.describe().splitlines()[:1]
-            yield from (f"  {line}" for line in lines)
+        for query in each.queries:
+            yield f"  {query.text}"
+            yield from (f"  {line}" for line in _plan_lines(query))
+
+
+def _plan_lines(query: QueryPlan) -> Iterator[str]:
+    """How a query is searched, and what it was expected to do and did."""
+    yield from (f"    {step}" for step in query.steps)
+    if query.expected_visited is not None:
+        visited, derived = query.expected_visited, query.expected_derived
+        yield f"    expected for a changed row: {visited:.3g} visited, {derived:.3g} derivations"
+        yield (
+            f"    so far, for {query.changed:,} changed rows: {query.visited:,} visited, {query.derived:,} derivations"
+        )
+    if query.steps_by_groups:
+        yield "  a large change, by groups of its rows:"
+        yield from (f"    {step}" for step in query.steps_by_groups)
 
 
 def _keeps(state: State, strategy: Strategy) -> str:
     recursive = f"recursive set, {strategy.value}: {_KEEPS_RECURSIVE[strategy]}"
     return recursive if state.kind is RelationKind.RECURSIVE else state.kind.value
-
-
-def _plans(evaluation: Evaluation) -> Iterator[str]:
-    """The plan of a query, and that for large changes at the present sizes where it is another."""
-    yield from evaluation.plan.describe().splitlines()
-    actual = evaluation.actual
-    if actual.changed:
-        expected = evaluation.estimate()
-        yield f"    expected for a changed row: {expected.visited:.3g} visited, {expected.derived:.3g} derivations"
-        yield (
-            f"    so far, for {actual.changed:,} changed rows: "
-            f"{actual.visited:,} visited, {actual.derived:,} derivations"
-        )
-    grouped = evaluation.by_groups()
-    if grouped is not None:
-        yield "  a large change, by groups of its rows:"
-        yield from grouped.plan.describe().splitlines()[1:]

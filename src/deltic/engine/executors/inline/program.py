@@ -22,7 +22,7 @@ from deltic.engine.executors.inline.contents import Contents
 from deltic.engine.executors.inline.epoch_runner import EpochRunner, Grow
 from deltic.engine.executors.inline.evolution import kept_relations, passed_to_new
 from deltic.engine.executors.inline.forgetting import Forgetting
-from deltic.engine.executors.inline.strata import Strata
+from deltic.engine.executors.inline.strata import Strata, StrataReport
 from deltic.engine.image import Saved
 from deltic.engine.keyed import key_columns
 from deltic.engine.operators.binding import value_of
@@ -31,7 +31,6 @@ from deltic.engine.options import EngineOptions
 from deltic.engine.plan.planner import plans_of
 from deltic.engine.plan.plans import Plans
 from deltic.engine.protocol import Engine
-from deltic.engine.result import ComponentReport
 from deltic.engine.storage.arrow import Encoded
 from deltic.engine.storage.image import restored
 from deltic.engine.storage.spilling import Space
@@ -77,8 +76,8 @@ class LocalProgram:
         self.forgetting = Forgetting(program, self.states, store.interner)
         self.boundary, self.contents = Boundary(program, store), Contents(program, self.states, store.interner)
         self.runner = EpochRunner(program, store, self.environment.faults)
-        self.components: tuple[ComponentReport, ...] = ()
-        """What the last epoch did to recursions."""
+        self.report = StrataReport()
+        """What the last epoch did to the strata."""
         self.fewer: list[State] = []
         """The relations of which the last epoch has forgotten rows."""
 
@@ -110,7 +109,7 @@ class LocalProgram:
     def _epoch(self, batches: Mapping[str, Encoded], conflicts: Conflicts, grow: Grow) -> Changes:
         self.fewer = self.forgetting.run()
         self.boundary.change_tables(batches, conflicts)
-        self.components = self.strata.run(grow)
+        self.report = self.strata.run(grow)
         return self.boundary.view_changes()
 
     # Other programs
@@ -153,7 +152,7 @@ class LocalProgram:
 
     def _begin(self, old: LocalProgram, kept: Mapping[str, str], batches: Mapping[str, Encoded], grow: Grow) -> Changes:
         self.boundary.change_tables(batches, "trust")
-        self.components = self.strata.run(grow, self.without(kept))
+        self.report = self.strata.run(grow, self.without(kept))
         for name, was in kept.items():
             made = [a for order, a in self.states[name].built.items() if order not in old.states[was].built]
             self.environment.visits.rows += sum(map(len, made))
@@ -166,7 +165,7 @@ class LocalProgram:
 
     def _compute(self, new: Collection[str], grow: Grow) -> Changes:
         self.boundary.change_tables({}, "error")
-        self.components = self.strata.run(grow, new)
+        self.report = self.strata.run(grow, new)
         return Changes({})
 
     def without(self, kept: Collection[str]) -> list[str]:

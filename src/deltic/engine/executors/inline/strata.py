@@ -16,7 +16,7 @@ from deltic.engine.recursion.component_of import component_of
 from deltic.engine.recursion.refresh import Recursive
 from deltic.engine.recursion.strategy import Strategies
 from deltic.engine.refresh import CostHistory, Refresh
-from deltic.engine.result import ComponentReport
+from deltic.engine.result import ComponentReport, StratumWork
 from deltic.engine.storage.kinds import RelationKind
 from deltic.engine.storage.layout import DomainOverflow
 from deltic.engine.storage.state import State, StoreSnapshot
@@ -26,6 +26,14 @@ from deltic.program.program import Program
 
 # How many sets of changed relations are remembered with what they lead to.
 _COURSES = 256
+
+
+@dataclass(frozen=True)
+class StrataReport:
+    """What an epoch did to recursions and recomputed relations, and what each stratum cost."""
+
+    components: tuple[ComponentReport, ...] = ()
+    work: tuple[StratumWork, ...] = ()
 
 
 class Strata:
@@ -110,7 +118,7 @@ class Strata:
             if (about := by_relations.get(frozenset(step.relations))) is not None:
                 step.history = CostHistory.read(about)
 
-    def run(self, grow: Callable[[DomainOverflow], None], new: Collection[str] = ()) -> tuple[ComponentReport, ...]:
+    def run(self, grow: Callable[[DomainOverflow], None], new: Collection[str] = ()) -> StrataReport:
         """One epoch; the deltas of derived relations say what changed. Ends with all changes merged.
 
         Relations that are `new` begin, empty as they are, from all that they read. What is kept has been computed from
@@ -120,12 +128,14 @@ class Strata:
         for name in self._states.keys() & new:
             self._end_change(self._states[name])
         changed = {name for name, state in self._states.items() if state.delta is not None}
-        reports = []
+        reports, work, visits = [], [], self._environment.visits
         for step in self._steps if new else self._course(frozenset(changed)).steps:
             begins = step.relations[0] in new
             if begins or not step.follows.isdisjoint(changed) or step.is_due:
                 self._environment.check()
+                started, visited = time.perf_counter(), visits.rows
                 report = self._settled(step, begins, grow)
+                work.append(StratumWork(step.relations, visits.rows - visited, time.perf_counter() - started))
                 if begins:
                     for name in step.relations:
                         self._end_change(self._states[name])
@@ -135,7 +145,7 @@ class Strata:
                     reports.append(report)
         for name in changed:
             self._states[name].compact()
-        return tuple(reports)
+        return StrataReport(tuple(reports), tuple(work))
 
     def _settled(
         self, step: DerivedStep | _Defined | Recursive, begins: bool, grow: Callable[[DomainOverflow], None]

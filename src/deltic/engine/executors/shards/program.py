@@ -38,6 +38,7 @@ from deltic.engine.executors.shards.setting import ShardDefinition
 from deltic.engine.executors.shards.shard import Shard
 from deltic.engine.executors.shards.task_memory import Outgrown
 from deltic.engine.image import Image, Saved
+from deltic.engine.maintenance import RelationPlan
 from deltic.engine.options import EngineOptions
 from deltic.engine.protocol import NOTHING as NO_CHANGES
 from deltic.engine.size import Size
@@ -335,6 +336,9 @@ class ShardsExecutor:
         if copied := [f"  {name}: {why}" for name, why in self.copied.items() if name in below]:
             told.append("\n".join([f"copies, whose changes go to all {count} shards:", *copied]))
         return "\n\n".join(told)
+
+    def maintenance(self, name: str) -> tuple[RelationPlan, ...]:
+        return ()
 
     def sizes(self) -> list[Size]:
         sizes = ((shard.number, size) for shard in self.shards for size in shard.store.listed())

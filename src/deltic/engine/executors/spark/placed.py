@@ -17,6 +17,7 @@ from deltic.engine.executors.shards.staged_rows import StagedRows
 from deltic.engine.executors.spark.executor import SparkShards
 from deltic.engine.executors.spark.placement import HeldState, Home, Placement, home_of, kind_of
 from deltic.engine.image import Image, Saved
+from deltic.engine.maintenance import RelationPlan
 from deltic.engine.moving import move
 from deltic.engine.options import EngineOptions
 from deltic.engine.size import Size
@@ -234,6 +235,9 @@ class PlacedExecutor:
             return told
         lines = [f"the last epoch ran {self._last.summary}", *self._last.alternatives]
         return f"{told}\n\nplacement:\n" + "\n".join(f"  {line}" for line in lines)
+
+    def maintenance(self, name: str) -> tuple[RelationPlan, ...]:
+        return self.there.maintenance(name)
 
     def sizes(self) -> list[Size]:
         return self.there.sizes()
