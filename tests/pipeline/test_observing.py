@@ -344,6 +344,7 @@ def test_the_work_of_an_epoch_leaves_out_what_it_did_not_reach():
     pipeline.sql(SHOP)
     with (change := pipeline.transaction()):
         change.insert("people", [("ada", "Turin")])
+    assert change.report.tables == {"people": 1}
     assert "rich" not in change.report.changed
     names = {name for each in change.report.work for name in each.relations}
     assert "rich" in names

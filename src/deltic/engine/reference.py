@@ -58,8 +58,8 @@ class ReferenceEngine(Engine):
         running = self._running
         before = running.sums, running.views
         sums = running.changed(changes, conflicts)
-        rows_in = sum(len(running.rows_of(n, sums[n]) - running.rows_of(n, running.sums[n])) for n in changes)
-        result = replace(running.step(sums), rows_in=rows_in, seconds=time.perf_counter() - started)
+        tables = {n: len(running.rows_of(n, sums[n]) - running.rows_of(n, running.sums[n])) for n in changes}
+        result = replace(running.step(sums), tables=tables, seconds=time.perf_counter() - started)
 
         def abort() -> None:
             running.sums, running.views = before

@@ -88,8 +88,8 @@ class EpochResult:
 
     changes: Changes = field(default_factory=Changes)
     """The change of each view that changed: its columns and WEIGHT, no row twice, no zero weight."""
-    rows_in: int = 0
-    """Rows of the tables that really changed."""
+    tables: Mapping[str, int] = field(default_factory=dict)
+    """How many rows of each table really changed."""
     rows_visited: int = 0
     """Rows and index entries that the engine looked at."""
     seconds: float = 0.0
@@ -113,3 +113,8 @@ class EpochResult:
     """Bytes of files that a job has read: of mapped ones the pages that came, as far as the system tells."""
     bytes_written: int = 0
     """Bytes that a job has put into files: what is new of the state, and large batches of rows on their way."""
+
+    @property
+    def rows_in(self) -> int:
+        """Rows of the tables that really changed."""
+        return sum(self.tables.values())

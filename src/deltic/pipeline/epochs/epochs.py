@@ -161,8 +161,8 @@ class Epochs:
         self._phases.add(epoch.result.phases or {"evaluation": epoch.result.seconds})
         epoch.result = replace(epoch.result, late=self._admitted.late, phases=self._phases.seconds)
         if self._tick:
-            own = sum(batch.count() for batch in self._tick.values())
-            epoch.result = replace(epoch.result, rows_in=epoch.result.rows_in - own)
+            tables = {name: rows for name, rows in epoch.result.tables.items() if name not in self._tick}
+            epoch.result = replace(epoch.result, tables=tables)
         if conflicts != "trust":
             try:
                 checked = {n: b for n, b in batches.items() if not self.engine.checks_keys(n)}

@@ -28,7 +28,7 @@ class EpochReport:
     """One epoch in numbers."""
 
     rows_in: int
-    """Rows of the tables that really changed."""
+    """Rows of the tables that really changed, those of all tables together."""
     changed: Mapping[str, RowCounts] = field(default_factory=dict)
     """The views that changed."""
     seconds: float = 0.0
@@ -57,6 +57,8 @@ class EpochReport:
     those that tasks have read of DataFrames and sources among them."""
     work: tuple[StratumWork, ...] = ()
     """What each stratum that the epoch reached has cost, hidden relations among them; empty on shards."""
+    tables: Mapping[str, int] = field(default_factory=dict)
+    """How many rows of each table changed."""
 
     @property
     def rows_late(self) -> int:
@@ -119,6 +121,7 @@ def report_of(result: EpochResult, epoch: int) -> EpochReport:
         result.bytes_read,
         result.bytes_written,
         result.work,
+        {table: rows for table, rows in result.tables.items() if rows},
     )
 
 

@@ -77,12 +77,12 @@ class InlineExecutor:
         phases.end("evaluation")
         program = epoch.program
         version = self.version.following(program.program, [program.store], program.fewer)
-        rows_in = sum(len(d) for name in changes if (d := program.boundary.table(name).delta))
+        tables = {name: len(delta) for name in changes if (delta := program.boundary.table(name).delta)}
         program.store.end_epoch()
         phases.end("version")
         result = EpochResult(
             epoch.changes,
-            rows_in,
+            tables,
             program.visited,
             components=program.report.components,
             work=program.report.work,
@@ -108,7 +108,7 @@ class InlineExecutor:
         extension = _extension(old, program, kept)
         report = program.report
         result = EpochResult(
-            changes, 0, program.visited, components=report.components, work=report.work, extension=extension
+            changes, {}, program.visited, components=report.components, work=report.work, extension=extension
         )
         return Executed(version, result, lambda: self._go_on(program, version), old.store.space.settle)
 

@@ -60,9 +60,9 @@ def run_in_process(placed: PlacedProgram, shards: Sequence[Shard], epoch: Begun)
     """Run an epoch of shards in this process; after any exception their rows are as before."""
     group = ShardGroup(placed, shards)
     result = group.run(epoch.sent(placed, epoch.changes), epoch.conflicts)
-    rows_in = sum(group.changed_rows(placed.program.tables[table]) for table in epoch.changes)
+    tables = {table: group.changed_rows(placed.program.tables[table]) for table in epoch.changes}
     version = group.end(epoch.before)
-    made = replace(result, rows_in=rows_in)
+    made = replace(result, tables=tables)
     return ShardsExecuted(version, made, group.keep, group.roll_back, placed.shrunk(group.stores))
 
 

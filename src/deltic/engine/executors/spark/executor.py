@@ -205,8 +205,8 @@ class SparkShards:
             if self.compacting is not None:
                 self.compacting.begin(self, outcome.apart)
 
-        rows_in = sum(outcome.rows_in.get(placed.program.tables[table], 0) for table in epoch.changes)
-        result = replace(self._result_of(placed.program, outcome), rows_in=rows_in)
+        tables = {table: outcome.rows_in.get(placed.program.tables[table], 0) for table in epoch.changes}
+        result = replace(self._result_of(placed.program, outcome), tables=tables)
         return ShardsExecuted(version, result, commit, nothing, placed.shrunk(stores))
 
     def _by_jobs(
