@@ -1,8 +1,8 @@
 """The layers of the design, enforced on the imports of every module.
 
 Catches an import that points to the right in: algebra, values ◄ functions ◄ circuit ◄ calculus ◄ program ◄ engine ◄
-why ◄ pipeline ◄ cli, demo (catalog stands beside calculus: it sees circuit and what is left of it alone, and so do
-datalog and sql, which see the catalog too; `deltic_theory` sees what it explains, `deltic_ddlog` the pipeline, and
+why ◄ pipeline ◄ server ◄ cli, demo (catalog stands beside calculus: it sees circuit and what is left of it alone, and
+so do datalog and sql, which see the catalog too; `deltic_theory` sees what it explains, `deltic_ddlog` the pipeline, and
 nothing sees them), wherever in a file it stands and however it is written; an import of the oracle by what it checks;
 and an `import deltic` that pulls in what takes seconds to load.
 """
@@ -47,6 +47,7 @@ _ENGINE = _PROGRAM | {"engine"}
 _CATALOG = _CIRCUIT | {"catalog"}
 _WHY = _ENGINE | {"catalog", "why"}
 _PIPELINE = _WHY | {"datalog", "sql", "pipeline"}
+_SERVER = _PIPELINE | {"server"}
 
 # For each part of the package: the parts that it may import. `deltic` is the package's own namespace, which leads
 # to the pipeline; its `__version__` is free to all.
@@ -76,7 +77,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "pipeline": _PIPELINE,
     "deltic_ddlog": _PIPELINE | {"deltic_ddlog"},
     "deltic": {"errors", "pipeline"},
-    "cli": _PIPELINE | {"deltic", "cli", "demo"},
+    "server": _SERVER,
+    "cli": _SERVER | {"deltic", "cli", "demo"},
     "demo": _PIPELINE | {"deltic", "cli", "demo"},
     "__main__": {"errors", "extras", "cli"},
 }

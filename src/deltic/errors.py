@@ -116,6 +116,10 @@ class BusyError(DelticError):
     """Another thread was at work for as long as this one would wait; nothing was changed."""
 
 
+class StoppedError(DelticError):
+    """A statement took longer than it may, or was cancelled; nothing was changed."""
+
+
 class UnsupportedError(DelticError):
     """An engine cannot run an operator or expression; the message says which and why."""
 

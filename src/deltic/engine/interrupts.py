@@ -14,6 +14,8 @@ from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any
 
+from deltic.engine.stopping import check_stopped
+
 # The signals whose handlers may well raise something.
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM, signal.SIGUSR1, signal.SIGUSR2)
 
@@ -29,9 +31,10 @@ class _Postponed:
         self._arrived: dict[int, FrameType | None] = {}
 
     def check(self) -> None:
-        """Call the handlers of signals that arrived: here a KeyboardInterrupt is raised."""
+        """Call the handlers of signals that arrived: here a KeyboardInterrupt is raised; or StoppedError."""
         if self._arrived and is_main_thread():
             self._deliver(self._handlers)
+        check_stopped()
 
     def __enter__(self) -> None:
         if is_main_thread():

@@ -39,7 +39,19 @@ class Changing(PipelineParts):
         `positions` say how far sources have been read, by their names, in anything that JSON can hold; they are part of
         the epoch, and so is a `token`.
         """
-        return self._transaction(conflicts, timeout, token, positions or {}, late=late)
+        return self._noted(self._transaction(conflicts, timeout, token, positions or {}, late=late))
+
+    def open_transaction(
+        self,
+        conflicts: Conflicts | None = None,
+        positions: Mapping[str, Any] | None = None,
+        late: LatePolicy | None = None,
+    ) -> Transaction:
+        """An open transaction that is of no thread: what serves many clients has one for each of them.
+
+        `commit` or `discard` ends it, in any thread; `pipeline.epochs.grouping` says which may be committed together.
+        """
+        return self._transaction(conflicts, None, positions=positions, late=late).__enter__()
 
     def advance(self, to: Time | None = None) -> Transaction:
         """An epoch in which time alone passes: `current_timestamp` is `to` then, or the machine's time.
@@ -59,7 +71,13 @@ class Changing(PipelineParts):
 
         Its `preview` has the tables and views as they would be, and their changes. Others may read and write meanwhile.
         """
-        return self._transaction(conflicts, timeout, is_kept=False)
+        return self._noted(self._transaction(conflicts, timeout, is_kept=False))
+
+    def _noted(self, made: Transaction) -> Transaction:
+        """A transaction that this thread or task has open from now on; raises DelticError where it has another one."""
+        self._opened.refuse("transactions do not nest")
+        self._opened.note(made)
+        return made
 
     def _transaction(
         self,
@@ -71,7 +89,6 @@ class Changing(PipelineParts):
         late: LatePolicy | None = None,
     ) -> Transaction:
         self._keeping.refuse_change()
-        self._opened.refuse("transactions do not nest")
         if not self._epochs.have_begun:
             self._engines.recursion.check(self.catalog)
         chosen = conflicts or self._terms.conflicts
@@ -79,6 +96,4 @@ class Changing(PipelineParts):
         chosen_late = late or self._terms.late
         check_choice(chosen_late, "policy for late rows", get_args(LatePolicy))
         terms = TransactionTerms(chosen, timeout, token, positions or {}, is_kept, chosen_late)
-        made = Transaction(self._epochs, terms, self._engine_of, self.spark)
-        self._opened.note(made)
-        return made
+        return Transaction(self._epochs, terms, self._engine_of, self.spark)

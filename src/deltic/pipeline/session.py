@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from deltic.circuit.custom import OfPython
     from deltic.pipeline.commanding import CommandSession
     from deltic.pipeline.connectors.refreshing import Refresher
+    from deltic.pipeline.sql.planning import PlannedText
+    from deltic.pipeline.sql.steps import StatementRunner
     from deltic.sql.statements.parameters import Args
 
 
@@ -207,12 +209,36 @@ class Pipeline(Defining):
     ) -> Iterator[Evolution | Transaction | Rows]:
         """As `sql`: what each statement gives, or definitions that follow each other together, once it is done."""
         from deltic.pipeline.sql.planning import planned
-        from deltic.pipeline.sql.steps import StatementRunner
 
         require_text(text)
+        return self._statements.results(lambda definitions: list(planned(text, file, definitions, args)))
+
+    def planned_sql(
+        self, text: str, args: Args | None = None, file: str = "<sql>", outside: bool = True
+    ) -> PlannedText:
+        """What statements would do, checked as by `sql`; nothing is done. Raises ProgramError.
+
+        Without `outside` that is also for a statement that would make a table whose rows are elsewhere.
+        """
+        from deltic.pipeline.sql.planning import PlannedText, planned
+
+        require_text(text)
+        definitions = self._definitions
+        return PlannedText(list(planned(text, file, definitions, args, outside)), definitions)
+
+    def run_planned(self, text: PlannedText) -> Iterator[Evolution | Transaction | Rows]:
+        """What each statement of a planned text gives, once it is done; raises what `sql` does.
+
+        And DefinitionsMovedError where definitions have changed since it was planned.
+        """
+        return self._statements.done(text.steps, text.definitions)
+
+    @property
+    def _statements(self) -> StatementRunner:
+        from deltic.pipeline.sql.steps import StatementRunner
+
         doors = self.transaction, self.snapshot, self.explain, self._engine_of
-        steps = StatementRunner(self._evolving, self._opened, *doors, lambda tables: self._refreshing.load(tables))
-        return steps.results(lambda definitions: list(planned(text, file, definitions, args)))
+        return StatementRunner(self._evolving, self._opened, *doors, lambda tables: self._refreshing.load(tables))
 
     def stream(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -12,12 +12,14 @@ from deltic.catalog import External
 from deltic.circuit.graph import Circuit
 from deltic.engine.batches import TableBatch
 from deltic.engine.maintenance import RelationPlan
+from deltic.engine.result import EpochResult
 from deltic.engine.size import Size
 from deltic.errors import DelticError
 from deltic.pipeline.changing import Changing
 from deltic.pipeline.connectors.declared import Publication
 from deltic.pipeline.epochs.history import Subscription
 from deltic.pipeline.epochs.lateness import watermarks
+from deltic.pipeline.epochs.report import EpochReport, report_of
 from deltic.pipeline.explaining import PlanText, explained
 from deltic.pipeline.names import find
 from deltic.pipeline.observing import Metrics, MetricsServer, sizes_table
@@ -161,6 +163,18 @@ class Watching(Changing):
         server = MetricsServer(metrics.text, host, port, partial(self._epochs.observers.remove, metrics.epoch))
         self._epochs.observers.append(metrics.epoch)
         return server
+
+    def observe(self, receive: Callable[[EpochReport], None]) -> Callable[[], None]:
+        """Call `receive` with the report of each epoch from now on, in the thread that commits it; it raises nothing.
+
+        What is returned ends that.
+        """
+
+        def observer(number: int, result: EpochResult) -> None:
+            receive(report_of(result, number))
+
+        self._epochs.observers.append(observer)
+        return partial(self._epochs.observers.remove, observer)
 
     def _sizes(self) -> list[Size]:
         with self._epochs.writing():

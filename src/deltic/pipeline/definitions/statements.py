@@ -12,13 +12,19 @@ if TYPE_CHECKING:
     from deltic.sql.statements.parameters import Args
 
 
-def completed(text: str, file: str, before: Definitions, args: Args | None = None) -> tuple[str, Sequence[Statement]]:
+def completed(
+    text: str, file: str, before: Definitions, args: Args | None = None, outside: bool = True
+) -> tuple[str, Sequence[Statement]]:
     """A text of SQL with the columns of tables that have those of their sources, and its statements.
 
     A table that is there with that source keeps its columns; otherwise the source is asked. `args` are the values of
-    parameters. Raises ProgramError.
+    parameters. Raises ProgramError; without `outside` also for a table whose rows are elsewhere.
     """
     statements = parse_statements(text, file, args)
+    for statement in statements if not outside else ():
+        if isinstance(statement, CreateTable) and statement.table.source is not None:
+            told = "a table with rows outside may not be made here: that would read files and addresses"
+            raise statement.error(told, "name it in the program that the server begins with")
     text = statements[0].source.text if statements else text
     lacking = [s for s in statements if isinstance(s, CreateTable) and s.lacks_columns]
     if not lacking:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import AsyncIterator, Collection, Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 from threading import Condition
 from typing import TYPE_CHECKING
 
@@ -71,8 +72,9 @@ class ChangeHistory:
                     f"{self._ended[view]} it was dropped, or got other columns; read the view as it is, and follow it "
                     "from there, with since=pipeline.epoch"
                 )
-            result = ((epoch.number, epoch.changes.batch(view)) for epoch in self._kept if epoch.number > position)
-            return self.epoch, [(number, change) for number, change in result if change is not None]
+            later = takewhile(lambda epoch: epoch.number > position, reversed(self._kept))
+            result = [(epoch.number, change) for epoch in later if (change := epoch.changes.batch(view)) is not None]
+            return self.epoch, result[::-1]
 
     def wait(self, position: int, timeout: float | None) -> bool:
         """Wait until there is an epoch after a position; whether there is."""

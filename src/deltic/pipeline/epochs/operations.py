@@ -11,9 +11,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import groupby
 
+import numpy as np
 import pyarrow as pa
 
 from deltic.catalog import CatalogTable
+from deltic.circuit.tables import WEIGHT
 from deltic.engine.batches import Batch, ConcatenatedBatch, TableBatch
 from deltic.engine.conflicts import Conflicts
 from deltic.engine.keyed import Keyed, KeyedChange, Mask, RowChange, amount
@@ -50,6 +52,8 @@ class ChangeManager:
         self._prepare, self._evaluate, self._are_late, self._settle = prepare, evaluate, are_late, settle
         self._counts = Counter[str]()
         self._parts: dict[str, list[Batch]] = {}
+        self.affected: list[int] = []
+        """How many rows each operation was about: those of a batch, or those that a statement changed."""
 
     def batches(self, operations: Sequence[Operation]) -> dict[str, Batch]:
         """What the operations amount to. Raises ChangeError and DataError for what they cannot do."""
@@ -64,7 +68,9 @@ class ChangeManager:
     def _take_effects(self, effects: Iterable[Operation]) -> None:
         for effect in effects:
             assert isinstance(effect, Effect)
-            for rows in self._evaluated(effect):
+            result = self._evaluated(effect)
+            self.affected.append(max((_weight(rows) for rows in result), default=0))
+            for rows in result:
                 self._add(effect.table, TableBatch(rows))
 
     def _change(self, changes: Iterable[Operation]) -> None:
@@ -72,6 +78,7 @@ class ChangeManager:
         by_table = defaultdict[str, list[RowChange | KeyedChange]](list)
         for change in changes:
             assert not isinstance(change, Effect)
+            self.affected.append(len(change.rows) if isinstance(change, KeyedChange) else change.rows.count())
             by_table[change.table].append(change)
         for name, own in by_table.items():
             table = self._tables[name]
@@ -122,6 +129,11 @@ class ChangeManager:
 def _is_here(change: RowChange | KeyedChange) -> bool:
     """Whether the rows are in this process."""
     return isinstance(change, KeyedChange) or isinstance(change.rows, TableBatch)
+
+
+def _weight(rows: pa.Table) -> int:
+    """How many rows come or go."""
+    return int(np.abs(np.asarray(rows.column(WEIGHT))).sum())
 
 
 def _is_by_key(change: RowChange | KeyedChange) -> bool:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import enum
+from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -88,6 +89,7 @@ class Transaction:
         self._seen: int | None = None
         self._result = EpochResult()
         self._report = EpochReport(0)
+        self._affected: tuple[int, ...] = ()
 
     def insert(self, table: str, rows: Any) -> None:
         """Insert rows: an Arrow table, a pandas or Spark DataFrame, or an iterable of tuples or dicts.
@@ -182,7 +184,8 @@ class Transaction:
         self._require(_Phase.OPEN)
         with self._epochs.writing(self._terms.timeout):
             self._check_unmoved()
-            with self._prepare(self._batches()) as epoch:
+            self._check_defined()
+            with self._prepare(self._manager(self._operations).batches(self._operations)) as epoch:
                 self._seen = epoch.number - 1
                 published = PublishedEpoch(self._definitions, epoch.version)
                 return Preview(published, epoch.result, self._engine_of, self._spark)
@@ -196,11 +199,46 @@ class Transaction:
         self._phase = _Phase.DISCARDED
         with self._epochs.writing(self._terms.timeout):
             self._check_unmoved()
-            logged = LoggedEpoch(self._batches(), self._terms.conflicts, self._terms.positions)
-            with self._prepare(logged.batches) as epoch:
-                report = report_of(epoch.result, epoch.number)
-                self._result = self._epochs.commit(epoch, logged)
-                self._report, self._phase, self._operations = report, _Phase.COMMITTED, []
+            self._check_defined()
+            self._take(*self._applied(self._operations, self._terms.positions))
+
+    def commit_with(
+        self, others: Sequence[Transaction] = (), positions: Mapping[str, Any] = MappingProxyType({})
+    ) -> None:
+        """Commit this transaction and others, in this order, as one epoch; they are such as `groups` gives.
+
+        `positions` are part of the epoch, beside those that were agreed on. Raises what `commit` does; after an
+        exception all of them are as open as before.
+        """
+        everyone = (self, *others)
+        for each in everyone:
+            each._require(_Phase.OPEN)
+        with self._epochs.writing(self._terms.timeout):
+            self._check_unmoved()
+            for each in everyone:
+                each._check_defined()
+            operations = [operation for each in everyone for operation in each._operations]
+            agreed = ChainMap(*(dict(each._terms.positions) for each in everyone), dict(positions))
+            report, result, affected = self._applied(operations, dict(agreed))
+            for each in everyone:
+                count = len(each._operations)
+                each._take(report, result, affected[:count])
+                affected = affected[count:]
+
+    def _applied(
+        self, operations: Sequence[Operation], positions: Mapping[str, Any]
+    ) -> tuple[EpochReport, EpochResult, Sequence[int]]:
+        """Commit operations as an epoch: what it did, and how many rows each of them was about."""
+        manager = self._manager(operations)
+        logged = LoggedEpoch(manager.batches(operations), self._terms.conflicts, positions)
+        with self._prepare(logged.batches) as epoch:
+            report = report_of(epoch.result, epoch.number)
+            return report, self._epochs.commit(epoch, logged), manager.affected
+
+    def _take(self, report: EpochReport, result: EpochResult, affected: Sequence[int]) -> None:
+        """Be committed."""
+        self._report, self._result, self._affected = report, result, tuple(affected)
+        self._phase, self._operations = _Phase.COMMITTED, []
 
     def discard(self) -> None:
         """Forget the changes; the end of the block then does nothing."""
@@ -218,6 +256,30 @@ class Transaction:
         """The transaction in numbers; raises DelticError before the end of the with-block."""
         self._require(_Phase.COMMITTED)
         return self._report
+
+    @property
+    def affected(self) -> tuple[int, ...]:
+        """How many rows each change was about, in order: those of a batch, or those that a statement changed.
+
+        Raises DelticError before the end of the with-block.
+        """
+        self._require(_Phase.COMMITTED)
+        return self._affected
+
+    @property
+    def operations(self) -> Sequence[Operation]:
+        """The changes so far, in order; none after the end of the with-block."""
+        return self._operations
+
+    @property
+    def terms(self) -> TransactionTerms:
+        """What was agreed on for it."""
+        return self._terms
+
+    @property
+    def was_looked_at(self) -> bool:
+        """Whether it is for one epoch alone, which a preview has shown."""
+        return self._seen is not None
 
     def __repr__(self) -> str:
         if self.is_open:
@@ -267,16 +329,13 @@ class Transaction:
         """Commit in another thread. A task that is cancelled meanwhile ends after that: `is_committed` tells."""
         await finished(partial(self.__exit__, kind, error, traceback))
 
-    def _batches(self) -> Batches:
-        """What the operations amount to, for the tables as they are now."""
-        last = self._epochs.last
-        self._check_defined(last)
-        if not self._epochs.have_begun and any(map(_reads, self._operations)):
+    def _manager(self, operations: Sequence[Operation]) -> ChangeManager:
+        """What finds out what operations amount to, for the tables as they are now."""
+        if not self._epochs.have_begun and any(map(_reads, operations)):
             self._epochs.begin()
-            last = self._epochs.last
-        tables = last.definitions.catalog.tables
-        manager = ChangeManager(
-            tables,
+        last = self._epochs.last
+        return ChangeManager(
+            last.definitions.catalog.tables,
             last.version,
             self._terms.conflicts,
             self._prepare,
@@ -284,7 +343,6 @@ class Transaction:
             self._epochs.are_late,
             partial(self._epochs.settled, self._terms.conflicts),
         )
-        return manager.batches(self._operations)
 
     def _prepare(self, batches: Batches) -> Prepared:
         return self._epochs.prepare(batches, self._terms.conflicts, self._terms.token, self._terms.late)
@@ -305,8 +363,9 @@ class Transaction:
                 "now: nothing was changed. Begin again, and look at what it does there"
             )
 
-    def _check_defined(self, last: PublishedEpoch) -> None:
+    def _check_defined(self) -> None:
         """Raises DefinitionsMovedError where what it changes or reads is defined in another way by now."""
+        last = self._epochs.last
         now, then = last.definitions.catalog, self._definitions.catalog
         for operation in self._operations:
             if isinstance(operation, RowChange | KeyedChange):

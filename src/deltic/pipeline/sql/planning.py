@@ -84,13 +84,46 @@ Step = Definitions | Effect | PlannedQuery | Explained | ExplainedRows | Transac
 """Definitions to go on with, a change of a table, what begins or ends a transaction, or a question; or its answer."""
 
 
-def planned(text: str, file: str, definitions: Definitions, args: Args | None = None) -> Iterator[Step]:
+@dataclass(frozen=True)
+class PlannedText:
+    """What a text of SQL does, checked as a whole after definitions."""
+
+    steps: Sequence[Step]
+    definitions: Definitions
+
+    @property
+    def only_changes(self) -> bool:
+        """Whether each statement changes a table."""
+        return bool(self.steps) and all(isinstance(step, Effect) for step in self.steps)
+
+    @property
+    def changes(self) -> list[Effect]:
+        """The changes of tables, in order."""
+        return [step for step in self.steps if isinstance(step, Effect)]
+
+    def refuse_brackets(self) -> None:
+        """Raises ProgramError for BEGIN, COMMIT and ROLLBACK."""
+        for step in self.steps:
+            if isinstance(step, TransactionBracket):
+                told = "no transaction is begun or ended here: all changes of one text are one"
+                raise step.error(told, "leave it out; a client of PostgreSQL's protocol may keep one open")
+
+    @property
+    def only_asks(self) -> bool:
+        """Whether each statement is a question."""
+        return all(isinstance(step, PlannedQuery | Explained | ExplainedRows | Rows) for step in self.steps)
+
+
+def planned(
+    text: str, file: str, definitions: Definitions, args: Args | None = None, outside: bool = True
+) -> Iterator[Step]:
     """The steps that a text's statements take after definitions. Definitions that stand together are one step.
 
-    Each statement sees the definitions before it. Raises ProgramError or CatalogError for the first one that is wrong.
+    Each statement sees the definitions before it; without `outside` none may make a table whose rows are elsewhere.
+    Raises ProgramError or CatalogError for the first one that is wrong.
     """
     begun = definitions
-    written = completed(text, file, definitions, args)[1]
+    written = completed(text, file, definitions, args, outside)[1]
     for statement in (part for whole in written for part in _parts(whole, definitions)):
         if isinstance(statement, Defining):
             if _begins_anew(statement, begun, definitions):

@@ -1,0 +1,78 @@
+"""Subscriptions: how the epochs change a view, from any epoch on whose changes are still retained.
+
+Nothing is buffered for a subscriber. All read one history of the last epochs; who falls behind it is cut off, with the
+position from which it could not go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from datetime import UTC, datetime
+from types import TracebackType
+
+from deltic.errors import DelticError
+from deltic.pipeline.epochs.history import EpochChange, Subscription
+
+
+class CutOffError(DelticError):
+    """A subscription cannot go on after its `position`, an epoch: it was too slow, or the view is another one."""
+
+    def __init__(self, message: str, position: int) -> None:
+        self.position = position
+        super().__init__(message)
+
+
+class Follower:
+    """One subscriber of a view: iteration gives an EpochChange for each epoch that changed it.
+
+    With `for` it ends where there are no more, and `wait` waits for some; with `async for` it goes on. Raises
+    CutOffError. `close`, or the end of a with-block, ends it.
+    """
+
+    def __init__(self, subscription: Subscription, client: str, end: Callable[[Follower], None]) -> None:
+        self._subscription, self._end = subscription, end
+        self.client, self.begun = client, datetime.now(UTC)
+
+    @property
+    def view(self) -> str:
+        """The name of the view."""
+        return self._subscription.view
+
+    @property
+    def position(self) -> int:
+        """The epoch up to which all changes were given."""
+        return self._subscription.position
+
+    @property
+    def schema(self) -> object:
+        """The columns of the view."""
+        return self._subscription.schema
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until there is an epoch after `position`, for so many seconds at most; whether there is."""
+        return self._subscription.wait(timeout)
+
+    def __iter__(self) -> Iterator[EpochChange]:
+        try:
+            yield from self._subscription
+        except DelticError as error:
+            raise CutOffError(str(error), self.position) from error
+
+    async def __aiter__(self) -> AsyncIterator[EpochChange]:
+        try:
+            async for change in self._subscription:
+                yield change
+        except DelticError as error:
+            raise CutOffError(str(error), self.position) from error
+
+    def close(self) -> None:
+        """Follow no more."""
+        self._end(self)
+
+    def __enter__(self) -> Follower:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,43 @@
+"""What clients of a service may use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from deltic.engine.resources import bytes_of
+from deltic.pipeline.names import check_least
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What clients may use; what is beyond is refused with an error that names the limit.
+
+    - `seconds`: what a statement may take. It ends at the next safe place: between the steps of a query.
+    - `rows`: the rows of an answer. `body`: the bytes of a request, "64 MiB" or a number.
+    - `waiting`: changes that wait for the writer; further ones are refused until it has caught up.
+    - `group`, `group_rows`: changes, and rows of them, that share an epoch.
+    - `connections`, `subscriptions`: how many there are at once. `threads`: questions that are answered at once.
+    - `keys`: for so many epochs idempotency keys are remembered.
+    """
+
+    seconds: float = 30.0
+    rows: int = 100_000
+    body: int | str = "64 MiB"
+    waiting: int = 1_000
+    group: int = 256
+    group_rows: int = 10_000
+    connections: int = 2_000
+    subscriptions: int = 2_000
+    threads: int = 8
+    keys: int = 4_096
+
+    def __post_init__(self) -> None:
+        check_least(self.seconds, "seconds", 0, "a number of seconds", whole=False)
+        bytes_of(self.body, "body")
+        for name in ("rows", "waiting", "group", "group_rows", "connections", "subscriptions", "threads", "keys"):
+            check_least(getattr(self, name), name, 1, "a number")
+
+    @property
+    def body_bytes(self) -> int:
+        """The bytes of a request."""
+        return bytes_of(self.body, "body")

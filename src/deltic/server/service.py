@@ -1,0 +1,201 @@
+"""The service: a pipeline for many clients at once, whatever protocol they speak.
+
+Changes go to the one writer; questions are answered from snapshots, beside it; subscribers read one history. Any thread
+may call. Programs of asyncio await what `in_thread` gives, or wrap the futures of `submit`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from threading import Lock
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+from deltic.engine.stopping import StopSignal
+from deltic.errors import BusyError, DelticError
+from deltic.pipeline.definitions.evolution import Evolution
+from deltic.pipeline.epochs.transaction import Transaction
+from deltic.pipeline.reading.rows import Rows
+from deltic.pipeline.reading.snapshot import Snapshot
+from deltic.pipeline.session import Pipeline
+from deltic.server.following import Follower
+from deltic.server.limits import Limits
+from deltic.server.writer import Committed, Writer
+
+if TYPE_CHECKING:
+    from deltic.pipeline.sql.planning import PlannedText
+    from deltic.sql.statements.parameters import Args
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The rows of a question, the epoch whose tables and views it saw, and the seconds that it took."""
+
+    rows: Rows
+    epoch: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Defined:
+    """Definitions that are in force from an epoch on."""
+
+    evolution: Evolution
+    epoch: int
+
+
+class Service:
+    """Serves a pipeline, whose one writer it is: nothing else may change the pipeline meanwhile.
+
+    `close`, or the end of a with-block, ends it when all changes that wait are done; the pipeline is left open.
+    """
+
+    def __init__(self, pipeline: Pipeline, limits: Limits = Limits()) -> None:
+        self.pipeline, self.limits = pipeline, limits
+        self.writer = Writer(pipeline, limits)
+        self.followers: set[Follower] = set()
+        self._lock = Lock()
+        self._threads = ThreadPoolExecutor(limits.threads, "deltic question")
+
+    # Questions
+
+    def ask(self, text: str, args: Args | None = None, signal: StopSignal | None = None) -> Answer:
+        """Answer a question of SQL: SELECT, SHOW or DESCRIBE.
+
+        Raises ProgramError, StoppedError past the time that a statement may take or when `signal` is stopped, and
+        DelticError for more rows than an answer may have.
+        """
+        return self.look(lambda seen: seen.query(text, args), signal)
+
+    def look(self, read: Callable[[Snapshot], Rows], signal: StopSignal | None = None) -> Answer:
+        """What is read of the tables and views as they are, within the limits of a question; raises as `ask`."""
+        begun = time.perf_counter()
+        with (signal or self.signal()).heeded(), self.pipeline.snapshot() as seen:
+            return self.limited(read(seen), seen.epoch, begun)
+
+    def limited(self, rows: Rows, epoch: int, begun: float) -> Answer:
+        """An answer that was begun at a time of `perf_counter`; raises DelticError where it has too many rows."""
+        if rows.count() > self.limits.rows:
+            raise DelticError(
+                f"the answer has {rows.count():,} rows, and may have {self.limits.rows:,}: add LIMIT or WHERE, or let "
+                "the server allow more with --max-rows"
+            )
+        return Answer(rows, epoch, time.perf_counter() - begun)
+
+    def signal(self) -> StopSignal:
+        """What stops a statement after the time that it may take; its `stop` cancels the statement."""
+        return StopSignal(self.limits.seconds)
+
+    # Changes
+
+    def execute(
+        self, text: str, args: Args | None = None, key: str = "", digest: str = "", signal: StopSignal | None = None
+    ) -> Committed | Defined | Answer:
+        """Run statements of SQL: all of them change tables, in one epoch; or all ask; or they define, one by one.
+
+        What the last one gives is returned. Raises ProgramError, also for a table whose rows are elsewhere, and for
+        BEGIN and COMMIT, for which there is `begin`; and what `ask` and `apply` do.
+        """
+        signal = signal or self.signal()
+        planned = self.planned(text, args)
+        if planned.only_asks:
+            begun = time.perf_counter()
+            with signal.heeded():
+                *_, last = self.pipeline.run_planned(planned)
+                assert isinstance(last, Rows)
+                return self.limited(last, self.pipeline.epoch, begun)
+        if planned.only_changes:
+            transaction = self.begin()
+            for effect in planned.changes:
+                transaction.add(effect)
+            return self.commit(transaction, key, digest, signal)
+        return self.do(partial(self._define, text, args), signal)
+
+    def planned(self, text: str, args: Args | None = None) -> PlannedText:
+        """What statements would do, checked; raises ProgramError."""
+        planned = self.pipeline.planned_sql(text, args, outside=False)
+        planned.refuse_brackets()
+        return planned
+
+    def _define(self, text: str, args: Args | None) -> Defined:
+        """Run statements in the thread of the writer."""
+        evolutions = [e for e in self.pipeline.run_planned(self.planned(text, args)) if isinstance(e, Evolution)]
+        return Defined(evolutions[-1], self.pipeline.epoch)
+
+    def begin(self) -> Transaction:
+        """A transaction of a client: changes are added to it, its `preview` reads what it makes; `commit` ends it."""
+        return self.pipeline.open_transaction()
+
+    def commit(
+        self, transaction: Transaction, key: str = "", digest: str = "", signal: StopSignal | None = None
+    ) -> Committed:
+        """Commit a transaction, and wait until it is durable; raises what `Transaction.commit` does, and BusyError."""
+        return self.submit(transaction, key, digest, signal).result()
+
+    def submit(
+        self, transaction: Transaction, key: str = "", digest: str = "", signal: StopSignal | None = None
+    ) -> Future[Committed]:
+        """Commit a transaction: the verdict comes when it is durable. Cancelled before it was begun, it is discarded.
+
+        With a `key`, a change that comes again is not applied again; `digest` tells whether it is the same. Raises
+        BusyError where too many wait.
+        """
+        return self.writer.commit(transaction, key, digest, signal or self.signal())
+
+    def apply(self, changes: Mapping[str, Any], key: str = "", digest: str = "") -> Committed:
+        """Change tables, by name, by rows in any form that `Transaction.change` takes; raises what `commit` does."""
+        transaction = self.begin()
+        for table, rows in changes.items():
+            transaction.change(table, rows)
+        return self.commit(transaction, key, digest)
+
+    def do(self, work: Callable[[], T], signal: StopSignal | None = None) -> T:
+        """Do something else that changes the pipeline, as a refresh, in the thread of the writer; its result."""
+        result: T = self.writer.run(work, signal or self.signal()).result()
+        return result
+
+    # Subscriptions
+
+    def subscribe(self, view: str, since: int | None = None, client: str = "") -> Follower:
+        """Follow a view: its changes after an epoch, or from now on.
+
+        Raises DelticError for a view that there is not, an epoch whose changes are not retained, and BusyError where
+        there are as many subscriptions as there may be.
+        """
+        with self._lock:
+            if len(self.followers) >= self.limits.subscriptions:
+                raise BusyError(f"there are {self.limits.subscriptions:,} subscriptions, and no more may be")
+            follower = Follower(self.pipeline.changes(view, since), client, self._unfollow)
+            self.followers.add(follower)
+        return follower
+
+    def _unfollow(self, follower: Follower) -> None:
+        with self._lock:
+            self.followers.discard(follower)
+
+    # Running
+
+    async def in_thread(self, call: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """The result of a call in one of the threads that answer questions; others wait for theirs."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, partial(call, *args, **kwargs))
+
+    def close(self) -> None:
+        """Take no more changes, and end when those that wait are done."""
+        self.writer.close()
+        self._threads.shutdown()
+
+    def __enter__(self) -> Service:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()

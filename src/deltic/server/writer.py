@@ -1,0 +1,204 @@
+"""The one writer: a thread that commits what waits, several transactions as one epoch, each with its own verdict.
+
+While an epoch is committed others queue up, so that the more clients write the more share an epoch and a sync of the
+log. Where such an epoch is rejected its transactions are committed one by one: only those fail that fail alone.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from itertools import islice
+from threading import Condition, Thread
+from typing import Any
+
+from deltic.engine.stopping import StopSignal
+from deltic.errors import BusyError, DelticError
+from deltic.pipeline.epochs.grouping import groups
+from deltic.pipeline.epochs.report import EpochReport
+from deltic.pipeline.epochs.transaction import Transaction
+from deltic.pipeline.session import Pipeline
+from deltic.server.limits import Limits
+from deltic.server.request_keys import RequestKeys, check_key
+
+_LOG = logging.getLogger("deltic.server")
+
+
+@dataclass(frozen=True)
+class Committed:
+    """A change that is in the state: `affected` are the rows that each of its parts was about.
+
+    `was_applied`: it was there before, with the same idempotency key; then `affected` is empty, and `report` None.
+    """
+
+    epoch: int
+    affected: tuple[int, ...] = ()
+    was_applied: bool = False
+    report: EpochReport | None = None
+    """The epoch, which other changes may have been part of."""
+
+
+@dataclass
+class _Write:
+    """A transaction that waits, and who waits for its verdict."""
+
+    transaction: Transaction
+    key: str
+    digest: str
+    signal: StopSignal
+    verdict: Future[Committed] = field(default_factory=Future)
+
+
+@dataclass
+class _Work:
+    """Something else that changes the pipeline, alone."""
+
+    run: Callable[[], Any]
+    signal: StopSignal
+    verdict: Future[Any] = field(default_factory=Future)
+
+
+class Writer:
+    """Commits transactions of a pipeline in one thread, in the order in which they come."""
+
+    def __init__(self, pipeline: Pipeline, limits: Limits) -> None:
+        self._pipeline, self._limits = pipeline, limits
+        self._keys = RequestKeys(pipeline.positions, limits.keys)
+        self._waiting: deque[_Write | _Work] = deque()
+        self._changed = Condition()
+        self._is_closing = False
+        self.writers_of_last: tuple[int, int] = (0, 0)
+        """The last epoch that was committed here, and how many transactions it was."""
+        self._thread = Thread(target=self._run, name="deltic writer", daemon=True)
+        self._thread.start()
+
+    @property
+    def waiting(self) -> int:
+        """How many changes wait."""
+        return len(self._waiting)
+
+    def commit(self, transaction: Transaction, key: str, digest: str, signal: StopSignal) -> Future[Committed]:
+        """Commit an open transaction; its verdict comes when it is durable. Raises BusyError, and ChangeError."""
+        check_key(key)
+        write = _Write(transaction, key, digest, signal)
+        self._put(write)
+        return write.verdict
+
+    def run(self, work: Callable[[], Any], signal: StopSignal) -> Future[Any]:
+        """Do something else that changes the pipeline, with nothing beside it. Raises BusyError."""
+        result = _Work(work, signal)
+        self._put(result)
+        return result.verdict
+
+    def close(self) -> None:
+        """Take nothing more, and end when all that waits is done."""
+        with self._changed:
+            self._is_closing = True
+            self._changed.notify()
+        self._thread.join()
+
+    def _put(self, item: _Write | _Work) -> None:
+        with self._changed:
+            if self._is_closing:
+                raise BusyError("the server is stopping, and takes no more changes; send it to the next one")
+            if len(self._waiting) >= self._limits.waiting:
+                raise BusyError(
+                    f"{self._limits.waiting:,} changes wait for the writer, and no more may; nothing was changed. "
+                    "Try again later, or send more rows in fewer changes"
+                )
+            self._waiting.append(item)
+            self._changed.notify()
+
+    def _run(self) -> None:
+        while items := self._next():
+            try:
+                self._do(items)
+            except Exception as error:  # noqa: BLE001 those who wait raise it
+                for item in items:
+                    if not item.verdict.done():
+                        item.verdict.set_exception(error)
+
+    def _do(self, items: Sequence[_Write | _Work]) -> None:
+        first = items[0]
+        if isinstance(first, _Write):
+            self._commit_all([item for item in items if isinstance(item, _Write)])
+        elif first.verdict.set_running_or_notify_cancel():
+            with first.signal.heeded():
+                first.verdict.set_result(first.run())
+
+    def _next(self) -> list[_Write | _Work]:
+        """What is done next: one piece of work, or the transactions up to the next one; nothing at the end."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._waiting or self._is_closing)
+            is_work = bool(self._waiting) and isinstance(self._waiting[0], _Work)
+            count = 1 if is_work else sum(1 for _ in islice(self._writes(), self._limits.group))
+            return [self._waiting.popleft() for _ in range(count)]
+
+    def _writes(self) -> Iterator[_Write]:
+        """The transactions that wait before other work, up to a second one with the same key."""
+        keys = set[str]()
+        for item in self._waiting:
+            if isinstance(item, _Work) or item.key in keys:
+                return
+            keys |= {item.key} if item.key else set()
+            yield item
+
+    def _commit_all(self, writes: Sequence[_Write]) -> None:
+        """Commit transactions whose keys differ, in groups; those that nobody waits for any more are left out."""
+        left = [each for each in writes if each.verdict.set_running_or_notify_cancel() and not self._is_known(each)]
+        by_transaction = {id(write.transaction): write for write in left}
+        tables = self._pipeline.catalog.tables
+        for group in groups([write.transaction for write in left], tables, self._limits.group_rows):
+            self._commit_group([by_transaction[id(transaction)] for transaction in group])
+
+    def _is_known(self, write: _Write) -> bool:
+        """Whether a change needs no commit: it was applied before, or is wrong; then it has its verdict."""
+        try:
+            with write.signal.heeded():
+                known = self._keys.applied(write.key, write.digest) if write.key else None
+        except DelticError as error:
+            _discard(write.transaction)
+            write.verdict.set_exception(error)
+            return True
+        if known is not None:
+            _discard(write.transaction)
+            write.verdict.set_result(Committed(known.epoch, was_applied=True))
+        return known is not None
+
+    def _commit_group(self, writes: Sequence[_Write]) -> None:
+        """Commit transactions as one epoch; where that is rejected, one by one."""
+        if len(writes) > 1:
+            try:
+                self._committed(writes, StopSignal(self._limits.seconds))
+            except DelticError as error:
+                _LOG.info("an epoch of %d changes was rejected (%s); they go one by one", len(writes), error)
+            else:
+                return
+        for write in writes:
+            try:
+                self._committed([write], write.signal)
+            except DelticError as error:
+                _discard(write.transaction)
+                write.verdict.set_exception(error)
+
+    def _committed(self, writes: Sequence[_Write], signal: StopSignal) -> None:
+        """Commit transactions as one epoch, and tell those who wait; raises what the commit does."""
+        keys = {write.key: write.digest for write in writes if write.key}
+        first, *others = [write.transaction for write in writes]
+        positions = self._keys.positions(self._pipeline.epoch + 1, keys)
+        self.writers_of_last = self._pipeline.epoch + 1, len(writes)
+        with signal.heeded():
+            first.commit_with(others, positions)
+        self._keys.remember(first.report.epoch, keys)
+        for write in writes:
+            transaction = write.transaction
+            write.verdict.set_result(Committed(first.report.epoch, transaction.affected, report=transaction.report))
+
+
+def _discard(transaction: Transaction) -> None:
+    """End a transaction that was not committed."""
+    if transaction.is_open:
+        transaction.discard()
