@@ -19,5 +19,5 @@ FUNCTIONS["raised"] = Function(
     failure=_message,
     strict=False,
     partial=True,
-    reason="an error has no value that a kernel could give",
+    reason="the function raises an error",
 )

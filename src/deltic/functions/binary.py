@@ -37,7 +37,7 @@ def _authenticated(key: bytes, message: bytes, algorithm: str) -> bytes | None:
 _ALGORITHMS = ("MD5", "SHA1", "SHA224", "SHA256", "SHA384", "SHA512")
 
 FUNCTIONS |= by_rows(
-    "no library of Arrow's has functions of bytes as Spark has them",
+    "no library has Spark's functions of bytes",
     {
         "overlay_bytes": Function(BYTES, python=_overlaid),
         "reverse_bytes": Function(BYTES, python=lambda value: value[::-1]),

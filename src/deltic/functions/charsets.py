@@ -44,7 +44,7 @@ def _failure(_: object) -> str:
 
 
 FUNCTIONS |= by_rows(
-    "no library of Arrow's knows charsets",
+    "no library has kernels for charsets",
     {
         "encode": Function(Type.BINARY, python=_encoded, partial=True, failure=_failure),
         "decode": Function(Type.STRING, python=_decoded, partial=True, failure=_failure),

@@ -202,7 +202,7 @@ def _set(python: Callable[..., Any], strict: bool = True, partial: bool = False)
 
 
 FUNCTIONS |= by_rows(
-    "elements compare as NULL, NaN and nested values do in Spark, for which Arrow has no kernel",
+    "no kernel compares NULL, NaN and nested elements as Spark does",
     {
         "array": Function(
             lambda node, types: Type.array((types[0] if types else BOOL).or_null),

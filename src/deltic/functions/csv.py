@@ -73,7 +73,7 @@ def type_of_text(text: str | None) -> str:
 
 
 FUNCTIONS |= by_rows(
-    "Spark's parser of CSV takes quotes and backslashes in a way of its own",
+    "Spark's CSV parser has its own rules for quotes and backslashes",
     {
         "fields_of_csv": Function(Type.array(TEXT.or_null), python=fields_of),
         "line_of_csv": Function(TEXT, python=_line, strict=False),

@@ -147,7 +147,7 @@ def _names(text: str) -> tuple[str, ...] | None:
 
 
 FUNCTIONS |= by_rows(
-    "Spark takes JSON in single quotes and reads the first value alone; no library does",
+    "no library reads JSON in single quotes, or the first value alone, as Spark does",
     {
         "get_json_object": Function(TEXT, python=_get, tolerant=True),
         "json_array_length": Function(INT, takes=(TEXT,), python=_length, tolerant=True),

@@ -153,7 +153,7 @@ def _type(node: exp.Expression, types: Sequence[Type]) -> Type:
 
 
 FUNCTIONS |= by_rows(
-    "formats with signs and groups are Spark's own",
+    "no library has Spark's number formats",
     {
         "read_number": Function(
             _type,

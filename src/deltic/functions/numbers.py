@@ -223,7 +223,7 @@ def _positive(name: str, least: str = "0") -> Function:
 
 
 FUNCTIONS |= by_rows(
-    "decimals and floats are rounded as they are written, digit by digit",
+    "Spark rounds the written digits of decimals and floats",
     {
         "ceil": _whole("ceil"),
         "floor": _whole("floor"),

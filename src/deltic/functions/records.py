@@ -458,7 +458,7 @@ def _schema(type_: _Schema) -> str:
 
 
 FUNCTIONS |= by_rows(
-    "what Spark takes for a field's type is Spark's own",
+    "Spark infers the types of fields by rules of its own",
     {
         "ordered_maps": Function(lambda node, types: types[0], python=_ordered),
         "to_json": Function(TEXT, python=_to_json),

@@ -238,7 +238,7 @@ def _repeated(text: str, count: int) -> str | None:
 
 
 FUNCTIONS |= by_rows(
-    "no library sees letters as Java does: Unicode's case, places from the end, empty texts",
+    "no library treats letters as Java does: case, positions from the end, empty texts",
     {
         "upper": Function(TEXT, takes=(TEXT,), names=("upper", "ucase"), python=str.upper),
         "lower": Function(TEXT, takes=(TEXT,), names=("lower", "lcase"), python=str.lower),

@@ -209,7 +209,7 @@ _INTERVAL_FIELDS = {"year": INT, "month": Type.INT8, "day": INT, "hour": Type.IN
 _WALL = "CAST({0} AS TIMESTAMP)"
 
 FUNCTIONS |= by_rows(
-    "intervals, spans of months and errors beyond the years 1 to 9999 are Spark's own",
+    "no kernel has Spark's intervals and its errors outside the years 1 to 9999",
     {
         "year": _field("year"),
         "month": _field("month"),

@@ -74,7 +74,7 @@ def _decoded(text: str) -> str | None:
 
 
 FUNCTIONS |= by_rows(
-    "Java's URI takes other texts apart than any library of Arrow's",
+    "no library parses URLs as Java's URI does",
     {
         "url_part": Function(TEXT, python=_part(lambda: None), tolerant=True, thorough=True),
         "is_url": Function(

@@ -90,7 +90,7 @@ _CYCLE = 400
 TEXT, TIMESTAMP, NTZ = Type.STRING, Type.TIMESTAMP, Type.TIMESTAMP_NTZ
 
 FUNCTIONS |= by_rows(
-    "Java's short names and gaps of clocks are no kernel's",
+    "no kernel has Java's short zone names and gaps of clocks",
     {
         "from_utc_timestamp": Function(TIMESTAMP, "", (TIMESTAMP, TEXT), python=_from_utc, partial=True),
         "to_utc_timestamp": Function(TIMESTAMP, "", (TIMESTAMP, TEXT), python=_to_utc, partial=True),

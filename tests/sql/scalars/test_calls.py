@@ -15,7 +15,7 @@ from tests.sql.scalars.calls import CALLS, rows_for
 from tests.sql.scalars.replayed import UNDEFINED, agree, as_view, one_by_one, spelled_by_spark
 
 ANSWERS = recorded()
-# What stays another, see "What differs" in docs/sql-functions.md.
+# What stays another, see "Limits" in docs/sql-functions.md.
 DIFFERENT = {
     **dict.fromkeys(
         ("format_string('%s|%10s|%-8s', s, k, t)", "format_string('%S|%10S|%2$s', s, t)"),

@@ -87,15 +87,10 @@ def test_arguments_that_a_function_does_not_take_are_told_with_their_place(call)
 
 
 def test_the_table_is_up_to_date():
-    """But for the speeds, which are measured: benchmarks/tiers.py."""
     spec = importlib.util.spec_from_file_location("function_table", ROOT / "scripts" / "function_table.py")
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
-    assert script.without_speeds(PAGE) == script.without_speeds(script.page(PAGE, script.table({}))), (
-        "run scripts/function_table.py"
-    )
-    known = script.speeds(script.SPEEDS.read_text())
-    assert sum(bool(known.keys() & set(function.languages.get("SQL", ()))) for function in registry.listed()) > 200
+    assert script.page(PAGE, script.table()) == PAGE, "run scripts/function_table.py"
 
 
 def test_a_name_of_each_language_is_found_and_a_wrong_one_told_with_the_nearest(capsys):
