@@ -107,20 +107,20 @@ def page() -> str:
 
 
 def section(paper: str, catalogue: dict[str, dict], tests: dict[str, list[str]]) -> Iterator[str]:
-    """The table of one paper: its statements in the catalogue, then others that tests name."""
+    """One paper: the statements that another one has, those of its own, and others that tests name."""
     statements, notes = catalogue["statements"], catalogue["notes"]
-    own = [law for law in {**statements, **catalogue["same"]} if law.split()[0] == paper]
+    own = [law for law in statements if law.split()[0] == paper]
+    same = [f"{law} ({other})" for law, other in catalogue["same"].items() if law.split()[0] == paper]
     named = sorted((law for law in tests if law.split()[0] == paper and law not in own), key=in_order)
+    if same:
+        yield f"Its statements are those of another paper, in parentheses: {', '.join(same)}."
     if own or named:
-        yield "| statement | what | in the code | tests |"
+        yield "| statement | meaning | code | tests |"
         yield "|---|---|---|---|"
     for law in own:
         if law in statements:
             title, *names = statements[law]
             yield row(law, title, names, tests[law], notes.get(law, ""))
-        else:
-            other = catalogue["same"][law]
-            yield row(law, statements[other][0], statements[other][1:], [], f"as {other}")
     for law in named:
         yield row(law, "", [], tests[law])
 
