@@ -1,9 +1,9 @@
 """Checks explanations by the reference interpreter alone: no engine, and nothing of `deltic.why` but its data.
 
 Each step must be an instance of its definition: the reference interpreter, given the step's premises and nothing else,
-derives its row. Leaves must be rows of tables, and what is said to be absent must be. The iteration of a row of a
-monotone recursion must not be before the first at which the reference has it, or be just that, and all
-premises from the recursion must have earlier ones.
+derives its row. Leaves must be rows of tables, and what is said to be absent must be. A row of a recursion must be
+there by the reference from the iteration that is said until that which is said, and all premises from the recursion
+must have earlier iterations; where rows never go, its iteration must be the first at which it is there.
 """
 
 from __future__ import annotations
@@ -25,9 +25,8 @@ Contents = Mapping[str, ZSet]
 class Checker:
     """Checks explanations over a catalog and the rows of its tables."""
 
-    def __init__(self, catalog: Catalog, tables: Contents, exact: bool = False) -> None:
-        """`exact`: the plan has no relations of its own inside recursions, which would have iterations too."""
-        self.catalog, self.tables, self.exact = catalog, tables, exact
+    def __init__(self, catalog: Catalog, tables: Contents) -> None:
+        self.catalog, self.tables = catalog, tables
         self.whole = Interpreter(catalog.circuit).step(dict(tables))
         self.recursions: dict[str, tuple[ViewDefinitions, Circuit, int]] = {}
         for definition in catalog.definitions:
@@ -36,7 +35,7 @@ class Checker:
                 if isinstance(operator, ops.Fixpoint):
                     self.recursions |= dict.fromkeys(operator.body.sinks, (definition, circuit, number))
         self.definitions = {name: definition for definition in catalog.definitions for name in definition.names}
-        self._firsts: dict[int, dict[tuple[str, tuple], int]] = {}
+        self._histories: dict[int, list[Contents]] = {}
 
     def check(self, explanation: Explanation) -> None:
         """Raise AssertionError for a step that is no instance of its rule."""
@@ -57,15 +56,22 @@ class Checker:
         if not any(isinstance(p, Note) and " shown" in p.text for p in step.premises):
             assert self._derived(step), f"{step} does not follow from {[*map(str, step.premises)]}"
         for premise in step.premises:
-            if isinstance(premise, Absence):
+            if isinstance(premise, Absence) and premise.until is None:
                 self._check_absence(premise)
         if step.at is not None:
             definition, circuit, number = self.recursions[step.relation]
             before = [p.at for p in step.steps if self.recursions.get(p.relation, (None,))[0] is definition and p.at]
             assert all(at < step.at for at in before)
+            history = self._history(number, definition, circuit)
+            there = [state[step.relation].weight(step.row) > 0 for state in history]
+            assert there[step.at], f"{step} is not there: {there}"
+            assert there[-1] == (step.until is None), f"{step}: {there}"
+            if step.until is not None:
+                assert there[step.at : step.until + 2] == [True] * (step.until + 1 - step.at) + [False], (
+                    f"{step}: {there}"
+                )
             if is_monotone(circuit.nodes[number].operator.body):
-                first = self._first(number, definition, circuit)[step.relation, step.row]
-                assert step.at == first if self.exact else step.at >= first, f"{step} is there since iteration {first}"
+                assert step.at == there.index(True), f"{step} is there since iteration {there.index(True)}"
 
     def _derived(self, step: ExplanationStep) -> bool:
         """Whether the reference interpreter derives the row from the premises alone."""
@@ -119,9 +125,9 @@ class Checker:
             matching = [row for row, _ in rows if absence.pattern.items() <= dict(zip(names, row, strict=True)).items()]
             assert not matching, f"{absence}: {matching}"
 
-    def _first(self, number: int, definition: ViewDefinitions, circuit: Circuit) -> dict[tuple[str, tuple], int]:
-        """The iteration at which the reference first has each row of a recursion."""
-        if id(definition) not in self._firsts:
+    def _history(self, number: int, definition: ViewDefinitions, circuit: Circuit) -> list[Contents]:
+        """The relations of a recursion at each iteration, by the reference."""
+        if id(definition) not in self._histories:
             contents = {name: self.tables[name] for name in self.tables} | {
                 name: rows for name, rows in self.whole.items() if name not in definition.names
             }
@@ -129,17 +135,12 @@ class Checker:
             interpreter.step({name: contents.get(name, ZSet()) for name in definition.sources})
             values = interpreter.observed
             inputs = [values[i] for i in circuit.nodes[number].inputs]
-            body, current, firsts, at = Interpreter(circuit.nodes[number].operator.body), {}, {}, 0
-            while True:
-                following, at = body.step({}, inputs, current), at + 1
-                for name, rows in following.items():
-                    for row, _ in rows:
-                        firsts.setdefault((name, row), at)
-                if following == current:
-                    break
-                current = following
-            self._firsts[id(definition)] = firsts
-        return self._firsts[id(definition)]
+            body = circuit.nodes[number].operator.body
+            history, interpreter = [dict.fromkeys(body.sinks, ZSet())], Interpreter(body)
+            while len(history) < 2 or history[-1] != history[-2]:
+                history.append(interpreter.step({}, inputs, history[-1]))
+            self._histories[id(definition)] = history
+        return self._histories[id(definition)]
 
 
 def _sources(circuit: Circuit, given: Mapping[str, list]) -> dict[str, ZSet]:

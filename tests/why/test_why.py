@@ -41,7 +41,7 @@ def pipeline():
 
 
 def test_every_row_of_sql_views_is_explained(pipeline):
-    assert check_all(pipeline, exact=False) > 50
+    assert check_all(pipeline) > 50
 
 
 def test_the_premises_of_an_outer_join(pipeline):

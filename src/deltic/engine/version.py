@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 ITERATION = "__iteration__"
-"""The column of `Version.iterations` that has the iterations."""
+"""The column of `Version.history` that has the iterations."""
 
 
 class Version(Protocol):
@@ -33,10 +33,11 @@ class Version(Protocol):
     def lookup(self, name: str, key: Mapping[str, object], *, counted: bool = False) -> pa.Table:
         """The rows of a table or view with these values in these columns, as `read` gives them."""
 
-    def iterations(self, name: str, key: Mapping[str, object]) -> pa.Table | None:
-        """The rows of a recursive view with these values, each with the iteration at which it appears, in ITERATION.
+    def history(self, name: str, key: Mapping[str, object], members: Collection[str]) -> pa.Table | None:
+        """How the rows of a recursive view with these values come and go: by how much the weight of a row changes.
 
-        None where the iterations are not kept with the view's rows.
+        The changes stand in WEIGHT, each at the iteration in ITERATION, those of a row in order. None where the
+        iterations that are kept are not those of a recursion of these `members` alone.
         """
         return None
 

@@ -34,15 +34,18 @@ class Compiler:
     Equal nodes over equal inputs are one node, of whichever circuits. Its change [DBSP Alg. 6.13], the relation of
     that, its rules and its fingerprint depend on it and on what it reads alone, so that they are made once; a program
     is then what the tables and sinks of its circuit reach: the same as if it was the first to be compiled.
+
+    `by_iteration`: the circuit is compiled as it is, its recursions with a history of the iterations of each row.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, by_iteration: bool = False) -> None:
+        self.by_iteration = by_iteration
         self._begin()
 
     def _begin(self) -> None:
         self._surrounded = CircuitBuilder()
         self._derivatives = Derivatives(self._surrounded)
-        self._scope = Scope(ProgramBuilder(), self._derivatives.builder)
+        self._scope = Scope(ProgramBuilder(by_iteration=self.by_iteration), self._derivatives.builder)
         self._known = NamingFacts()
         self._calls: dict[tuple[ops.Call, tuple[int, ...]], dict[str, int]] = {}
         self._remembers = False
@@ -55,7 +58,7 @@ class Compiler:
         """
         if strict:
             refuse_fallbacks(circuit)
-        optimized = optimize(circuit)
+        optimized = circuit if self.by_iteration else optimize(circuit)
         try:
             program = extract(incrementalize(circuit)) if _has_cycles(optimized) else self._program(optimized)
         except UnsupportedError:

@@ -15,20 +15,20 @@ def alone(fixpoint: ops.Fixpoint, schemas: Sequence[Schema]) -> Circuit:
     builder = CircuitBuilder()
     sets = {op.index for op in fixpoint.body.operators if isinstance(op, ops.Import) and op.type.is_set}
     sources = [builder.add(ops.Source(str(i), schema, i in sets)) for i, schema in enumerate(schemas)]
-    bundle = builder.add(replace(fixpoint, body=_at_depth(fixpoint.body, 1)), *sources)
+    bundle = builder.add(replace(fixpoint, body=at_depth(fixpoint.body, 1)), *sources)
     for name in sorted(fixpoint.body.sinks):
         builder.add(ops.Sink(name), builder.add(ops.BundleRelation(name), bundle))
     return builder.build()
 
 
-def _at_depth(body: Circuit, depth: int) -> Circuit:
-    """A body as it is at another depth."""
+def at_depth(body: Circuit, depth: int) -> Circuit:
+    """A fixpoint's body as it is at another depth."""
     builder, numbers = CircuitBuilder(depth), list[int]()
     for node in body.nodes:
         operator = node.operator
         if isinstance(operator, ops.Import):
             operator = replace(operator, type=replace(operator.type, depth=depth - 1))
         elif isinstance(operator, ops.Fixpoint):
-            operator = replace(operator, body=_at_depth(operator.body, depth + 1))
+            operator = replace(operator, body=at_depth(operator.body, depth + 1))
         numbers.append(builder.add(operator, *(numbers[i] for i in node.inputs)))
     return builder.build()

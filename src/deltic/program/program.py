@@ -8,6 +8,7 @@ from functools import cached_property
 
 from deltic.circuit.operators.fixpoint import RefreshPolicy
 from deltic.program.definitions import Definition, Derived
+from deltic.program.histories import BY_ITERATION, History, delay_of
 from deltic.program.queries import Query, Rule
 from deltic.values.types import Schema
 
@@ -65,6 +66,21 @@ class Program:
     def recursive(self) -> frozenset[str]:
         """The relations of recursive strata."""
         return frozenset(name for stratum in self.strata if stratum.recursive for name in stratum.relations)
+
+    @cached_property
+    def histories(self) -> dict[frozenset[str], dict[str, str]]:
+        """For the relations that close the cycles of each recursion, those that have the iterations of their rows.
+
+        Recursions that let in rows by their values have none: their iterations are numbers of another kind.
+        """
+        result = {}
+        for stratum in (stratum for stratum in self.strata if stratum.recursive):
+            definitions = {name: self.relations[name].definition for name in stratum.relations}
+            if not any(isinstance(each, History) and each.admission for each in definitions.values()):
+                closing = (name for name, definition in definitions.items() if delay_of(definition))
+                kept = {name.removesuffix(BY_ITERATION): name for name in closing}
+                result[frozenset(kept)] = kept
+        return result
 
     @cached_property
     def passed(self) -> frozenset[str]:

@@ -70,6 +70,8 @@ class ProgramBuilder:
     strata: dict[str, Stratum] = field(default_factory=dict)
     rules: dict[str, list[Rule]] = field(default_factory=dict)
     variables: Iterator[int] = field(default_factory=itertools.count)
+    by_iteration: bool = False
+    """Whether all recursions have histories, in which rows appear at the iterations of the circuit's own bodies."""
     first: str = ""
     """The relation of one row of no columns that comes in the first epoch, where somebody waits for it."""
 

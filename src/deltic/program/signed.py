@@ -68,7 +68,7 @@ class _Signed(Scope):
         self._sinks = body.sinks
         self.members: list[str] = []
         self.entering: dict[int, str] = {}
-        self.improves = improves(body)
+        self.improves = improves(body) and not drafts.by_iteration
 
     def lower(self) -> dict[str, str]:
         """The histories of the sinks, by name."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
@@ -13,7 +13,7 @@ from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column, columns_of, conjuncts, is_not_null, show
 from deltic.circuit.operators.semijoin import Semijoin
 from deltic.why.explanation import Absence, Note
-from deltic.why.relations import Bound, RecursiveRelation, Relation, RelationScope, Row, named, same
+from deltic.why.relations import Bound, Relation, RelationScope, Row, named, same
 from deltic.why.rows import PASSED, Evaluator, unexplained
 
 _SAMPLE = 10
@@ -33,14 +33,19 @@ Premise = Fact | Absence | Note
 
 @dataclass(frozen=True)
 class Derivation:
-    """Premises that give a row together, and the values of the columns that were joined for it."""
+    """Premises that give a row together, and the values of the columns that were joined for it.
+
+    In a recursion, `lasts` says whether they all hold in the end, too.
+    """
 
     premises: tuple[Premise, ...] = ()
     variables: Bound = field(default_factory=dict)
+    lasts: bool = True
 
     def with_(self, other: Derivation) -> Derivation:
         """Both together."""
-        return Derivation((*self.premises, *other.premises), {**self.variables, **other.variables})
+        variables = {**self.variables, **other.variables}
+        return Derivation((*self.premises, *other.premises), variables, self.lasts and other.lasts)
 
 
 class RowDerivations:
@@ -58,7 +63,7 @@ class RowDerivations:
             return
         if leaf is not None:
             if self.of.rows_of(leaf, named(row, schema)).get(row, 0) > 0:
-                yield Derivation((Fact(leaf, row),))
+                yield Derivation((Fact(leaf, row),), lasts=self.of.in_the_end(leaf, row))
             return
         operator = scope.circuit.nodes[number].operator
         if type(operator) not in _DERIVATIONS:
@@ -140,15 +145,15 @@ class RowDerivations:
         """
         if self.of.rows(scope, number, bound):
             return None
-        return self._absence(scope, number, bound)
+        absence, end = self._absence(scope, number, bound), self.of.end_of(scope)
+        return absence if end is scope else replace(absence, lasts=not self.of.rows(end, number, bound))
 
     def _absence(self, scope: RelationScope, number: int, bound: Bound) -> Derivation:
         leaf = self.of.leaf(scope, number)
         if isinstance(leaf, tuple):
             return self._absence(*leaf, bound)
         if leaf is not None:
-            at = f" at iteration {leaf.at}" if isinstance(leaf, RecursiveRelation) and leaf.at is not None else ""
-            return Derivation((Absence(leaf.name + at, dict(bound)),))
+            return Derivation((Absence(leaf.name, dict(bound), self.of.absent_until(leaf, bound)),))
         node = scope.circuit.nodes[number]
         operator, inputs = node.operator, node.inputs
         if isinstance(operator, PASSED):
@@ -208,7 +213,9 @@ class RowDerivations:
         told += f", {len(chosen):,} decide" if len(chosen) < len(group) else ""
         told += f", {_SAMPLE} of them shown" if len(taken) > _SAMPLE else ""
         below = tuple(premise for way in taken[:_SAMPLE] for premise in way.premises)
-        yield Derivation((Note(told), *below), values)
+        end = self.of.end_of(scope)
+        lasts = end is scope or self.of.rows(end, number, values).get(row, 0) > 0
+        yield Derivation((Note(told), *below), values, lasts and all(way.lasts for way in taken))
 
 
 _Way = Callable[[RowDerivations, RelationScope, int, Row], Iterator[Derivation]]

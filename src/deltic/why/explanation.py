@@ -18,14 +18,19 @@ _RULE = 90
 
 @dataclass(frozen=True)
 class Absence:
-    """A premise that no row of `relation` has these values: `pattern` are the values by column."""
+    """A premise that no row of `relation` has these values: `pattern` are the values by column.
+
+    In a recursion, `until` is the last iteration of which that is so, None where it is so in the end.
+    """
 
     relation: str
     pattern: Mapping[str, Any]
+    until: int | None = None
 
     def __str__(self) -> str:
         having = ", ".join(f"{name} = {shown(value)}" for name, value in self.pattern.items())
-        return f"no row of {self.relation}" + (f" with {having}" if having else "")
+        until = "" if self.until is None else f" until iteration {self.until}"
+        return f"no row of {self.relation}" + (f" with {having}" if having else "") + until
 
 
 @dataclass(frozen=True)
@@ -43,14 +48,16 @@ class ExplanationStep:
     """A row of a relation with the reason for it. Steps are shared: the whole is a graph without cycles.
 
     `by` is "table", the rule's text, or the view; `place` is where that is written. `at` is the iteration at which the
-    row of a recursion appears, None elsewhere. `variables` are the columns of the joined rows. A step that was not
-    explained further, by `depth` or `budget`, has `is_cut`.
+    row of a recursion appears, None elsewhere, and `until` the last one at which it is there, None where it is there in
+    the end. `variables` are the columns of the joined rows. A step that was not explained further, by `depth` or
+    `budget`, has `is_cut`.
     """
 
     relation: str
     columns: tuple[str, ...]
     row: tuple[Any, ...]
     at: int | None = None
+    until: int | None = None
     by: str = "table"
     place: str = ""
     variables: Mapping[str, Any] = field(default_factory=dict)
@@ -65,7 +72,7 @@ class ExplanationStep:
         return tuple(premise for premise in self.premises if isinstance(premise, ExplanationStep))
 
     def __str__(self) -> str:
-        at = "" if self.at is None else f" @{self.at}"
+        at = "" if self.at is None else f" @{self.at}" if self.until is None else f" @{self.at}–{self.until}, then gone"
         return f"{self.relation}({', '.join(map(shown, self.row))}){at}"
 
 
@@ -158,8 +165,9 @@ def shown(value: Any) -> str:
 
 def _described(step: ExplanationStep, numbers: Mapping[int, int]) -> dict[str, Any]:
     premises = [numbers[id(p)] if isinstance(p, ExplanationStep) else str(p) for p in step.premises]
-    told = {"relation": step.relation, "row": list(step.row), "by": step.by, "place": step.place, "at": step.at}
-    return told | {"variables": dict(step.variables), "premises": premises} | ({"cut": True} if step.is_cut else {})
+    told: dict[str, Any] = {"relation": step.relation, "row": list(step.row), "by": step.by, "place": step.place}
+    told |= {"at": step.at, "variables": dict(step.variables), "premises": premises}
+    return told | ({"cut": True} if step.is_cut else {}) | ({} if step.until is None else {"until": step.until})
 
 
 def _head(step: ExplanationStep) -> str:

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from deltic import values
 from deltic.catalog import Catalog, ViewDefinitions
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit
 from deltic.circuit.inlining import inline
+from deltic.circuit.monotone import is_monotone
 from deltic.circuit.tables import from_arrow
 from deltic.engine.batches import with_weights
-from deltic.engine.version import ITERATION, Version
+from deltic.engine.version import Version
 from deltic.values.types import Kind, Schema, Type
 
 Row = tuple[Any, ...]
 Bound = Mapping[str, Any]
 Rows = dict[Row, int]
 """Rows with their weights, none of them zero."""
+Histories = dict[Row, "RowHistory"]
+Value = TypeVar("Value")
 
 _LOOKED_UP = frozenset(
     {
@@ -47,14 +51,49 @@ class DefinedView:
     schema: Schema
 
 
+@dataclass(frozen=True)
+class RowHistory:
+    """How a row of a recursion comes and goes: at which iterations its weight changes, in order, and by how much."""
+
+    changes: tuple[tuple[int, int], ...]
+
+    def weight(self, at: int | None) -> int:
+        """Its weight at an iteration, or in the end (None)."""
+        return sum(change for iteration, change in self.changes if at is None or iteration <= at)
+
+    def span(self, at: int | None) -> tuple[int, int | None]:
+        """Since when and until when it is there at once, of which it is there at `at`; None for the end."""
+        weight, since = 0, 0
+        for iteration, change in self.changes:
+            was_there, weight = weight > 0, weight + change
+            if at is not None and iteration > at and weight <= 0:
+                return since, iteration - 1
+            if not was_there and weight > 0 and (at is None or iteration <= at):
+                since = iteration
+        return since, None
+
+    def comes(self, at: int) -> int | None:
+        """The first iteration after `at`, at which it is not there, at which it is."""
+        return next((i for i, _ in self.changes if i > at and self.weight(i) > 0), None)
+
+
 @dataclass(frozen=True, eq=False)
 class RecursionBody:
     """A fixpoint of the definition of a view: node `number` of the circuit in `outer`."""
 
     outer: RelationScope
     number: int
-    histories: dict[str, list[Rows]] = field(default_factory=dict)
-    """Rows at each iteration, where the engine does not keep them with the view's rows; computed when needed."""
+    scopes: dict[int | None, RelationScope] = field(default_factory=dict)
+
+    def after(self, at: int | None) -> RelationScope:
+        """The body as it reads the rows of an iteration, or those of the end (None)."""
+        made = RelationScope(self.operator.body, self.outer.definition, self, at)
+        return self.scopes.setdefault(at, made)
+
+    @cached_property
+    def is_monotone(self) -> bool:
+        """Whether its rows, once they are there, stay."""
+        return is_monotone(self.operator.body)
 
     @property
     def operator(self) -> ops.Fixpoint:
@@ -100,7 +139,6 @@ class VersionReader:
         self.catalog, self.version, self._others = catalog, version, others
         self._scopes: dict[str, RelationScope] = {}
         self._rows: dict[Hashable, Rows] = {}
-        self._iterations: dict[Hashable, dict[Row, int] | None] = {}
 
     @cached_property
     def _definitions(self) -> Mapping[str, ViewDefinitions]:
@@ -147,22 +185,9 @@ class VersionReader:
             table = self.version.read(name, table=is_table, counted=True)
         return agreeing(dict(from_arrow(table)), schema, bound)
 
-    def iterations(self, relation: RecursiveRelation, bound: Bound) -> dict[Row, int] | None:
-        """The rows of a recursion's relation, as it is in the end, with their iterations; None where none are kept."""
-        asked = relation.recursion, relation.name, tuple(bound.items())
-        if asked not in self._iterations:
-            self._iterations[asked] = self._read_iterations(relation, bound)
-        return self._iterations[asked]
-
-    def _read_iterations(self, relation: RecursiveRelation, bound: Bound) -> dict[Row, int] | None:
-        if not self._is_the_view(relation):
-            return None
-        table = self.version.iterations(relation.name, _key(bound, relation.schema))
-        if table is None:
-            return None
-        times = table.column(ITERATION).to_pylist()
-        rows = dict(from_arrow(with_weights(table.drop_columns([ITERATION]), 1)))
-        return agreeing(dict(zip(rows, times, strict=True)), relation.schema, bound)
+    def kept(self, relation: RecursiveRelation, bound: Bound) -> Histories | None:
+        """The histories of the rows of a recursion's relation with these values; None where none are kept of them."""
+        return read_histories(self.version, relation, bound) if self._is_the_view(relation) else None
 
     def _is_the_view(self, relation: RecursiveRelation) -> bool:
         """Whether the view of the relation's name is this relation, and no query over it."""
@@ -174,10 +199,25 @@ class VersionReader:
         return is_component and node.inputs == (relation.recursion.number,)
 
 
-def agreeing(rows: dict[Row, int], schema: Schema, bound: Bound) -> dict[Row, int]:
-    """The rows that have these values."""
+def read_histories(version: Version, relation: RecursiveRelation, bound: Bound) -> Histories | None:
+    """The histories of the rows with these values in a version that has the relation as a view; None where it has not.
+
+    A row that comes and goes before the end has one, too.
+    """
+    members = relation.recursion.operator.body.sinks
+    table = version.history(relation.name, _key(bound, relation.schema), members)
+    if table is None:
+        return None
+    changes: dict[Row, list[tuple[int, int]]] = defaultdict(list)
+    for (*row, iteration), change in from_arrow(table):
+        changes[tuple(row)].append((iteration, change))
+    return agreeing({row: RowHistory(tuple(sorted(each))) for row, each in changes.items()}, relation.schema, bound)
+
+
+def agreeing(rows: dict[Row, Value], schema: Schema, bound: Bound) -> dict[Row, Value]:
+    """What is of the rows that have these values."""
     wanted = [(schema.index(name), value) for name, value in bound.items()]
-    return {row: number for row, number in rows.items() if all(same(row[i], value) for i, value in wanted)}
+    return {row: value for row, value in rows.items() if all(same(row[i], v) for i, v in wanted)}
 
 
 def same(a: Any, b: Any) -> bool:

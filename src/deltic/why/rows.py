@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import replace
 from functools import cache
-from itertools import pairwise, permutations
+from itertools import permutations
 from typing import Any
 
 from sqlglot import exp
@@ -15,7 +16,6 @@ from deltic.circuit import operators as ops
 from deltic.circuit.expressions import conjuncts, infer, is_literal
 from deltic.circuit.expressions.meaning import Meaning, evaluate, meaning
 from deltic.circuit.graph import CircuitBuilder, Node
-from deltic.circuit.iterations import ITERATION_LIMIT
 from deltic.circuit.operators.keep import Keep
 from deltic.circuit.operators.semijoin import Semijoin
 from deltic.circuit.tables import from_arrow, to_arrow
@@ -26,18 +26,21 @@ from deltic.values.types import Schema
 from deltic.why.relations import (
     Bound,
     DefinedView,
-    RecursionBody,
+    Histories,
     RecursiveRelation,
     Relation,
     RelationScope,
     Row,
+    RowHistory,
     Rows,
     SourceTable,
     VersionReader,
     agreeing,
     named,
+    read_histories,
     same,
 )
+from deltic.why.runs import RecursionRuns
 
 PASSED = (ops.Distinct, Keep, ops.Sink, ops.Close)
 """Operators whose rows are those of their input."""
@@ -50,6 +53,8 @@ class Evaluator:
 
     def __init__(self, reader: VersionReader) -> None:
         self.reader = reader
+        self.runs = RecursionRuns(reader.version)
+        self._histories: dict[Hashable, Histories] = {}
         self.meaning: Callable[[exp.Expression, Schema], Meaning] = cache(lambda e, schema: meaning(e, schema.types))
 
     def leaf(self, scope: RelationScope, number: int) -> Relation | tuple[RelationScope, int] | None:
@@ -85,46 +90,49 @@ class Evaluator:
             return self.rows(scope, scope.circuit.sinks[relation.name], bound)
         if not isinstance(relation, RecursiveRelation):
             return self.reader.rows(relation, bound)
-        times = self.reader.iterations(relation, bound)
-        if times is not None:
-            return {row: 1 for row, time in times.items() if relation.at is None or time <= relation.at}
-        history = self._history(relation)
-        return agreeing(
-            history[-1 if relation.at is None else min(relation.at, len(history) - 1)], relation.schema, bound
-        )
+        weights = {row: history.weight(relation.at) for row, history in self.histories(relation, bound).items()}
+        return {row: weight for row, weight in weights.items() if weight}
 
-    def since(self, relation: RecursiveRelation, row: Row) -> int:
-        """The iteration since which a row is there that is there at the relation's iteration."""
-        times = self.reader.iterations(relation, named(row, relation.schema))
-        if times is not None:
-            return times[row]
-        history = self._history(relation)
-        at = len(history) - 1 if relation.at is None else min(relation.at, len(history) - 1)
-        while at and history[at - 1].get(row, 0) > 0:
-            at -= 1
-        return at
+    def histories(self, relation: RecursiveRelation, bound: Bound) -> Histories:
+        """How the rows with these values come and go; by a run of the recursion where that is not kept."""
+        asked = relation.recursion, relation.name, tuple(bound.items())
+        if asked not in self._histories:
+            kept = self.reader.kept(relation, bound)
+            self._histories[asked] = self._run(relation, bound) if kept is None else kept
+        return self._histories[asked]
 
-    def _history(self, relation: RecursiveRelation) -> list[Rows]:
-        """The relation at each iteration, by following the recursion from nothing."""
-        recursion = relation.recursion
-        if not recursion.histories:
-            recursion.histories.update(self._followed(recursion))
-        return recursion.histories[relation.name]
+    def history(self, relation: RecursiveRelation, row: Row) -> RowHistory:
+        """How a row that is there at some iteration comes and goes."""
+        return self.histories(relation, named(row, relation.schema))[row]
 
-    def _followed(self, recursion: RecursionBody) -> dict[str, list[Rows]]:
-        body = recursion.operator.body
-        histories: dict[str, list[Rows]] = {name: [{}] for name in body.sinks}
-        for at in range(ITERATION_LIMIT):
-            recursion.histories.update(histories)
-            scope = RelationScope(body, recursion.outer.definition, recursion, at)
-            following = {name: self.rows(scope, number, {}) for name, number in body.sinks.items()}
-            for name, rows in following.items():
-                histories[name].append(rows)
-            if all(a == b for history in histories.values() for a, b in pairwise(history[-2:])):
-                return histories
-        raise UnsupportedError(
-            f"the recursion of {', '.join(body.sinks)} has no end after {ITERATION_LIMIT} iterations"
-        )
+    def in_the_end(self, relation: Relation, row: Row) -> bool:
+        """Whether a row that is there is there in the end of the recursion, too."""
+        if not isinstance(relation, RecursiveRelation) or relation.at is None or relation.recursion.is_monotone:
+            return True
+        return self.history(relation, row).weight(None) > 0
+
+    def until(self, relation: RecursiveRelation, row: Row) -> int | None:
+        """The last iteration at which a row stays there that is not there in the end; None for others."""
+        return None if self.in_the_end(relation, row) else self.history(relation, row).span(relation.at)[1]
+
+    def end_of(self, scope: RelationScope) -> RelationScope:
+        """The same body as it reads the rows of the end; the scope itself where its rows stay."""
+        recursion = scope.recursion
+        return scope if recursion is None or scope.at is None or recursion.is_monotone else recursion.after(None)
+
+    def absent_until(self, relation: Relation, bound: Bound) -> int | None:
+        """The last iteration at which no row has these values that one has in the end; None where none has."""
+        if not isinstance(relation, RecursiveRelation) or relation.at is None:
+            return None
+        if not self.rows_of(replace(relation, at=None), bound):
+            return None
+        comes = [history.comes(relation.at) for history in self.histories(relation, bound).values()]
+        return min((iteration - 1 for iteration in comes if iteration is not None), default=None)
+
+    def _run(self, relation: RecursiveRelation, bound: Bound) -> Histories:
+        histories = read_histories(self.runs.of(relation.recursion, self), relation, bound)
+        assert histories is not None
+        return histories
 
     def rows(self, scope: RelationScope, number: int, bound: Bound) -> Rows:
         """The rows of a node with these values, with their weights."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 
 from deltic.catalog import Catalog, ViewDefinitions
@@ -13,9 +14,11 @@ from deltic.errors import DelticError
 from deltic.values import in_order
 from deltic.why.derivations import Derivation, Fact, RowDerivations
 from deltic.why.explanation import Explanation, ExplanationStep, shown
+from deltic.why.lasting import MOST_WAYS, Ranks, Way, lasting
 from deltic.why.relations import (
     Bound,
     DefinedView,
+    RecursionBody,
     RecursiveRelation,
     Relation,
     RelationScope,
@@ -37,6 +40,7 @@ class ExplanationSearch:
         self.catalog, self.version, self.through = catalog, version, through
         self.evaluator = Evaluator(VersionReader(catalog, version, others))
         self.derivations = RowDerivations(self.evaluator)
+        self._ranked: dict[RecursionBody, Ranks] = {}
 
     def row_with(self, name: str, bound: Bound) -> Row:
         """The first row with these values; raises DelticError where none has them."""
@@ -67,29 +71,31 @@ class ExplanationSearch:
         for by, place, derivation in islice(self.ways(fact), 1, None):
             yield self._explained(fact, depth, budget, (by, place, derivation))
 
-    def _explained(
-        self, root: Fact, depth: int | None, budget: int, first: tuple[str, str, Derivation] | None = None
-    ) -> ExplanationStep:
+    def _explained(self, asked: Fact, depth: int | None, budget: int, first: Way | None = None) -> ExplanationStep:
         """The step of a row, with those below it: a row that several steps need is one step."""
         steps: dict[_Key, ExplanationStep] = {}
         made: list[tuple[ExplanationStep, Derivation, list[Fact]]] = []
-        root = self._identified(root)
+        root = self._identified(asked)
         pending = [(root, 0)]
         while pending:
             fact, level = pending.pop()
             if (key := _key(fact)) in steps:
                 continue
-            step = steps[key] = _step(fact)
+            step = steps[key] = self._step(fact)
             if isinstance(fact.relation, SourceTable):
                 continue
             is_stopped = not self.through and isinstance(fact.relation, DefinedView) and level > 0
             if is_stopped or len(steps) > budget or (depth is not None and level >= depth):
                 step.is_cut = True
                 continue
-            way = first if first is not None and not level else next(self.ways(fact), None)
+            way = first if first is not None and not level else self._way(fact)
             if way is None:
                 raise DelticError(f"why: no derivation of {step} is among the rows of epoch {self.version.epoch}")
             step.by, step.place, derivation = way
+            if not derivation.lasts and self._is_ranked_now(
+                fact, [root, *(each for _, _, facts in made for each in facts)]
+            ):
+                return self._explained(asked, depth, budget, first)
             facts = [self._identified(premise) for premise in derivation.premises if isinstance(premise, Fact)]
             made.append((step, derivation, facts))
             pending += [(premise, level + 1) for premise in reversed(facts)]
@@ -110,15 +116,53 @@ class ExplanationSearch:
                 return fact
             relation = leaf
         if isinstance(relation, RecursiveRelation):
-            since = self.evaluator.since(relation, fact.row)
-            return Fact(RecursiveRelation(relation.recursion, relation.name, relation.schema, since), fact.row)
+            ranked = self._ranked.get(relation.recursion, {}).get((relation.name, fact.row))
+            is_before = ranked is not None and (relation.at is None or ranked[0] <= relation.at)
+            at = ranked[0] if ranked and is_before else self.evaluator.history(relation, fact.row).span(relation.at)[0]
+            return Fact(replace(relation, at=at), fact.row)
         return fact
 
-    def ways(self, fact: Fact) -> Iterator[tuple[str, str, Derivation]]:
+    def _is_ranked_now(self, fact: Fact, entered: Sequence[Fact]) -> bool:
+        """Look for derivations that last of a row that does, once for each recursion; whether there are any."""
+        relation = fact.relation
+        if not isinstance(relation, RecursiveRelation) or relation.recursion in self._ranked:
+            return False
+        if not self.evaluator.in_the_end(relation, fact.row):
+            return False
+        own = [
+            e
+            for e in entered
+            if isinstance(e.relation, RecursiveRelation) and e.relation.recursion is relation.recursion
+        ]
+        roots = [each for each in own if self.evaluator.in_the_end(each.relation, each.row)]
+        self._ranked[relation.recursion] = lasting(roots, self.evaluator, self.derivations_of)
+        return bool(self._ranked[relation.recursion])
+
+    def ways(self, fact: Fact) -> Iterator[Way]:
         """The derivations of a row, each with the rule and where that is written."""
-        fact = self._identified(fact)
+        return self.derivations_of(self._identified(fact))
+
+    def derivations_of(self, fact: Fact) -> Iterator[Way]:
+        """Those of a row at its iteration."""
         for scope, number, by, place in self.rules(fact.relation):
             yield from ((by, place, derivation) for derivation in self.derivations.of_row(scope, number, fact.row))
+
+    def _way(self, fact: Fact) -> Way | None:
+        """The derivation that explains a row: of the first ones one that lasts, where there is one."""
+        relation = fact.relation
+        if isinstance(relation, RecursiveRelation):
+            ranked = self._ranked.get(relation.recursion, {}).get((relation.name, fact.row))
+            if ranked is not None and ranked[0] == relation.at:
+                return ranked[1]
+        ways = list(islice(_until_one_lasts(self.derivations_of(fact)), MOST_WAYS))
+        return ways[-1] if ways and ways[-1][2].lasts else next(iter(ways), None)
+
+    def _step(self, fact: Fact) -> ExplanationStep:
+        relation, at, until = fact.relation, None, None
+        if isinstance(relation, RecursiveRelation):
+            at, until = relation.at, self.evaluator.until(relation, fact.row)
+        by = "table" if isinstance(relation, SourceTable) else f"view {relation.name}"
+        return ExplanationStep(relation.name, relation.schema.names, fact.row, at, until, by)
 
     def rules(self, relation: Relation) -> Sequence[tuple[RelationScope, int, str, str]]:
         """The nodes that make rows of a relation, each with its rule's text and where that is written."""
@@ -127,15 +171,14 @@ class ExplanationSearch:
         if isinstance(relation, DefinedView):
             scope = self.evaluator.reader.scope(relation.name)
         else:
-            outer = relation.recursion.outer
-            at = None if relation.at is None else relation.at - 1
-            scope = RelationScope(relation.recursion.operator.body, outer.definition, relation.recursion, at)
+            scope = relation.recursion.after(None if relation.at is None else relation.at - 1)
         number = scope.circuit.sinks[relation.name]
         while isinstance(scope.circuit.nodes[number].operator, ops.Distinct | Keep):
             (number,) = scope.circuit.nodes[number].inputs
         node = scope.circuit.nodes[number]
         branches = node.inputs if isinstance(node.operator, ops.Plus) else (number,)
-        view = self.catalog.views.get(relation.name)
+        names = scope.definition.names
+        view = self.catalog.views.get(relation.name if relation.name in names else names[0])
         unnamed = "the query" if isinstance(relation, DefinedView) else ""
         text, place = (unnamed, "") if view is None else (view.text, view.place)
         texts = _rule_texts(relation.name, text, len(branches))
@@ -159,11 +202,12 @@ def _key(fact: Fact) -> _Key:
     return type(relation), relation.name, fact.row
 
 
-def _step(fact: Fact) -> ExplanationStep:
-    relation = fact.relation
-    at = relation.at if isinstance(relation, RecursiveRelation) else None
-    by = "table" if isinstance(relation, SourceTable) else f"view {relation.name}"
-    return ExplanationStep(relation.name, relation.schema.names, fact.row, at, by)
+def _until_one_lasts(ways: Iterator[Way]) -> Iterator[Way]:
+    """The derivations up to the first of which all premises hold in the end."""
+    for way in ways:
+        yield way
+        if way[2].lasts:
+            return
 
 
 def _measure(root: ExplanationStep) -> None:

@@ -30,22 +30,27 @@ def find_rows(relation: Frozen, key: Mapping[int, int | None], ranges: Ranges) -
     return _canonical(relation, chosen, result) if result else relation.no_rows()
 
 
-def find_iterations(relation: Frozen, key: Mapping[int, int | None]) -> tuple[Words, Times] | None:
-    """The rows with these values, in canonical layout, each with the least iteration at which its weight is positive.
+def find_history(relation: Frozen, key: Mapping[int, int | None]) -> tuple[Words, Times, Weights] | None:
+    """The entries with these values, rows in canonical layout: when the weight of each changes, and by how much.
 
-    None where the runs have no iterations.
+    Those of a row are in order. None where the runs have no iterations.
     """
     chosen, result = _entries(relation, key, {})
     if not all(run.times.size for run in result if len(run)):
         return None
     merged = reduce(merge_runs, result) if result else None
     if merged is None or not len(merged):
-        return relation.no_rows()[0], NO_TIMES
-    there = merged.all_weights() > 0
-    words, times = merged.words[:, there], merged.times[there]
+        return relation.no_rows()[0], NO_TIMES, relation.no_rows()[1]
+    words = relation.layout.pack(chosen.columns(merged.words), len(merged))
+    return words, merged.times, merged.all_weights().astype(np.int64)
+
+
+def first_of_each(words: Words, times: Times, weights: Weights) -> tuple[Words, Times, Weights]:
+    """Of each row of a set its first entry of positive weight, as weight 1: from when on it is derived."""
+    there = weights > 0
+    words, times = words[:, there], times[there]
     is_first = np.concatenate([[True], (words[:, 1:] != words[:, :-1]).any(axis=0)])[: len(times)]
-    words = words[:, is_first]
-    return relation.layout.pack(chosen.columns(words), words.shape[1]), times[is_first]
+    return words[:, is_first], times[is_first], np.ones(int(is_first.sum()), np.int64)
 
 
 def _entries(relation: Frozen, key: Mapping[int, int | None], ranges: Ranges) -> tuple[SortedRows, list[Run]]:

@@ -44,7 +44,7 @@ def _fixpoint(scope: Scope, node: Node) -> dict[str, str]:
     if not isinstance(operator, ops.FixpointDelta):
         raise UnsupportedError(f"local engine: {operator.keyword} in an incremental circuit")
     imports = [scope.relation(i) for i in node.inputs]
-    if not is_monotone(operator.body):
+    if scope.drafts.by_iteration or not is_monotone(operator.body):
         return lower_signed(scope.drafts, operator, imports)
     relations: list[str] = []
     inner = Scope(scope.drafts, operator.derivative, imports, relations)

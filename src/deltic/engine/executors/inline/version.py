@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,16 +12,16 @@ import pyarrow as pa
 
 from deltic.engine.between import Between
 from deltic.engine.interrupts import postponed
-from deltic.engine.storage.codec import nullary
+from deltic.engine.storage.codec import decode_rows, nullary
 from deltic.engine.storage.frozen import Frozen
 from deltic.engine.storage.interner import Interner
 from deltic.engine.storage.kinds import RelationKind
-from deltic.engine.storage.lookup import count_each, find_all, find_iterations, find_rows
+from deltic.engine.storage.lookup import count_each, find_all, find_history, find_rows, first_of_each
 from deltic.engine.storage.run import NO_TIMES
 from deltic.engine.storage.state import State
 from deltic.engine.storage.store import Store
 from deltic.engine.version import ITERATION, Version
-from deltic.program.program import Program, Stratum
+from deltic.program.program import Program
 
 
 @dataclass(frozen=True)
@@ -42,11 +43,13 @@ class StoreVersion:
         return StoreVersion({**self.relations, **frozen}, store.interner)
 
     def _moved(self, store: Store) -> list[State]:
-        """The recursive sets of which some rows have other iterations; the rows may be the same."""
-        recursive = [state for state in store.states.values() if state.kind is RelationKind.RECURSIVE]
+        """The relations of which some rows have other iterations; the rows may be the same."""
+        recursive = [state for state in store.states.values() if state.kind in _WITH_ITERATIONS]
         known = ((state, self.relations.get(state.relation.name)) for state in recursive)
         return [state for state, old in known if old is not None and old.orders[0].runs is not state.contents.runs]
 
+
+_WITH_ITERATIONS = (RelationKind.RECURSIVE, RelationKind.HISTORY)
 
 # What is asked of a relation in a store.
 _Ask = Callable[[Frozen, Interner], pa.Table]
@@ -63,7 +66,12 @@ class StateVersion(Version):
         cls, epoch: int, program: Program, stores: Iterable[Store], relations: Iterable[str] | None = None
     ) -> StateVersion:
         """Some relations of stores as they are: all tables and views where none are named."""
-        names = {*program.sinks.values(), *program.tables.values()} if relations is None else [*relations]
+        shown = {
+            *program.sinks.values(),
+            *program.tables.values(),
+            *itertools.chain.from_iterable(kept.values() for kept in program.histories.values()),
+        }
+        names = shown if relations is None else [*relations]
         return cls(epoch, program, [StoreVersion.of(store, names) for store in stores])
 
     def following(self, program: Program, stores: Sequence[Store], fewer: Iterable[State] = ()) -> StateVersion:
@@ -109,12 +117,13 @@ class StateVersion(Version):
 
         return self._of_all(ask, name)
 
-    def iterations(self, name: str, key: Mapping[str, object]) -> pa.Table | None:
-        called = self._called(name)
-        if not any(called in stratum.relations for stratum in self._program.strata if _has_iterations(stratum)):
+    def history(self, name: str, key: Mapping[str, object], members: Collection[str]) -> pa.Table | None:
+        called = {member: self._program.sinks.get(member, member) for member in members}
+        kept = self._program.histories.get(frozenset(called.values()), {}).get(called[name])
+        if kept is None:
             return None
         with postponed:
-            parts = [_iterations(store.relations[called], store.interner, key) for store in self._stores]
+            parts = [_history(store.relations[kept], store.interner, key) for store in self._stores]
         known = [part for part in parts if part is not None]
         return pa.concat_tables(known) if len(known) == len(parts) else None
 
@@ -153,18 +162,14 @@ class StateVersion(Version):
         return tables[name] if table or name not in sinks else sinks[name]
 
 
-def _has_iterations(stratum: Stratum) -> bool:
-    """Whether a row of its relations has one iteration: histories are kept apart from the rows."""
-    return stratum.recursive and not stratum.signed
-
-
-def _iterations(relation: Frozen, interner: Interner, key: Mapping[str, object]) -> pa.Table | None:
-    values = relation.key(key, interner)
-    result = (relation.no_rows()[0], NO_TIMES) if values is None else find_iterations(relation, values)
+def _history(relation: Frozen, interner: Interner, key: Mapping[str, object]) -> pa.Table | None:
+    values, (nothing, none) = relation.key(key, interner), relation.no_rows()
+    result = (nothing, NO_TIMES, none) if values is None else find_history(relation, values)
     if result is None:
         return None
-    rows = relation.shown(result[0], np.ones(len(result[1]), np.int64), interner, counted=False)
-    return rows.append_column(pa.field(ITERATION, pa.int64(), nullable=False), pa.array(result[1], pa.int64()))
+    words, times, weights = first_of_each(*result) if relation.is_set else result
+    rows = decode_rows(relation.schema, relation.layout, words, interner, weights)
+    return rows.append_column(pa.field(ITERATION, pa.int64(), nullable=False), pa.array(times, pa.int64()))
 
 
 def together(tables: Iterable[pa.Table]) -> pa.Table:

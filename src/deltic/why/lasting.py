@@ -1,0 +1,72 @@
+"""Derivations in a recursion whose rows come and go, of which all premises hold in the end.
+
+The derivation by which a row first appears may have a premise that is gone by now. Then the rows of the end are ranked:
+a row has a rank if some derivation from rows of the end alone has premises of lesser ranks. A row without one only
+supports itself in the end, and is there for what was there before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+
+from deltic.why.derivations import Derivation, Fact
+from deltic.why.relations import RecursionBody, RecursiveRelation, Row
+from deltic.why.rows import Evaluator
+
+Way = tuple[str, str, Derivation]
+"""A derivation with its rule, and where that is written."""
+
+Ranks = dict[tuple[str, Row], tuple[int, Way]]
+"""For rows, by relation, an iteration from which on they are there, and a derivation from rows of lesser ones."""
+
+MOST_WAYS = 1_000
+"""Derivations of one row that are looked at for one that lasts."""
+
+_MOST_ROWS = 2_000
+"""Rows that are ranked; where a row stands on more, the first derivation is what explains it."""
+
+
+def lasting(roots: Sequence[Fact], evaluator: Evaluator, ways_of: Callable[[Fact], Iterator[Way]]) -> Ranks:
+    """The ranks of rows of the end of a recursion, and of those that they stand on."""
+    pending, ways, since = [*roots], dict[tuple[str, Row], list[Way]](), dict[tuple[str, Row], int]()
+    while pending:
+        fact, key = pending[-1], _key(pending.pop())
+        if key in ways:
+            continue
+        if len(ways) == _MOST_ROWS:
+            return {}
+        assert isinstance(fact.relation, RecursiveRelation)
+        relation = replace(fact.relation, at=None)
+        since[key] = evaluator.history(relation, fact.row).span(None)[0]
+        ways[key] = [*islice(ways_of(Fact(relation, fact.row)), MOST_WAYS)]
+        pending += (premise for way in ways[key] for premise in _recursive(way, relation.recursion))
+    return _ranks(ways, since, roots)
+
+
+def _ranks(ways: dict[tuple[str, Row], list[Way]], since: dict[tuple[str, Row], int], roots: Sequence[Fact]) -> Ranks:
+    """The least ranks, by going over all rows until none changes."""
+    recursion = next(f.relation.recursion for f in roots if isinstance(f.relation, RecursiveRelation))
+    below = {key: [[*map(_key, _recursive(way, recursion))] for way in each] for key, each in ways.items()}
+    ranks: Ranks = {}
+    is_changed = True
+    while is_changed:
+        is_changed = False
+        for key, premises in below.items():
+            for way, keys in zip(ways[key], premises, strict=True):
+                if ranks.keys() >= set(keys):
+                    rank = max(since[key], 1 + max((ranks[k][0] for k in keys), default=0))
+                    if key not in ranks or rank < ranks[key][0]:
+                        ranks[key], is_changed = (rank, way), True
+    return ranks
+
+
+def _recursive(way: Way, recursion: RecursionBody) -> Iterator[Fact]:
+    """The premises from the recursion."""
+    facts = (premise for premise in way[2].premises if isinstance(premise, Fact))
+    return (f for f in facts if isinstance(f.relation, RecursiveRelation) and f.relation.recursion is recursion)
+
+
+def _key(fact: Fact) -> tuple[str, Row]:
+    return fact.relation.name, fact.row

@@ -1,0 +1,87 @@
+"""The iterations of recursions that are not kept with their views: the recursion alone is run once, with histories.
+
+They are not kept where the plan has relations of its own in the recursion, lets rows in by their values or derives what
+is asked for alone, and where a recursion is part of a view. What a run finds stays as long as its version.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from deltic.algebra.zset import ZSet
+from deltic.circuit import operators as ops
+from deltic.circuit.graph import CircuitBuilder
+from deltic.circuit.tables import to_arrow
+from deltic.engine.engine import IncrementalEngine
+from deltic.engine.version import Version
+from deltic.program.compiling import Compiler
+from deltic.program.nested import at_depth
+from deltic.why.relations import DefinedView, RecursionBody, SourceTable
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from deltic.why.relations import RelationScope
+    from deltic.why.rows import Evaluator
+
+_MOST = 4
+"""Recursions of one version whose runs are remembered."""
+
+_REMEMBERED: WeakKeyDictionary[Version, list[tuple[RecursionBody, Version]]] = WeakKeyDictionary()
+
+
+class RecursionRuns:
+    """What recursions derive at which iterations, over one version."""
+
+    def __init__(self, version: Version) -> None:
+        self._remembered = _REMEMBERED.setdefault(version, [])
+
+    def of(self, recursion: RecursionBody, evaluator: Evaluator) -> Version:
+        """The rows of a recursion's relations, with their histories."""
+        known = (run for ran, run in self._remembered if _is_same(ran, recursion))
+        run = next(known, None)
+        if run is None:
+            run = _run(recursion, evaluator)
+            self._remembered[:] = [*self._remembered, (recursion, run)][-_MOST:]
+        return run
+
+
+def _is_same(a: RecursionBody, b: RecursionBody) -> bool:
+    """Whether two are the same recursion over the same rows: one inside of another reads those of an iteration."""
+    if a is b:
+        return True
+    is_outer = a.outer.recursion is None and b.outer.recursion is None
+    return is_outer and a.outer.definition is b.outer.definition and a.number == b.number
+
+
+def _run(recursion: RecursionBody, evaluator: Evaluator) -> Version:
+    """Run the circuit that a fixpoint stands on, from its leaves."""
+    scope, builder = recursion.outer, CircuitBuilder()
+    places: dict[int, int] = {}
+    batches: dict[str, pa.Table] = {}
+    for number in sorted(scope.circuit.ancestors([recursion.number])):
+        node = scope.circuit.nodes[number]
+        operator = node.operator
+        if isinstance(operator, ops.Source | ops.Import | ops.Feedback):
+            type_ = scope.circuit.type_of(number)
+            operator = ops.Source(f"%{number}", type_.schema, type_.is_set)
+            batches[operator.name] = _rows(scope, number, evaluator)
+        elif isinstance(operator, ops.Fixpoint):
+            operator = ops.Fixpoint(at_depth(operator.body, 1))
+        places[number] = builder.add(operator, *(places[i] for i in node.inputs))
+    for name in recursion.operator.body.sinks:
+        builder.add(ops.Sink(name), builder.add(ops.BundleRelation(name), places[recursion.number]))
+    engine = IncrementalEngine(builder.build(), compiler=Compiler(by_iteration=True))
+    engine.apply(batches, "trust")
+    return engine.version
+
+
+def _rows(scope: RelationScope, number: int, evaluator: Evaluator) -> pa.Table:
+    """The rows of a leaf of a circuit, with their weights."""
+    leaf, version = evaluator.leaf(scope, number), evaluator.reader.version
+    if isinstance(leaf, SourceTable):
+        return version.read(leaf.name, table=True, counted=True)
+    if isinstance(leaf, DefinedView):
+        return version.read(leaf.name, counted=True)
+    return to_arrow(ZSet(evaluator.rows(scope, number, {}).items()), scope.circuit.type_of(number).schema)
