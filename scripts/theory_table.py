@@ -110,17 +110,16 @@ def section(paper: str, catalogue: dict[str, dict], tests: dict[str, list[str]])
     """One paper: the statements that another one has, those of its own, and others that tests name."""
     statements, notes = catalogue["statements"], catalogue["notes"]
     own = [law for law in statements if law.split()[0] == paper]
-    same = [f"{law} ({other})" for law, other in catalogue["same"].items() if law.split()[0] == paper]
+    same = [f"{law.partition(' ')[2]} ({other})" for law, other in catalogue["same"].items() if law.split()[0] == paper]
     named = sorted((law for law in tests if law.split()[0] == paper and law not in own), key=in_order)
     if same:
-        yield f"Its statements are those of another paper, in parentheses: {', '.join(same)}."
+        yield f"In parentheses, the same statements elsewhere: {', '.join(same)}."
     if own or named:
         yield "| statement | meaning | code | tests |"
         yield "|---|---|---|---|"
     for law in own:
-        if law in statements:
-            title, *names = statements[law]
-            yield row(law, title, names, tests[law], notes.get(law, ""))
+        title, *names = statements[law]
+        yield row(law, title, names, tests[law], notes.get(law, ""))
     for law in named:
         yield row(law, "", [], tests[law])
 
