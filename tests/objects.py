@@ -1,61 +1,61 @@
-"""An object store in a dictionary: those operations of fsspec that states use, and counts of the bytes that move."""
+"""An object store in a dictionary, and counts of the bytes that move."""
 
 from __future__ import annotations
 
+import errno
 from collections import Counter
 from typing import Any
+
+from deltic.engine.files.object_store import ABSENT
 
 
 class Objects(dict):
     """Objects by their paths. `counts` has the bytes that were read and written, and copied without either."""
 
+    is_conditional = True
+
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self.counts: Counter[str] = Counter()
 
-    def ls(self, path, detail, refresh):
-        found = {f"{path}/{name[len(path) + 1 :].partition('/')[0]}" for name in self if name.startswith(f"{path}/")}
-        if not found:
-            raise FileNotFoundError(path)
-        return sorted(found)
+    def get(self, path):
+        self.counts["read"] += len(self._at(path))
+        return self._at(path), self.head(path)[1]
 
-    def info(self, path):
-        return {"name": path, "size": len(self._at(path)), "ETag": str(hash(self._at(path)))}
+    def head(self, path):
+        return len(self._at(path)), str(hash(self._at(path)))
 
-    def cat_file(self, path, start=None, end=None):
-        found = self._at(path)[start:end]
-        self.counts["read"] += len(found)
+    def ranges(self, path, starts, ends):
+        found = [self._at(path)[start:end] for start, end in zip(starts, ends, strict=True)]
+        self.counts["read"] += sum(map(len, found))
         return found
 
-    def cat_ranges(self, paths, starts, ends, on_error):
-        assert on_error == "raise"
-        return [self.cat_file(path, start, end) for path, start, end in zip(paths, starts, ends, strict=True)]
-
-    def pipe_file(self, path, data, mode="overwrite"):
-        if mode == "create" and path in self:
-            raise FileExistsError(path)
+    def put(self, path, data, expected=None):
+        there = self.head(path)[1] if path in self else ABSENT
+        if expected not in (None, there):
+            raise FileExistsError(errno.EEXIST, "another version", path)
         self.counts["written"] += len(data)
         self[path] = bytes(data)
+        return self.head(path)[1]
 
-    def cp_file(self, path, new):
+    def names(self, folder):
+        start = f"{folder}/" if folder else ""
+        return sorted({name[len(start) :].partition("/")[0] for name in self if name.startswith(start)})
+
+    def copy(self, path, new):
         self.counts["copied"] += len(self._at(path))
         self[new] = self._at(path)
 
-    def makedirs(self, path, exist_ok):
-        assert exist_ok
+    def delete(self, paths):
+        for path in paths:
+            self.pop(path, None)
 
-    def exists(self, path):
-        return path in self
-
-    def rm_file(self, path):
-        del self[path]
-
-    def rm(self, path, recursive):
-        for name in [name for name in self if name.startswith(f"{path}/")]:
+    def clear(self, folder=None):
+        for name in [name for name in self if folder is None or name.startswith(f"{folder}/")]:
             del self[name]
 
     def _at(self, path):
         try:
             return self[path]
         except KeyError:
-            raise FileNotFoundError(2, "No such object", path) from None
+            raise FileNotFoundError(errno.ENOENT, "No such object", path) from None

@@ -10,6 +10,7 @@ from deltic.errors import DelticError
 EXTRAS = {
     "deltalake": "delta",
     "fsspec": "files",
+    "obstore": "files",
     "hypothesis": "check",
     "matplotlib": "demo",
     "pandas": "pandas",

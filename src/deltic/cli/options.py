@@ -39,7 +39,7 @@ State = Annotated[
     str | None,
     Option(
         metavar="DIR",
-        help="Keep tables, views and definitions in this directory, or at an address of fsspec.",
+        help="Keep tables, views and definitions in this directory, or at an address such as s3://bucket/shop.",
         show_default="they go with the process",
     ),
 ]
@@ -296,7 +296,7 @@ class ShardOptions:
         str | None,
         Option(
             metavar="DIR",
-            help="Where their files are; a directory that all executors see, or an address of fsspec.",
+            help="Where their files are; a directory that all executors see, or an address such as s3://bucket/shop.",
             show_default="a temporary one, where Spark is on this machine alone",
         ),
     ] = None

@@ -9,11 +9,13 @@ import random
 
 import pytest
 
-from deltic.engine.files import remote
+from deltic.engine.files import blocks
 from deltic.engine.files.address import files_at
 from deltic.engine.files.files import LocalFiles
+from deltic.engine.files.object_store import Fsspec, Obstore
 from deltic.engine.files.remote import RemoteFiles
 from deltic.errors import StateError
+from tests import s3
 from tests.objects import Objects
 
 
@@ -32,22 +34,34 @@ def by_arrow(tmp_path):
     import pyarrow.fs
     from fsspec.implementations.arrow import ArrowFSWrapper
 
-    return RemoteFiles(ArrowFSWrapper(pyarrow.fs.LocalFileSystem()), str(tmp_path / "arrow"))
+    return RemoteFiles(Fsspec(ArrowFSWrapper(pyarrow.fs.LocalFileSystem())), str(tmp_path / "arrow"))
+
+
+def by_obstore(tmp_path):
+    store = pytest.importorskip("obstore.store", reason="obstore is not installed")
+    return RemoteFiles(Obstore(store.MemoryStore()), "files")
 
 
 KINDS = {
     "directory": lambda tmp_path: LocalFiles(tmp_path / "files"),
     "file": lambda tmp_path: files_at(f"file://{tmp_path}/files"),
+    "obstore": by_obstore,
     "objects": lambda tmp_path: RemoteFiles(Objects(), "bucket/files"),
     "memory": in_memory,
     "arrow": by_arrow,
 }
 
 
-@pytest.fixture(params=KINDS)
+@pytest.fixture(params=[*KINDS, *s3.KINDS])
 def files(request, tmp_path, monkeypatch):
-    monkeypatch.setattr(remote, "BLOCK", 1 << 10)
-    return KINDS[request.param](tmp_path)
+    monkeypatch.setattr(blocks, "BLOCK", 1 << 10)
+    if request.param in KINDS:
+        yield KINDS[request.param](tmp_path)
+        return
+    server = s3.Server(request.param, tmp_path / "objects")
+    s3.use(monkeypatch, server.port)
+    yield files_at(f"s3://{s3.BUCKET}/files")
+    server.kill()
 
 
 def test_files_have_what_was_written(files):
@@ -80,6 +94,10 @@ def test_parts_are_those_of_the_file(files):
 
 
 def test_a_file_is_created_once(files):
+    if isinstance(getattr(files, "store", None), Fsspec):
+        with pytest.raises(OSError, match="no conditional put"):
+            files.create("manifests/1", [b"one"])
+        return
     files.create("manifests/1", [b"one"])
     with pytest.raises(FileExistsError):
         files.create("manifests/1", [b"two"])
@@ -99,6 +117,10 @@ def test_files_are_had_from_another_place(files, tmp_path):
 def test_one_writer_at_a_time(files):
     files.write("there", [b""])
     other = files.below("")
+    if isinstance(getattr(files, "store", None), Fsspec):
+        with pytest.raises(StateError, match="has no conditional put"):
+            files.lock()
+        return
     files.lock()
     with pytest.raises(StateError, match="has it open for writing"):
         other.lock()
@@ -116,10 +138,10 @@ def test_a_file_written_anew_is_another_one():
 
 
 def test_a_store_reads_blocks_once(monkeypatch):
-    monkeypatch.setattr(remote, "BLOCK", 100)
+    monkeypatch.setattr(blocks, "BLOCK", 100)
     files = RemoteFiles(Objects(), "bucket")
     files.write("a", [bytes(10_000)])
     for _ in range(3):
         files.open("a").part(250, 260)
         files.open("a").part(240, 410)
-    assert files.system.counts["read"] == 300
+    assert files.store.counts["read"] == 300

@@ -7,8 +7,9 @@ import sys
 import numpy as np
 import pytest
 
+from deltic.engine.files.blocks import BLOCK
 from deltic.engine.files.files import LocalFiles
-from deltic.engine.files.remote import BLOCK, RemoteFiles
+from deltic.engine.files.remote import RemoteFiles
 from tests.objects import Objects
 
 SIZE = 8 << 20
@@ -23,7 +24,7 @@ def test_bytes_are_counted_as_they_are_read(tmp_path, kind):
     if kind == "objects":
         assert made.read("a") == data
         assert made.traffic.read == SIZE
-    other = LocalFiles(tmp_path) if kind == "directory" else RemoteFiles(made.system, "bucket/there")
+    other = LocalFiles(tmp_path) if kind == "directory" else RemoteFiles(made.store, "bucket/there")
     opened = other.open("a")
     assert other.traffic.read == 0
     assert opened.part(SIZE // 2, SIZE // 2 + 10).tobytes() == data[SIZE // 2 : SIZE // 2 + 10]

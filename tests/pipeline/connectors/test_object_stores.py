@@ -1,77 +1,35 @@
-"""Tables, targets and states at `s3://`, on a server of this machine that speaks as S3 does.
+"""Tables and targets at `s3://`, on servers of this machine that speak as S3 does.
 
-Catches an address that is taken for a path, changes of files that are not seen, and a state that two processes write.
-They run where moto, s3fs and deltalake are installed: `pip install 'moto[server,s3]' s3fs deltalake`.
+Catches an address that is taken for a path, and changes of files that are not seen. `scripts/s3-servers` installs the
+servers.
 """
 
 from __future__ import annotations
 
 import io
 import random
-import socket
-import subprocess
-import sys
-import time
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import deltic
+from deltic.engine.files import object_store
 from deltic.engine.files.address import files_at
-from deltic.errors import DataError, DelticError, StateError
+from deltic.errors import DataError, DelticError
+from tests import s3
 
 pytestmark = pytest.mark.slow
 SALES = "CREATE VIEW takings AS SELECT shop, sum(price) AS total FROM sale GROUP BY shop"
 
 
-@pytest.fixture(scope="module")
-def server():
-    pytest.importorskip("moto.server", reason="moto is not installed: pip install 'moto[server,s3]'")
-    pytest.importorskip("s3fs", reason="s3fs is not installed")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
-    started = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        await_port(port)
-        with pytest.MonkeyPatch.context() as patch:
-            told = {
-                "AWS_ACCESS_KEY_ID": "me",
-                "AWS_SECRET_ACCESS_KEY": "secret",
-                "AWS_DEFAULT_REGION": "us-east-1",
-                "AWS_REGION": "us-east-1",
-                "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
-                "AWS_ALLOW_HTTP": "true",
-                "AWS_EC2_METADATA_DISABLED": "true",
-            }
-            for name, value in told.items():
-                patch.setenv(name, value)
-            yield
-    finally:
-        started.kill()
-        started.wait()
-
-
-def await_port(port):
-    for _ in range(300):
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
-            return
-        except OSError:
-            time.sleep(0.1)
-    pytest.fail("the server does not listen")
-
-
-@pytest.fixture
-def bucket(server, request):
-    import s3fs
-
-    name = f"b{abs(hash(request.node.name)) % 10**9}"
-    system = s3fs.S3FileSystem()
-    system.mkdir(name)
-    return system, name
+@pytest.fixture(params=s3.KINDS)
+def bucket(request, tmp_path, monkeypatch):
+    """A file system, and the name of a bucket there."""
+    made = s3.Server(request.param, tmp_path / "objects")
+    s3.use(monkeypatch, made.port)
+    yield object_store.file_system(f"s3://{s3.BUCKET}")[0], s3.BUCKET
+    made.kill()
 
 
 def put(bucket, name, table):
@@ -139,32 +97,6 @@ def test_delta_tables_in_and_out(bucket):
     (written,) = report.published.values()
     assert (written.how, written.files) == ("changed files", 1)
     assert pipeline.refresh().published[f"takings to delta {target} 1"].how == "nothing was new"
-
-
-def test_a_state(bucket):
-    place = f"s3://{bucket[1]}/state"
-    with deltic.Pipeline(state=place, durability=deltic.Durability(epochs=3)) as pipeline:
-        pipeline.sql("CREATE TABLE sale (shop STRING, price BIGINT)")
-        pipeline.sql(SALES)
-        for n in range(8):
-            with pipeline.transaction() as change:
-                change.insert("sale", [(f"shop {n % 3}", n)])
-        with pytest.raises(StateError, match="has it open for writing"):
-            deltic.Pipeline(state=place)
-        expected = told(pipeline, "takings")
-    with deltic.Pipeline(state=place) as again:
-        assert told(again, "takings") == expected
-        with again.transaction() as change:
-            change.insert("sale", [("shop 1", 100)])
-        assert dict(again["takings"])["shop 1"] == dict(expected)["shop 1"] + 100
-
-
-def test_of_several_who_create_a_file_one_does(bucket):
-    files = files_at(f"s3://{bucket[1]}/state")
-    files.create("lock", [b"one"])
-    with pytest.raises(FileExistsError):
-        files.create("lock", [b"two"])
-    assert files.read("lock") == b"one"
 
 
 def test_blocks_are_what_the_file_has(bucket):

@@ -1,8 +1,8 @@
 """Addresses of files and folders: of this machine, or of another file system. Every address is read here.
 
 A path is one of this machine, and so is `file:/x`; `dbfs:/x` is below the folder where Databricks mounts it. What has a
-scheme and `//` belongs to a file system of fsspec. Anything else with a scheme is refused: as a path it would be a
-folder called `s3:`, of whatever directory the process works in.
+scheme and `//` belongs to an object store, or to a file system of fsspec. Anything else with a scheme is refused: as a
+path it would be a folder called `s3:`, of whatever directory the process works in.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _DBFS = Path("/dbfs")
 
 
 def local_path(place: str | Path) -> Path | None:
-    """The path on this machine that an address means; None for one of a file system of fsspec.
+    """The path on this machine that an address means; None for one of an object store, or of fsspec.
 
     Raises DelticError for an address that is neither.
     """
@@ -49,7 +49,7 @@ def absolute(place: str | Path) -> str:
 
 
 def files_at(place: str | Path) -> Files:
-    """The files of a directory of this machine, or of a file system of fsspec: `s3://bucket/folder`.
+    """The files of a directory of this machine, or of an object store: `s3://bucket/folder`.
 
     Raises StateError.
     """
@@ -59,6 +59,6 @@ def files_at(place: str | Path) -> Files:
         raise StateError(f"state {error}") from error
     if path is not None:
         return LocalFiles(path)
-    from deltic.engine.files.remote import RemoteFiles  # needs fsspec
+    from deltic.engine.files.remote import RemoteFiles
 
     return RemoteFiles.at(str(place))

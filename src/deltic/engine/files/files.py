@@ -77,6 +77,14 @@ class Files(Protocol):
     traffic: Traffic
     """What went to the files and came from them, through this object."""
 
+    @property
+    def writer(self) -> str:
+        """What tells this holder of the lock from others; empty where a lock cannot be lost."""
+
+    @property
+    def took_over(self) -> bool:
+        """Whether the lock was another process's that may not know that it lost it, until `settle`."""
+
     def names(self, folder: str = "") -> list[str]:
         """The names of the files in a folder, in order; none where it is not there."""
 
@@ -95,7 +103,8 @@ class Files(Protocol):
     def create(self, name: str, parts: Iterable[Buffer]) -> None:
         """As `write`, but FileExistsError where there is one.
 
-        Of several that create it at once one succeeds, where the file system has a conditional put, or by `lock`.
+        Of several that create it at once one succeeds, by a conditional put, or by `lock`. After another OSError it may
+        still come to be there.
         """
 
     def adopt(self, other: Files, name: str, new: str) -> None:
@@ -110,8 +119,8 @@ class Files(Protocol):
     def truncate(self, name: str, size: int) -> None:
         """Cut a file off behind its first bytes."""
 
-    def remove(self, name: str) -> None:
-        """Remove a file, if it is there."""
+    def remove(self, *names: str) -> None:
+        """Remove files, as far as they are there."""
 
     def below(self, folder: str) -> Files:
         """The files of a folder, which may be new."""
@@ -125,6 +134,9 @@ class Files(Protocol):
     def lock(self) -> None:
         """Keep other writers out; raises StateError where there is one."""
 
+    def settle(self) -> None:
+        """Say that the process that had the lock before can change nothing any more."""
+
     def hold(self, name: str) -> None:
         """Keep them out by a file, too, without which there is nothing to write to; raises StateError as `lock` does.
 
@@ -132,7 +144,7 @@ class Files(Protocol):
         """
 
     def check_held(self) -> None:
-        """Raises StateError where the file that is held is gone or another one: the directory is no longer ours."""
+        """Raises StateError where the directory is no longer ours: what is held is gone, or another process has it."""
 
     def note(self, text: str) -> None:
         """Let the file that is held have a text, at most a few hundred bytes; nothing waits for the disk."""
@@ -190,6 +202,7 @@ class LocalFiles:
 
     appends = True
     keeps_removed = True
+    writer, took_over = "", False
 
     def __init__(self, root: Path, system: SystemCalls | None = None) -> None:
         self.root, self.place, self.system, self.traffic = root, str(root), system or SystemCalls(), Traffic()
@@ -295,8 +308,9 @@ class LocalFiles:
         finally:
             os.close(file)
 
-    def remove(self, name: str) -> None:
-        self.system.unlink(self.root / name)
+    def remove(self, *names: str) -> None:
+        for name in names:
+            self.system.unlink(self.root / name)
 
     def below(self, folder: str) -> LocalFiles:
         return LocalFiles(self.root / folder, self.system)
@@ -313,6 +327,9 @@ class LocalFiles:
         self._lock = self._locked("lock")
         os.ftruncate(self._lock, 0)
         os.pwrite(self._lock, json.dumps(myself()).encode(), 0)
+
+    def settle(self) -> None:
+        """Nothing: a lock goes with its process."""
 
     def hold(self, name: str) -> None:
         self._held = self.root / name, self._locked(name)

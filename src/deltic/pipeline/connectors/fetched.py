@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import pyarrow.parquet as pq
 
-from deltic.engine.files.remote import os_errors
+from deltic.engine.files.object_store import os_errors
 from deltic.pipeline.io.layout import FileKind, FileLayout
 from deltic.pipeline.io.splits import FileSplit
 

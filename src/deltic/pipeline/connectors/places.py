@@ -1,4 +1,4 @@
-"""Folders whose files are read: of this machine, or of a file system of fsspec, whose files are fetched one by one."""
+"""Folders whose files are read: of this machine, or of another file system, whose files are fetched one by one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
 from deltic.engine.files.address import local_path
-from deltic.engine.files.remote import file_system, os_errors
+from deltic.engine.files.object_store import file_system, os_errors
 from deltic.errors import DataError, Diagnostic
 from deltic.pipeline.connectors.fetched import FetchedFile, LocalFile, PresentFile
 from deltic.pipeline.io.locate import is_hidden
@@ -136,10 +136,12 @@ class RemoteFolder:
         return replace(finding, file=f"{self.address}/{name}" if name else self.address) if is_here else finding
 
 
-# What file systems say of a file that is another one when it is rewritten.
-_SAID = ("ETag", "etag", "generation", "LastModified", "last_modified", "mtime", "created", "ino")
+# What file systems say of the content of a file; and, where they say nothing of it, what changes when it is rewritten.
+_CONTENT = ("ETag", "etag", "e_tag", "generation")
+_WRITTEN = ("LastModified", "last_modified", "mtime", "created", "ino")
 
 
 def _fingerprint(info: Mapping[str, Any]) -> list[int]:
-    said = hashlib.sha256(str([(key, str(info[key])) for key in _SAID if key in info]).encode()).digest()
+    keys = [key for key in _CONTENT if info.get(key)] or [key for key in _WRITTEN if key in info]
+    said = hashlib.sha256(str([(key, str(info[key]).strip('"')) for key in keys]).encode()).digest()
     return [int(info["size"]), int.from_bytes(said[:7], "big"), 0]

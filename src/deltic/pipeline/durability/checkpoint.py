@@ -5,6 +5,7 @@ Nothing is blocked by it: an image does not change.
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
@@ -36,7 +37,8 @@ def write_checkpoint(
     After an exception the directory has some files more that no manifest names.
     """
     image, there = moment.image or Image({}), ImageContents() if before is None else before.contents
-    contents = write_contents(files, f"{FOLDER}/{number:012}", image, None if compact else there)
+    prefix = f"{FOLDER}/{number:012}-{secrets.token_hex(4)}"
+    contents = write_contents(files, prefix, image, None if compact else there)
     made = Manifest(
         **{said.name: getattr(moment, said.name) for said in fields(StateDescription)},
         number=number,
@@ -51,10 +53,12 @@ def write_checkpoint(
 def collect_garbage(files: Files, keep: int) -> None:
     """Remove all but the newest manifests that are whole, what none of them names, and logs that none has behind it.
 
-    With a record of the log go the files of its rows.
+    With a record of the log go the files of its rows. Runs of a later checkpoint, which another process may be writing
+    by now, stay.
     """
     kept: list[Manifest] = []
-    for number in manifest.numbers(files):
+    numbers = manifest.numbers(files)
+    for number in numbers:
         try:
             if len(kept) < keep:
                 kept.append(manifest.read(files, number))
@@ -63,17 +67,18 @@ def collect_garbage(files: Files, keep: int) -> None:
             pass
         files.remove(manifest.name_of(number))
     named = {name for each in kept for name in each.contents.files} | needed_open(files)
-    for name in files.names(FOLDER):
-        if name not in named:
-            files.remove(name)
+    files.remove(*(name for name in files.names(FOLDER) if name not in named and _number(name) <= max(numbers)))
     oldest = min((each.sequence for each in kept), default=0)
-    for (_, name), (following, _) in pairwise(log.segments(files)):
-        if following <= oldest + 1:
-            files.remove(name)
+    starts = log.segments(files)
+    files.remove(*(name for (_, name), (following, _) in pairwise(starts) if following <= oldest + 1))
     first = min((number for number, _ in log.segments(files)), default=0)
-    for name in log.rows_of(files, lambda number: number < first):
-        if name not in named:
-            files.remove(name)
+    files.remove(*(name for name in log.rows_of(files, lambda number: number < first) if name not in named))
+
+
+def _number(name: str) -> int:
+    """The number of the checkpoint that a file of runs was written for."""
+    number = name.rpartition("/")[2].partition("-")[0]
+    return int(number) if number.isdecimal() else 0
 
 
 def leftovers(files: Files) -> Iterable[str]:

@@ -14,6 +14,7 @@ import json
 import struct
 import zlib
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -40,6 +41,8 @@ _HEAD, _SUM = struct.Struct("<4sIQI"), struct.Struct("<I")
 _LENGTH = struct.Struct("<I")
 _END = b"\xff"
 _START = _HEAD.size + _SUM.size
+# The files of a store that are read at once.
+_AT_ONCE = 16
 # A disk writes so many bytes at once: after a loss of power those that are missing are zero from such a border on. No
 # record ends with a zero.
 _SECTOR = 512
@@ -57,7 +60,14 @@ class Record:
     tables: Mapping[str, Batch] | None = None
     """The changes of the tables; None for a change of definitions."""
     edits: tuple[Json, ...] = ()
-    """What became of the definitions, in order."""
+    """What became of the definitions, in order; with neither these nor tables the record is void."""
+    writer: str = ""
+    """Who wrote it, where two processes may think that they are the one that writes."""
+
+    @property
+    def is_void(self) -> bool:
+        """Whether it changes nothing, and only keeps its number from other records."""
+        return self.tables is None and not self.edits
 
     def kept_in(self, files: Files) -> Record:
         """The record with the files, here, of rows that tasks have written; raises OSError, StateError."""
@@ -100,6 +110,7 @@ class Record:
             "positions": self.positions,
             "edits": self.edits,
             "tables": None if self.tables is None else [[n, s.size] for n, s in zip(self.tables, streams, strict=True)],
+            **({"writer": self.writer} if self.writer else {}),
             **({"lettered": [[name, _to_json(rows)] for name, rows in in_messages]} if in_messages else {}),
         }
         header = json.dumps(about, separators=(",", ":")).encode()
@@ -192,18 +203,26 @@ class LogReader:
         self.tail: LogTail | None = None
 
     def records(self) -> Iterator[Record]:
-        """The records behind `after`; raises StateError where one is damaged or missing."""
+        """The records behind `after` that are not void; raises StateError where one is damaged or missing."""
         starts = segments(self.files)
-        for i, (first, name) in enumerate(starts):
-            is_last = i + 1 == len(starts)
-            if not is_last and starts[i + 1][0] <= self.last + 1:
-                continue
+        done = sum(following <= self.last + 1 for following, _ in starts[1:])
+        for (first, name), data in self._read(starts[done:]):
             if first > self.last + 1:
                 raise self._damaged(name, f"the records from {self.last + 1:,} to {first - 1:,} are missing before it")
-            yield from self._records(name, first, is_last)
+            yield from self._records(name, data, first, name == starts[-1][1])
 
-    def _records(self, name: str, number: int, is_last: bool) -> Iterator[Record]:
-        data, at = self.files.read(name), 0
+    def _read(self, starts: list[tuple[int, str]]) -> Iterator[tuple[tuple[int, str], bytes]]:
+        """The files with what they hold: of a store, where each record is one, several are read at once."""
+        if self.files.appends:
+            yield from ((start, self.files.read(start[1])) for start in starts)
+            return
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            for at in range(0, len(starts), _AT_ONCE):
+                some = starts[at : at + _AT_ONCE]
+                yield from zip(some, pool.map(self.files.read, [name for _, name in some]), strict=True)
+
+    def _records(self, name: str, data: bytes, number: int, is_last: bool) -> Iterator[Record]:
+        at = 0
         if name == self.name:
             at, number = self.end, self.last + 1
         self.name, self.end = name, at
@@ -217,7 +236,8 @@ class LogReader:
             if record.sequence > self.after:
                 if self._with_rows:
                     record.check_rows()
-                yield record
+                if not record.is_void:
+                    yield record
                 self.last = record.sequence
                 self.bytes += _START + len(body) + record.nbytes
             number += 1
@@ -276,6 +296,7 @@ class LogWriter:
     def __init__(self, files: Files, last: int, tail: LogTail | None) -> None:
         self._files, self.last = files, last
         self._appender: Appender | None = None
+        self._failure = ""
         self._name = tail.name if tail else None
         if tail is not None and tail.end < tail.size:
             files.truncate(tail.name, tail.end)
@@ -283,28 +304,68 @@ class LogWriter:
     def append(self, record: Record) -> int:
         """Write a record, durably; the bytes that it takes. After an exception it is not there.
 
-        Raises OSError, and StateError where a file of rows is gone.
+        Its number may be taken then, by a void record: `last` is the last one that is. Raises OSError, and StateError
+        where a file of rows is gone, or nothing can be written any more.
         """
+        if self._failure:
+            raise StateError(f"state {self._files.place}: {self._failure}")
         try:
-            return self._append(record.kept_in(self._files))
+            return self._append(replace(record.kept_in(self._files), writer=self._files.writer))
         except (OSError, StateError):
             with suppress(OSError):
-                for name in rows_of(self._files, lambda number: number == record.sequence):
-                    self._files.remove(name)
+                self._files.remove(*rows_of(self._files, lambda number: number == record.sequence))
             raise
 
     def _append(self, record: Record) -> int:
         data = record.to_bytes()
-        if self._name is None or not self._files.appends:
-            self._name = f"{FOLDER}/{record.sequence:012}"
         if not self._files.appends:
-            self._files.write(self._name, [data])
+            self._create(record, data)
         else:
+            if self._name is None:
+                self._name = f"{FOLDER}/{record.sequence:012}"
             if self._appender is None:
                 self._appender = self._files.appender(self._name)
             self._appender.append(data)
         self.last = record.sequence
         return len(data) + record.nbytes
+
+    def void(self) -> None:
+        """Take the next number, so that no other process's record can; raises OSError, StateError."""
+        self._append(self._void(self.last + 1))
+
+    def _void(self, number: int) -> Record:
+        return Record(number, 0, writer=self._files.writer)
+
+    def _create(self, record: Record, data: bytes) -> None:
+        """Write a record as a file, where nobody has written one of its number."""
+        name = f"{FOLDER}/{record.sequence:012}"
+        try:
+            self._files.create(name, [data])
+        except FileExistsError:
+            raise self.failed(f"another process has written {name} since this one has it open") from None
+        except OSError as error:
+            if not self._has_arrived(record, name, data, error):
+                raise
+
+    def _has_arrived(self, record: Record, name: str, data: bytes, error: OSError) -> bool:
+        """Whether a record is there whose writing failed; where it is not, a void one takes its place for good."""
+        try:
+            self._files.create(name, [self._void(record.sequence).to_bytes()])
+        except FileExistsError:
+            if self._files.read(name) == data:
+                return True
+            raise self.failed(f"another process has written {name} since this one has it open") from None
+        except OSError:
+            raise self.failed(
+                f"whether {name} was written cannot be known ({error.strerror or error}), so that the log is closed"
+            ) from None
+        self.last = record.sequence
+        return False
+
+    def failed(self, reason: str) -> StateError:
+        """Write nothing from now on; the error that says why."""
+        self._failure = f"{reason}; open the state again"
+        return StateError(f"state {self._files.place}: {self._failure}")
 
     def rotate(self) -> None:
         """Begin another file with the next record."""

@@ -112,6 +112,7 @@ class StateDirectory:
             for record in self._reader.records():
                 yield record
                 self._count(record)
+            self.sequence = self._reader.last
             self._since[1] = self._reader.bytes
         except OSError as error:
             raise StateError(f"state {self.files.place}: {error.strerror or error}: {error.filename}") from error
@@ -143,9 +144,12 @@ class StateDirectory:
         if self.readonly:
             return
         try:
-            for name in (*leftovers(self.files), *rows_of(self.files, lambda number: number > self.sequence)):
-                self.files.remove(name)
             self._log = LogWriter(self.files, self.sequence, self._reader.tail)
+            if self.files.took_over:
+                self._log.void()
+                self.sequence = self._log.last
+                self.files.settle()
+            self.files.remove(*leftovers(self.files), *rows_of(self.files, lambda number: number > self.sequence))
             self._note()
         except OSError as error:
             raise StateError(f"state {self.files.place}: {error.strerror or error}") from error
@@ -153,10 +157,11 @@ class StateDirectory:
     def write(self, record: Record) -> None:
         """Append a record, durably. Raises StateError, and nothing is written then."""
         assert self._log is not None
-        self.files.check_held()
         try:
+            self.files.check_held()
             self._since[1] += self._log.append(record)
         except OSError as error:
+            self.sequence = self._log.last
             raise StateError(
                 f"state {self.files.place}: the log cannot be written ({error.strerror or error}); nothing was changed"
             ) from error
@@ -219,7 +224,12 @@ class StateDirectory:
     def _write(self, moment: CheckpointContents, compact: bool) -> None:
         self.files.check_held()
         self._number += 1
-        self.manifest = write_checkpoint(self.files, self._number, moment, self.manifest, compact)
+        try:
+            self.manifest = write_checkpoint(self.files, self._number, moment, self.manifest, compact)
+        except FileExistsError as error:
+            assert self._log is not None
+            raise self._log.failed("another process has made a checkpoint since this one has it open") from error
+        self.files.check_held()
         collect_garbage(self.files, 1 if compact else self.durability.keep)
 
     def _wait(self) -> None:
