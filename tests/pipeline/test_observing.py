@@ -8,6 +8,7 @@ import re
 import threading
 import time
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import duckdb
@@ -16,7 +17,7 @@ import pytest
 from typer.testing import CliRunner
 
 import deltic
-from deltic import DelticError, Pipeline
+from deltic import BusyError, DelticError, Pipeline
 from deltic.cli.main import app
 from deltic.duck import in_memory
 from deltic.pipeline.epochs.history import ChangeHistory
@@ -362,6 +363,32 @@ def test_maintenance_has_what_explain_prints(pipeline):
     assert any(query.visited > 0 and query.expected_visited is not None for query in queries)
     with pytest.raises(DelticError, match="absent"):
         pipeline.maintenance("absent")
+
+
+def test_hidden_relations_are_those_of_the_views_next_above():
+    pipeline = Pipeline()
+    pipeline.sql(SHOP)
+    pipeline.sql(
+        "CREATE VIEW many AS SELECT o.id, s.n FROM orders o JOIN (SELECT who, count(*) AS n FROM orders GROUP BY who) s ON s.who = o.who"
+    )
+    pipeline.sql("CREATE VIEW few AS SELECT who FROM (SELECT who, count(*) AS n FROM orders GROUP BY who) WHERE n < 9")
+    views = pipeline.views_by_relation()
+    assert (views["orders"], views["rich"], views["cities"]) == (("orders",), ("rich",), ("cities",))
+    hidden = {each.relation: views[each.relation] for each in pipeline.maintenance("cities") if "%" in each.relation}
+    assert ("cities",) in hidden.values()
+    assert all("many" not in names for names in hidden.values())
+    assert ("many", "few") in views.values(), "what two views need is of both"
+    assert set(pipeline.sizes().to_arrow()["relation"].to_pylist()) <= views.keys()
+
+
+def test_sizes_do_not_wait_for_a_long_epoch(pipeline):
+    with pipeline._epochs.writing(), pytest.raises(BusyError):
+        _in_thread(lambda: pipeline.sizes(timeout=0.01))
+
+
+def _in_thread(call):
+    with ThreadPoolExecutor(1) as threads:
+        return threads.submit(call).result()
 
 
 def _visited(pipeline, relation):

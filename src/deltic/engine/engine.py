@@ -163,6 +163,9 @@ class IncrementalEngine(Engine):
         below = self.program.below(self.program.sinks[name])
         return f"{told}\n\nthe last change of definitions {self.extension.of(below)}"
 
+    def views_by_relation(self) -> Mapping[str, tuple[str, ...]]:
+        return self.program.views_by_relation
+
     @exclusive
     def maintenance(self, name: str) -> tuple[RelationPlan, ...]:
         return self.executor.maintenance(name)

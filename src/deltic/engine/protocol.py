@@ -122,6 +122,10 @@ class Engine(Version, Protocol):
         """What is kept of a view and of all that it is derived from; nothing where an engine does not tell."""
         return ()
 
+    def views_by_relation(self) -> Mapping[str, tuple[str, ...]]:
+        """For each relation of the plan the views that it is or is needed by; nothing where an engine does not tell."""
+        return {}
+
     def capture(self) -> Image:
         """The committed state, to be written down. Raises UnsupportedError where the engine's lasts as the process."""
         raise UnsupportedError("this engine cannot write its state down: it lasts as long as the process")

@@ -62,13 +62,20 @@ def bytes_of(size: int | str, what: str = "memory") -> int:
 
 def available() -> int:
     """The bytes of memory that this process may yet take: of the machine's or, where that is less, of its group's."""
-    page = os.sysconf("SC_PAGE_SIZE")
-    limit = min([page * os.sysconf("SC_PHYS_PAGES"), *_group_limits()])
+    return max(memory_limit() - memory_held(), 0)
+
+
+def memory_limit() -> int:
+    """The bytes of memory of the machine or, where that is less, of this process's group."""
+    return min([os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"), *_group_limits()])
+
+
+def memory_held() -> int:
+    """The bytes of memory that this process has now; 0 where the system does not tell."""
     try:
-        held = page * int(Path("/proc/self/statm").read_text().split()[1])
+        return os.sysconf("SC_PAGE_SIZE") * int(Path("/proc/self/statm").read_text().split()[1])
     except OSError:
-        held = 0
-    return max(limit - held, 0)
+        return 0
 
 
 def _group_limits(root: Path = Path("/")) -> Iterator[int]:

@@ -146,12 +146,20 @@ class Watching(Changing):
         position = self.epoch if since is None else since
         return Subscription(view, self.views[view], self._epochs.history, position, self.spark)
 
-    def sizes(self) -> Rows:
+    def sizes(self, timeout: float | None = None) -> Rows:
         """The memory of the state: for each relation and each order in which it is kept, the entries and the bytes.
 
-        Beside tables and views these are the relations of the plan, by the names that `explain` has for them.
+        Beside tables and views these are the relations of the plan, by the names that `explain` has for them. Raises
+        BusyError where an epoch takes longer than `timeout`, or that of all transactions, in seconds.
         """
-        return Rows(TableBatch(sizes_table(self._sizes())), self.spark)
+        return Rows(TableBatch(sizes_table(self._sizes(timeout))), self.spark)
+
+    def views_by_relation(self) -> Mapping[str, tuple[str, ...]]:
+        """For each relation of the plan the views that it is, or else the views next above it that need it.
+
+        With it, what `report.work` and `sizes` have becomes that of views. A table stands for itself.
+        """
+        return self._epochs.engine.views_by_relation()
 
     def serve_metrics(self, port: int = 9464, host: str = "127.0.0.1") -> MetricsServer:
         """Serve numbers of epochs and state from now on, in Prometheus' text format, at http://HOST:PORT/metrics.
@@ -176,8 +184,8 @@ class Watching(Changing):
         self._epochs.observers.append(observer)
         return partial(self._epochs.observers.remove, observer)
 
-    def _sizes(self) -> list[Size]:
-        with self._epochs.writing():
+    def _sizes(self, timeout: float | None = None) -> list[Size]:
+        with self._epochs.writing(timeout):
             return self._epochs.engine.sizes()
 
 

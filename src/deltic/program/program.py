@@ -108,14 +108,36 @@ class Program:
         while pending:
             if (name := pending.pop()) not in reached:
                 reached.add(name)
-                pending += self.relations[name].definition.sources
-                pending += (read for rule in self.rules_of(name) for read in rule.relations)
+                pending += self.reads(name)
         return reached
+
+    def reads(self, name: str) -> Iterator[str]:
+        """The relations that one is computed from, without a relation between."""
+        yield from self.relations[name].definition.sources
+        yield from (read for rule in self.rules_of(name) for read in rule.relations)
 
     def views_over(self, name: str) -> list[str]:
         """The views that a relation is, or else one that reads it."""
         own = [view for view, relation in self.sinks.items() if relation == name]
         return own or [view for view, relation in self.sinks.items() if name in self.below(relation)][:1]
+
+    @cached_property
+    def views_by_relation(self) -> Mapping[str, tuple[str, ...]]:
+        """For each relation the views that it is or, where it is none, those that need it without another view between.
+
+        A table has its own name.
+        """
+        result = {relation: (table,) for table, relation in self.tables.items()}
+        ends = {*self.sinks.values(), *result}
+        for view, relation in self.sinks.items():
+            pending, reached = [relation], set(ends)
+            reached.discard(relation)
+            while pending:
+                if (name := pending.pop()) not in reached:
+                    reached.add(name)
+                    result[name] = (*result.get(name, ()), view)
+                    pending += self.reads(name)
+        return result
 
     def fingerprints(self) -> dict[str, str]:
         """The fingerprint of each relation, by name: what two programs have in common is what agrees in both."""
