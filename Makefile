@@ -8,7 +8,7 @@ PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test quick theory slow lint typecheck wheel clean java
+.PHONY: help demo test quick theory slow lint typecheck docs wheel clean java
 
 demo: java $(INSTALLED) ## watch recursive views over real data stay fresh (about two minutes)
 	@echo "Running the demo"
@@ -30,12 +30,16 @@ slow: java $(INSTALLED) ## run the tests that are too long for the default suite
 	@echo "Running the slow tests"
 	@$(PYTEST) -m slow --hypothesis-profile=thorough $(ARGS) tests extensions/ddlog/tests theory/tests || [ $$? -eq 5 ] # 5: there is none
 
-lint: $(INSTALLED) ## check style and formatting
+lint: $(INSTALLED) ## check style, formatting and prose
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
+	@$(BIN)/python scripts/prose.py
 
 typecheck: $(INSTALLED) ## check the types, strictly
 	@$(BIN)/mypy
+
+docs: $(INSTALLED) ## build the site of docs/ into site/, and check its links
+	@$(BIN)/python scripts/docs.py
 
 wheel: $(INSTALLED) ## build dist/deltic-*.whl and dist/deltic_ddlog-*.whl
 	@rm -rf dist
@@ -43,7 +47,7 @@ wheel: $(INSTALLED) ## build dist/deltic-*.whl and dist/deltic_ddlog-*.whl
 	@$(BIN)/python -m build --wheel --no-isolation --outdir dist extensions/ddlog
 
 clean: ## remove the environment and everything that was built or cached
-	@rm -rf .venv .venv-* dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis demo-out
+	@rm -rf .venv .venv-* dist build site .pytest_cache .mypy_cache .ruff_cache .hypothesis demo-out
 	@find src tests theory extensions -name __pycache__ -type d -prune -exec rm -rf {} +
 
 help: ## list the commands

@@ -1,4 +1,7 @@
-"""Pages of docs/ whose Python runs as printed. Catches an example that has gone stale."""
+"""The pages of docs/: their Python runs as printed, their links lead somewhere, the site shows all of them.
+
+Catches an example that has gone stale, and a page or heading that was renamed.
+"""
 
 from __future__ import annotations
 
@@ -9,27 +12,67 @@ from pathlib import Path
 
 import pytest
 
+import deltic
+
 DOCS = Path(__file__).parents[1] / "docs"
 
 
-@pytest.mark.parametrize("page", ["transactions.md", "data.md", "refresh.md", "extending.md", "why.md"])
+ROOT = DOCS.parent
+PAGES = sorted(page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md"))
+
+
+def python_blocks(page):
+    return re.findall(r"^```python\n(.*?)^```$", (DOCS / page).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+
+
+# Those of the other pages have no prompts: they need a session of Spark, or have a test of their own.
+@pytest.mark.parametrize("page", [page for page in PAGES if ">>> " in "".join(python_blocks(page))])
 def test_python_blocks_run_as_printed(page):
     """One after the other in one namespace, as a reader types them."""
-    blocks = re.findall(r"^```python\n(.*?)^```$", (DOCS / page).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-    assert blocks
+    blocks = python_blocks(page)
     assert all(block.startswith(">>> ") for block in blocks)
     example = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, page, page, 0)
-    told: list[str] = []
-    failed, attempted = doctest.DocTestRunner().run(example, out=told.append)
+    report: list[str] = []
+    failed, attempted = doctest.DocTestRunner().run(example, out=report.append)
     assert attempted
-    assert not failed, "\n" + "".join(told)
+    assert not failed, "\n" + "".join(report)
+
+
+def anchors(page):
+    """The anchors of a page's headings, as GitHub and the site make them."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", ["../README.md", "../CONTRIBUTING.md", "../CHANGELOG.md", *PAGES])
+def test_links_lead_somewhere(page):
+    path = (DOCS / page).resolve()
+    prose = re.sub(r"^```.*?^```$|`[^`\n]*`", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    for link, anchor in re.findall(r"\]\((?!\w+:)([^)#\s]*)(?:#([^)]*))?\)", prose):
+        target = (path.parent / link).resolve() if link else path
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), f"{link}#{anchor}"
+
+
+def test_the_site_shows_every_page():
+    shown = set(
+        re.findall(r"(?:: |- )([\w/.-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
+    )
+    assert shown == {*PAGES, "commands.md", "CONTRIBUTING.md", "CHANGELOG.md"}
+
+
+def test_the_page_of_the_api_has_every_name():
+    assert set(re.findall(r"^::: deltic\.(\w+)$", (DOCS / "api.md").read_text(encoding="utf-8"), re.MULTILINE)) == set(
+        deltic.__all__
+    ) - {"__version__"}
 
 
 def test_the_map_of_the_source_is_true():
     """Every folder has its line, in the words of its own docstring."""
-    source = DOCS.parent / "src" / "deltic"
-    page = (DOCS / "how-it-works.md").read_text(encoding="utf-8")
-    told = dict(re.findall(r"^\* `([\w/]+)/`: (.*)$", page, re.MULTILINE))
+    source = ROOT / "src" / "deltic"
+    page = (DOCS / "source.md").read_text(encoding="utf-8")
+    listed = dict(re.findall(r"^\* `([\w/]+)/`: (.*)$", page, re.MULTILINE))
     folders = {init.parent.relative_to(source).as_posix(): init for init in source.rglob("*/__init__.py")}
     said = {name: ast.get_docstring(ast.parse(init.read_text(encoding="utf-8"))) for name, init in folders.items()}
-    assert told == {name: (text or "").partition("\n")[0] for name, text in said.items()}
+    assert listed == {name: (text or "").partition("\n")[0] for name, text in said.items()}

@@ -105,7 +105,7 @@ def test_a_table_whose_rows_do_not_fit_is_not_there():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ([(1, 2)], r"its columns are told by a mapping .*; found \[\(1, 2\)\]"),
+        ([(1, 2)], r"its columns come from a mapping .*; found \[\(1, 2\)\]"),
         ([], r"found \[\]"),
         (7, "found 7"),
         ([{"a": None}], "column a: it has no value that would tell its type"),

@@ -82,7 +82,7 @@ class TextOptions:
 
     @property
     def form(self) -> TextForm:
-        """The same for who reads files."""
+        """The same as options of files."""
         from deltic.pipeline.io.directives import TextForm
 
         return TextForm(self.headers, self.rfc4180)

@@ -80,7 +80,7 @@ class Engine(Version, Protocol):
             return epoch.commit()
 
     def prepare_extension(self, circuit: Circuit, rows: Mapping[str, Changed] = NOTHING) -> Prepared:
-        """Compute an epoch that goes on with another circuit; its changes are those of the views.
+        """Compute an epoch that continues with another circuit; its changes are those of the views.
 
         No table changes. Tables that have `rows` begin with these, whatever had their names before; others that both
         circuits have keep theirs, and views that both have change by the difference; a view that is new, or whose

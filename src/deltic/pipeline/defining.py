@@ -186,9 +186,9 @@ class Defining(Connecting):
         Or a DataFrame of Spark, made of `pipeline["NAME"].to_spark()` and of what Spark knows by the names of tables
         and views; docs/spark.md says what of Spark is taken.
 
-        The view is the sink of that name, or the one that there is. A `hidden` one is there for other definitions:
-        nobody reads it, and what nobody needs of it is not computed. With `replace` it takes the place of the view
-        of that name, however that was defined. Raises CatalogError, and for a text ProgramError.
+        The view is the sink of that name, or the only one. A `hidden` view serves other definitions:
+        it cannot be read, and what they do not need of it is not computed. With `replace` it takes the place
+        of the view of that name, however that was defined. Raises CatalogError, and for a text ProgramError.
         """
         if is_dataframe(circuit):
             return self._view_of_frame(name, circuit, hidden, replace)

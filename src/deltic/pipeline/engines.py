@@ -45,7 +45,7 @@ class Engines:
 
     @property
     def options(self) -> dict[str, Any]:
-        """What a state that an engine has written depends on, and, for who reads it alone, the engine."""
+        """What a state depends on, and which engine a reader of it needs."""
         split = {"engine": "spark", "shards": self.shards.count} if self.shards and self.name == "spark" else {}
         return {"strategy": dict(self.recursion.chosen) or self.recursion.default, **split}
 

@@ -100,7 +100,7 @@ def of_relation(node: exp.Expression) -> str:
     if _FILE.search(name) or database in ("csv", "parquet", "json", "text", "orc", "avro"):
         return FROM_FILES
     if database in ("information_schema", "pg_catalog") or name == "sqlite_master":
-        return "SHOW TABLES and DESCRIBE t tell what there is"
+        return "SHOW TABLES and DESCRIBE t list what is defined"
     return ""
 
 

@@ -76,7 +76,7 @@ def minus_derivative(
 ) -> Differentiable[A, DA, B, DB]:
     """Any function into a complete action, with the derivative f(a ⊕ δa) ⊖ f(a) [FIX Prop. 7].
 
-    It always exists and saves nothing: it evaluates the function anew.
+    It always exists and saves nothing: it evaluates the function again.
 
     Examples
     --------

@@ -223,7 +223,7 @@ class BreakLoop(TypedExpression):
 
 @dataclass(frozen=True)
 class ContinueLoop(TypedExpression):
-    """Goes on with the next item of a loop."""
+    """Continues with the next item of a loop."""
 
 
 @dataclass(frozen=True)

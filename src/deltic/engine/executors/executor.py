@@ -73,7 +73,7 @@ class Executor(Protocol):
         """An epoch from changes of tables; raises what these and the program do."""
 
     def extend(self, circuit: Circuit, rows: Mapping[str, Changed]) -> Executed:
-        """An epoch that goes on with another circuit, whose tables that have `rows` begin with these."""
+        """An epoch that continues with another circuit, whose tables that have `rows` begin with these."""
 
     def image(self) -> Image:
         """The state between epochs, to be written."""

@@ -1,7 +1,7 @@
 """What of an image stands where: it is written piece by piece, and what is there already is not written again.
 
 Small pieces stand together in one file, large ones each in its own; where most of a file is of no use any more, the
-rest moves. What stands in files of another place is had from there: by a link, or by a copy that the file system makes.
+rest moves. What stands in files of another place comes from there: by a link, or by a copy that the file system makes.
 Stretches of growing sequences are joined so that each is at least twice as long as the next.
 """
 

@@ -126,7 +126,7 @@ class Files(Protocol):
         """The files of a folder, which may be new."""
 
     def passing(self) -> Files:
-        """The same files, to write what nobody asks for when this machine was down: nothing waits for its disk."""
+        """The same files, written without a sync: their content is not needed after a crash of the machine."""
 
     def clear(self) -> None:
         """Remove all files, as far as that can be."""

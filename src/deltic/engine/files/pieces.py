@@ -206,7 +206,7 @@ def read_piece(mapped: MappedFile, place: PiecePlace) -> tuple[Mapping[str, Json
 
 
 def arrays_of(mapped: MappedFile, place: PiecePlace) -> tuple[Mapping[str, Json], dict[str, npt.NDArray[np.generic]]]:
-    """As `read_piece`, of which only the checksum in the head is compared: rows that nobody looks at are not read."""
+    """As `read_piece`, but only the checksum in the head is compared: rows are read when they are used."""
     data = mapped.part(place.offset, place.length)
     return _header(data, _length(data[:_HEAD], mapped, place))
 

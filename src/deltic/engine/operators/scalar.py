@@ -290,7 +290,7 @@ def _one_by_one(expression: exp.Expression, columns: Columns) -> Any:
 
 
 _TOO_FEW = 16
-"""Rows among which nobody looks for equal ones."""
+"""Up to so many rows equal ones are not searched for."""
 
 
 def _distinct(operands: Sequence[exp.Expression], columns: Columns) -> tuple[Columns, Array | None]:

@@ -96,7 +96,7 @@ class _GroupPlanner(Planner):
         return min(possible, key=rank)
 
     def _can_extend(self, probe: Probe, variable: int) -> bool:
-        """Whether some order of the atom goes on with the known columns and then the variable."""
+        """Whether some order of the atom has the known columns and then the variable."""
         column = probe.atom.terms.index(variable)
         known = probe.known(self.bound)
         return self._completion(probe, known, [column]) is not None

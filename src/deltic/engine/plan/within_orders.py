@@ -26,7 +26,7 @@ class _WithinOrders(Planner):
         self.orders = orders
 
     def arranged(self, probe: Probe, columns: list[int]) -> list[int]:
-        """The most of these columns that some order goes on with; all of them where none does from the start."""
+        """The most of these columns that follow in some order; all of them where none does from the start."""
         runs = [_run(order, probe.order, columns) for order in self.orders.get(probe.atom.relation, ())]
         longest = max(runs, key=len, default=[])
         return longest if longest or self._follows(probe.atom.relation, probe.order) else columns

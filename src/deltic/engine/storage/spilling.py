@@ -97,7 +97,7 @@ class Space:
             return self._settled()
 
     def _settled(self) -> int:
-        """The bytes held, without those that were released, which any thread tells in the midst of anything."""
+        """The bytes held, without those that were released; any thread may release at any time."""
         while self._released:
             self._held -= self._released.popleft()
         return self._held

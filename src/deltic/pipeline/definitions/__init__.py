@@ -1,1 +1,1 @@
-"""What front ends have defined, and how a pipeline goes on with other definitions."""
+"""The definitions of front ends, and how a pipeline changes them."""

@@ -88,7 +88,7 @@ def _read(name: str, given: Any) -> Any:
     if not listed or len(listed) < len(named):
         text = repr(given)
         result = text if len(text) < _SHOWN else f"{text[:_SHOWN]}…"
-        raise CatalogError(f"table {name}: its columns are told by {_FORMS}; found {result}")
+        raise CatalogError(f"table {name}: its columns come from {_FORMS}; found {result}")
     columns = dict.fromkeys(column for row in listed for column in row)
     try:
         return pa.table({column: [row.get(column) for row in listed] for column in columns})

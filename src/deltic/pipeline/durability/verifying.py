@@ -2,7 +2,7 @@
 
 All checksums are compared; on request views are compared with what the tables make of them. A repair takes the newest
 manifest from which the state can be had, with what is whole of its files, computes from the tables what is not, and
-goes on with the log up to the first record that is damaged; then it writes all of it as a new checkpoint.
+continues with the log up to the first record that is damaged; then it writes all of it as a new checkpoint.
 """
 
 from __future__ import annotations

@@ -197,7 +197,7 @@ class ChangeReader(DataSourceStreamReader):
         return _rows_of(self._asked, partition, self._schema)
 
     def commit(self, end: Offset) -> None:
-        """Let go of changes that nobody asks for again."""
+        """Forget changes up to there."""
         if self._followed is not None:
             self._followed.forget(cast(int, end["epoch"]))
 

@@ -1,4 +1,4 @@
-"""Calls in texts as a user writes them, for who reads what an engine does: structures as Soufflé does, plain names."""
+"""Calls as a user writes them, for texts about an engine's work: Soufflé's structures, plain names."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 What must hold: a LocalProgram runs the circuit of its plan, and its store has all relations of that program. Another
 program, for other definitions or for another plan, is *evolved* from this one: it takes over the relations that both
-have, and changes nothing of this one. So an engine goes on with another program by referring to it, and goes back by
+have, and changes nothing of this one. So an engine changes its program by referring to another, and goes back by
 not doing so. An epoch changes the store; `roll_back` undoes it.
 """
 

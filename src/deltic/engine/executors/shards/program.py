@@ -208,7 +208,7 @@ class ShardsExecutor:
                 definition = definition.with_other(outgrown=definition.outgrown.union(error.relations))
 
     def _extended(self, definition: ShardDefinition, rows: Mapping[str, Changed]) -> Executed:
-        """The epoch that goes on with another definition, whose tables that have rows begin with these."""
+        """The epoch that continues with another definition, whose tables that have rows begin with these."""
         evolution, due = self._evolution(definition, rows), self._run_due()
         try:
             built = self._build(definition, evolution, self.version.epoch + 1)
