@@ -8,7 +8,7 @@ PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test quick theory slow lint typecheck docs wheel clean java
+.PHONY: help demo test quick theory slow lint typecheck docs wheel release clean java
 
 demo: java $(INSTALLED) ## watch recursive views over real data stay fresh (about two minutes)
 	@echo "Running the demo"
@@ -45,6 +45,12 @@ wheel: $(INSTALLED) ## build dist/deltic-*.whl and dist/deltic_ddlog-*.whl
 	@rm -rf dist
 	@$(BIN)/python -m build --wheel --no-isolation --outdir dist .
 	@$(BIN)/python -m build --wheel --no-isolation --outdir dist extensions/ddlog
+
+release: $(INSTALLED) ## check everything, then build the wheels, the source distribution and the site
+	@.ci/run
+	@$(MAKE) wheel docs
+	@$(BIN)/python -m build --sdist --no-isolation --outdir dist .
+	@ls -l dist
 
 clean: ## remove the environment and everything that was built or cached
 	@rm -rf .venv .venv-* dist build site .pytest_cache .mypy_cache .ruff_cache .hypothesis demo-out

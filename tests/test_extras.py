@@ -92,6 +92,6 @@ def test_the_page_on_an_index_leads_to_no_file() -> None:
     assert all(re.match("https?:|#", link) for link in links)
     assert "![" not in page
     assert "make demo` on two cores" not in page
-    assert "## Quickstart" in page
-    assert "docs/sql.md: statements and queries" in page
+    assert "## Views over a frame" in page
+    assert "Languages: SQL and its functions" in page
     assert metadata.core.readme_content_type == "text/markdown"
