@@ -14,12 +14,16 @@ EXTRAS = {
     "hypothesis": "check",
     "matplotlib": "demo",
     "pandas": "pandas",
+    "mcp": "mcp",
     "polars": "polars",
+    "prometheus_client": "server",
     "psycopg": "postgresql",
     "pyiceberg": "iceberg",
     "pyspark": "spark",
     "rich": "cli",
+    "starlette": "server",
     "typer": "cli",
+    "uvicorn": "server",
     "yaml": "cli",
 }
 """The extra that brings each package; tests hold it against pyproject.toml."""

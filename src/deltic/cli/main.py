@@ -26,6 +26,7 @@ from deltic.cli.options import (
     State,
     TextOptions,
 )
+from deltic.cli.serve_options import ServeOptions
 
 # Wrong usage of every kind; typer gives out this one of its kinds alone.
 _UsageError: Any = typer.BadParameter.__base__
@@ -243,6 +244,33 @@ def refresh(
     from deltic.cli.refresh import refresh_command
 
     raise typer.Exit(refresh_command(file, full, dry_run, as_json))
+
+
+@app.command()
+@grouped
+def serve(options: ServeOptions) -> None:
+    """Serve live views by HTTP, with a console at /; docs/server.md tells more."""
+    from deltic.cli.serve import serve_command
+
+    raise typer.Exit(serve_command(options))
+
+
+@app.command()
+def user(
+    name: Annotated[str, typer.Argument(help="The name of a new user.")],
+    role: Annotated[
+        Literal["reader", "writer", "owner"],
+        typer.Option(help="A reader asks, a writer changes tables, an owner defines."),
+    ] = "reader",
+    file: Annotated[
+        Path | None,
+        typer.Option(dir_okay=False, help="The file of users to add it to.", show_default="print the entry"),
+    ] = None,
+) -> None:
+    """Make a user of `deltic serve`, with a token for HTTP that is a password, too."""
+    from deltic.cli.serve import user_command
+
+    raise typer.Exit(user_command(name, role, file))
 
 
 @app.command()

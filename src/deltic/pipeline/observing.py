@@ -81,11 +81,20 @@ class Metrics:
     """Sums over the epochs of a pipeline, and the sizes of its state when they are asked for."""
 
     def __init__(
-        self, rows: Mapping[str, int], sizes: Callable[[], list[Size]], watermarks: Callable[[], Mapping[str, Any]]
+        self,
+        rows: Mapping[str, int],
+        sizes: Callable[[], list[Size]],
+        watermarks: Callable[[], Mapping[str, Any]],
+        observers: list[Callable[[int, EpochResult], None]],
     ) -> None:
-        self._lock, self._sizes, self._watermarks = Lock(), sizes, watermarks
+        self._lock, self._sizes, self._watermarks, self._observers = Lock(), sizes, watermarks, observers
+        observers.append(self.epoch)
         self._sums: dict[str, defaultdict[Labels, float]] = {name: defaultdict(float) for name in _FAMILIES}
         self._sums["deltic_view_rows"].update({(("view", view),): count for view, count in rows.items()})
+
+    def close(self) -> None:
+        """Add no more epochs."""
+        self._observers.remove(self.epoch)
 
     def epoch(self, number: int, result: EpochResult) -> None:
         """Add an epoch."""
@@ -172,15 +181,15 @@ def _escaped(text: str) -> str:
 class MetricsServer:
     """Serves metrics by HTTP until `close`, or the end of a with-block. `port` is where."""
 
-    def __init__(self, text: Callable[[], str], host: str, port: int, end: Callable[[], None]) -> None:
-        self._end = end
+    def __init__(self, metrics: Metrics, host: str, port: int) -> None:
+        self._metrics = metrics
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 if self.path not in ("/", "/metrics"):
                     self.send_error(404)
                     return
-                body = text().encode()
+                body = metrics.text().encode()
                 self.send_response(200)
                 self.send_header("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
                 self.send_header("Content-Length", str(len(body)))
@@ -193,6 +202,7 @@ class MetricsServer:
         try:
             self._server = ThreadingHTTPServer((host, port), Handler)
         except (OSError, OverflowError) as error:
+            metrics.close()
             raise DelticError(f"metrics cannot be served at {host}:{port}: {error}; choose another port") from error
         self.port: int = self._server.server_address[1]
         self._thread = Thread(target=self._server.serve_forever, daemon=True, name="deltic-metrics")
@@ -200,7 +210,7 @@ class MetricsServer:
 
     def close(self) -> None:
         """Serve no more."""
-        self._end()
+        self._metrics.close()
         self._server.shutdown()
         self._server.server_close()
 

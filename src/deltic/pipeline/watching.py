@@ -58,6 +58,11 @@ class Watching(Changing):
         return Snapshot(published, self._engine_of, self.spark)
 
     @property
+    def place(self) -> str | None:
+        """Where the state is kept; None for memory."""
+        return self._place
+
+    @property
     def positions(self) -> Mapping[str, Any]:
         """How far sources have been read: what transactions said of them, the last word on each."""
         return self._epochs.positions
@@ -166,11 +171,13 @@ class Watching(Changing):
 
         Port 0 is any free one. What is returned has the `port`, and ends it by `close` or at the end of a with-block.
         """
+        return MetricsServer(self.metrics(), host, port)
+
+    def metrics(self) -> Metrics:
+        """Numbers of epochs, from now on until `close`, and of the state: its `text` is in Prometheus' text format."""
         version = self._version()
-        metrics = Metrics({view: version.count(view) for view in self.views}, self._sizes, lambda: self.watermarks)
-        server = MetricsServer(metrics.text, host, port, partial(self._epochs.observers.remove, metrics.epoch))
-        self._epochs.observers.append(metrics.epoch)
-        return server
+        rows = {view: version.count(view) for view in self.views}
+        return Metrics(rows, self._sizes, lambda: self.watermarks, self._epochs.observers)
 
     def observe(self, receive: Callable[[EpochReport], None]) -> Callable[[], None]:
         """Call `receive` with the report of each epoch from now on, in the thread that commits it; it raises nothing.

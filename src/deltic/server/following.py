@@ -6,7 +6,9 @@ position from which it could not go on.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from types import TracebackType
 
@@ -47,6 +49,16 @@ class Follower:
     def schema(self) -> object:
         """The columns of the view."""
         return self._subscription.schema
+
+    def go_on_from(self, epoch: int) -> None:
+        """Give the changes after a later epoch alone."""
+        self._subscription.position = max(self._subscription.position, epoch)
+
+    async def arrival(self, timeout: float) -> None:
+        """Wait until there is an epoch after `position`, for so many seconds at most; no thread is kept waiting."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout):
+                await self._subscription.arrival()
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until there is an epoch after `position`, for so many seconds at most; whether there is."""

@@ -16,23 +16,33 @@ from threading import Lock
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
+from deltic.engine.batches import TableBatch
 from deltic.engine.stopping import StopSignal
 from deltic.errors import BusyError, DelticError
 from deltic.pipeline.definitions.evolution import Evolution
+from deltic.pipeline.epochs.history import Subscription
 from deltic.pipeline.epochs.transaction import Transaction
 from deltic.pipeline.reading.rows import Rows
 from deltic.pipeline.reading.snapshot import Snapshot
 from deltic.pipeline.session import Pipeline
-from deltic.server.following import Follower
+from deltic.server.activity import Activity
+from deltic.server.aged import Aged, RowCounts
+from deltic.server.describing import sizes_of
+from deltic.server.following import CutOffError, Follower
 from deltic.server.limits import Limits
+from deltic.server.users import ANYONE, NotAllowedError, Role, User, require
 from deltic.server.writer import Committed, Writer
 
 if TYPE_CHECKING:
     from deltic.pipeline.sql.planning import PlannedText
+    from deltic.server.refreshing import Refreshing
     from deltic.sql.statements.parameters import Args
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+_SIZES_AGE = 3.0
+"""Seconds for which the sizes of relations are taken for the present ones: to know them, the writer waits a moment."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +52,8 @@ class Answer:
     rows: Rows
     epoch: int
     seconds: float
+    truncated: bool = False
+    """Whether there are more rows than were to be given."""
 
 
 @dataclass(frozen=True)
@@ -58,37 +70,50 @@ class Service:
     `close`, or the end of a with-block, ends it when all changes that wait are done; the pipeline is left open.
     """
 
-    def __init__(self, pipeline: Pipeline, limits: Limits = Limits()) -> None:
-        self.pipeline, self.limits = pipeline, limits
+    def __init__(self, pipeline: Pipeline, limits: Limits = Limits(), frozen: str = "") -> None:
+        """`frozen` says why clients may not change definitions, "" where they may."""
+        self.pipeline, self.limits, self.frozen = pipeline, limits, frozen
         self.writer = Writer(pipeline, limits)
+        self.activity = Activity(self.writer.writers_of)
+        self._unobserved = pipeline.observe(self.activity.epoch)
+        self.counts = RowCounts()
+        self._sizes = Aged(partial(sizes_of, pipeline), _SIZES_AGE)
+        self.refreshing: Refreshing | None = None
         self.followers: set[Follower] = set()
         self._lock = Lock()
         self._threads = ThreadPoolExecutor(limits.threads, "deltic question")
 
     # Questions
 
-    def ask(self, text: str, args: Args | None = None, signal: StopSignal | None = None) -> Answer:
-        """Answer a question of SQL: SELECT, SHOW or DESCRIBE.
+    def ask(
+        self, text: str, args: Args | None = None, signal: StopSignal | None = None, most: int | None = None
+    ) -> Answer:
+        """Answer a question of SQL: SELECT, SHOW or DESCRIBE, with the first rows where there are more than `most`.
 
         Raises ProgramError, StoppedError past the time that a statement may take or when `signal` is stopped, and
         DelticError for more rows than an answer may have.
         """
-        return self.look(lambda seen: seen.query(text, args), signal)
+        return self.look(lambda seen: seen.query(text, args), signal, most)
 
-    def look(self, read: Callable[[Snapshot], Rows], signal: StopSignal | None = None) -> Answer:
-        """What is read of the tables and views as they are, within the limits of a question; raises as `ask`."""
+    def look(
+        self, read: Callable[[Snapshot], Rows], signal: StopSignal | None = None, most: int | None = None
+    ) -> Answer:
+        """What is read of the tables and views as they are, within the limits of a question; as `ask`."""
         begun = time.perf_counter()
         with (signal or self.signal()).heeded(), self.pipeline.snapshot() as seen:
-            return self.limited(read(seen), seen.epoch, begun)
+            return self.limited(read(seen), seen.epoch, begun, most)
 
-    def limited(self, rows: Rows, epoch: int, begun: float) -> Answer:
+    def limited(self, rows: Rows, epoch: int, begun: float, most: int | None = None) -> Answer:
         """An answer that was begun at a time of `perf_counter`; raises DelticError where it has too many rows."""
-        if rows.count() > self.limits.rows:
+        count = rows.count()
+        if min(count, count if most is None else most) > self.limits.rows:
             raise DelticError(
-                f"the answer has {rows.count():,} rows, and may have {self.limits.rows:,}: add LIMIT or WHERE, or let "
-                "the server allow more with --max-rows"
+                f"the answer has {count:,} rows, and may have {self.limits.rows:,}: add LIMIT or WHERE, or let the "
+                "server allow more with --max-rows"
             )
-        return Answer(rows, epoch, time.perf_counter() - begun)
+        truncated = most is not None and count > most
+        given = Rows(TableBatch(rows.head(most)), self.pipeline.spark) if truncated and most is not None else rows
+        return Answer(given, epoch, time.perf_counter() - begun, truncated)
 
     def signal(self) -> StopSignal:
         """What stops a statement after the time that it may take; its `stop` cancels the statement."""
@@ -97,27 +122,46 @@ class Service:
     # Changes
 
     def execute(
-        self, text: str, args: Args | None = None, key: str = "", digest: str = "", signal: StopSignal | None = None
+        self,
+        text: str,
+        args: Args | None = None,
+        *,
+        user: User = ANYONE,
+        key: str = "",
+        digest: str = "",
+        signal: StopSignal | None = None,
+        most: int | None = None,
     ) -> Committed | Defined | Answer:
         """Run statements of SQL: all of them change tables, in one epoch; or all ask; or they define, one by one.
 
         What the last one gives is returned. Raises ProgramError, also for a table whose rows are elsewhere, and for
-        BEGIN and COMMIT, for which there is `begin`; and what `ask` and `apply` do.
+        BEGIN and COMMIT, for which there is `begin`; NotAllowedError; and what `ask` and `apply` do.
         """
-        signal = signal or self.signal()
-        planned = self.planned(text, args)
+        planned, signal = self.planned(text, args), signal or self.signal()
+        self.require(user, planned)
         if planned.only_asks:
             begun = time.perf_counter()
             with signal.heeded():
                 *_, last = self.pipeline.run_planned(planned)
                 assert isinstance(last, Rows)
-                return self.limited(last, self.pipeline.epoch, begun)
+                return self.limited(last, self.pipeline.epoch, begun, most)
         if planned.only_changes:
             transaction = self.begin()
             for effect in planned.changes:
                 transaction.add(effect)
             return self.commit(transaction, key, digest, signal)
         return self.do(partial(self._define, text, args), signal)
+
+    def require(self, user: User, planned: PlannedText) -> None:
+        """Raises NotAllowedError where a user may not run statements, or nobody may change definitions."""
+        if planned.only_asks:
+            require(user, Role.READER, "a question")
+        elif planned.only_changes:
+            require(user, Role.WRITER, "a change of a table")
+        else:
+            require(user, Role.OWNER, "a definition")
+            if self.frozen:
+                raise NotAllowedError(self.frozen)
 
     def planned(self, text: str, args: Args | None = None) -> PlannedText:
         """What statements would do, checked; raises ProgramError."""
@@ -167,15 +211,23 @@ class Service:
     def subscribe(self, view: str, since: int | None = None, client: str = "") -> Follower:
         """Follow a view: its changes after an epoch, or from now on.
 
-        Raises DelticError for a view that there is not, an epoch whose changes are not retained, and BusyError where
-        there are as many subscriptions as there may be.
+        Raises DelticError for a view that there is not, CutOffError for an epoch whose changes are not retained, and
+        BusyError where there are as many subscriptions as there may be.
         """
         with self._lock:
             if len(self.followers) >= self.limits.subscriptions:
                 raise BusyError(f"there are {self.limits.subscriptions:,} subscriptions, and no more may be")
-            follower = Follower(self.pipeline.changes(view, since), client, self._unfollow)
+            follower = Follower(self._changes(view, since), client, self._unfollow)
             self.followers.add(follower)
         return follower
+
+    def _changes(self, view: str, since: int | None) -> Subscription:
+        """The changes of a view; raises CutOffError where they cannot begin after that epoch."""
+        now = self.pipeline.changes(view)
+        try:
+            return now if since is None else self.pipeline.changes(view, since)
+        except DelticError as error:
+            raise CutOffError(str(error), now.position) from error
 
     def _unfollow(self, follower: Follower) -> None:
         with self._lock:
@@ -183,13 +235,42 @@ class Service:
 
     # Running
 
+    def check_ready(self) -> None:
+        """Raises DelticError where changes are not taken, or the pipeline does nothing any more."""
+        if self.is_closing:
+            raise BusyError("the server is stopping")
+        self.pipeline.snapshot()
+
+    @property
+    def is_closing(self) -> bool:
+        """Whether it takes no more changes."""
+        return self.writer.is_closing
+
+    def sizes(self) -> Mapping[str, int]:
+        """The bytes of memory of each relation, as they were some seconds ago at most."""
+        return self._sizes()
+
+    def following(self) -> list[Follower]:
+        """The subscriptions that there are."""
+        with self._lock:
+            return sorted(self.followers, key=lambda follower: follower.begun)
+
+    def sources(self) -> list[dict[str, Any]]:
+        """The tables whose rows are elsewhere, and how their refreshes went."""
+        return [] if self.refreshing is None else self.refreshing.described()
+
     async def in_thread(self, call: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """The result of a call in one of the threads that answer questions; others wait for theirs."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, partial(call, *args, **kwargs))
 
+    def drain(self) -> None:
+        """Take no more changes, and do those that wait; questions are still answered."""
+        self.writer.close()
+
     def close(self) -> None:
         """Take no more changes, and end when those that wait are done."""
-        self.writer.close()
+        self.drain()
+        self._unobserved()
         self._threads.shutdown()
 
     def __enter__(self) -> Service:

@@ -70,8 +70,7 @@ class Writer:
         self._waiting: deque[_Write | _Work] = deque()
         self._changed = Condition()
         self._is_closing = False
-        self.writers_of_last: tuple[int, int] = (0, 0)
-        """The last epoch that was committed here, and how many transactions it was."""
+        self._last: tuple[int, int] = (0, 0)
         self._thread = Thread(target=self._run, name="deltic writer", daemon=True)
         self._thread.start()
 
@@ -79,6 +78,16 @@ class Writer:
     def waiting(self) -> int:
         """How many changes wait."""
         return len(self._waiting)
+
+    @property
+    def is_closing(self) -> bool:
+        """Whether nothing more is taken."""
+        return self._is_closing
+
+    def writers_of(self, epoch: int) -> int:
+        """How many transactions the last epoch was; 1 for others."""
+        number, writers = self._last
+        return writers if epoch == number else 1
 
     def commit(self, transaction: Transaction, key: str, digest: str, signal: StopSignal) -> Future[Committed]:
         """Commit an open transaction; its verdict comes when it is durable. Raises BusyError, and ChangeError."""
@@ -189,7 +198,7 @@ class Writer:
         keys = {write.key: write.digest for write in writes if write.key}
         first, *others = [write.transaction for write in writes]
         positions = self._keys.positions(self._pipeline.epoch + 1, keys)
-        self.writers_of_last = self._pipeline.epoch + 1, len(writes)
+        self._last = self._pipeline.epoch + 1, len(writes)
         with signal.heeded():
             first.commit_with(others, positions)
         self._keys.remember(first.report.epoch, keys)

@@ -126,7 +126,11 @@ class Subscription:
         while True:
             for change in self:
                 yield change
-            await self._history.arrival(self.position)
+            await self.arrival()
+
+    async def arrival(self) -> None:
+        """Wait until there is an epoch after `position`; no thread is kept waiting."""
+        await self._history.arrival(self.position)
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until there is an epoch after `position`, for so many seconds at most; whether there is."""

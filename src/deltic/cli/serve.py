@@ -1,0 +1,151 @@
+"""`deltic serve` and `deltic user`."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+from deltic.cli.report import print_error
+from deltic.cli.serve_options import ServeOptions
+from deltic.errors import DelticError
+from deltic.extras import required
+from deltic.pipeline.observing import logged
+from deltic.pipeline.options import Resources, Transactions
+from deltic.pipeline.session import Pipeline
+from deltic.server.limits import Limits
+from deltic.server.listening import Address, Tls
+from deltic.server.refreshing import Refreshing
+from deltic.server.service import Service
+from deltic.server.users import Role, Users, new_entry
+
+
+def serve_command(options: ServeOptions) -> int:
+    """Serve until SIGTERM or Ctrl-C; the exit status."""
+    try:
+        with ExitStack() as stack:
+            stopping = stack.enter_context(_stopping())
+            _serve(options, stack)
+            print("ready; Ctrl-C stops it", file=sys.stderr, flush=True)
+            stopping.wait()
+            print("stopping: what waits is done first", file=sys.stderr, flush=True)
+    except DelticError as error:
+        print_error(error)
+        return 1
+    return 0
+
+
+def _serve(options: ServeOptions, stack: ExitStack) -> None:
+    """Begin to serve; what the stack ends, in the order of a graceful stop."""
+    for module in ("starlette", "uvicorn", "prometheus_client"):
+        required(module, "deltic serve")
+    from deltic.server.http.app import Access, Application
+    from deltic.server.http.server import HttpServer
+
+    users = None if options.access.users is None else Users.load(options.access.users)
+    tls = _tls(options)
+    address = Address.of(options.http)
+    address.check(tls, users is not None)
+    if options.log is not None:
+        stack.enter_context(logged(options.log == "json"))
+    pipeline = stack.enter_context(_pipeline(options))
+    service = stack.enter_context(Service(pipeline, _limits(options), _frozen(options)))
+    access = Access(users, options.access.hosts(address))
+    name = str(options.program or ("a demonstration" if options.demo else options.state or "memory"))
+    server = stack.enter_context(HttpServer(Application(service, access, name), address, service.limits, tls))
+    stack.callback(service.drain)
+    print(f"http: {server.url}", file=sys.stderr, flush=True)
+    if options.refresh is not None:
+        service.refreshing = refreshing = Refreshing(service, options.refresh)
+        stack.callback(refreshing.close)
+    if options.demo:
+        from deltic.cli.serve_demo import Demonstration
+
+        stack.callback(Demonstration(service).close)
+
+
+def _pipeline(options: ServeOptions) -> Pipeline:
+    from deltic.cli.serve_demo import PROGRAM
+
+    program = PROGRAM if options.demo else options.program
+    resources = Resources(options.threads, None, options.memory)
+    return Pipeline(
+        state=options.state,
+        program=program,
+        functions=options.functions or (),
+        resources=resources,
+        transactions=Transactions(),
+    )
+
+
+def _frozen(options: ServeOptions) -> str:
+    """Why clients may not change definitions."""
+    if options.program is None:
+        return ""
+    return (
+        f"the definitions of this server are those of {options.program}: change that, and start the server again; a "
+        "server without a program lets owners define"
+    )
+
+
+def _limits(options: ServeOptions) -> Limits:
+    limits = options.limits
+    return Limits(
+        seconds=limits.timeout,
+        rows=limits.max_rows,
+        body=limits.max_body,
+        connections=limits.max_connections,
+        subscriptions=limits.max_subscriptions,
+    )
+
+
+def _tls(options: ServeOptions) -> Tls | None:
+    certificate, key = options.access.tls_cert, options.access.tls_key
+    if (certificate is None) != (key is None):
+        raise DelticError("TLS takes a certificate and its key: --tls-cert and --tls-key")
+    return None if certificate is None or key is None else Tls(certificate, key)
+
+
+@contextmanager
+def _stopping() -> Iterator[Event]:
+    """Set by SIGTERM and Ctrl-C; a second one ends the process as usual."""
+    stopping, before = Event(), dict[int, Any]()
+
+    def stop(number: int, _: object) -> None:
+        stopping.set()
+        signal.signal(number, before[number])
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        before[number] = signal.signal(number, stop)
+    try:
+        yield stopping
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def user_command(name: str, role: str, file: Path | None) -> int:
+    """Make a user: print the secret, and add the entry to a file or print it, too; the exit status."""
+    try:
+        secret, entry = new_entry(name, Role[role.upper()])
+        if file is not None:
+            if file.exists() and Users.load(file).named(name) is not None:
+                raise DelticError(f"{file} has a user {name} already: take that entry out first")
+            _append(file, entry)
+    except (DelticError, OSError) as error:
+        print_error(error if isinstance(error, DelticError) else DelticError(f"{file}: {error.strerror or error}"))
+        return 1
+    print(f"# the token, and the password, of {name}; it is kept nowhere: {secret}", file=sys.stderr)
+    print(entry if file is None else f"{name} is in {file}", end="" if file is None else "\n")
+    return 0
+
+
+def _append(file: Path, entry: str) -> None:
+    """Add an entry to a file that its owner alone reads."""
+    file.touch(mode=0o600)
+    with file.open("a", encoding="utf-8") as stream:
+        stream.write(f"\n{entry}" if file.stat().st_size else entry)

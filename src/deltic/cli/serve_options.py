@@ -1,0 +1,106 @@
+"""The options of `deltic serve`, in groups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal
+
+from typer import Argument, Option
+
+from deltic.cli.options import Functions, State
+from deltic.server.listening import Address
+
+
+@dataclass(frozen=True)
+class AccessOptions:
+    """Who may use the server."""
+
+    panel: ClassVar = "Safety"
+
+    users: Annotated[
+        Path | None,
+        Option(
+            exists=True,
+            dir_okay=False,
+            help="The file of users, as `deltic user` makes it.",
+            show_default="all programs of this machine are owners",
+        ),
+    ] = None
+    tls_cert: Annotated[
+        Path | None, Option(exists=True, dir_okay=False, help="A certificate in PEM.", show_default="no TLS")
+    ] = None
+    tls_key: Annotated[Path | None, Option(exists=True, dir_okay=False, help="Its key.", show_default="no TLS")] = None
+    host_name: Annotated[
+        list[str] | None,
+        Option(
+            metavar="NAME",
+            help="A name by which clients may call the server. May be repeated.",
+            show_default="localhost, and that of --http",
+        ),
+    ] = None
+
+    def hosts(self, address: Address) -> Sequence[str]:
+        """The names that requests may call the server by."""
+        return ("localhost", "127.0.0.1", "::1", address.host, *(self.host_name or ()))
+
+
+@dataclass(frozen=True)
+class LimitOptions:
+    """What clients may use."""
+
+    panel: ClassVar = "Limits"
+
+    timeout: Annotated[float, Option(min=0.01, metavar="SECONDS", help="Time of a statement.")] = 30.0
+    max_rows: Annotated[int, Option(min=1, help="Rows of an answer.")] = 100_000
+    max_body: Annotated[str, Option(metavar="SIZE", help="Bytes of a request.")] = "64MiB"
+    max_connections: Annotated[int, Option(min=1, help="Connections at once.")] = 2_000
+    max_subscriptions: Annotated[int, Option(min=1, help="Subscriptions at once.")] = 2_000
+
+
+@dataclass(frozen=True)
+class ServeOptions:
+    """The command line of `deltic serve`."""
+
+    program: Annotated[
+        Path | None,
+        Argument(
+            exists=True,
+            dir_okay=False,
+            readable=True,
+            help="All tables and views: SQL (.sql) or Datalog (.dl).",
+            show_default="clients define them",
+        ),
+    ]
+    access: AccessOptions
+    limits: LimitOptions
+    state: State = None
+    http: Annotated[str, Option(metavar="HOST:PORT", help="Where HTTP is served; port 0 is any.")] = "127.0.0.1:8080"
+    functions: Functions = None
+    refresh: Annotated[
+        float | None,
+        Option(
+            min=0.1,
+            metavar="SECONDS",
+            help="Read what is new in the sources of tables so often.",
+            show_default="never",
+        ),
+    ] = None
+    threads: Annotated[
+        int | None,
+        Option(min=1, help="Threads that compute large changes.", show_default="one for each processor"),
+    ] = None
+    memory: Annotated[
+        str | None,
+        Option(
+            metavar="SIZE",
+            help="With --state: the memory of large arrays, as in 2GiB; further ones are files.",
+            show_default="half of what there is",
+        ),
+    ] = None
+    log: Annotated[
+        Literal["text", "json"] | None,
+        Option(help="Records of epochs and audit lines on standard error.", show_default="none"),
+    ] = None
+    demo: Annotated[bool, Option("--demo", help="A shop with orders that come by themselves, to look at.")] = False

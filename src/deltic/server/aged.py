@@ -1,0 +1,42 @@
+"""Values that cost something to know, and may be a little old."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from threading import Lock
+from typing import Generic, TypeVar
+
+from deltic.pipeline.reading.snapshot import Snapshot
+
+T = TypeVar("T")
+
+
+class Aged(Generic[T]):
+    """What a call gives, and gave up to `seconds` ago."""
+
+    def __init__(self, call: Callable[[], T], seconds: float) -> None:
+        self._call, self._seconds = call, seconds
+        self._lock = Lock()
+        self._value: T | None = None
+        self._at = float("-inf")
+
+    def __call__(self) -> T:
+        with self._lock:
+            if self._value is None or time.monotonic() - self._at > self._seconds:
+                self._value, self._at = self._call(), time.monotonic()
+            return self._value
+
+
+class RowCounts:
+    """The numbers of rows of relations, counted again once an epoch has changed them."""
+
+    def __init__(self) -> None:
+        self._counted: dict[str, tuple[int | None, int]] = {}
+
+    def of(self, name: str, last_epoch: int | None, seen: Snapshot) -> int:
+        """The rows of a relation, which epoch `last_epoch` has changed last."""
+        known = self._counted.get(name)
+        if known is None or known[0] != last_epoch:
+            known = self._counted[name] = last_epoch, len(seen[name])
+        return known[1]

@@ -1,0 +1,150 @@
+"""Bodies of requests as changes of a table: JSON lines, a JSON array, CSV with a header, or Arrow's stream."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pyarrow as pa
+
+from deltic.catalog import CatalogTable
+from deltic.errors import DataError, DelticError, Diagnostic
+from deltic.pipeline.epochs.transaction import Transaction
+from deltic.pipeline.io.arrow_reader import ArrowReader
+from deltic.pipeline.io.json_values import of_json
+from deltic.pipeline.io.loader import Loader
+from deltic.pipeline.io.locate import TableInput, files_at
+from deltic.pipeline.io.signs import OP
+from deltic.pipeline.names import check_choice, find
+from deltic.values.types import Schema
+
+JSON, JSON_LINES = "application/json", "application/x-ndjson"
+CSV, ARROW = "text/csv", "application/vnd.apache.arrow.stream"
+ALIASES = {
+    "application/jsonl": JSON_LINES,
+    "application/x-jsonlines": JSON_LINES,
+    "application/json-lines": JSON_LINES,
+    "application/vnd.apache.arrow.file": ARROW,
+}
+OPERATIONS = ("insert", "delete", "upsert", "update")
+"""What rows do that do not say it themselves."""
+
+
+class MediaTypeError(DelticError):
+    """A body has a form that is not read."""
+
+
+def change(transaction: Transaction, table: CatalogTable, operation: str, media_type: str, body: bytes) -> None:
+    """Add what a body says to a transaction: rows of a table that all do the same, or say themselves what they do.
+
+    Raises DataError with the line of a malformed row, and what the transaction raises.
+    """
+    if operation:
+        check_choice(operation, "operation", OPERATIONS)
+    kind = ALIASES.get(media_type, media_type)
+    if kind not in _READ:
+        told = f"a body of {media_type or 'no type'} is not read"
+        raise MediaTypeError(f"{told}; Content-Type is one of {', '.join(_READ)}")
+    rows = _READ[kind](table, operation, body)
+    if operation:
+        getattr(transaction, operation)(table.name, rows)
+    elif isinstance(rows, _Weighted):
+        transaction.append(table.name, rows.table)
+    else:
+        transaction.change(table.name, rows)
+
+
+@dataclass(frozen=True)
+class _Weighted:
+    """Rows with weights, or what stands in their place."""
+
+    table: pa.Table
+
+
+def json_value(body: bytes) -> Any:
+    """The value of a JSON text, with exact decimals; raises DataError."""
+    try:
+        return json.loads(body, parse_float=Decimal)
+    except (ValueError, RecursionError) as error:
+        raise DataError([Diagnostic(f"the body is not JSON: {error}")]) from None
+
+
+def json_rows(value: Any) -> list[Mapping[str, Any]]:
+    """A value of JSON as rows by names; raises DataError."""
+    if not isinstance(value, list) or not all(isinstance(row, Mapping) for row in value):
+        raise DataError([Diagnostic("rows are an array of objects, each with the columns of a row by their names")])
+    return value
+
+
+def _json(table: CatalogTable, operation: str, body: bytes) -> Any:
+    return _typed(table, operation, json_rows(json_value(body)))
+
+
+def _typed(table: CatalogTable, operation: str, rows: list[Mapping[str, Any]]) -> list[Any]:
+    """Rows with values of the columns' types; changes that say themselves what they do are left to their reader."""
+    types = table.schema.types
+    try:
+        return [
+            {name: of_json(value, types[name]) if name in types else value for name, value in row.items()}
+            for row in (rows if operation else ())
+        ] or rows
+    except ValueError as error:
+        raise DataError([Diagnostic(f"table {table.name}: a value is not one of its column: {error}")]) from None
+
+
+def _arrow(table: CatalogTable, operation: str, body: bytes) -> pa.Table:
+    try:
+        with pa.ipc.open_stream(body) as reader:
+            return reader.read_all()
+    except (pa.ArrowException, OSError) as error:
+        raise DataError([Diagnostic(f"the body is not a stream of Arrow's IPC format: {error}")]) from None
+
+
+def _json_lines(table: CatalogTable, operation: str, body: bytes) -> Any:
+    """Lines with all columns of the table; those of an update, or a deletion, need not have them."""
+    if operation in ("update", "delete"):
+        return _typed(table, operation, json_rows([json_value(line) for line in body.splitlines() if line.strip()]))
+    return _as_file(table, table.schema, not operation, body, ".jsonl")
+
+
+def _csv(table: CatalogTable, operation: str, body: bytes) -> Any:
+    """Lines after one that names the columns, in any order."""
+    header = body.partition(b"\n")[0].decode("utf-8-sig", "replace").rstrip("\r")
+    (names,) = csv.reader([header]) if header else ([],)
+    names = [name.strip() for name in names]
+    columns = {column.name.lower(): column for column in table.schema}
+    signs = 1 if not operation and names[:1] == [OP] else 0
+    named = [find(name.lower(), "column", columns, within=table.name) for name in names[signs:]]
+    if not named:
+        raise DataError([Diagnostic("the first line of a CSV body names the columns", "body.csv", 1)])
+    schema = Schema(tuple(column for column in table.schema if column in named))
+    return _as_file(table, schema, not operation, body, ".csv")
+
+
+def _as_file(table: CatalogTable, schema: Schema, signed: bool, body: bytes, ending: str) -> Any:
+    """The rows of a body that is read as a file would be."""
+    with TemporaryDirectory(prefix="deltic-body-") as folder:
+        path = Path(folder, f"body{ending}")
+        path.write_bytes(body)
+        source = TableInput(table.name, schema, rfc4180=True, by_name=True, key=table.key)
+        try:
+            rows = Loader(ArrowReader(), None).load([files_at(source, path, signed)])[table.name]
+        except DataError as error:
+            raise DataError([replace(each, file=path.name) for each in error.diagnostics]) from None
+    return _Weighted(rows) if signed else rows
+
+
+_READ: Mapping[str, Callable[[CatalogTable, str, bytes], Any]] = {
+    JSON_LINES: _json_lines,
+    JSON: _json,
+    CSV: _csv,
+    ARROW: _arrow,
+}
+FORMS = tuple(_READ)
+"""The types of bodies."""

@@ -1,0 +1,110 @@
+"""One request, with what every endpoint asks of it: who, which relation, the body within its limits."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.requests import Request
+
+from deltic.errors import DataError, DelticError, Diagnostic, StoppedError
+from deltic.pipeline.names import find
+from deltic.server.http.bodies import json_value
+from deltic.server.http.event_texts import EventTexts
+from deltic.server.service import Service
+from deltic.server.users import User
+from deltic.values.types import Schema
+
+
+class MissingError(DelticError):
+    """There is no relation of that name."""
+
+
+class TooLargeError(DelticError):
+    """A body has more bytes than it may have."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """A request of a user."""
+
+    service: Service
+    request: Request
+    user: User
+    events: EventTexts
+    program: str
+    """What the server calls its program."""
+
+    @property
+    def name(self) -> str:
+        """The table or view that the path names; raises MissingError for one that cannot be read."""
+        self.schema()
+        return str(self.request.path_params["name"])
+
+    def schema(self) -> Schema:
+        """The columns of that table or view."""
+        pipeline = self.service.pipeline
+        try:
+            return find(str(self.request.path_params["name"]), "table or view", {**pipeline.tables, **pipeline.views})
+        except DelticError as error:
+            raise MissingError(str(error)) from None
+
+    @property
+    def client(self) -> str:
+        """The user and the address of who asks."""
+        return f"{self.user.name}@{self.request.client.host if self.request.client else 'unknown'}"
+
+    def text(self, name: str) -> str:
+        """A parameter of the address; "" where it is not there."""
+        return self.request.query_params.get(name, "")
+
+    def number(self, name: str, least: int = 0) -> int | None:
+        """A parameter that is an integer; None where it is not there. Raises DelticError."""
+        if not (text := self.text(name)):
+            return None
+        if not text.isascii() or not text.isdecimal() or int(text[:18]) < least:
+            raise DelticError(f"{name} is {text!r}; it is an integer: {least} or more")
+        return int(text[:18])
+
+    def truth(self, name: str) -> bool:
+        """A parameter that is true or false; raises DelticError."""
+        if (text := self.text(name).lower()) not in ("", "true", "false", "1", "0"):
+            raise DelticError(f"{name} is {text!r}; it is true or false")
+        return text in ("true", "1")
+
+    async def body(self) -> bytes:
+        """The body; raises TooLargeError, and StoppedError where it does not come in the time of a statement."""
+        limits, parts, size = self.service.limits, [], 0
+        try:
+            async with asyncio.timeout(limits.seconds):
+                async for part in self.request.stream():
+                    size += len(part)
+                    if size > limits.body_bytes:
+                        raise TooLargeError(
+                            f"the body has more than {limits.body_bytes:,} bytes: send it in several requests, or let "
+                            "the server allow more with --max-body"
+                        )
+                    parts.append(part)
+        except TimeoutError:
+            raise StoppedError(f"the body did not come within {limits.seconds:g} s; nothing was changed") from None
+        return b"".join(parts)
+
+    async def json_object(self) -> Mapping[str, Any]:
+        """The body as an object of JSON; raises DataError."""
+        value = json_value(await self.body())
+        if not isinstance(value, dict):
+            raise DataError([Diagnostic("the body is to be an object of JSON")])
+        return value
+
+    @property
+    def key(self) -> str:
+        """The idempotency key; "" where there is none."""
+        return self.request.headers.get("idempotency-key", "")
+
+    def digest(self, body: bytes) -> str:
+        """What tells whether a request with a body is the same."""
+        about = f"{self.request.url.path}?{self.request.url.query} {self.request.headers.get('content-type', '')}\n"
+        return hashlib.sha256(about.encode() + body).hexdigest()[:32]

@@ -1,0 +1,95 @@
+"""The table of all endpoints."""
+
+from __future__ import annotations
+
+from deltic.server.http import answers, bodies, events, reading, writing
+from deltic.server.http.endpoint import Endpoint, Handler, Parameter
+from deltic.server.users import Role
+
+_LIMIT = Parameter("limit", "Rows at most; the header Deltic-Truncated says whether there are more.", "integer")
+_FORMAT = Parameter("format", "json, jsonl, csv or arrow, in place of Accept.")
+_KEY = Parameter("Idempotency-Key", "A change that comes again with its key is not applied again.", place="header")
+_OPERATION = Parameter(
+    "op", "What all rows do: insert, delete, upsert, update. Without it each row says it in a column op: + - u d."
+)
+
+
+def endpoints(metrics: Handler, openapi: Handler) -> tuple[Endpoint, ...]:
+    """All endpoints; `metrics` and `openapi` answer for a whole server."""
+    return (
+        Endpoint(
+            "POST",
+            "/tables/{name}/changes",
+            writing.table_changes,
+            "Change a table by the rows of the body: one transaction, durable once it is answered.",
+            Role.WRITER,
+            (_OPERATION, _KEY),
+            bodies.FORMS,
+        ),
+        Endpoint(
+            "POST",
+            "/changes",
+            writing.changes,
+            'Change several tables in one transaction: {"orders": [{"op": "+", …}], …}.',
+            Role.WRITER,
+            (_KEY,),
+            (bodies.JSON,),
+        ),
+        Endpoint(
+            "POST",
+            "/query",
+            writing.query,
+            'Run SQL: {"text": "SELECT …", "args": […], "limit": 100}. Changes take a writer, definitions an owner.',
+            Role.READER,
+            (_FORMAT, _KEY),
+            (bodies.JSON,),
+            answers.FORMS,
+        ),
+        Endpoint("GET", "/catalog", reading.catalog, "All tables and views, with columns and definitions."),
+        Endpoint(
+            "GET",
+            "/views/{name}",
+            reading.view,
+            "The rows of a view or table; the header Deltic-Epoch says as of which epoch.",
+            parameters=(_LIMIT, _FORMAT),
+            gives=answers.FORMS,
+        ),
+        Endpoint(
+            "GET",
+            "/views/{name}/changes",
+            events.changes,
+            "How each epoch changes a view, as server-sent events `change`; `error` where the subscriber is cut off.",
+            parameters=(
+                Parameter("since", "The epoch after which changes are sent; without it, from now on.", "integer"),
+                Parameter("snapshot", "true: first an event `rows` with all rows.", "boolean"),
+                Parameter("Last-Event-ID", "As since, for a client that comes again.", "integer", "header"),
+            ),
+            gives=("text/event-stream",),
+        ),
+        Endpoint(
+            "GET", "/views/{name}/plan", reading.plan, "How a view is kept fresh, and what its queries have cost."
+        ),
+        Endpoint(
+            "GET",
+            "/views/{name}/why",
+            reading.why,
+            "Why a row is there: the rules that make it, down to rows of tables.",
+            parameters=(
+                Parameter("row", 'Values of columns: {"who": "ada"}.'),
+                Parameter("not", "true: why there is no such row.", "boolean"),
+                Parameter("depth", "Steps from the row down.", "integer"),
+                Parameter("budget", "Steps in all.", "integer"),
+            ),
+        ),
+        Endpoint(
+            "GET",
+            "/status",
+            reading.status,
+            "What the server does: relations with rows, memory and cost, epochs, errors, sources, subscriptions.",
+            parameters=(Parameter("since", "Epochs after this one.", "integer"),),
+        ),
+        Endpoint("GET", "/metrics", metrics, "Metrics in Prometheus' text format.", gives=("text/plain",)),
+        Endpoint("GET", "/openapi.json", openapi, "This table as OpenAPI.", None),
+        Endpoint("GET", "/healthz", reading.health, "200 while the process answers.", None),
+        Endpoint("GET", "/readyz", reading.ready, "200 while changes are taken, else 503.", None),
+    )

@@ -1,0 +1,41 @@
+"""Changes of views as server-sent events: made once, whatever number of subscribers get them."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any
+
+from deltic.circuit.tables import WEIGHT
+from deltic.pipeline.epochs.history import EpochChange
+from deltic.server.json_rows import dumped, listed
+
+_KEPT = 256
+_MOST_BYTES = 1 << 20
+
+
+def event(kind: str, data: Any, number: int | None = None) -> bytes:
+    """An event of a stream; a client that comes again says the `number` of the last one that it got."""
+    identity = b"" if number is None else b"id: %d\n" % number
+    return b"%sevent: %s\ndata: %s\n\n" % (identity, kind.encode(), dumped(data))
+
+
+class EventTexts:
+    """The events of the last changes; those that are large are made again for each subscriber."""
+
+    def __init__(self) -> None:
+        self._texts: OrderedDict[tuple[str, int], bytes] = OrderedDict()
+
+    def of(self, view: str, change: EpochChange) -> bytes:
+        """The event of a change of a view."""
+        place = view, change.epoch
+        if (known := self._texts.get(place)) is not None:
+            return known
+        rows = change.to_arrow()
+        weights = rows.column(WEIGHT).to_pylist()
+        told = {"epoch": change.epoch, "rows": listed(rows.drop_columns([WEIGHT])), "weights": weights}
+        text = event("change", told, change.epoch)
+        if len(text) <= _MOST_BYTES:
+            self._texts[place] = text
+            if len(self._texts) > _KEPT:
+                self._texts.popitem(last=False)
+        return text

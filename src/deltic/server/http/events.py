@@ -1,0 +1,93 @@
+"""How a view changes, as a stream of server-sent events."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+
+from starlette.responses import StreamingResponse
+from starlette.types import Send
+
+from deltic.errors import DelticError
+from deltic.server.following import CutOffError, Follower
+from deltic.server.http.call import Call
+from deltic.server.http.event_texts import event
+from deltic.server.json_rows import columns_of, listed
+
+_SIGN_OF_LIFE = 15.0
+"""Seconds after which a stream in which nothing happens says so."""
+_STALLED = 60.0
+"""Seconds after which a client that takes nothing is left."""
+_GLANCE = 1.0
+_LARGE = 2_000
+"""Rows of a change that are made a text in a thread, so that other clients do not wait."""
+
+
+async def changes(call: Call) -> StreamingResponse:
+    """The changes of a view after an epoch: that of `since`, of Last-Event-ID, or the present one."""
+    name, last = call.name, call.request.headers.get("last-event-id", "")
+    if last and not last.isdecimal():
+        raise DelticError(f"Last-Event-ID is {last!r}; it is the number of an epoch")
+    since = int(last) if last else call.number("since")
+    follower = call.service.subscribe(name, since, call.client)
+    return _EventStream(call, follower, with_rows=call.truth("snapshot") and not last)
+
+
+class _EventStream(StreamingResponse):
+    """Sends what a subscriber gets, until it goes, stalls, is cut off, or the server stops."""
+
+    def __init__(self, call: Call, follower: Follower, with_rows: bool) -> None:
+        self._call, self._follower, self._with_rows = call, follower, with_rows
+        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        super().__init__(self._events(), media_type="text/event-stream", headers=headers)
+
+    async def stream_response(self, send: Send) -> None:
+        async def patiently(message: object) -> None:
+            async with asyncio.timeout(_STALLED):
+                await send(message)  # type: ignore[arg-type]
+
+        try:
+            await super().stream_response(patiently)
+        except TimeoutError:
+            told = f"{self._follower.client} took nothing for {_STALLED:g} s, after epoch {self._follower.position}"
+            self._call.service.activity.error("subscription", told, self._follower.view)
+        finally:
+            self._follower.close()
+
+    async def _events(self) -> AsyncIterator[bytes]:
+        yield b": the changes follow\n\n"
+        if self._with_rows:
+            yield await self._call.service.in_thread(self._rows)
+        try:
+            async for text in self._changes():
+                yield text
+        except CutOffError as error:
+            self._call.service.activity.error("subscription", str(error), self._follower.view)
+            yield event("error", {"error": str(error), "position": error.position})
+
+    def _rows(self) -> bytes:
+        """All rows, as of the epoch after which the changes follow."""
+        service, name = self._call.service, self._follower.view
+        answer = service.look(lambda seen: seen[name].rows(counted=True))
+        self._follower.go_on_from(answer.epoch)
+        rows = answer.rows.to_arrow()
+        weights = rows.columns[-1].to_pylist()
+        rows = rows.select(rows.column_names[:-1])
+        told = {"epoch": answer.epoch, "columns": columns_of(rows), "rows": listed(rows), "weights": weights}
+        return event("rows", told, answer.epoch)
+
+    async def _changes(self) -> AsyncIterator[bytes]:
+        service, follower, texts = self._call.service, self._follower, self._call.events
+        silent_since = time.monotonic()
+        while not service.is_closing:
+            for change in follower:
+                if change.count() > _LARGE:
+                    yield await service.in_thread(texts.of, follower.view, change)
+                else:
+                    yield texts.of(follower.view, change)
+                silent_since = time.monotonic()
+            if time.monotonic() - silent_since > _SIGN_OF_LIFE:
+                silent_since = time.monotonic()
+                yield b": nothing changed\n\n"
+            await follower.arrival(_GLANCE)

@@ -1,0 +1,67 @@
+"""Metrics in Prometheus' text format: those of the pipeline's epochs and state, and those of requests and clients."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector, generate_latest
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+from starlette.responses import Response
+
+from deltic.server.http.call import Call
+from deltic.server.service import Service
+
+_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+
+
+class ServerMetrics:
+    """Counts requests; `text` has all metrics of a server."""
+
+    def __init__(self, service: Service) -> None:
+        self._pipeline = service.pipeline.metrics()
+        self._registry = CollectorRegistry()
+        labels = ("method", "path", "status")
+        self._requests = Counter("deltic_http_requests", "Requests by HTTP.", labels, registry=self._registry)
+        self._seconds = Histogram(
+            "deltic_http_request_seconds",
+            "Seconds until a request was answered.",
+            ("method", "path"),
+            buckets=_BUCKETS,
+            registry=self._registry,
+        )
+        self._registry.register(_Clients(service))
+        ProcessCollector(registry=self._registry)
+
+    def answered(self, method: str, path: str, status: int, seconds: float) -> None:
+        """Count a request."""
+        self._requests.labels(method, path, status).inc()
+        self._seconds.labels(method, path).observe(seconds)
+
+    def text(self) -> bytes:
+        """All metrics; the sizes of the state wait for the writer a moment."""
+        return self._pipeline.text().encode() + generate_latest(self._registry)
+
+    def close(self) -> None:
+        """Count no more epochs."""
+        self._pipeline.close()
+
+    async def respond(self, call: Call) -> Response:
+        """All metrics in Prometheus' text format."""
+        return Response(await call.service.in_thread(self.text), headers={"Content-Type": _TYPE})
+
+
+class _Clients(Collector):
+    """What waits, and who follows, when it is asked."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        waiting = self._service.writer.waiting
+        yield GaugeMetricFamily("deltic_changes_waiting", "Changes that wait for the writer.", waiting)
+        following = self._service.following()
+        yield GaugeMetricFamily("deltic_subscriptions", "Subscriptions.", len(following))
+        behind = max((self._service.pipeline.epoch - each.position for each in following), default=0)
+        yield GaugeMetricFamily("deltic_subscriptions_behind", "Epochs that the slowest subscriber is behind.", behind)

@@ -1,0 +1,82 @@
+"""Endpoints that read: tables and views, plans, explanations, what the server does."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from starlette.responses import Response
+
+from deltic.errors import DataError, DelticError, Diagnostic
+from deltic.pipeline.reading.rows import Rows
+from deltic.pipeline.reading.snapshot import Snapshot
+from deltic.server.describing import described_catalog, described_plan, described_status
+from deltic.server.http.answers import json_response, respond
+from deltic.server.http.call import Call
+from deltic.server.json_rows import plain
+from deltic.server.rows_by_json import pattern_of
+
+
+async def catalog(call: Call) -> Response:
+    """All tables and views with their columns and definitions."""
+    return json_response(await call.service.in_thread(described_catalog, call.service.pipeline))
+
+
+async def view(call: Call) -> Response:
+    """The rows of a table or view."""
+    name, limit = call.name, call.number("limit")
+
+    def read(seen: Snapshot) -> Rows:
+        return seen[name].rows()
+
+    answer = await call.service.in_thread(call.service.look, read, None, limit)
+    return await call.service.in_thread(respond, call.request, answer)
+
+
+async def plan(call: Call) -> Response:
+    """How a view is kept fresh, and what that has cost."""
+    return json_response(await call.service.in_thread(described_plan, call.service.pipeline, call.name))
+
+
+async def why(call: Call) -> Response:
+    """Why a row is there, or with `not=true` why there is none with these values."""
+    name, schema, pipeline = call.name, call.schema(), call.service.pipeline
+    pattern = pattern_of(name, schema, _json_of(call.text("row") or "{}"))
+    depth, budget, is_not = call.number("depth", 1), call.number("budget", 1), call.truth("not")
+
+    def explain() -> Any:
+        with call.service.signal().heeded():
+            if is_not:
+                result = pipeline.why_not(name, pattern)
+                return {**result.to_dict(), "text": str(result)}
+            explanation = pipeline.why(name, pattern, depth=depth, budget=min(budget or 10_000, 100_000))
+            return {**explanation.to_dict(), "text": str(explanation)}
+
+    return json_response(plain(await call.service.in_thread(explain)))
+
+
+def _json_of(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise DataError([Diagnostic(f"row is not JSON: {error}", hint='it is an object, as {"who": "ada"}')]) from None
+
+
+async def status(call: Call) -> Response:
+    """What the server does: relations with what they cost, epochs, memory, errors, sources, subscriptions."""
+    since = call.number("since") or 0
+    return json_response(await call.service.in_thread(described_status, call.service, call.program, since))
+
+
+async def health(call: Call) -> Response:
+    """Whether the process answers."""
+    return json_response({"status": "ok"})
+
+
+async def ready(call: Call) -> Response:
+    """Whether the pipeline can be read and changed."""
+    try:
+        call.service.check_ready()
+    except DelticError as error:
+        return json_response({"status": "not ready", "reason": str(error)}, 503)
+    return json_response({"status": "ready", "epoch": call.service.pipeline.epoch})

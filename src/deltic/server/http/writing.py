@@ -1,0 +1,89 @@
+"""Endpoints that change tables, and those of statements."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.responses import Response
+
+from deltic.errors import DataError, Diagnostic
+from deltic.pipeline.names import find
+from deltic.server.http import bodies
+from deltic.server.http.answers import json_response, respond
+from deltic.server.http.call import Call, MissingError
+from deltic.server.service import Answer
+from deltic.server.writer import Committed
+
+
+async def table_changes(call: Call) -> Response:
+    """Change one table by the rows of the body, in one epoch."""
+    name, body = call.name, await call.body()
+    service = call.service
+    if name not in service.pipeline.catalog.shown_tables:
+        raise MissingError(f"{name} is a view: its definition alone changes it; change the tables that it reads")
+    media_type = call.request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    transaction = service.begin()
+    table = find(name, "table", service.pipeline.catalog.shown_tables)
+    await service.in_thread(bodies.change, transaction, table, call.text("op"), media_type, body)
+    return _committed(await asyncio.wrap_future(service.submit(transaction, call.key, call.digest(body))))
+
+
+async def changes(call: Call) -> Response:
+    """Change several tables by a JSON object of arrays of rows by table, in one epoch."""
+    body = await call.body()
+    value = bodies.json_value(body)
+    if not isinstance(value, dict):
+        raise DataError([Diagnostic("the body is an object of JSON: the rows of each table by its name")])
+    transaction = call.service.begin()
+    for name, rows in value.items():
+        transaction.change(name, bodies.json_rows(rows))
+    return _committed(await asyncio.wrap_future(call.service.submit(transaction, call.key, call.digest(body))))
+
+
+async def query(call: Call) -> Response:
+    """Run statements: `text`, `args` (a list for `?`, an object for `:name`), `limit` of rows."""
+    body = await call.body()
+    asked = bodies.json_value(body)
+    if not isinstance(asked, dict) or not isinstance(asked.get("text"), str):
+        raise DataError([Diagnostic('the body is an object of JSON: {"text": "SELECT …", "args": […], "limit": 100}')])
+    _check(asked)
+    result = await call.service.in_thread(
+        call.service.execute,
+        asked["text"],
+        asked.get("args") or None,
+        user=call.user,
+        key=call.key,
+        digest=call.digest(body),
+        most=asked.get("limit"),
+    )
+    if isinstance(result, Answer):
+        return await call.service.in_thread(respond, call.request, result)
+    if isinstance(result, Committed):
+        return _committed(result)
+    return json_response({"message": str(result.evolution), "epoch": result.epoch})
+
+
+def _check(asked: Mapping[str, Any]) -> None:
+    """Raises DataError for members of a statement that are not such."""
+    limit, args = asked.get("limit"), asked.get("args")
+    if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 0):
+        raise DataError([Diagnostic(f"limit is {limit!r}; it is a number of rows")])
+    if not isinstance(args, list | dict | None):
+        raise DataError([Diagnostic("args are a list, for `?`, or an object, for `:name`")])
+    for name in asked.keys() - {"text", "args", "limit"}:
+        raise DataError([Diagnostic(f"a statement has text, args and limit, and no {name!r}")])
+
+
+def _committed(result: Committed) -> Response:
+    """What is said of a change that is durable."""
+    rows = sum(result.affected)
+    message = "it was applied before" if result.was_applied else f"{rows:,} row{'s' * (rows != 1)} changed"
+    told = {
+        "message": message,
+        "epoch": result.epoch,
+        "affected": result.affected,
+        "applied_before": result.was_applied,
+    }
+    return json_response(told, headers={"Deltic-Epoch": str(result.epoch)})

@@ -1,0 +1,61 @@
+"""Rows as JSON that every client reads back without loss.
+
+Integers beyond ±2^53 and decimals are texts, for JavaScript would round them; NaN and infinities are texts, for JSON
+has none; times are in ISO 8601, bytes in base 64, maps lists of pairs.
+"""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from deltic.values.types import Schema
+
+_EXACT = 2**53
+_AS_THEY_ARE = (pa.string(), pa.bool_(), pa.int32(), pa.int16(), pa.int8(), pa.uint32(), pa.uint16(), pa.uint8())
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it."""
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, int):
+        return value if -_EXACT <= value <= _EXACT else str(value)
+    if isinstance(value, float):
+        return value if value - value == 0 else {float("inf"): "Infinity", float("-inf"): "-Infinity"}.get(value, "NaN")
+    if isinstance(value, Mapping):
+        return {str(name): plain(each) for name, each in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, bytes):
+        return [plain(each) for each in value]
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    if isinstance(value, datetime.datetime):
+        return value.isoformat().replace("+00:00", "Z")
+    return value.isoformat() if isinstance(value, datetime.date) else str(value)
+
+
+def listed(rows: pa.Table) -> list[list[Any]]:
+    """Rows as lists in the order of the columns."""
+    columns = [_column(column) for column in rows.columns]
+    return [list(row) for row in zip(*columns, strict=True)] if columns else [[] for _ in range(len(rows))]
+
+
+def _column(column: pa.ChunkedArray) -> list[Any]:
+    values = column.to_pylist()
+    return values if column.type in _AS_THEY_ARE else [plain(value) for value in values]
+
+
+def columns_of(rows: pa.Table) -> list[dict[str, str]]:
+    """The names and types of columns."""
+    schema = Schema.of_arrow(rows.schema)
+    return [{"name": column.name, "type": str(column.type)} for column in schema]
+
+
+def dumped(value: Any) -> bytes:
+    """JSON in UTF-8; what is no value of JSON is made one."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=plain).encode()
