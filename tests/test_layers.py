@@ -2,9 +2,9 @@
 
 Catches an import that points to the right in: algebra, values ◄ functions ◄ circuit ◄ calculus ◄ program ◄ engine ◄
 why ◄ pipeline ◄ server ◄ cli, demo (catalog stands beside calculus: it sees circuit and what is left of it alone, and
-so do datalog and sql, which see the catalog too; `deltic_theory` sees what it explains, `deltic_ddlog` the pipeline, and
-nothing sees them), wherever in a file it stands and however it is written; an import of the oracle by what it checks;
-and an `import deltic` that pulls in what takes seconds to load.
+so do datalog and sql, which see the catalog too; `deltic_theory` sees what it explains, `deltic_ddlog` the pipeline,
+and nothing sees them), wherever in a file it stands and however it is written; an import of the oracle by what it
+checks; and an `import deltic` that pulls in what takes seconds to load.
 """
 
 from __future__ import annotations

@@ -124,8 +124,8 @@ def _stopping() -> Iterator[Event]:
     try:
         yield stopping
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for each, handler in before.items():
+            signal.signal(each, handler)
 
 
 def user_command(name: str, role: str, file: Path | None) -> int:
