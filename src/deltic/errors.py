@@ -11,7 +11,7 @@ from deltic.passwords import redacted
 
 
 class DelticError(Exception):
-    """The base of every error that Deltic raises on purpose; no password stands in its text."""
+    """The base of every error that Deltic raises on purpose; its text contains no password."""
 
     def __init__(self, *told: object) -> None:
         super().__init__(*(redacted(each) if isinstance(each, str) else each for each in told))
@@ -73,7 +73,7 @@ class ProgramError(DiagnosticError):
 
 
 class ProgramWarning(UserWarning):
-    """Something in a program is likely wrong, but has a meaning."""
+    """A program has a meaning, but likely not the intended one."""
 
 
 class DataError(DiagnosticError):
@@ -86,9 +86,9 @@ class DataError(DiagnosticError):
 
 
 class CatalogError(DelticError):
-    """Definitions of tables and views do not go together; nothing was changed.
+    """Definitions of tables and views conflict; nothing was changed.
 
-    `column` is the one concerned, "" where that is not one.
+    `column` is the column concerned, or "".
     """
 
     def __init__(self, message: str, column: str = "") -> None:
@@ -101,23 +101,23 @@ class CircuitError(DelticError):
 
 
 class ChangeError(DelticError):
-    """A transaction does not fit the contents of its tables; it was rejected whole."""
+    """A transaction conflicts with the contents of its tables; it was rejected whole."""
 
 
 class LateError(ChangeError):
-    """Rows come later than their table's lateness allows, where that is to be an error."""
+    """Rows are later than their table's lateness allows, and the policy is "error"."""
 
 
 class DefinitionsMovedError(ChangeError, CatalogError):
-    """Another thread changed the definitions that a transaction or a statement is about; nothing of it was applied."""
+    """Another thread changed the definitions that this transaction or statement uses; nothing was applied."""
 
 
 class BusyError(DelticError):
-    """Another thread was at work for as long as this one would wait; nothing was changed."""
+    """Another thread held the pipeline for longer than the timeout; nothing was changed."""
 
 
 class StoppedError(DelticError):
-    """A statement took longer than it may, or was cancelled; nothing was changed."""
+    """A statement was cancelled or exceeded its time limit; nothing was changed."""
 
 
 class UnsupportedError(DelticError):
@@ -125,20 +125,20 @@ class UnsupportedError(DelticError):
 
 
 class StateError(DelticError):
-    """A directory of state cannot be used: it is damaged, another process writes to it, or it is not one of ours.
+    """A directory of state is damaged, in use by another process, or not Deltic's.
 
     The message names the file and the remedy.
     """
 
 
 class BrokenError(DelticError):
-    """An epoch could neither be ended nor undone: the pipeline does nothing any more, for its tables may be wrong."""
+    """An epoch could neither be committed nor undone; the pipeline refuses all further work."""
 
 
 class StreamError(DelticError):
-    """A stream is refused, or a batch of one, which was not applied; the query stops, and the state is as before it.
+    """A stream, or a batch of it, was refused; the query stops, and the state is unchanged.
 
-    The message names the stream, the batch, and the remedy.
+    The message names the stream, the batch and the remedy.
     """
 
 
@@ -150,9 +150,9 @@ class EvaluationError(DelticError):
 
 
 class CountOverflowError(EvaluationError):
-    """A row would be in a relation more often than 64 bits can count; the epoch was rejected whole.
+    """A row would occur more often than 64 bits can count; the epoch was rejected whole.
 
-    `relations` are those that were computed, once they are known.
+    `relations` are the computed relations, once known.
     """
 
     def __init__(self, message: str = "", relations: tuple[str, ...] = ()) -> None:
@@ -177,10 +177,9 @@ class CountOverflowError(EvaluationError):
 
 
 class IterationLimitError(UnsupportedError):
-    """A recursion went on for more iterations than its engine allows; the epoch was rejected whole.
+    """A recursion exceeded its iteration limit; the epoch was rejected whole.
 
-    The message names the rules that make new values, or what else makes it endless; `relations` are those of the
-    recursion.
+    The message names the rules that make new values, or another cause; `relations` are those of the recursion.
     """
 
     def __init__(self, message: str, relations: tuple[str, ...]) -> None:

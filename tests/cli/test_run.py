@@ -335,7 +335,7 @@ def test_wrong_usage_is_status_2(workshop, arguments):
     [
         (["run", "reach.dl", "--json", "--no-such-option"], "No such option: --no-such-option"),
         (["run", "--json", "missing.dl"], "'missing.dl' does not exist"),
-        (["run", "reach.dl", "--json", "--driver-memory", "1g"], "--driver-memory is for Spark"),
+        (["run", "reach.dl", "--json", "--driver-memory", "1g"], "--driver-memory needs Spark"),
         (["demo", "--json", "--commits", "0"], "Invalid value for '--commits'"),
     ],
 )

@@ -144,7 +144,7 @@ class ZSet(Generic[T]):
         return ZSet((combine(x, y), v * w) for x, v in self._weights.items() for y, w in index.get(key(x), ()))
 
     def antijoin(self, other: ZSet[U], key: Callable[[T], K], other_key: Callable[[U], K]) -> ZSet[T]:
-        """The part whose values' keys are none of `other`'s: a − a ⋈ distinct(π(b)) [DBSP §6.5.2].
+        """The part whose values' keys are no keys of `other`: a − a ⋈ distinct(π(b)) [DBSP §6.5.2].
 
         Linear in this Z-set, and in `other` up to distinct: for a change Δa and a change Δb of the set of keys it
         changes by Δa ▷ b′ − a ⋈ Δb.

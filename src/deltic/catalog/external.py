@@ -43,11 +43,11 @@ KINDS: Mapping[str, _Kind] = {
 
 @dataclass(frozen=True, init=False)
 class External:
-    """Rows outside, by their kind and options: `External("parquet", path="/data/orders")`.
+    """An external source or target, by its kind and options: `External("parquet", path="/data/orders")`.
 
-    docs/refresh.md has the kinds and their options. An option is kept as a text, as definitions are, without the
-    passwords in it (`deltic.passwords`); lists are texts with commas. Raises CatalogError for a kind or an option that
-    there is not, and for an option that is missing.
+    docs/refresh.md has the kinds and their options. Options are stored as texts, without passwords
+    (`deltic.passwords`); lists are texts with commas. Raises CatalogError for an unknown kind or option, and for a
+    missing option.
     """
 
     kind: str
@@ -76,11 +76,11 @@ class External:
         return dict(self.options)[option]
 
     def get(self, option: str, otherwise: str = "") -> str:
-        """The value of an option, or another one where it was not given."""
+        """The value of an option, or a default."""
         return dict(self.options).get(option, otherwise)
 
     def is_on(self, option: str) -> bool:
-        """Whether an option is true; raises CatalogError for what is neither true nor false."""
+        """Whether an option is true; raises CatalogError for a value that is neither true nor false."""
         value = self.get(option, "false").lower()
         if value not in ("true", "false"):
             raise CatalogError(f"{self.kind}: the option {option} is true or false, found {value!r}")
@@ -98,7 +98,7 @@ class External:
         return int(value)
 
     def check(self, role: Role) -> None:
-        """Raises CatalogError where a kind, or an option, is none of sources or targets."""
+        """Raises CatalogError for a kind or option that sources or targets do not have."""
         known = KINDS[self.kind].options(role)
         if known is None:
             kinds = ", ".join(kind for kind, result in KINDS.items() if result.options(role) is not None)

@@ -1,4 +1,4 @@
-"""The command line: commands and their options. What they do is imported when they run, so that --help is quick."""
+"""The command line: commands and their options. Each imports its implementation when it runs, to keep --help quick."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _UsageError: Any = typer.BadParameter.__base__
 
 
 class _Commands(TyperGroup):
-    """The commands; with --json wrong usage, too, is told as JSON on standard output, beside the words for people."""
+    """The commands; with --json, wrong usage is also reported as JSON on standard output."""
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
         self._wants_json = "--json" in args
@@ -50,8 +50,8 @@ class _Commands(TyperGroup):
             yield
         except _UsageError as error:
             if self._wants_json:
-                told = {"kind": "UsageError", "epoch": None, "message": error.format_message(), "findings": []}
-                print(json.dumps({"ok": False, "error": told}, indent=2, ensure_ascii=False))
+                report = {"kind": "UsageError", "epoch": None, "message": error.format_message(), "findings": []}
+                print(json.dumps({"ok": False, "error": report}, indent=2, ensure_ascii=False))
             raise
 
 
@@ -80,15 +80,15 @@ def deltic(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Keeps SQL and Datalog views, recursive ones too, fresh at the cost of the change."""
+    """Keeps SQL and Datalog views, recursive ones too, fresh at the cost of each change."""
 
 
 @app.command()
 @grouped
 def run(options: RunOptions) -> None:
-    """Load facts, apply changes epoch by epoch, write the views and what changed in them.
+    """Load facts, apply changes epoch by epoch, write views and their changes.
 
-    With --state, a run goes on where the last one ended: facts and changes that it has applied are not applied again.
+    With --state, a run continues where the last one ended, and skips facts and changes that were applied.
     """
     from deltic.cli.run import run_command
 
@@ -99,19 +99,17 @@ def run(options: RunOptions) -> None:
 @grouped
 def explain(
     program: Program,
-    view: Annotated[str | None, typer.Argument(help="One view; all of them when left out.", show_default=False)] = None,
+    view: Annotated[str | None, typer.Argument(help="One view; default: all.", show_default=False)] = None,
     output_format: Annotated[
-        ExplainFormat, typer.Option("--format", help="Text, or a drawing: for Graphviz, for Mermaid, or SVG.")
+        ExplainFormat, typer.Option("--format", help="Text, or a drawing for Graphviz, Mermaid, or as SVG.")
     ] = "text",
-    full: Annotated[
-        bool, typer.Option("--full", help="As text: also the circuits, why they are right, and all plans.")
-    ] = False,
+    full: Annotated[bool, typer.Option("--full", help="With text: also circuits, derivations and all plans.")] = False,
     facts: Annotated[
         Path | None,
         typer.Option(
             exists=True,
             file_okay=False,
-            help="Where rows are: compute the views first, and show the plan for them.",
+            help="A folder of rows: compute the views, and show the plan for them.",
             show_default=False,
         ),
     ] = None,
@@ -121,7 +119,7 @@ def explain(
     language: Language = "",
     outside: AllowOutside = False,
 ) -> None:
-    """Show how views are kept fresh: what that costs and keeps, and what is searched for each change."""
+    """Show how views are updated: costs, state, and the query for each change."""
     from deltic.cli.explain import explain_command
 
     raise typer.Exit(explain_command(program, view, output_format, full, facts, written, text, language, outside))
@@ -130,31 +128,31 @@ def explain(
 @app.command()
 @grouped
 def why(
-    program: Annotated[
-        Path, typer.Argument(exists=True, readable=True, help="A program, as of run, or a directory of state.")
-    ],
+    program: Annotated[Path, typer.Argument(exists=True, readable=True, help="A program, or a directory of state.")],
     row: Annotated[
         str,
         typer.Argument(metavar="ROW", help="""As in 'reaches("ada", "cyd")'; _ is any value. Or by column: x="ada"."""),
     ],
     facts: Annotated[
         Path | None,
-        typer.Option("--facts", "-F", exists=True, file_okay=False, help="Where rows are.", show_default="no rows"),
+        typer.Option("--facts", "-F", exists=True, file_okay=False, help="A folder of rows.", show_default="no rows"),
     ] = None,
-    is_not: Annotated[bool, typer.Option("--not", help="Why there is no such row.")] = False,
+    is_not: Annotated[bool, typer.Option("--not", help="Explain why there is no such row.")] = False,
     as_json: Json = False,
-    as_dot: Annotated[bool, typer.Option("--dot", help="The graph of the explanation, for Graphviz.")] = False,
-    depth: Annotated[int | None, typer.Option(min=1, help="Steps from the row down.", show_default="all")] = None,
+    as_dot: Annotated[bool, typer.Option("--dot", help="Print the explanation as a graph for Graphviz.")] = False,
+    depth: Annotated[
+        int | None, typer.Option(min=1, help="Maximal height of the explanation.", show_default="all")
+    ] = None,
     *,
     written: TextOptions,
     text: ProgramOptions,
     language: Language = "",
 ) -> None:
-    """Show why a view has a row: the rules that make it, down to rows of tables; or why it has none."""
+    """Show why a view has a row, down to rows of tables, or why it has none."""
     from deltic.cli.why import why_command
 
     if as_dot and (as_json or is_not):
-        raise typer.BadParameter("--dot draws why a row is there: without --json and --not")
+        raise typer.BadParameter("--dot explains a present row, without --json and --not")
     form = "json" if as_json else "dot" if as_dot else "text"
     raise typer.Exit(why_command(program, row, facts, is_not, form, depth, written, text, language))
 
@@ -165,27 +163,28 @@ def check(
     program: Program,
     facts: Annotated[
         Path | None,
-        typer.Option(exists=True, file_okay=False, help="Where rows of tables are.", show_default="no rows"),
+        typer.Option(exists=True, file_okay=False, help="A folder of rows.", show_default="no rows"),
     ] = None,
     state: Annotated[
         Path | None,
         typer.Option(
-            exists=True, file_okay=False, help="A state whose rows tables have; it stays as it is.", show_default="none"
+            exists=True, file_okay=False, help="A state to read rows from, without changing it.", show_default="none"
         ),
     ] = None,
     changes: Annotated[
-        Path | None, typer.Option(exists=True, file_okay=False, help="Changes, epoch by epoch.", show_default="none")
+        Path | None,
+        typer.Option(exists=True, file_okay=False, help="A folder of changes, epoch by epoch.", show_default="none"),
     ] = None,
     file: Annotated[
         Path | None, typer.Option(dir_okay=False, help="The file of costs.", show_default="PROGRAM.costs.json")
     ] = None,
-    update: Annotated[bool, typer.Option("--update", help="Write the file instead of comparing with it.")] = False,
+    update: Annotated[bool, typer.Option("--update", help="Write the file of costs instead of comparing.")] = False,
     *,
     written: TextOptions,
     text: ProgramOptions,
     language: Language = "",
 ) -> None:
-    """Compare what a program costs with a checked-in file; exit status 1 where a cost is higher."""
+    """Compare a program's costs with a checked-in file; exit status 1 if one is higher."""
     from deltic.cli.check import check_command
 
     raise typer.Exit(check_command(program, facts, state, changes, file, update, written, text, language))
@@ -195,18 +194,16 @@ def check(
 def sql(
     files: Annotated[
         list[Path] | None,
-        typer.Argument(
-            exists=True, dir_okay=False, readable=True, help="Statements to begin with.", show_default=False
-        ),
+        typer.Argument(exists=True, dir_okay=False, readable=True, help="Files of statements.", show_default=False),
     ] = None,
     state: State = None,
     functions: Functions = None,
     arg: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="The value of the parameter :NAME, JSON or a text; can be repeated."),
+        typer.Option(metavar="NAME=VALUE", help="Value of the parameter :NAME, JSON or text. May be repeated."),
     ] = None,
 ) -> None:
-    """Run statements of SQL: those of files, of a pipe, or as they are typed."""
+    """Run SQL from files, from a pipe, or interactively."""
     from deltic.cli.sql import sql_command
 
     raise typer.Exit(sql_command(files or [], state, functions, arg or []))
@@ -216,12 +213,10 @@ def sql(
 def functions(
     name: Annotated[
         str | None,
-        typer.Argument(
-            help="A name in SQL, Datalog or another language; all functions when left out.", show_default=False
-        ),
+        typer.Argument(help="A name in any language; default: all functions.", show_default=False),
     ] = None,
 ) -> None:
-    """Show functions: their names in each language, and what computes them."""
+    """List functions, their names in each language, and what computes them."""
     from deltic.cli.functions import functions_command
 
     raise typer.Exit(functions_command(name))
@@ -232,15 +227,11 @@ def refresh(
     file: Annotated[
         Path, typer.Argument(exists=True, dir_okay=False, help="YAML: program, state, sources, outputs, options.")
     ],
-    full: Annotated[
-        bool, typer.Option("--full", help="Read all sources and compare them, and all targets, too.")
-    ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be read and published, and do nothing.")
-    ] = False,
+    full: Annotated[bool, typer.Option("--full", help="Read and compare all rows of sources and targets.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be read and published.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Read what is new in the sources of tables, as one epoch, and publish the views; docs/refresh.md tells more."""
+    """Read new rows from sources as one epoch, and publish views; see docs/refresh.md."""
     from deltic.cli.refresh import refresh_command
 
     raise typer.Exit(refresh_command(file, full, dry_run, as_json))
@@ -275,7 +266,7 @@ def user(
 
 @app.command()
 def status(place: _Place, as_json: Json = False) -> None:
-    """Show what a directory of state has: epoch, tables, views, sizes, log, checkpoints."""
+    """Show a directory of state: epoch, tables, views, sizes, log, checkpoints."""
     from deltic.cli.state import status_command
 
     raise typer.Exit(status_command(place, as_json))
@@ -284,18 +275,14 @@ def status(place: _Place, as_json: Json = False) -> None:
 @app.command()
 def verify(
     place: _Place,
-    full: Annotated[
-        bool, typer.Option("--full", help="Compare all views with what the tables make of them, too.")
-    ] = False,
+    full: Annotated[bool, typer.Option("--full", help="Also recompute all views and compare.")] = False,
     sample: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Compare so many views, drawn at random.", show_default="none")
+        int, typer.Option(min=0, metavar="N", help="Also recompute N random views and compare.", show_default="none")
     ] = 0,
-    repair: Annotated[
-        bool, typer.Option("--repair", help="Make a state whole again from what is whole of it.")
-    ] = False,
+    repair: Annotated[bool, typer.Option("--repair", help="Restore a damaged state from its intact files.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Check all files of a directory of state against their checksums; exit status 1 where something is wrong."""
+    """Check the files of a state against their checksums; exit status 1 on damage."""
     from deltic.cli.state import verify_command
 
     raise typer.Exit(verify_command(place, full, sample, repair, as_json))
@@ -303,7 +290,7 @@ def verify(
 
 @app.command()
 def compact(place: _Place) -> None:
-    """Rewrite a directory of state in as few files as can be, without its log and older checkpoints."""
+    """Rewrite a state in few files, without its log and older checkpoints."""
     from deltic.cli.state import compact_command
 
     raise typer.Exit(compact_command(place))
@@ -311,7 +298,7 @@ def compact(place: _Place) -> None:
 
 @app.command()
 def warmup() -> None:
-    """Compile the engine's loops now, not at the first use; a wheel for this platform carries them."""
+    """Compile the engine's kernels now instead of at first use; wheels contain them."""
     from deltic.cli.warmup import warmup_command
 
     raise typer.Exit(warmup_command())
@@ -328,12 +315,12 @@ def demo(
             show_default="the standard library, with edits",
         ),
     ] = None,
-    out: Annotated[Path, typer.Option(file_okay=False, help="Where views and chart go.")] = Path("demo-out"),
-    commits: Annotated[int, typer.Option(min=1, help="With --repo: how many of its last commits.")] = 30,
+    out: Annotated[Path, typer.Option(file_okay=False, help="Folder for views and chart.")] = Path("demo-out"),
+    commits: Annotated[int, typer.Option(min=1, help="With --repo: number of last commits.")] = 30,
     master: Annotated[str, typer.Option(help="Spark's master URL.")] = "local[*]",
     engine: Annotated[
         Literal["auto", "local", "spark"],
-        typer.Option(help="What keeps the views; spark: on shards, and Spark's own recomputation beside."),
+        typer.Option(help="Engine of the views; spark: shards, compared with Spark's recomputation."),
     ] = "auto",
     as_json: Json = False,
 ) -> None:
@@ -344,13 +331,13 @@ def demo(
 
 
 def main() -> None:
-    """The entry point of the `deltic` command. SIGTERM ends it as Ctrl-C does: what is temporary is removed."""
+    """The entry point of the `deltic` command. SIGTERM ends it as Ctrl-C does, and removes temporary files."""
     signal.signal(signal.SIGTERM, _terminate)
     app()
 
 
 def _terminate(number: int, _: object) -> None:
-    """Ends the process by an exception; what it unwinds is not to be disturbed by a second signal."""
+    """End the process by an exception; a second signal does not disturb its cleanup."""
     signal.signal(number, signal.SIG_IGN)
     sys.exit(128 + number)
 

@@ -39,8 +39,8 @@ State = Annotated[
     str | None,
     Option(
         metavar="DIR",
-        help="Keep tables, views and definitions in this directory, or at an address such as s3://bucket/shop.",
-        show_default="they go with the process",
+        help="Store tables, views and definitions in this directory, or at an address such as s3://bucket/shop.",
+        show_default="none, in memory",
     ),
 ]
 Functions = Annotated[
@@ -48,7 +48,7 @@ Functions = Annotated[
     Option(
         "--functions",
         "--functors",
-        help="A module of Python with what deltic.function, aggregate and operator made, for SQL and Datalog.",
+        help="A Python module with functions, aggregates and operators for SQL and Datalog.",
         show_default="none",
     ),
 ]
@@ -58,27 +58,23 @@ Language = Annotated[
     Option(
         "--language",
         metavar="NAME",
-        help="The language of the program: sql, datalog, or that of a package, such as ddlog.",
-        show_default="by the end of the file's name",
+        help="Language of the program: sql, datalog, or that of a package, such as ddlog.",
+        show_default="by the file's suffix",
     ),
 ]
-AllowOutside = Annotated[
-    bool, Option("--allow-outside", help="The program may name files outside of --facts and --out.")
-]
+AllowOutside = Annotated[bool, Option("--allow-outside", help="Let the program name files outside --facts and --out.")]
 
 
 @dataclass(frozen=True)
 class TextOptions:
-    """How delimited text is written of which the program says nothing."""
+    """The form of delimited text that the program does not describe."""
 
     panel: ClassVar = "Files"
 
-    headers: Annotated[
-        bool, Option("--headers", help="Delimited text of tables without .input begins with the names of columns.")
-    ] = False
-    rfc4180: Annotated[
-        bool, Option("--rfc4180", help="Fields of such text may stand in quotes, as spreadsheets write them.")
-    ] = False
+    headers: Annotated[bool, Option("--headers", help="First lines name the columns, for tables without .input.")] = (
+        False
+    )
+    rfc4180: Annotated[bool, Option("--rfc4180", help="Fields may be quoted, as spreadsheets write them.")] = False
 
     @property
     def form(self) -> TextForm:
@@ -94,11 +90,12 @@ class FileOptions:
 
     panel: ClassVar = "Files"
 
-    facts: Annotated[
-        Path, Option("--facts", "-F", exists=True, file_okay=False, help="Where the initial rows are.")
-    ] = Path()
+    facts: Annotated[Path, Option("--facts", "-F", exists=True, file_okay=False, help="Folder of initial rows.")] = (
+        Path()
+    )
     changes: Annotated[
-        Path | None, Option(exists=True, file_okay=False, help="Changes: each file or sub-folder is one epoch.")
+        Path | None,
+        Option(exists=True, file_okay=False, help="Folder of changes: each file or sub-folder is one epoch."),
     ] = None
     out: Annotated[
         Path,
@@ -106,32 +103,34 @@ class FileOptions:
             "--out",
             "-D",
             file_okay=False,
-            help="Where views, their changes and rejects go; -: views to standard output.",
+            help="Folder for views, their changes and rejects; -: print the views.",
         ),
     ] = Path("out")
     output_format: Annotated[
         Literal["csv", "parquet", "json", "arrow"] | None,
-        Option("--format", help="What to write.", show_default="csv, as .output says"),
+        Option("--format", help="Format of views.", show_default="csv, or as .output says"),
     ] = None
     text: TextOptions = TextOptions()
-    on_error: Annotated[Literal["stop", "skip"], Option(help="Malformed rows: stop, or skip and list them.")] = "stop"
+    on_error: Annotated[Literal["stop", "skip"], Option(help="On malformed rows: stop, or skip and list them.")] = (
+        "stop"
+    )
     missing: Annotated[
         Literal["error", "empty"],
-        Option("--missing-facts", help="A file of .input that is not there: an error, or no rows."),
+        Option("--missing-facts", help="A missing file of .input: an error, or no rows."),
     ] = "error"
     outside: AllowOutside = False
 
     def check(self) -> None:
         """Raises BadParameter for options that do not go together."""
         if self.out == ON_STDOUT and (self.changes or self.output_format):
-            raise BadParameter("--out - prints views as they are at the end: without --changes and --format")
+            raise BadParameter("--out - prints the final views, without --changes and --format")
         if self.changes and (self.out / "changes").resolve() == self.changes.resolve():
             raise BadParameter("the changes of views go to OUT/changes, which is --changes here; choose another --out")
 
 
 @dataclass(frozen=True)
 class ProgramOptions:
-    """What a program means beside its text."""
+    """What completes the text of a program."""
 
     panel: ClassVar = "The program"
 
@@ -142,7 +141,7 @@ class ProgramOptions:
             "--define",
             "-M",
             metavar="NAME[=TEXT]",
-            help="As if a Datalog program began with #define NAME TEXT. Several are words, or the option is repeated.",
+            help="Add #define NAME TEXT to Datalog programs. Several words, or repeated.",
             show_default="none",
         ),
     ] = None
@@ -152,7 +151,7 @@ class ProgramOptions:
             "--pragma",
             "-P",
             metavar="NAME[=VALUE]",
-            help='As if a Datalog program had .pragma "NAME" "VALUE": word-size=32, legacy. May be repeated.',
+            help='Add .pragma "NAME" "VALUE" to Datalog programs: word-size=32, legacy. May be repeated.',
             show_default="none",
         ),
     ] = None
@@ -166,14 +165,14 @@ class ProgramOptions:
             exists=True,
             file_okay=False,
             metavar="DIR",
-            help="Where files and modules that a program includes are sought, too. May be repeated.",
-            show_default="beside what includes them",
+            help="Folder of included files and modules. May be repeated.",
+            show_default="beside the including file",
         ),
     ] = None
 
     @property
     def macros(self) -> dict[str, str]:
-        """The macros that `--define` tells; as in C, 1 where nothing is said.
+        """The macros of `--define`; as in C, 1 by default.
 
         One option may define several, as Soufflé's does: they are words. Raises BadParameter for what is no name.
         """
@@ -185,7 +184,7 @@ class ProgramOptions:
 
     @property
     def pragmas(self) -> dict[str, str]:
-        """The pragmas that `--pragma` says, with = or as Soufflé with a colon, and where included files are sought."""
+        """The pragmas of `--pragma`, with = or Soufflé's colon, and the folders of included files."""
         texts = (re.sub("[=:]", "=", text, count=1) for text in self.pragma or ())
         said = {name: value for name, _, value in (text.partition("=") for text in texts)}
         return said | ({"include-dir": os.pathsep.join(map(str, self.include_dir))} if self.include_dir else {})
@@ -199,47 +198,48 @@ _MACRO = re.compile(r"[A-Za-z_]\w*")
 
 @dataclass(frozen=True)
 class ViewOptions:
-    """How tables take changes, and what keeps the views."""
+    """How changes are checked, and how views are updated."""
 
     panel: ClassVar = "Changes and views"
 
     conflicts: Annotated[
-        Literal["error", "normalize", "trust"], Option(help="Insertion of a present row, deletion of an absent one.")
+        Literal["error", "normalize", "trust"],
+        Option(help="On insertion of a present row, or deletion of an absent one."),
     ] = "error"
     late: Annotated[
-        Literal["drop", "error"], Option(help="Rows later than a table's LATENESS: leave out and list them, or stop.")
+        Literal["drop", "error"], Option(help="On rows later than a table's LATENESS: drop and list them, or stop.")
     ] = "drop"
     engine: Annotated[
         EngineChoice,
-        Option(help="What keeps the views; spark: on shards; reference: the slow definition, for comparing."),
+        Option(help="Engine of the views; spark: shards; reference: slow, for comparison."),
     ] = "auto"
     strategy: Annotated[
         list[str] | None,
         Option(
             metavar="[VIEW=]nested|elastic|full",
-            help="Counts kept of recursive views, or of one: at all iterations, the first, or none. May be repeated.",
+            help="Counts of recursive views, or of one: at all iterations, the first, or none. May be repeated.",
             show_default="nested",
         ),
     ] = None
     refresh: Annotated[
         Literal["auto", "incremental", "incremental strict", "full"],
-        Option(help="When recursive views are recomputed instead of updated."),
+        Option(help="When views are recomputed instead of updated."),
     ] = "auto"
     switch: Annotated[
-        float, Option(min=0, help="With --refresh auto: the part of a bootstrap that an update may always cost.")
+        float, Option(min=0, help="With --refresh auto: fraction of a recomputation that an update may always cost.")
     ] = 0.2
-    iteration_limit: Annotated[
-        int, Option(min=1, help="Iterations that a recursion which computes values may take.")
-    ] = 100_000
+    iteration_limit: Annotated[int, Option(min=1, help="Maximal iterations of a recursion that computes values.")] = (
+        100_000
+    )
     recursion_timeout: Annotated[
         float,
-        Option(min=0, metavar="SECONDS", help="Time that a recursion which computes values may take; 0 for any."),
+        Option(min=0, metavar="SECONDS", help="Maximal time of a recursion that computes values; 0: no limit."),
     ] = 10.0
     now: Annotated[
         str | None,
         Option(
             metavar="TIME",
-            help="What current_timestamp is, as in 2026-03-01T12:30:00Z.",
+            help="Value of current_timestamp, as in 2026-03-01T12:30:00Z.",
             show_default="the machine's time",
         ),
     ] = None
@@ -247,7 +247,7 @@ class ViewOptions:
         list[RewriteChoice] | None,
         Option(
             metavar="eliminate|share|demand",
-            help="Plan without hidden relations of this kind. May be repeated.",
+            help="Plan without this kind of hidden relations. May be repeated.",
             show_default="with all",
         ),
     ] = None
@@ -255,29 +255,29 @@ class ViewOptions:
 
 @dataclass(frozen=True)
 class StateOptions:
-    """Where state is, and what it may use of the machine."""
+    """Where state is stored, and what it may use of the machine."""
 
     panel: ClassVar = "State and resources"
 
     state: State = None
     threads: Annotated[
         int | None,
-        Option(min=1, help="Threads that compute large changes.", show_default="one for each processor"),
+        Option(min=1, help="Threads that compute large changes.", show_default="one per processor"),
     ] = None
     spill: Annotated[
         Path | None,
         Option(
             metavar="DIR",
-            help="A directory for state that does not fit into memory.",
-            show_default="all of it is in memory",
+            help="Directory for state that exceeds memory.",
+            show_default="none, in memory",
         ),
     ] = None
     memory: Annotated[
         str | None,
         Option(
             metavar="SIZE",
-            help="With --spill or --state: the memory of large arrays, as in 2GiB; further ones are files.",
-            show_default="half of what there is",
+            help="With --spill or --state: memory of large arrays, as in 2GiB; the rest are files.",
+            show_default="half of the free memory",
         ),
     ] = None
 
@@ -290,27 +290,27 @@ class ShardOptions:
 
     shards: Annotated[
         int | None,
-        Option(min=1, help="Into how many shards rows are split.", show_default="8"),
+        Option(min=1, help="Number of shards.", show_default="8"),
     ] = None
     directory: Annotated[
         str | None,
         Option(
             metavar="DIR",
-            help="Where their files are; a directory that all executors see, or an address such as s3://bucket/shop.",
-            show_default="a temporary one, where Spark is on this machine alone",
+            help="Directory of their files, visible to all executors, or an address such as s3://bucket/shop.",
+            show_default="a temporary one, if Spark runs on this machine",
         ),
     ] = None
     executor: Annotated[
         Literal["auto", "process", "job"] | None,
         Option(
-            help="What computes a transaction, this process or a job of Spark; auto: what is quicker.",
+            help="Run transactions in this process or as Spark jobs; auto: the quicker one.",
             show_default="auto",
         ),
     ] = None
     rounds: Annotated[
         Literal["auto", "always", "never"] | None,
         Option(
-            help="When a recursion without a preserved key takes rounds; auto: where no task has room.",
+            help="When a recursion without a preserved key takes rounds; auto: if it outgrows a task.",
             show_default="auto",
         ),
     ] = None
@@ -318,19 +318,19 @@ class ShardOptions:
         str | None,
         Option(
             metavar="SIZE",
-            help="What one task is to hold of a recursion, as in 4GiB.",
-            show_default="half of what it has",
+            help="Memory of a recursion in one task, as in 4GiB.",
+            show_default="half of the task's memory",
         ),
     ] = None
     copies: Annotated[
         Literal["auto", "never"] | None,
-        Option(help="Whether each has a copy of what is small beside what it is joined with.", show_default="auto"),
+        Option(help="Whether shards copy small relations for joins.", show_default="auto"),
     ] = None
 
 
 @dataclass(frozen=True)
 class SparkOptions:
-    """The session of Spark that reads and writes files."""
+    """The Spark session that reads and writes files."""
 
     panel: ClassVar = "Spark"
 
@@ -338,25 +338,23 @@ class SparkOptions:
         str | None,
         Option(
             metavar="URL",
-            help="Read and write files by Spark, with this master, as in local[*].",
-            show_default="this process reads them, without Spark",
+            help="Read and write files by Spark with this master, as in local[*].",
+            show_default="none, without Spark",
         ),
     ] = None
-    driver_memory: Annotated[
-        str | None, Option(metavar="SIZE", help="With --master: memory of its session, as in 2g.")
-    ] = None
+    driver_memory: Annotated[str | None, Option(metavar="SIZE", help="With --master: driver memory, as in 2g.")] = None
     conf: Annotated[
         list[str] | None,
         Option(
             metavar="NAME=VALUE",
-            help="With --master: a setting of Spark, as in spark.executor.memory=4g. May be repeated.",
+            help="With --master: a Spark setting, as in spark.executor.memory=4g. May be repeated.",
             show_default="none",
         ),
     ] = None
 
     @property
     def settings(self) -> dict[str, str]:
-        """The settings of Spark that `--conf` says."""
+        """The Spark settings of `--conf`."""
         return {name: value for name, _, value in (text.partition("=") for text in self.conf or ())}
 
     def check(self, engine: EngineChoice) -> None:
@@ -369,7 +367,7 @@ class SparkOptions:
             if given and engine not in ("auto", "spark"):
                 raise BadParameter(f"{name} is for Spark, and --engine {engine} has none")
             if given and self.master is None:
-                raise BadParameter(f"{name} is for Spark, which --master asks for, as in --master 'local[*]'")
+                raise BadParameter(f"{name} needs Spark: add --master, as in --master 'local[*]'")
         for text in self.conf or ():
             if not re.match("[^=]+=", text):
                 raise BadParameter(f"--conf is a setting of Spark, as in spark.executor.memory=4g; found {text!r}")
@@ -379,31 +377,31 @@ class SparkOptions:
 
 @dataclass(frozen=True)
 class ReportOptions:
-    """What a run tells, to whom."""
+    """What a run reports, and where."""
 
     panel: ClassVar = "Reports"
 
     as_json: Json = False
-    quiet: Annotated[bool, Option("--quiet", "-q", help="Errors, notes and what the program prints alone.")] = False
+    quiet: Annotated[bool, Option("--quiet", "-q", help="Print only errors, notes and the program's output.")] = False
     metrics: Annotated[
         int | None,
         Option(
             metavar="PORT",
             min=0,
             max=65535,
-            help="Serve numbers for Prometheus on this machine while the run lasts.",
+            help="Serve Prometheus metrics on this machine during the run.",
             show_default="none",
         ),
     ] = None
     log: Annotated[
         Literal["text", "json"] | None,
-        Option(help="A record of each epoch on standard error, as text or JSON.", show_default="none"),
+        Option(help="Log each epoch to standard error, as text or JSON.", show_default="none"),
     ] = None
 
 
 @dataclass(frozen=True)
 class CommandOptions:
-    """By which commands a program is run whose language has some, as DDlog has."""
+    """The commands that run a program, in languages with commands such as DDlog."""
 
     panel: ClassVar = "Commands, for programs of DDlog"
 
@@ -414,7 +412,7 @@ class CommandOptions:
             exists=True,
             dir_okay=False,
             allow_dash=True,
-            help="Run the commands of this file, or of standard input (-), in the place of files of rows.",
+            help="Run the commands of this file, or of standard input (-), instead of reading rows.",
             show_default="none",
         ),
     ] = None
@@ -425,11 +423,11 @@ class CommandOptions:
             dir_okay=False,
             allow_dash=True,
             metavar="FILE",
-            help="The same as --language ddlog --commands FILE.",
+            help="Same as --language ddlog --commands FILE.",
             show_default="none",
         ),
     ] = None
-    initial: Annotated[bool, Option(help="With commands: print at first what follows from facts alone.")] = True
+    initial: Annotated[bool, Option(help="With commands: print first what follows from facts alone.")] = True
 
 
 @dataclass(frozen=True)
@@ -449,12 +447,12 @@ class RunOptions:
 
     @property
     def commands(self) -> Path | None:
-        """The file of commands that run the program, if some do."""
+        """The file of commands, if any."""
         return self.by.ddlog_commands or self.by.commands
 
     @property
     def named_language(self) -> str:
-        """The language that options name; "" where the end of the file's name tells it."""
+        """The language that options name; "" for the file's suffix."""
         return "ddlog" if self.by.ddlog_commands else self.language
 
     def check(self) -> None:
@@ -462,8 +460,8 @@ class RunOptions:
         self.spark.check(self.views.engine)
         self.files.check()
         if self.by.commands and self.by.ddlog_commands:
-            raise BadParameter("--commands and --ddlog-commands are the same: one of them")
+            raise BadParameter("--commands and --ddlog-commands mean the same: give one of them")
         if self.by.ddlog_commands and self.language not in ("", "ddlog"):
             raise BadParameter(f"--ddlog-commands is for DDlog, and --language says {self.language}")
         if self.commands is not None and (self.files.changes or self.kept.state or self.spark.master):
-            raise BadParameter("rows come from commands, into memory: without --changes, --state, --master")
+            raise BadParameter("commands provide the rows, in memory: leave out --changes, --state and --master")

@@ -83,4 +83,6 @@ def _padded(shown: str, flags: str, width: int) -> str:
     return sign + shown[len(sign) :].rjust(width - len(sign), "0")
 
 
-FUNCTIONS["formatted"] = Function(Type.STRING, python=_formatted, strict=False, reason="no library has the fields of Java's Formatter")
+FUNCTIONS["formatted"] = Function(
+    Type.STRING, python=_formatted, strict=False, reason="no library has the fields of Java's Formatter"
+)

@@ -30,14 +30,13 @@ class Changing(PipelineParts):
     ) -> Transaction:
         """A transaction, for a with-block: all changes made in it are one epoch, or none takes effect.
 
-        Several threads may have one open, which are committed one after the other, each over the tables as the one
-        before has left them. `conflicts`, `timeout` and `late` override those of the pipeline. The end of the block
-        raises ChangeError where the changes do not fit the tables, DataError where values of statements do not, and
-        BusyError after a wait of `timeout` seconds for other threads. After any exception the tables and views are as
-        before.
+        Several threads may each have one open; they commit one after the other, each over the tables of the last one.
+        `conflicts`, `timeout` and `late` override those of the pipeline. The end of the block raises ChangeError where
+        the changes conflict with the tables, DataError where values of statements do not fit, and BusyError after
+        waiting `timeout` seconds for other threads. After any exception tables and views are unchanged.
 
-        `positions` say how far sources have been read, by their names, in anything that JSON can hold; they are part of
-        the epoch, and so is a `token`.
+        `positions` say by name how far sources have been read, as JSON; they are part of the epoch, and so is a
+        `token`.
         """
         return self._noted(self._transaction(conflicts, timeout, token, positions or {}, late=late))
 
@@ -47,18 +46,18 @@ class Changing(PipelineParts):
         positions: Mapping[str, Any] | None = None,
         late: LatePolicy | None = None,
     ) -> Transaction:
-        """An open transaction that is of no thread: what serves many clients has one for each of them.
+        """An open transaction that belongs to no thread, for a server with one per client.
 
         `commit` or `discard` ends it, in any thread; `pipeline.epochs.grouping` says which may be committed together.
         """
         return self._transaction(conflicts, None, positions=positions, late=late).__enter__()
 
     def advance(self, to: Time | None = None) -> Transaction:
-        """An epoch in which time alone passes: `current_timestamp` is `to` then, or the machine's time.
+        """An epoch in which only time passes: `current_timestamp` becomes `to`, or the machine's time.
 
-        `to` is a datetime, or a text such as "2026-03-01T12:30:00Z", in UTC where it has no zone. Where the pipeline
-        was not made with a time that stands, the machine's goes on from there once it is later. Raises DelticError for
-        a time before that of the last epoch.
+        `to` is a datetime, or a text such as "2026-03-01T12:30:00Z", in UTC without a zone. Unless the pipeline was
+        made with a fixed time, the machine's time applies again once it is later. Raises DelticError for a time before
+        that of the last epoch.
         """
         if to is not None:
             self._clock.advance(to, self.catalog, self._epochs.engine)
@@ -67,9 +66,9 @@ class Changing(PipelineParts):
         return change
 
     def what_if(self, conflicts: Conflicts | None = None, timeout: float | None = None) -> Transaction:
-        """A transaction that is discarded at the end of its block, unless its `commit` is called in it.
+        """A transaction that its block discards at the end, unless you call its `commit`.
 
-        Its `preview` has the tables and views as they would be, and their changes. Others may read and write meanwhile.
+        Its `preview` has the tables and views as they would be, and their changes. Others read and write meanwhile.
         """
         return self._noted(self._transaction(conflicts, timeout, is_kept=False))
 

@@ -27,9 +27,9 @@ class Connecting(Watching):
         """What refreshes tables from their sources, and publishes views."""
 
     def attach(self, name: str, source: External | DataFrame | str | Path) -> None:
-        """Let a table have the rows of another source from the next refresh on: what differs comes and goes.
+        """Give a table another source from the next refresh on; the difference is inserted and deleted.
 
-        A DataFrame is to be attached again in each process. Raises CatalogError.
+        A DataFrame must be attached again in each process. Raises CatalogError.
         """
         find(name, "table", self.tables)
         place, frame = self._refreshing.place_of(source)
@@ -38,9 +38,9 @@ class Connecting(Watching):
         self._refreshing.give(name, frame)
 
     def detach(self, name: str) -> None:
-        """Let a table have the source again that its definition names, or none; its rows stay.
+        """Give a table back the source of its definition, or none; its rows stay.
 
-        Raises CatalogError where none was attached to it.
+        Raises CatalogError where none was attached.
         """
         find(name, "table", self.tables)
         if name not in self.attached:
@@ -50,25 +50,25 @@ class Connecting(Watching):
 
     @property
     def attached(self) -> Mapping[str, External]:
-        """The sources that were attached to tables, by their names; those that definitions name are not among them."""
+        """The sources that were attached to tables, by table; those of definitions are not among them."""
         return self._definitions.outside.attached
 
     def refresh(self, full: bool = False) -> RefreshReport:
-        """Let all tables with a source have the rows that these have now, in one epoch, or none of them.
+        """Bring all tables with a source up to date with it, in one epoch, or none of them.
 
-        What is read is what is new since the last refresh, as far as a source can tell; with `full` all of it is read
-        and compared. The positions of the sources are part of the epoch, so that a refresh after a crash goes on behind
-        it. Raises DataError where rows do not fit their table, ChangeError where they do not go together, and what
-        a source raises; then all tables are as before.
+        A source reads what is new since the last refresh, if it can; with `full` everything is read and compared. The
+        positions of the sources are part of the epoch, so that a refresh after a crash continues after it. Raises
+        DataError where rows do not fit their table, ChangeError where they conflict, and errors of sources; all tables
+        are then unchanged.
         """
         self._keeping.refuse_change()
         return self._refreshing.refresh(full)
 
     def publish(self, view: str, to: External | str | Path) -> None:
-        """Let a view be published with each refresh, in the state of the pipeline from now on.
+        """Publish a view with each refresh from now on; part of the state.
 
         `to` is an External: a Delta table, a table of a database, a temporary view of Spark, a folder of Parquet files;
-        or the path of such a folder. What is there already stays so. Raises CatalogError for what cannot be a target.
+        or the path of such a folder. Present rows there stay. Raises CatalogError for an impossible target.
         """
         self._check_view(view)
         publication = self._refreshing.publication(view, to)
@@ -76,15 +76,15 @@ class Connecting(Watching):
             self._evolving.evolve(lambda now: now.publishing(publication))
 
     def unpublish(self, view: str, to: External | str | Path | None = None) -> None:
-        """Publish a view no longer: there, or nowhere. What was published stays as it is. Raises DelticError."""
+        """Stop publishing a view, to one target or to all. What was published stays. Raises DelticError."""
         place = None if to is None else self._refreshing.publication(view, to).to
         if not self._definitions.outside.of(view, place):
             raise DelticError(f"{view} is not published{'' if place is None else f' to {place}'}")
         self._evolving.evolve(lambda now: now.unpublishing(view, place))
 
     def pending(self, positions: Mapping[str, Any] | None = None) -> dict[str, str]:
-        """What the next `refresh` would read of each source; nothing of it is read.
+        """What the next `refresh` would read of each source, without reading it.
 
-        With the `positions` of another pipeline of this program, it is what that one would read.
+        With the `positions` of another pipeline of this program, what that one would read.
         """
         return self._refreshing.pending(positions)

@@ -38,13 +38,12 @@ class Defining(Connecting):
     def datalog(
         self, text: str, file: str = "<datalog>", macros: Mapping[str, str] = MappingProxyType({})
     ) -> Evolution:
-        """Add a Datalog program: its declarations, rules and facts join those that are there.
+        """Add a Datalog program: its declarations, rules and facts.
 
-        `file` is what messages call the text; the files that it includes are sought beside it. `macros` are as if each
-        was defined by a line `#define NAME text`. Rules may read every table and view of the pipeline. Raises
-        ProgramError with all findings, and the pipeline stays as it was; what is likely wrong, but has a meaning, is
-        told by a ProgramWarning. Where tables hold rows already, what is new is
-        computed from them, and nothing else is: the evolution that is returned says what that was.
+        `file` is the name of the text in messages; included files are searched beside it. `macros` act as lines
+        `#define NAME text`. Rules may read every table and view of the pipeline. Returns the Evolution: new views are
+        computed from the present rows, and nothing else is. Raises ProgramError with all findings, and changes nothing;
+        warns with ProgramWarning.
         """
         require_text(text)
         return self._warned(self._evolving.evolve(lambda now: now.adding(text, file, macros)))
@@ -52,9 +51,9 @@ class Defining(Connecting):
     def replace(
         self, text: str, file: str = "<datalog>", macros: Mapping[str, str] = MappingProxyType({})
     ) -> Evolution:
-        """As `datalog`, but the text replaces the rules of the relations that it derives.
+        """As `datalog`, but the text replaces the rules and facts of the relations that it derives.
 
-        Their earlier facts and rules go; so do the declaration and the directives of those that it declares.
+        It also replaces the declarations and directives of the relations that it declares.
         """
         require_text(text)
         return self._warned(self._evolving.evolve(lambda now: now.replacing(text, file, macros)))
@@ -66,10 +65,10 @@ class Defining(Connecting):
         return evolution
 
     def define(self, text: str, language: str, file: str = "", directories: Sequence[str | Path] = ()) -> Evolution:
-        """Add a program in the language of any front end, by its name: "sql", "datalog", or that of a package.
+        """Add a program in the language of any front end: "sql", "datalog", or that of a package.
 
-        Files that it imports are sought beside `file`, then in the directories. Raises ProgramError, and DelticError
-        where the front end is not installed; the pipeline stays as it was.
+        Imported files are searched beside `file`, then in `directories`. Raises ProgramError, and DelticError where the
+        front end is not installed; the pipeline is unchanged then.
         """
         require_text(text)
         options = SourceOptions(directories=tuple(map(str, directories)))
@@ -82,11 +81,11 @@ class Defining(Connecting):
         language: str = "",
         directories: Sequence[str | Path] = (),
     ) -> Evolution:
-        """Have just the definitions of a program, in a file or as text, in a language: SQL, Datalog, or another.
+        """Replace all definitions by those of a program, a file or text, in SQL, Datalog, or another language.
 
-        The end of a file's name says which, if `language` does not. `macros` are for Datalog; `directories` have files
-        that the program imports. What it has in common with the present definitions stays, what it has not goes. Raises
-        ProgramError, DataError for a file that is not text, and CatalogError where a table that holds rows would go.
+        `language` defaults to the suffix of the file. `macros` are for Datalog; imported files are searched in
+        `directories`. Definitions in common stay. Raises ProgramError, DataError for a file that is not text, and
+        CatalogError where a table that holds rows would go.
         """
         return self._evolving.redefine(program, SourceOptions(macros, tuple(map(str, directories))), language)
 
@@ -101,24 +100,22 @@ class Defining(Connecting):
     ) -> Evolution:
         """Add a table: `pipeline.table("sale", {"id": "int64", "shop": "string", "price": "float64?"}, key="id")`.
 
-        `columns` maps names to types: texts such as "decimal(10, 2)" or "array(string?)", with a question mark where
-        a value may be NULL, SQL's names such as "BIGINT" and "VARCHAR(20)", Python classes, or types of Arrow and of
-        `deltic.values.types`; an Arrow schema does as well. Or it is rows, and the table begins with them:
-        `pipeline.table("sale", frame, key="id")` takes frames of pandas, polars, Arrow and Spark, what hands itself out
-        as Arrow's stream, dicts, dataclasses, named tuples, and paths of .csv, .tsv, .parquet, .arrow and .jsonl files,
-        whose first line names the columns where it is text. Columns have the types of the rows, and all but those of
-        the key may be NULL.
+        `columns` maps names to types: texts such as "decimal(10, 2)" or "array(string?)", with a question mark for
+        nullable ones, SQL's names such as "BIGINT" and "VARCHAR(20)", Python classes, or types of Arrow and of
+        `deltic.values.types`; or it is an Arrow schema. Or it is rows, and the table begins with them:
+        `pipeline.table("sale", frame, key="id")` takes frames of pandas, polars, Arrow and Spark, objects with Arrow's
+        stream interface, dicts, dataclasses, named tuples, and paths of .csv, .tsv, .parquet, .arrow and .jsonl files;
+        the first line of text names the columns. All columns but those of the key are then nullable.
 
-        A table is a set of rows, or with `bag` a bag, where a row may be there several times. `key` are
-        the columns that tell rows apart: they are never NULL, the table is a set, and a transaction after which two
-        rows would agree in them is rejected with a ChangeError. With `lateness={"ts": timedelta(hours=1)}` a row that
-        comes or goes is late where its `ts` is more than that behind the greatest of the transactions before;
-        docs/sql.md describes each statement.
+        A table is a set of rows, or with `bag` a bag, which may hold a row several times. `key` names the columns that
+        identify a row: they are never NULL, and a transaction after which two rows would agree in them is rejected with
+        a ChangeError. With `lateness={"ts": timedelta(hours=1)}` a change is late where its `ts` is more than that
+        before the greatest of earlier transactions; see docs/sql.md.
 
-        With a `source` the table has the rows of that: an External, a Spark DataFrame, or the path of a folder of
-        files or of a Delta table; docs/refresh.md has all kinds. `refresh` lets it follow them. Its columns are then
-        those of the source, if they are not given. Without a key a table that has rows or a source from the start is a
-        bag. Raises CatalogError, and DataError where the rows do not fit; there is no such table then.
+        With a `source` the table has its rows: an External, a Spark DataFrame, or the path of a folder of files or of a
+        Delta table; see docs/refresh.md. `refresh` reads it again. Its columns are the default. Without a key, a table
+        that starts with rows or a source is a bag. Raises CatalogError, and DataError where the rows do not fit; the
+        table is not made then.
         """
         keys = (key,) if isinstance(key, str) else tuple(key)
         place, frame = (None, None) if source is None else self._refreshing.place_of(source)
@@ -161,19 +158,19 @@ class Defining(Connecting):
         key: str | Sequence[str] | None = None,
         to: str = "",
     ) -> Evolution:
-        """Alter a table, whose rows stay: `pipeline.alter("sale", add={"n": "int64"}, defaults={"n": 1}, drop="shop")`.
+        """Alter a table; its rows stay: `pipeline.alter("sale", add={"n": "int64"}, defaults={"n": 1}, drop="shop")`.
 
-        Columns are dropped, renamed, have wider `types`, may be NULL or not, and are added, in this order; names are
-        those that columns have by then. `defaults` are what SQL stores where nothing is given, and what rows that are
-        there have in a column that is added. `key` is a new primary key, () for none, and `to` a new name. Raises
-        CatalogError where rows, or views that name a column, stand against it; nothing is changed then.
+        In this order columns are dropped, renamed, widened (`types`), made nullable or not, and added; each step uses
+        the names after the one before. `defaults` are what SQL stores for missing values, and what present rows get in
+        added columns. `key` is a new primary key, () for none; `to` is a new name. Raises CatalogError where rows, or
+        views that name a column, do not allow it; nothing is changed then.
         """
         find(table, "table", self.tables)
         how = how_of(add, drop, rename, types, nullable, defaults, key, to)
         return self._evolving.evolve(lambda now: altering(now, table, how))
 
     def flow(self, name: str) -> Flow:
-        """A table or view to build others of in Python, with `view`: docs/streams.md and docs/extending.md show how."""
+        """A table or view to build others from in Python, with `view`: see docs/streams.md and docs/extending.md."""
         from deltic.pipeline.python.flow import Flow
 
         return Flow.of(name, find(name, "view or table", self.catalog.relations))
@@ -183,8 +180,7 @@ class Defining(Connecting):
     ) -> Evolution:
         """Add a view that a circuit computes, or its text, or a flow; their sources are tables and views by name.
 
-        Or a DataFrame of Spark, made of `pipeline["NAME"].to_spark()` and of what Spark knows by the names of tables
-        and views; docs/spark.md says what of Spark is taken.
+        Or a DataFrame of Spark over `pipeline["NAME"].to_spark()` and tables and views by name; see docs/spark.md.
 
         The view is the sink of that name, or the only one. A `hidden` view serves other definitions:
         it cannot be read, and what they do not need of it is not computed. With `replace` it takes the place
@@ -216,17 +212,16 @@ class Defining(Connecting):
         nulls: Nulls = "skip",
         deterministic: bool = False,
     ) -> Evolution:
-        """Add a function of Python, which SQL and Datalog call by its name, or what `deltic.function` has made.
+        """Add a function of Python, or one made by `deltic.function`, for SQL and Datalog.
 
-        What `deltic.aggregate` and `deltic.operator` have made they call, too: docs/extending.md says how.
+        Also aggregates and operators of `deltic.aggregate` and `deltic.operator`: see docs/extending.md.
 
-        `arguments` and `returns` are types as those of `table`, "int64?" where the result may be NULL; without them the
-        annotations of the function count. It gets the values of one row; `vectorized`, Arrow arrays of as many rows as
-        it pleases Deltic, and gives one. Where an argument is NULL the result is, and the function is not called; with
-        `nulls="pass"` it gets None. It has to be `deterministic`: rows that go are found by computing it again. Another
-        function of the same name takes its place, and the views that call it are rebuilt, if its code, constants,
-        closure, or a function of its module that it calls, is another. A state in a directory has no code of Python in
-        it: the pipeline that opens it is given the functions by `functions`. Raises CatalogError.
+        `arguments` and `returns` are types as in `table`, "int64?" for a nullable result; by default the annotations.
+        The function receives the values of one row; if `vectorized`, Arrow arrays of any number of rows, and returns
+        one. A NULL argument gives NULL without a call; with `nulls="pass"` the function receives None. It must be
+        `deterministic`: Deltic computes it again for deleted rows. A function of the same name replaces it; the views
+        that call it are rebuilt if its code, constants, closure, or a called function of its module differs. A stored
+        state contains no code: pass `functions` to the pipeline that opens it. Raises CatalogError.
         """
         from deltic.circuit.custom import OfPython
         from deltic.pipeline.python.functions import function
@@ -241,7 +236,7 @@ class Defining(Connecting):
         return self._evolving.evolve(lambda now: now.with_function(result))
 
     def drop(self, *names: str) -> Evolution:
-        """Drop tables, with their rows, and views. Raises CatalogError where others read them."""
+        """Drop tables with their rows, and views. Raises CatalogError where others read them."""
         for name in names:
             find(name, "view or table", {**self.catalog.relations, **dict.fromkeys(self.checked.inlined)})
         return self._evolving.evolve(lambda now: now.dropping(names))

@@ -27,14 +27,13 @@ P = ParamSpec("P")
 
 @dataclass(frozen=True)
 class Transactions:
-    """How transactions check their changes, wait for each other, and tell the time.
+    """How transactions check changes, wait for each other, and read the time.
 
-    `conflicts` is about an insertion of a present row or a deletion of an absent one: "error" rejects the transaction,
-    "normalize" ignores the change, "trust" checks nothing: weights add up, and rows of positive weight are shown.
-    `late` is about rows beyond their table's lateness: "drop" leaves them out, and the report of the epoch counts them;
-    "error" rejects the transaction. A transaction waits up to `timeout` seconds for another thread's; None: any time.
-    The last `retain` epochs can be read by `at`. `now` is the time that views read; it stands until `advance` moves
-    it; None is the machine's time.
+    `conflicts` is about the insertion of a present row or the deletion of an absent one: "error" rejects the
+    transaction, "normalize" ignores the change, "trust" checks nothing: weights add up, and rows of positive weight are
+    shown. `late` is about rows beyond their table's lateness: "drop" ignores and counts them, "error" rejects the
+    transaction. A transaction waits up to `timeout` seconds for others; None: without limit. `at` reads the last
+    `retain` epochs. `now` is the time that views read, until `advance` moves it; None: the machine's time.
     """
 
     conflicts: Conflicts = "error"
@@ -50,15 +49,14 @@ class Transactions:
 
 @dataclass(frozen=True)
 class Maintenance:
-    """How views are kept fresh: by updates or recomputed, and with which hidden relations.
+    """How views are updated or recomputed, and which hidden relations are kept.
 
-    `refresh` is "auto": an update of a recursion, or of a join, is abandoned when a recomputation of it seems to
-    cost less processor time; of a recursion it may cost the part `switch` of that before this is asked.
-    "incremental" never recomputes; "incremental strict" also refuses a program with an operator that has no
-    derivative; "full" always recomputes.
+    `refresh` is "auto": abandon the update of a recursion or join when a recomputation seems to cost less processor
+    time; an update of a recursion may always cost the fraction `switch` of a recomputation. "incremental" never
+    recomputes; "incremental strict" also refuses operators without a derivative; "full" always recomputes.
 
-    Hidden relations are kept where they save more work than they make: with `eliminate` projections and tests of what
-    nothing else needs, with `share` what several views compute. With `demand` recursions derive only demanded rows.
+    Hidden relations are kept where they save work: with `eliminate` projections and conditions, with `share` parts that
+    several views compute. With `demand` recursions derive only demanded rows.
     """
 
     refresh: RefreshName = "auto"
@@ -79,15 +77,15 @@ class Maintenance:
 
 @dataclass(frozen=True)
 class Recursion:
-    """What recursive views keep beside their rows, and how long a recursion may take.
+    """What recursive views keep besides their rows, and how long a recursion may take.
 
     `strategy` "nested" counts derivations at every iteration: updates are quick. "elastic" counts those of a row's
     first iteration: less memory, and deletions search for other derivations. "full" counts nothing, and every epoch
-    recomputes the views. {"VIEW": "elastic"} chooses for single views and those that are mutually recursive with them;
-    the others are "nested".
+    recomputes the views. {"VIEW": "elastic"} chooses for a view and those that are mutually recursive with it; the
+    others are "nested".
 
     A recursion that computes values, as `n(x + 1) :- n(x).` does, is rejected with an IterationLimitError after
-    `iteration_limit` iterations, or past 100 of them after `recursion_timeout` seconds; None is any time.
+    `iteration_limit` iterations, or after `recursion_timeout` seconds once it has had 100; None is no limit.
     """
 
     strategy: StrategyName | Mapping[str, StrategyName] = "nested"
@@ -103,7 +101,7 @@ class Recursion:
 
     @property
     def default(self) -> StrategyName:
-        """The strategy of the recursive views for which none was chosen."""
+        """The strategy of recursive views without a choice of their own."""
         return "nested" if isinstance(self.strategy, Mapping) else self.strategy
 
     @property
@@ -113,11 +111,11 @@ class Recursion:
 
     @property
     def of_any(self) -> Recursion:
-        """The same without what was chosen for single views."""
+        """The same without the choices for single views."""
         return replace(self, strategy=self.default)
 
     def check(self, catalog: Catalog) -> None:
-        """Raises DelticError for a strategy of a view without recursion, or two for views of one recursion."""
+        """Raises DelticError for a choice for a view without recursion, or different choices within one recursion."""
         recursive = {name: recursion for recursion in catalog.recursions for name in recursion}
         others = dict.fromkeys(
             catalog.relations, "it does not depend on itself, so that there is no choice of strategy"
@@ -133,11 +131,11 @@ class Recursion:
 
 @dataclass(frozen=True)
 class Durability:
-    """How a `state` is kept: when a checkpoint is made, how many stay, and whether this process writes.
+    """How a `state` is kept: when checkpoints are written, how many are kept, and whether this process writes.
 
-    A checkpoint is begun after so many `epochs`, or so many bytes of `log` ("64 MiB"), since the last one; the next
-    start reads as much. `keep` checkpoints stay: the files of an older one repair a damaged newer one. One process at
-    a time writes to a state; a `readonly` pipeline reads what it has at the start, and `follow` goes on from there.
+    A checkpoint starts after `epochs` epochs or `log` bytes of log ("64 MiB") since the last one, which bounds what a
+    restart reads. `keep` checkpoints are kept; files of older ones repair a damaged newer one. One process at a time
+    writes to a state; a `readonly` pipeline reads it, and `follow` reads what was added since.
     """
 
     epochs: int = 1000
@@ -151,7 +149,7 @@ class Durability:
         bytes_of(self.log, "log")
 
     def are_due(self, epochs: int, log: int) -> bool:
-        """Whether so many epochs and bytes since the last checkpoint make the next one due."""
+        """Whether the next checkpoint is due after this many epochs and bytes of log."""
         return epochs >= self.epochs or log >= bytes_of(self.log)
 
 
@@ -159,10 +157,10 @@ class Durability:
 class Resources:
     """What a pipeline may use of the machine.
 
-    `threads` compute large changes; None: one for each processor. With a directory `spill`, or a `state` on the local
-    disk, state may exceed memory: once large arrays take `memory` ("2 GiB", or a number of bytes; None: half of what
-    is free), further ones are files in that directory, which end with the process. With engine="auto" and a Spark
-    session, `memory` is the state that this process holds before it moves to shards.
+    `threads` compute large changes; None: one per processor. With a directory `spill`, or a `state` on the local disk,
+    state may exceed memory: beyond `memory` ("2 GiB", or bytes; None: half of the free memory), large arrays are files
+    in that directory, which end with the process. With engine="auto" and a Spark session, `memory` is the state that
+    this process holds before it moves to shards.
     """
 
     threads: int | None = None
@@ -170,7 +168,7 @@ class Resources:
     memory: int | str | None = None
 
     def limits(self, state: str | Path | None, moves: bool) -> ResourceLimits:
-        """What this comes to on this machine; raises DelticError for what cannot be."""
+        """The limits on this machine; raises DelticError for impossible ones."""
         return ResourceLimits.of(self.threads, self.spill, self.memory, state, moves)
 
 

@@ -51,13 +51,13 @@ if TYPE_CHECKING:
 
 
 class Pipeline(Defining):
-    """Tables, and views over them that stay fresh at the cost of the change.
+    """Tables, and views over them that are updated at the cost of each change.
 
-    - `spark`: the session through which DataFrames come and go; without one everything runs in this process.
-    - `engine`: "local" (this process), "spark" (shards, in this process or as Spark jobs), "auto" (per transaction what
-      seems quickest; without a session, local), or "reference" (slow; for tests).
-    - `state`: a directory in which tables, views and definitions outlive the process; docs/durability.md says more.
-    - `program`: a file or text of Datalog or SQL that states all definitions; `evolution` lists what this changed.
+    - `spark`: the session of DataFrames; without one everything runs in this process.
+    - `engine`: "local" (this process), "spark" (shards, in this process or as Spark jobs), "auto" (per transaction the
+      quickest; without a session, local), or "reference" (slow; for tests).
+    - `state`: a directory that keeps tables, views and definitions beyond the process; see docs/durability.md.
+    - `program`: a file or text of Datalog or SQL with all definitions; `evolution` lists what it changed.
     - `functions`: Python functions, aggregates and operators for SQL and Datalog, or the path of a module with them.
 
     The other parameters are groups of options, each documented by its class: Transactions, Maintenance, Recursion,
@@ -65,13 +65,12 @@ class Pipeline(Defining):
     {"word-size": "32"}.
 
     Tables and views are one namespace, the `catalog`. `sql`, `datalog`, `table` and `view` add to it, `replace` and
-    `drop` change it; each may be called while tables hold rows, and returns an Evolution, which says what changed.
-    `pipeline["reaches"]` reads a relation; `in`, `list` and `len` are about these names. Use a pipeline as a context,
-    or `close` it.
+    `drop` change it, at any time, and return an Evolution that lists what changed. `pipeline["reaches"]` reads a
+    relation; `in`, `list` and `len` are about names. Use a pipeline as a context, or `close` it.
 
-    A transaction is committed whole and once, or leaves no trace; with a `state` it outlives a crash at any moment.
-    Any number of threads use a pipeline: one at a time changes it; readers never wait, and read the last committed
-    epoch. Ctrl-C ends a transaction, and leaves the state before it. A forked process cannot use its parent's pipeline.
+    A transaction is committed whole and once, or leaves no trace; with a `state` it survives a crash at any moment. Any
+    number of threads use a pipeline: one at a time changes it; readers never wait, and read the last committed epoch.
+    Ctrl-C undoes a transaction. A forked process cannot use its parent's pipeline.
     """
 
     @explains_groups
@@ -118,30 +117,29 @@ class Pipeline(Defining):
             self.evolution = self.redefine(program)
 
     def checkpoint(self) -> None:
-        """Write the state, so that the next start has no log to read. Raises StateError, and the log stays then."""
+        """Write the state, so that the next start reads no log. Raises StateError and keeps the log."""
         self._keeping.checkpoint(self._epochs)
 
     def compact(self) -> None:
-        """Rewrite the whole state, in as few files as can be, and forget all older ones; so with files of shards.
+        """Rewrite the whole state, or the files of shards, in as few files as possible, and drop all older ones.
 
         Raises StateError, and DelticError where there are neither.
         """
         self._keeping.compact(self._epochs)
 
     def follow(self) -> int:
-        """Be as the writer of the state is by now, and give the number of the epoch; with `readonly` alone.
+        """Apply what the writer of the state has committed since, and return the epoch; `readonly` pipelines only.
 
-        It costs what the epochs since cost; where their log is no longer there, what opening the state costs.
-        In the first case subscriptions go on with what these epochs changed. Raises StateError; the pipeline is as of
-        the last epoch that it reached then.
+        Costs as much as those epochs, which subscriptions then see; or as opening the state, if their log is gone.
+        Raises StateError; the pipeline then stays at the last epoch that it reached.
         """
         follow(self._keeping.state, self._evolving)
         return self.epoch
 
     def close(self) -> None:
-        """Write what the last checkpoint has not, and let go of the directory; without one there is nothing to do.
+        """Write what the last checkpoint lacks, and release the directory; without one, do nothing.
 
-        Raises StateError where it cannot be written; the log has it then, and the directory is free.
+        Raises StateError if that fails; the log has the changes, and the directory is released.
         """
         self._keeping.close(self._epochs)
 
@@ -152,7 +150,7 @@ class Pipeline(Defining):
         self.close()
 
     def ddlog(self, text: str, file: str = "<ddlog>", directories: Sequence[str | Path] = ()) -> CommandSession:
-        """Add a DDlog program, and give what runs DDlog's commands on it; docs/ddlog.md describes its relations.
+        """Add a DDlog program, and return a session that runs DDlog's commands; see docs/ddlog.md.
 
         Other programs, SQL and Python read its relations by their names, `module.R` for `module::R`. Raises what
         `define` raises; DDlog is the package deltic-ddlog.
@@ -162,7 +160,7 @@ class Pipeline(Defining):
     def command_session(
         self, text: str, language: str, file: str = "", directories: Sequence[str | Path] = ()
     ) -> CommandSession:
-        """As `define`, for a language whose programs are run by commands: what runs them. Raises UnsupportedError."""
+        """As `define`, for a language with commands; returns a session that runs them. Raises UnsupportedError."""
         from deltic.pipeline.commanding import commanded
 
         front = commanded(language)
@@ -170,16 +168,15 @@ class Pipeline(Defining):
         return front.session(self, self._definitions.parts[-1])
 
     def sql(self, text: str, args: Args | None = None, file: str = "<sql>") -> Evolution | Transaction | Rows:
-        """One or several statements of SQL, with `;` between them; docs/sql.md lists them.
+        """Run one or several statements of SQL, separated by `;`; docs/sql.md lists them.
 
-        What the last one gives is returned: the Evolution of definitions, the Transaction of a change of a table, the
-        Rows of a question. The whole text is checked before anything is done. Definitions that follow each other are
-        one evolution, a change of a table is one epoch; those between BEGIN and COMMIT are one together, and what is
-        asked there is answered as if they were committed. `query` and `execute` are for questions and for changes
-        alone, and so of one type.
+        Returns the last result: the Evolution of definitions, the Transaction of a change, or the Rows of a query. All
+        statements are checked before the first one runs. Consecutive definitions are one evolution, each change is one
+        epoch, and the changes between BEGIN and COMMIT are one epoch, whose queries see them. `query` and `execute`
+        take queries or changes alone, and have one return type.
 
-        `args` are the values of parameters in statements that change or ask: a dict for `:name`, a list or tuple for
-        `?`. They are bound as values, whatever is in them. `file` is what messages call the text. Raises ProgramError.
+        `args` are the values of parameters: a dict for `:name`, a list or tuple for `?`. They are bound as values.
+        `file` is the name of the text in messages. Raises ProgramError.
         """
         return next(iter(deque(self.sql_results(text, args, file), maxlen=1)), self._evolving.nothing())
 
@@ -188,7 +185,7 @@ class Pipeline(Defining):
         return seen.query(text, args, file)
 
     def execute(self, text: str, args: Args | None = None, file: str = "<sql>") -> Transaction:
-        """INSERT, DELETE, UPDATE and MERGE as one epoch, or as part of the transaction that BEGIN has opened.
+        """INSERT, DELETE, UPDATE and MERGE as one epoch, or in the transaction that BEGIN has opened.
 
         Raises ProgramError for other statements, and what a transaction raises.
         """
@@ -207,7 +204,7 @@ class Pipeline(Defining):
     def sql_results(
         self, text: str, args: Args | None = None, file: str = "<sql>"
     ) -> Iterator[Evolution | Transaction | Rows]:
-        """As `sql`: what each statement gives, or definitions that follow each other together, once it is done."""
+        """As `sql`, one result for each statement, or for consecutive definitions, as soon as it is done."""
         from deltic.pipeline.sql.planning import planned
 
         require_text(text)
@@ -216,9 +213,9 @@ class Pipeline(Defining):
     def planned_sql(
         self, text: str, args: Args | None = None, file: str = "<sql>", outside: bool = True
     ) -> PlannedText:
-        """What statements would do, checked as by `sql`; nothing is done. Raises ProgramError.
+        """Check statements as `sql` does, and return what they would do. Raises ProgramError.
 
-        Without `outside` that is also for a statement that would make a table whose rows are elsewhere.
+        Without `outside`, a statement that makes a table from an external source is an error.
         """
         from deltic.pipeline.sql.planning import PlannedText, planned
 
@@ -227,9 +224,9 @@ class Pipeline(Defining):
         return PlannedText(list(planned(text, file, definitions, args, outside)), definitions)
 
     def run_planned(self, text: PlannedText) -> Iterator[Evolution | Transaction | Rows]:
-        """What each statement of a planned text gives, once it is done; raises what `sql` does.
+        """Run a planned text: the result of each statement as soon as it is done. Raises what `sql` does.
 
-        And DefinitionsMovedError where definitions have changed since it was planned.
+        Raises DefinitionsMovedError where definitions have changed since it was planned.
         """
         return self._statements.done(text.steps, text.definitions)
 
@@ -248,18 +245,16 @@ class Pipeline(Defining):
         order: str | Sequence[str] = (),
         conflicts: Conflicts | None = None,
     ) -> DataStreamWriter:
-        """Apply a streaming DataFrame to a table: each micro-batch is one epoch, and is applied exactly once.
+        """Apply a streaming DataFrame to a table: each micro-batch is one epoch, applied exactly once.
 
-        Its rows all come, or say of themselves whether they do, in the forms that `Transaction.change` takes (a column
-        `op`, `_change_type` or `__weight__`, envelopes of Debezium), or are records of Spark's Kafka source whose
-        values are such changes as JSON. Columns are checked at once. What is returned is Spark's own writer, to go on
-        with: `.option("checkpointLocation", …).trigger(…).start()`.
+        Its rows are insertions; or changes in a form that `Transaction.change` takes (a column `op`, `_change_type` or
+        `__weight__`, envelopes of Debezium); or records of Spark's Kafka source whose values are such changes in JSON.
+        Columns are checked at once. Returns Spark's own writer: `.option("checkpointLocation", …).trigger(…).start()`.
 
-        The epoch has the batch as a position, so that a query which is started again goes on where the state is, and a
-        batch that comes twice is applied once. Streams are told apart by `name`, that of the table if not given. Where
-        changes are by key, `order` names the columns that say which one is the last, such as "source.lsn". Raises
-        DataError and StreamError, and so does a batch that cannot be applied, or that does not follow on the state: it
-        leaves no trace, and the query stops.
+        The epoch stores the batch as a position: a restarted query continues at the state, and a repeated batch is
+        applied once. `name` identifies the stream, by default the table's name. For changes by key, `order` names the
+        columns that decide which one is last, such as "source.lsn". Raises DataError and StreamError; so does a batch
+        that cannot be applied or does not follow the state: it leaves no trace, and the query stops.
         """
         from deltic.pipeline.streaming.into import stream
 

@@ -29,19 +29,19 @@ ExecutorName = Literal["auto", "process", "job"]
 class Shards:
     """The shards of a pipeline with engine="spark" or "auto": `count` of them, each with its part of all rows.
 
-    A transaction on them is computed in this process, or as one Spark job: `executor` is "process", "job", or "auto",
-    which takes what is expected to be quicker, and a job where the state would outgrow this process's memory. Jobs and
-    this process share the files in `directory`, which every executor has to see under that name; where Spark runs on
-    this machine alone, a temporary directory will do, and is the default.
+    A transaction runs in this process or as one Spark job: `executor` is "process", "job", or "auto", the one that is
+    expected to be quicker, and a job where the state would outgrow this process's memory. Jobs and this process share
+    the files in `directory`, which every executor must see under that name; where Spark runs on this machine alone, the
+    default is a temporary directory.
 
-    A recursion that preserves no key is computed on one shard, or is on all of them and takes rounds of exchanges, one
-    for each iteration: `rounds` is "always", "never", or "auto", which takes one shard as long as the recursion has no
-    more bytes there than `task_memory`, a number or a text such as "2 GiB", and rounds from then on. If not told, that
-    is half of what each task has of the executor's memory; without Spark there are no tasks, and no limit.
+    A recursion that preserves no key runs on one shard, or on all of them in rounds, one exchange for each iteration:
+    `rounds` is "always", "never", or "auto", which takes rounds once the recursion has more bytes on its shard than
+    `task_memory`, a number or a text such as "2 GiB". Its default is half of a task's share of the executor's memory;
+    without Spark there is no limit.
 
-    With `copies="auto"` every shard has a copy of tables and views that are so small beside others with which they are
-    joined that all copies together have no more rows than these, and an eighth of `task_memory` at the most; their
-    changes go to all shards, and nothing else has to move for the join. With "never" rows move by the join's key.
+    With `copies="auto"` every shard has a copy of each small table and view, if all copies together have no more rows
+    than the relations that they are joined with, and an eighth of `task_memory` at most; their changes go to all
+    shards, and the join moves nothing else. With "never" rows move by the join's key.
     """
 
     count: int = 8
@@ -62,11 +62,11 @@ class Shards:
 
     @classmethod
     def of(cls, given: Shards | int | None, engine: str, spark: SparkSession | None) -> Shards | None:
-        """What a pipeline is given; None where its state is never on shards.
+        """The shards of a pipeline; None where its state is never on shards.
 
-        That is so for the engines of one process, and for "auto" without a session, or where no directory is named that
-        the executors see. Raises DelticError for shards of another engine, for jobs without a session, and where a
-        directory is missing.
+        That is so for engines of one process, for "auto" without a session, and where the executors see no named
+        directory. Raises DelticError for shards of another engine, for jobs without a session, and where a directory is
+        missing.
         """
         if engine not in ("spark", "auto") or (engine == "auto" and spark is None):
             if given is not None:
@@ -93,7 +93,7 @@ class Shards:
         return shards
 
     def files(self) -> Files:
-        """The files in the directory; in a temporary one, which goes with this process, where none was named."""
+        """The files in the directory; by default in a temporary one, which ends with this process."""
         from deltic.engine.files.address import absolute, files_at
 
         if self.directory is not None:

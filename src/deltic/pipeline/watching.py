@@ -36,9 +36,9 @@ class Watching(Changing):
 
     @property
     def epoch(self) -> int:
-        """The number of the last epoch: every transaction is one, and every change of definitions once there is one.
+        """The number of the last epoch, 0 at first: transactions, and changes of definitions after the first of them.
 
-        It is 0 before the first one. What follows from facts alone is an epoch, too, when somebody reads before then.
+        Reading a view that follows from facts alone is also one.
         """
         return self._epochs.last.version.epoch
 
@@ -48,9 +48,9 @@ class Watching(Changing):
         return self._snapshot(self._epochs.last)
 
     def at(self, epoch: int) -> Snapshot:
-        """The tables and views as of an epoch that is retained: of the last `retain` ones, as the pipeline was told.
+        """The tables and views at one of the last `retain` epochs.
 
-        Raises DelticError for others, which says which are.
+        Raises DelticError for others, and says which are retained.
         """
         return self._snapshot(self._epochs.at(epoch))
 
@@ -64,26 +64,26 @@ class Watching(Changing):
 
     @property
     def positions(self) -> Mapping[str, Any]:
-        """How far sources have been read: what transactions said of them, the last word on each."""
+        """How far sources have been read: the last position that transactions gave for each."""
         return self._epochs.positions
 
     @property
     def watermarks(self) -> dict[str, Any]:
-        """For each table with a lateness the time before which rows are late, None before it has had a row."""
+        """For each table with a lateness the time before which rows are late; None before its first row."""
         return watermarks(self.catalog, self._version())
 
     @property
     def sources(self) -> Mapping[str, External]:
-        """Where the rows of tables come from that are refreshed, by the names of the tables."""
+        """The sources of refreshed tables, by table."""
         return self._definitions.sources
 
     @property
     def publications(self) -> tuple[Publication, ...]:
-        """Which views are published, and where."""
+        """The published views, and their targets."""
         return self._definitions.outside.publications
 
     def explain(self, name: str, full: bool = False) -> PlanText:
-        """How a view is kept fresh: what its parts cost and keep, and its delta queries; notebooks draw its circuit.
+        """How a view is updated: what its parts cost and keep, and its delta queries; notebooks draw its circuit.
 
         `full`: also its circuit before and after, why that is right, and the plan of each delta query.
         """
@@ -94,9 +94,9 @@ class Watching(Changing):
         )
 
     def maintenance(self, name: str) -> tuple[RelationPlan, ...]:
-        """What `explain` says of a view's relations and delta queries, as data: rows visited, expected and actual.
+        """A view's relations and delta queries as data, as in `explain`: rows visited, expected and actual.
 
-        Tables come first, what follows from them later, the view last. It is empty where the rows are on shards.
+        Tables come first, the view last. Empty where the rows are on shards.
         """
         self._check_view(name)
         self._version()
@@ -105,7 +105,7 @@ class Watching(Changing):
     def impact(self, table: str, row: RowPattern) -> Preview:
         """What would change without the rows of a table that have these values; nothing is committed.
 
-        `preview.of(view)` has the rows of a view that would go, or come. Raises DelticError where no row has them.
+        `preview.of(view)` has the changes of a view. Raises DelticError where no row has the values.
         """
         schema = find(table, "table", self.tables)
         there = self._version().lookup_all(table, _keys(table, schema, row))
@@ -119,9 +119,9 @@ class Watching(Changing):
         return preview
 
     def needed(self, name: str, row: RowPattern) -> list[tuple[str, tuple[Any, ...]]]:
-        """The rows of tables without any one of which the row would go, whatever its other derivations: (table, row).
+        """The rows of tables, as (table, row), without any one of which the row would be gone.
 
-        Each row that its explanation ends in is taken away for a trial, which costs what its change costs.
+        Each row of its explanation is removed for a trial, at the cost of that change.
         """
         explanation = self.why(name, row)
         wanted = dict(zip(explanation.root.columns, explanation.root.row, strict=True))
@@ -141,10 +141,10 @@ class Watching(Changing):
         return self.catalog.circuit_of(name)
 
     def changes(self, view: str, since: int | None = None) -> Subscription:
-        """Follow a view: how each epoch after `since` has changed it, or each one after the present one.
+        """Follow a view: its changes in each epoch after `since`, by default after the present one.
 
-        The changes of the last 1,000 epochs are there, of at most a million rows together. Raises DelticError for an
-        epoch before these, or that has not been.
+        The changes of the last 1,000 epochs, of at most a million rows, are kept. Raises DelticError for an earlier
+        epoch, or a future one.
         """
         self._check_view(view)
         self._version()
@@ -167,9 +167,9 @@ class Watching(Changing):
         return self._epochs.engine.views_by_relation()
 
     def serve_metrics(self, port: int = 9464, host: str = "127.0.0.1") -> MetricsServer:
-        """Serve numbers of epochs and state from now on, in Prometheus' text format, at http://HOST:PORT/metrics.
+        """Serve metrics of epochs and state in Prometheus' text format, at http://HOST:PORT/metrics.
 
-        Port 0 is any free one. What is returned has the `port`, and ends it by `close` or at the end of a with-block.
+        Port 0 is any free one. The result has the `port`, and ends with `close` or its with-block.
         """
         return MetricsServer(self.metrics(), host, port)
 
@@ -180,9 +180,9 @@ class Watching(Changing):
         return Metrics(rows, self._sizes, lambda: self.watermarks, self._epochs.observers)
 
     def observe(self, receive: Callable[[EpochReport], None]) -> Callable[[], None]:
-        """Call `receive` with the report of each epoch from now on, in the thread that commits it; it raises nothing.
+        """Call `receive` with the report of each epoch from now on, in the thread that commits it; it must not raise.
 
-        What is returned ends that.
+        Returns a function that ends this.
         """
 
         def observer(number: int, result: EpochResult) -> None:

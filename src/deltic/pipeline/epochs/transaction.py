@@ -67,10 +67,9 @@ class TransactionTerms:
 class Transaction:
     """Gathers changes inside a with-block and applies them at its end; any exception discards them all.
 
-    Rows that are inserted and deleted add up, and their order does not matter: a row that is deleted and inserted again
-    has not changed. `upsert`, `update`, deletions by key, and statements of SQL are about what the transaction has made
-    of the tables up to there. All of this is found out at the end of the block, from the tables as they are then,
-    whatever other threads have committed since it began.
+    Insertions and deletions add up in any order: a row that is deleted and inserted again has not changed. `upsert`,
+    `update`, deletions by key, and statements of SQL see the earlier changes of the transaction. All of it is resolved
+    at the end of the block, over the tables as they are then, whatever other threads have committed since it began.
 
     In programs of asyncio `async with` commits without blocking the event loop.
     """
@@ -112,14 +111,14 @@ class Transaction:
         self._add(table, rows, -1)
 
     def upsert(self, table: str, rows: Any) -> None:
-        """Let rows come in place of those that have their keys; where none has, they are inserted.
+        """Insert rows, or replace the rows that have their keys.
 
         Of rows with one key the last one counts. Raises DelticError for a table without a key.
         """
         self._by_key("upsert", result := self._keyed(table), result.schema, rows)
 
     def update(self, table: str, rows: Any) -> None:
-        """Give columns of the rows with these keys other values: dicts or a frame with the key and these columns.
+        """Assign columns of the rows with these keys: dicts or a frame with the key and these columns.
 
         Raises DelticError for a table without a key.
         """
@@ -128,22 +127,21 @@ class Transaction:
             self._by_key("update", result, columns, part)
 
     def change(self, table: str, rows: Any) -> None:
-        """Insert and delete rows as their column `__weight__` says: 1 or -1.
+        """Insert and delete rows by their column `__weight__`: 1 or -1.
 
-        Or their column `op`, with + or -, or `_change_type`, of Delta's change data feed. Rows are given in the forms
-        of `insert`, but for tuples; dicts may also be envelopes of Debezium, and either of them JSON texts. Where the
-        table has a key, `op` may be u: the row comes in place of what has its key; or d: what has its key goes. Of a
-        key that is named so the last row counts.
+        Or by their column `op`, with + or -, or `_change_type`, of Delta's change data feed. Rows are in the forms of
+        `insert`, except tuples; dicts may be envelopes of Debezium, and either may be JSON texts. For a table with a
+        key, `op` may be u, which replaces the row of the key, or d, which deletes it; the last one of a key counts.
         """
         result = self._table(table)
         self.append(table, self._weighted("change", result, rows, None))
 
     def sql(self, text: str, args: Args | None = None, file: str = "<sql>") -> None:
-        """INSERT, DELETE, UPDATE and MERGE; each sees tables and views as the transaction has made them so far.
+        """INSERT, DELETE, UPDATE and MERGE; each sees the earlier changes of the transaction.
 
         `args` are the values of parameters, as for `Pipeline.sql`.
 
-        Raises ProgramError for what is wrong in them, or changes no table. Values that do not fit are found at the end.
+        Raises ProgramError for mistakes and for other statements. Values that do not fit are found at the end.
         """
         from deltic.pipeline.sql.planning import effects
 
@@ -156,30 +154,30 @@ class Transaction:
     def append(self, table: str, rows: Changed) -> None:
         """Change a table by rows that have exactly its columns and types, and any weights in `__weight__`.
 
-        In their place may stand what says that a row is about its key: see `deltic.engine.keyed`. Raises DelticError
-        for a table whose rows are those of a source.
+        `deltic.engine.keyed` has the columns for changes by key, in place of weights. Raises DelticError for a table
+        with a source.
         """
         self._refuse_refreshed(table)
         self.refill(table, rows)
 
     def refill(self, table: str, rows: Changed) -> None:
-        """As `append`, by what refreshes a table from its source."""
+        """As `append`, for a refresh from the table's source."""
         self._require(_Phase.OPEN)
         batch = TableBatch(rows) if isinstance(rows, pa.Table) else rows
         if batch.count():
             self._operations.append(RowChange(table, batch))
 
     def add(self, effect: Effect) -> None:
-        """What a statement of SQL does to a table."""
+        """Add the change that a statement of SQL makes to a table."""
         self._require(_Phase.OPEN)
         self._refuse_refreshed(effect.table)
         self._operations.append(effect)
 
     def preview(self) -> Preview:
-        """Tables and views as the changes so far would leave them, and how these change; nothing is committed.
+        """Tables and views as the changes so far would leave them, and their changes; nothing is committed.
 
-        From then on the transaction is for the epoch that was looked at: when another one is committed before it, its
-        own commit raises ChangeError, and nothing of it is applied. Raises what a commit would raise.
+        The transaction is then bound to that epoch: if another one commits first, its own commit raises ChangeError,
+        and nothing is applied. Raises what a commit would raise.
         """
         self._require(_Phase.OPEN)
         with self._epochs.writing(self._terms.timeout):
@@ -191,9 +189,9 @@ class Transaction:
                 return Preview(published, epoch.result, self._engine_of, self._spark)
 
     def commit(self) -> None:
-        """Apply the changes now, and not at the end of the block, which then does nothing.
+        """Apply the changes now; the end of the block then does nothing.
 
-        Raises what the end of the block would, see `Pipeline.transaction`; the transaction is discarded then.
+        Raises what `Pipeline.transaction` raises at its end; the transaction is discarded then.
         """
         self._require(_Phase.OPEN)
         self._phase = _Phase.DISCARDED
@@ -205,10 +203,10 @@ class Transaction:
     def commit_with(
         self, others: Sequence[Transaction] = (), positions: Mapping[str, Any] = MappingProxyType({})
     ) -> None:
-        """Commit this transaction and others, in this order, as one epoch; they are such as `groups` gives.
+        """Commit this transaction and others that `groups` allows, in this order, as one epoch.
 
-        `positions` are part of the epoch, beside those that were agreed on. Raises what `commit` does; after an
-        exception all of them are as open as before.
+        `positions` are part of the epoch, besides those of the transactions. Raises what `commit` does; after an
+        exception all of them are still open.
         """
         everyone = (self, *others)
         for each in everyone:
@@ -241,7 +239,7 @@ class Transaction:
         self._phase, self._operations = _Phase.COMMITTED, []
 
     def discard(self) -> None:
-        """Forget the changes; the end of the block then does nothing."""
+        """Drop the changes; the end of the block then does nothing."""
         self._require(_Phase.OPEN)
         self._phase, self._operations = _Phase.DISCARDED, []
 
@@ -259,7 +257,7 @@ class Transaction:
 
     @property
     def affected(self) -> tuple[int, ...]:
-        """How many rows each change was about, in order: those of a batch, or those that a statement changed.
+        """How many rows each change affected, in order: those of a batch, or those that a statement changed.
 
         Raises DelticError before the end of the with-block.
         """
@@ -273,12 +271,12 @@ class Transaction:
 
     @property
     def terms(self) -> TransactionTerms:
-        """What was agreed on for it."""
+        """The options of this transaction."""
         return self._terms
 
     @property
     def was_looked_at(self) -> bool:
-        """Whether it is for one epoch alone, which a preview has shown."""
+        """Whether a preview has bound it to one epoch."""
         return self._seen is not None
 
     def __repr__(self) -> str:
@@ -303,7 +301,7 @@ class Transaction:
 
     @property
     def is_committed(self) -> bool:
-        """Whether the changes were applied: what an interrupt leaves to be asked, which may come right behind them."""
+        """Whether the changes were applied; ask this after an interrupt, which may come just after the commit."""
         return self._phase is _Phase.COMMITTED
 
     def __enter__(self) -> Transaction:

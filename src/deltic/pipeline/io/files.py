@@ -32,10 +32,10 @@ _FORMATS: dict[str, Format] = {
 
 @dataclass(frozen=True)
 class File:
-    """A file, or a folder of part files, of rows or changes; the end of its name tells its format.
+    """A file, or a folder of part files, of rows or changes; its suffix is the format.
 
-    The other fields are about delimited text: what stands between fields, whether the first line is a header, and
-    whether fields may be quoted as in RFC 4180.
+    The other fields are about delimited text: the delimiter, whether the first line is a header, and whether fields may
+    be quoted as in RFC 4180.
     """
 
     path: str | Path

@@ -27,21 +27,21 @@ def aggregate(
     name: str | None = None,
     state: Callable[[], Any] | None = None,
 ) -> Any:
-    """An aggregate of your own: a function of the values that the rows of a group have.
+    """An aggregate of your own: a function of the values of a group.
 
         @deltic.aggregate(of={"price": "float64"}, gives={"middle": "float64"})
         def middle(prices):
             return sorted(prices)[len(prices) // 2]
 
-    `Pipeline.function` gives it to SQL, `SELECT middle(price) … GROUP BY shop`, and to Datalog, `@@middle p : { … }`.
-    With `by`, the columns of its groups, it is an operator for `Flow.apply`, too. `of` are the columns that it reads,
-    `gives` that of the result, with types as those of `Pipeline.table`. The function gets a list of the values, each as
-    often as it is there, in no order; tuples where there are several columns; and gives the result, a tuple where there
-    are several. The values of each group are kept, and a change costs those of the groups that it concerns.
+    `Pipeline.function` adds it to SQL, `SELECT middle(price) … GROUP BY shop`, and to Datalog, `@@middle p : { … }`.
+    With `by`, the columns of its groups, it is also an operator for `Flow.apply`. `of` are the columns that it reads,
+    `gives` that of the result, with types as in `Pipeline.table`. The function receives a list of the values with
+    repetitions, in no order, as tuples if there are several columns, and returns the result, a tuple if there are
+    several. The values of each group are kept; a change costs the groups that it touches.
 
-    With a `state` it costs the values of the change: an object with the methods `update(value, weight)`, where a weight
-    below zero takes a value back, and `result()`. `deltic.check_derivative` tests that it gives what the function does.
-    Raises CatalogError.
+    With a `state` it costs the changed values: a class with the methods `update(value, weight)`, where a negative
+    weight retracts a value, and `result()`. `deltic.check_derivative` compares it with the function. Raises
+    CatalogError.
     """
     if body is None:
         return lambda decorated: aggregate(decorated, of=of, gives=gives, by=by, name=name, state=state)

@@ -24,12 +24,12 @@ _EPOCHS = 3
 def check_derivative(
     operator: CustomOperator, rows: Sequence[SearchStrategy[tuple[Any, ...]] | None] = (), examples: int = 100
 ) -> None:
-    """Test that the derivative or the state of an operator gives what recomputing it gives, on random changes.
+    """Test on random changes that the derivative or state of an operator gives what recomputing it gives.
 
-    Each example is some rows for each input and a few changes of them, one after the other, that insert and delete;
-    values are small, so that rows meet. `rows` are hypothesis strategies for the rows of each input, where other rows
-    are needed to put the operator to the test. Raises AssertionError with the smallest example found, to be pasted;
-    DelticError where there is nothing to test, or hypothesis is not installed.
+    Each example is some rows for each input and a few changes of them, insertions and deletions; values are small, so
+    that rows match. `rows` are hypothesis strategies for the rows of each input, if the operator needs others. Raises
+    AssertionError with the smallest counterexample, ready to paste; DelticError for an operator without a derivative or
+    state, or without hypothesis.
     """
     if not operator.is_maintained:
         told = f"operator {operator.name} has no derivative and no state"

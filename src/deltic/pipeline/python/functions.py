@@ -31,12 +31,12 @@ def function(
 ) -> Any:
     """A function of Python for SQL and Datalog; see `Pipeline.function`.
 
-    It decorates one too, whose own name is the default:
+    It is also a decorator, with the function's own name as the default:
 
         @deltic.function(deterministic=True)
         def domain(url: str) -> str | None: ...
 
-    Raises CatalogError for what is missing, or is no type.
+    Raises CatalogError for missing or unknown types.
     """
     if body is None:
         given = {"name": name, "arguments": arguments, "returns": returns, "vectorized": vectorized, "nulls": nulls}
@@ -55,14 +55,14 @@ def function(
 
 
 def functor(body: Any = None, /, **told: Any) -> Any:
-    """A function of Python for Datalog alone: its name may be one that SQL has, as `size`. Takes what `function` does.
+    """As `function`, for Datalog alone: its name may be one of SQL's, such as `size`.
 
-    It decorates one too:
+    It is also a decorator:
 
         @deltic.functor(deterministic=True)
         def size(set: str) -> int: ...
 
-    Raises CatalogError for what is missing, or is no type.
+    Raises CatalogError for missing or unknown types.
     """
     if body is None:
         return lambda decorated: functor(decorated, **told)

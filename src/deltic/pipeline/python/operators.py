@@ -23,22 +23,21 @@ def operator(
     derivative: Callable[..., Any] | None = None,
     state: Callable[[], Any] | None = None,
 ) -> Any:
-    """An operator of your own on relations, for `pipeline.flow`: a function of Z-sets to a Z-set.
+    """An operator of your own on relations: a function of Z-sets to a Z-set.
 
         @deltic.operator(takes=[{"id": int, "x": float}, {"shop": int, "at": float}], gives={"id": int, "shop": int})
         def near(points, shops):
             return {(p, s): w * v for (p, x), w in points for (s, at), v in shops if abs(x - at) < 1}
 
-    `takes` has the columns of each input, `gives` those of the result, with types as those of `Pipeline.table`. The
-    function gets a `deltic.ZSet` of tuples for each input, which is made of pairs of a row and its weight, and gives
-    one, or a mapping from rows to weights, or just rows. `vectorized`, these are Arrow tables with a column
-    `__weight__`; a result without that column has every row once. It has to give the same for the same inputs.
+    `takes` has the columns of each input, `gives` those of the result, with types as in `Pipeline.table`. The function
+    receives a `deltic.ZSet` of tuples for each input, pairs of a row and its weight, and returns one, or a mapping from
+    rows to weights, or rows. If `vectorized`, these are Arrow tables with a column `__weight__`; without that column
+    every row of a result counts once. Equal inputs must give equal results.
 
-    Alone it is recomputed whenever an input changes, and the result compared with the one before. With a
-    `derivative` it is not: that gets a `Change` for each input, whose `delta` is how it changes, `old` and `new` what
-    it was and is, and gives the change of the result. A `state` is a class instead, or whatever makes an object with a
-    method `update`, which gets the changes of all inputs, from nothing on, remembers what it needs of them, and gives
-    the change of the result. `deltic.check_derivative` tests either. Raises CatalogError.
+    Alone it is recomputed whenever an input changes. A `derivative` receives a `Change` for each input, with its
+    `delta`, `old` and `new`, and returns the change of the result. A `state` is a class, or a function that makes an
+    object, with a method `update`, which receives the changes of all inputs, remembers what it needs, and returns the
+    change of the result. `deltic.check_derivative` tests either. Raises CatalogError.
     """
     if body is None:
         given: dict[str, Any] = {"takes": takes, "gives": gives, "name": name, "vectorized": vectorized}

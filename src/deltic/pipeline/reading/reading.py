@@ -84,18 +84,18 @@ class Reading(ABC):
 
     @abstractmethod
     def query(self, text: str, args: Args | None = None, file: str = "<sql>") -> Rows:
-        """The rows of a question in the SQL of views: SELECT, SHOW or DESCRIBE, over tables and views as of one epoch.
+        """The rows of a query: SELECT, SHOW or DESCRIBE, over tables and views of one epoch.
 
-        `args` are the values of parameters: a dict for `:name`, a list or tuple for `?`. `file` is what messages call
-        the text. Raises ProgramError for what is wrong in it, or is no question.
+        `args` are the values of parameters: a dict for `:name`, a list or tuple for `?`. `file` is the name of the text
+        in messages. Raises ProgramError for mistakes, and for statements that are no query.
         """
 
     def duckdb(self, text: str, external_access: bool = False) -> Rows:
-        """The rows of a question in DuckDB's dialect, which DuckDB answers over Arrow.
+        """The result of a query in DuckDB's dialect, which DuckDB evaluates over Arrow.
 
-        It sees all tables and views as of one epoch, reads the columns that the question needs, and has all functions
-        of DuckDB. With `external_access` it reads files and addresses, too, and may write them. Raises DelticError with
-        DuckDB's reason.
+        It sees all tables and views of one epoch, reads the columns that the query needs, and has all functions of
+        DuckDB. With `external_access` it may read and write files and addresses. Raises DelticError with DuckDB's
+        reason.
         """
         from deltic.pipeline.reading.queries import answer
 
@@ -105,28 +105,28 @@ class Reading(ABC):
     def why(
         self, name: str, row: RowPattern, *, depth: int | None = None, budget: int = 100_000, through: bool = True
     ) -> Explanation:
-        """Why a row is there: the rule that makes it and its premises, down to rows of tables.
+        """Why a row is present: the rule that derives it and its premises, down to rows of tables.
 
-        `row` has the values of all columns, or is a dict of some: then the first row that has them is explained. The
-        explanation is the one of least height by the iterations of recursions. `depth` bounds its height, `budget`
-        its steps; without `through` it ends at other views. Nothing is stored for it: it searches what is kept.
-        Raises DelticError where no such row is there, UnsupportedError for an operator without an explanation.
+        `row` has the values of all columns, or is a dict of some, for the first row with them. The explanation has the
+        least height by the iterations of recursions. `depth` bounds its height, `budget` its steps; without `through`
+        it ends at other views. Nothing is stored for it: it searches the state. Raises DelticError where no such row is
+        present, UnsupportedError for an operator without explanations.
         """
         schema = self._readable(name)
         return Reasons(self._definitions, self._version(), through).why(name, schema, row, depth, budget)
 
     def why_not(self, name: str, row: RowPattern) -> WhyNot:
-        """Why no row is there with the values of all columns, or with those of some in a dict.
+        """Why no row has the values of all columns, or those of some in a dict.
 
-        Its `ways` have, for each rule, what holds, what fails, and the rows nearest to that. Raises DelticError where
-        such a row is there.
+        Its `ways` have, for each rule, what holds, what fails, and the nearest rows. Raises DelticError where such a
+        row is present.
         """
         return Reasons(self._definitions, self._version()).why_not(name, self._readable(name), row)
 
     def lineage(self, name: str, row: RowPattern = MappingProxyType({})) -> Rows:
-        """The rows of tables in which the explanations of rows end: of those with these values, or of all.
+        """The rows of tables in which explanations end: of rows with these values, or of all rows.
 
-        The columns are `result`, `table` and `row`, where rows are JSON. It costs an explanation for each row.
+        The columns are `result`, `table` and `row`, where rows are JSON. Costs an explanation for each row.
         """
         rows = Reasons(self._definitions, self._version()).lineage(name, self._readable(name), row)
         return Rows(TableBatch(rows), self.spark)

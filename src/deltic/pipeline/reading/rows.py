@@ -21,9 +21,9 @@ _IN_NOTEBOOKS = 20
 
 
 class Rows(Tabular):
-    """Rows of a table or view as they were when they were read. Iteration gives a named tuple for each.
+    """Rows of a table or view at the time of reading. Iteration yields a named tuple for each.
 
-    It is a handle: the rows of a change become a table when they are first asked for.
+    It is a handle: the rows of a change become a table when you first ask for them.
     """
 
     def __init__(self, batch: Batch, spark: SparkSession | None = None) -> None:
@@ -35,7 +35,7 @@ class Rows(Tabular):
         return self._batch.to_arrow()
 
     def count(self) -> int:
-        """The number of rows; none of them is moved."""
+        """The number of rows, without moving them."""
         return self._batch.count()
 
     def to_arrow(self) -> pa.Table:
@@ -48,9 +48,9 @@ class Rows(Tabular):
     def to_spark(self) -> DataFrame:
         """The rows as a Spark DataFrame, in the pipeline's session or the active one. Unsigned is decimal(20, 0).
 
-        Large ones are written to a file that executors read, in the temporary directory of a session whose master is
-        local, and in the one that the setting `spark.deltic.directory` of any session names. It is there as long as
-        this process. Raises DelticError where it cannot be written.
+        Large ones go through a file that executors read: in the temporary directory of a session with a local master,
+        or in the one that the setting `spark.deltic.directory` names. It lives as long as this process. Raises
+        DelticError where it cannot be written.
         """
         from deltic.pipeline.spark.files import directory_of
 
@@ -62,9 +62,9 @@ class Rows(Tabular):
     ) -> None:
         """Write the rows to a file: delimited text (quoted as in RFC 4180), JSON lines, Parquet, or Arrow IPC.
 
-        The ending of the name decides, unless `kind` does: "csv", "json", "parquet" or "arrow". Changes have their
-        weights, as + or - in front in delimited text. What `write` has written, `insert` and `change` read: as
-        `deltic.File(path, headers=True, rfc4180=True)` where it is delimited text. Raises DelticError.
+        The suffix decides, or `kind`: "csv", "json", "parquet" or "arrow". Changes have their weights, as + or - in
+        front in delimited text. `insert` and `change` read the file, delimited text as `deltic.File(path, headers=True,
+        rfc4180=True)`. Raises DelticError.
         """
         from deltic.pipeline.io.files import write
 

@@ -27,9 +27,9 @@ __all__ = ["Between", "View"]
 
 
 class View(Tabular):
-    """A view or table of a pipeline. It holds no rows: each call gives those after the last transaction.
+    """A view or table of a pipeline. It holds no rows: each call reads the last committed epoch.
 
-    Any thread may call, while others commit transactions: what one call gives is of one epoch.
+    Any thread may call it while others commit transactions.
     """
 
     def __init__(
@@ -52,18 +52,17 @@ class View(Tabular):
     def rows(self, counted: bool = False) -> Rows:
         """All rows, in no particular order: those of a bag as often as they weigh.
 
-        With `counted` each row stands once, and its weight in a column `__weight__` behind the others; weights below
-        zero, which a flow's `minus` can make, are seen there alone.
+        With `counted` each row occurs once, with its weight in a last column `__weight__`; negative weights, which a
+        flow's `minus` can make, appear only there.
         """
         return Rows(TableBatch(self._version().read(self.name, counted=counted)), self.spark)
 
     def lookup(self, **key: Any) -> Rows:
         """The rows with these values in these columns, as `rows` gives them.
 
-        `deltic.between(low, high)` stands for all values in a range. Where the rows are kept in an order that begins
-        with these columns, as the declared one is, this costs what is found; other look-ups go through all rows, and
-        ranges of texts through those that the other columns leave. Raises DelticError for a column that there is not,
-        or a value that is not one of its column.
+        `deltic.between(low, high)` matches a range. Where an order of the relation begins with these columns, as the
+        declared one does, this costs the result; other look-ups scan all rows, and ranges of texts the rows that the
+        other columns leave. Raises DelticError for an unknown column or a value of another type.
         """
         columns = {column.name: column for column in self.schema}
         for name, value in key.items():
@@ -77,7 +76,7 @@ class View(Tabular):
         return Rows(TableBatch(self._version().lookup(self.name, key)), self.spark)
 
     def why(self, **values: Any) -> Explanation:
-        """Why a row with these values is there; `Pipeline.why` says more."""
+        """Why a row with these values is present; see `Pipeline.why`."""
         return self._why(values)
 
     def to_arrow(self) -> pa.Table:

@@ -27,7 +27,7 @@ _JSON = {
 
 
 def register(spark: SparkSession) -> None:
-    """Let a session know the data source "deltic"; raises DelticError where pyspark is not installed."""
+    """Register the data source "deltic" with a session; raises DelticError where pyspark is not installed."""
     required("pyspark.sql", 'the data source "deltic"')
     from deltic.pipeline.streaming.source import DelticSource
 
@@ -43,15 +43,15 @@ def changes_stream(
     functions: str | Path | None = None,
     spark: SparkSession | None = None,
 ) -> DataFrame:
-    """A view of a pipeline with `state=` as a streaming DataFrame: its rows, and then how each epoch changes it.
+    """A view of a pipeline with `state=` as a streaming DataFrame: its rows, then its changes in each epoch.
 
-    With `since`, the changes alone, of the epochs after that one. The column `__weight__` says how often a row comes,
-    or goes where it is negative; with the form "feed" there are `_change_type` (insert, delete) and `_commit_version`,
-    the epoch, instead, as in Delta's change data feed. A batch has as many epochs as change `max_rows` rows of tables,
-    or all that there are. `functions` is the file of those that definitions call. The changes are read from the
-    directory, by Spark's own processes; the pipeline may be of another one.
+    With `since`, the changes of later epochs alone. The column `__weight__` is the multiplicity of an insertion, or
+    negative for a deletion; the form "feed" has `_change_type` (insert, delete) and `_commit_version`, the epoch,
+    instead, as in Delta's change data feed. A batch has epochs that change up to `max_rows` rows of tables, or all new
+    ones. `functions` is the file of those that definitions call. Spark's own processes read the directory; the pipeline
+    may be in another process.
 
-    Raises StreamError for a pipeline in memory, or a table, and the query does for epochs that are no longer retained.
+    Raises StreamError for a pipeline in memory or a table; the query raises it for epochs that are no longer retained.
     """
     session = active_session(spark or view.spark)
     if view.place is None:
@@ -83,8 +83,8 @@ def _unread(view: str, reason: str) -> StreamError:
 def kafka_rows(changes: DataFrame, key: str | Sequence[str]) -> DataFrame:
     """Changes with weights as records for Spark's Kafka sink: columns `key` and `value`, both JSON.
 
-    The value is an envelope as Debezium writes it: a row that comes is `after` with the op c, one that goes is
-    `before` with d. The key has the columns `key`, so that what concerns one of them is in one partition of a topic.
+    The value is an envelope of Debezium: an inserted row is `after` with the op c, a deleted one `before` with d. The
+    columns `key` are the record's key, so that changes of one key share a partition.
     """
     from pyspark.sql import functions as F
 
