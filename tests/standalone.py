@@ -163,7 +163,7 @@ def _end() -> None:
 
 
 def session(folder: Path, master: str, **settings: str) -> SparkSession:
-    """A small session on a master; settings have _ for the dots of their names."""
+    """A small session on a master; settings have _ for the dots of their names where they have no dots."""
     from pyspark.sql import SparkSession
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
@@ -183,7 +183,7 @@ def session(folder: Path, master: str, **settings: str) -> SparkSession:
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.local.dir": str(folder / "local"),
         "spark.executorEnv.PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
-        **{name.replace("_", "."): value for name, value in settings.items()},
+        **{name if "." in name else name.replace("_", "."): value for name, value in settings.items()},
     }
     builder = SparkSession.builder.master(master).appName("deltic-tests")
     for name, value in options.items():

@@ -132,6 +132,7 @@ class Engines:
         from deltic.engine.executors.spark.job import run_each, run_job
         from deltic.engine.executors.spark.placed import PlacedExecutor
         from deltic.engine.executors.spark.placement import Home, Placement
+        from deltic.engine.executors.spark.probe import Probe
 
         is_auto = self.name == "auto"
         executors: list[Place] = ["process", "job"] if shards.executor == "auto" else [shards.executor]
@@ -139,8 +140,10 @@ class Engines:
         placement = Placement(places, self.budget, Costs(shards.count, self.slots))
 
         def on_shards(circuit: Circuit, options: EngineOptions, host: Host) -> ShardsExecutor:
+            files = shards.files()
             job, each = partial(run_job, spark), partial(run_each, spark)
-            holder = partial(SparkShards, directory=shards.files(), run_tasks=job, run_each=each)
+            probe = Probe(spark, files, self.slots)
+            holder = partial(SparkShards, directory=files, run_tasks=job, run_each=each, before_jobs=probe.check)
             return ShardsExecutor.empty(circuit, options, host, holder)
 
         homes: dict[Home, MakeExecutor] = {"shards": on_shards}

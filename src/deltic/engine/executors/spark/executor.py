@@ -58,7 +58,8 @@ class SparkShards:
     driver has them; those that are `_ahead` of the files have run an epoch since. `place` says where the next epoch
     runs: it may be set between epochs. Rows of more than `direct` bytes go to tasks, and come from them, in files. Of
     an epoch that is a job, those rounds of recursions for which no more than `few` rows wait are taken in this process.
-    Runs that are frozen are merged in the background, by `run_each`; without it epochs merge them.
+    Runs that are frozen are merged in the background, by `run_each`; without it epochs merge them. `before_jobs` raises
+    DelticError where the executors cannot run any.
     """
 
     def __init__(
@@ -71,10 +72,12 @@ class SparkShards:
         place: ShardPlace = "process",
         direct: int = DIRECT,
         few: int = FEW,
+        before_jobs: Callable[[], None] = lambda: None,
     ) -> None:
         self.placed, self.place = placed, place
         self.directory, self.files = directory, directory.below(uuid4().hex)
         self.run_tasks, self.run_each, self.direct, self.few = run_tasks, run_each, direct, few
+        self.before_jobs = before_jobs
         self.compacting = None if run_each is None else Compacting(run_each)
         self.states: Mapping[int, str] = {}
         self._host = host
@@ -118,7 +121,10 @@ class SparkShards:
         return [shard.store for shard in self._open]
 
     def execute(self, epoch: Begun) -> ShardsExecuted:
-        return self._job(epoch) if self.place == "job" else self._in_process(epoch)
+        if self.place != "job":
+            return self._in_process(epoch)
+        self.before_jobs()
+        return self._job(epoch)
 
     def _in_process(self, epoch: Begun) -> ShardsExecuted:
         """Run the epoch in this process."""
@@ -131,9 +137,10 @@ class SparkShards:
         return replace(executed, commit=commit)
 
     def build(self, placed: PlacedProgram, evolution: ShardEvolution, epoch: int) -> ShardsExecuted:
-        if self.place == "job":
-            return self._built_by_jobs(placed, evolution, epoch)
-        return build_in_process(self, placed, evolution, epoch)
+        if self.place != "job":
+            return build_in_process(self, placed, evolution, epoch)
+        self.before_jobs()
+        return self._built_by_jobs(placed, evolution, epoch)
 
     def _built_by_jobs(self, placed: PlacedProgram, evolution: ShardEvolution, epoch: int) -> ShardsExecuted:
         """A placed program, of the state as it is, by jobs."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol, TypeGuard
 from uuid import uuid4
@@ -33,6 +33,7 @@ class TaskShards(Protocol):
     states: Mapping[int, str]
     run_each: RunEach | None
     few: int
+    before_jobs: Callable[[], None]
 
     @property
     def section(self) -> CriticalSection:
@@ -61,7 +62,11 @@ class SparkTasks:
         return self._shards.section
 
     def site(self, table: str) -> StagingArea:
-        """Where tasks may write rows of a table: beside the state, for one batch."""
+        """Where tasks may write rows of a table: beside the state, for one batch.
+
+        Raises DelticError where the executors cannot run them.
+        """
+        self._shards.before_jobs()
         placed = self._shards.placed
         name = placed.program.tables[table]
         split = RowSplit(name, placed.plan.placed[name].key, placed.options.shards)

@@ -1,0 +1,168 @@
+"""Whether the executors of a cluster can run jobs of Deltic, found out by a job before the first of them.
+
+Its tasks say with which Python and which Deltic they run, whether that has kernels, and read and write in the directory
+of the shards. They are sent by value: where Deltic is missing they say so, and raise nothing. One runs for each slot,
+so that each executor has one, as far as Spark spreads them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+from weakref import WeakKeyDictionary
+
+from deltic.engine.executors.spark.job import collected, reason_of
+from deltic.engine.executors.spark.job_descriptions import is_connect
+from deltic.engine.files.files import Files
+from deltic.errors import DelticError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+
+_LEAST, _MOST = 2, 256
+"""Between these numbers of tasks."""
+_LOOKED = WeakKeyDictionary["SparkSession", set[str]]()
+"""The directories for which the executors of a session were found to be fit."""
+_OTHER_PYTHON = re.compile(r"PYTHON_VERSION_MISMATCH.*?different version: ([\d.]+)", re.DOTALL)
+
+
+class Probe:
+    """Looks at the executors of a session once for each directory of shards; a local session needs none of that."""
+
+    def __init__(self, spark: SparkSession, files: Files, slots: int) -> None:
+        self._spark, self._files = spark, files
+        self._tasks = min(max(2 * slots, _LEAST), _MOST)
+        self._is_here = not is_connect(spark) and (spark.sparkContext.master or "").startswith("local")
+
+    def check(self) -> None:
+        """Raises DelticError where an executor cannot run Deltic, or does not see the directory, with the remedy."""
+        looked = _LOOKED.setdefault(self._spark, set())
+        if not self._is_here and self._files.place not in looked:
+            self._check()
+            looked.add(self._files.place)
+
+    def _check(self) -> None:
+        folder = self._files.below(f"probe-{uuid4().hex}")
+        folder.write("driver", [b"there"])
+        try:
+            told = self._ask(folder.place)
+            reasons = _reasons(told) or _unseen(folder, told)
+        finally:
+            with suppress(OSError):
+                folder.clear()
+        if reasons:
+            listed = "\n".join(f"  {reason}" for reason in reasons)
+            raise DelticError(
+                f"the executors of Spark cannot run Deltic's jobs, and nothing was changed:\n{listed}\n"
+                f"{_remedy(reasons, self._files.place)}"
+            )
+
+    def _ask(self, place: str) -> list[dict[str, Any]]:
+        """What the tasks say."""
+        frame = self._spark.range(0, self._tasks, 1, self._tasks).mapInArrow(_asking(place), "told string")
+        try:
+            rows = collected(frame, "Deltic: a look at the executors").column(0).to_pylist()
+        except DelticError:
+            raise
+        except Exception as error:
+            python = _OTHER_PYTHON.search(str(error))
+            if python is None and "ModuleNotFoundError" not in str(error):
+                raise
+            reason = f"Python {python[1]}, and this process has {_python()}" if python else reason_of(str(error))
+            return [{"host": "an executor", "reason": reason}]
+        return [json.loads(row) for row in rows]
+
+
+def _asking(place: str) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """A task that needs nothing of Deltic to be loaded; functions in functions are sent by value."""
+
+    def asked(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import json
+        import socket
+        import sys
+
+        import pyarrow as pa
+
+        numbers = [number for batch in batches for number in batch.column(0).to_pylist()]
+        told: dict[str, object] = {"host": socket.gethostname(), "numbers": numbers, "python": sys.executable}
+        try:
+            from deltic.engine.executors.spark.probe import seen_by_task
+
+            told |= seen_by_task(place, numbers)
+        except Exception as error:  # noqa: BLE001
+            told["reason"] = f"{type(error).__name__}: {error}"
+        yield pa.record_batch([pa.array([json.dumps(told)])], names=["told"])
+
+    return asked
+
+
+def seen_by_task(place: str, numbers: Iterable[int]) -> Mapping[str, object]:
+    """What a task has of Deltic, and sees of a place."""
+    import deltic
+    from deltic.engine.files.address import files_at
+    from deltic.engine.kernels.loading import check_compiler, find
+
+    told: dict[str, object] = {"deltic": deltic.__version__, "directory": ""}
+    if find() is None:
+        check_compiler()
+    try:
+        files = files_at(place)
+        if "driver" not in files.names():
+            told["directory"] = "it is not there, or another one"
+        for number in numbers:
+            files.write(str(number), [b"there"])
+    except (OSError, DelticError) as error:
+        told["directory"] = str(error)
+    return told
+
+
+def _reasons(told: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Why executors cannot run Deltic, each reason once."""
+    import deltic
+
+    reasons = []
+    for each in told:
+        host = each["host"]
+        if "reason" in each:
+            reasons.append(f"{host}: {each['reason']}" + (f" ({each['python']})" if "python" in each else ""))
+        elif each["deltic"] != deltic.__version__:
+            reasons.append(f"{host}: Deltic {each['deltic']}, and this process has {deltic.__version__}")
+        elif each["directory"]:
+            reasons.append(f"{host}: {_DIRECTORY}: {each['directory']}")
+    return sorted(set(reasons))
+
+
+_DIRECTORY = "the directory of the shards"
+
+
+def _unseen(folder: Files, told: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Which executors have written where this process does not see it."""
+    there = {name.rpartition("/")[2] for name in folder.names()}
+    hosts = {each["host"] for each in told if any(str(number) not in there for number in each["numbers"])}
+    return [f"{host}: {_DIRECTORY}: what is written there this process does not see" for host in sorted(hosts)]
+
+
+def _remedy(reasons: Iterable[str], place: str) -> str:
+    import deltic
+
+    if any(_DIRECTORY in reason for reason in reasons):
+        return (
+            f"{place} has to be the same directory on all machines, or in an object store whose keys the executors "
+            'have: Shards(directory="/mnt/shared/deltic"), Shards(directory="s3://bucket/deltic") or --directory'
+        )
+    return (
+        f"Spark's Python processes need Deltic {deltic.__version__} and Python {_python()}, in one of three ways:\n"
+        f"  on all machines: pip install 'deltic[spark,files]=={deltic.__version__}', and PYSPARK_PYTHON with its path\n"
+        "  sent along: venv-pack -o env.tar.gz, spark.archives=env.tar.gz#env, PYSPARK_PYTHON=./env/bin/python\n"
+        "  in a shared folder: pip install --target /mnt/shared/python …, spark.executorEnv.PYTHONPATH=/mnt/shared/python"
+    )
+
+
+def _python() -> str:
+    return f"{sys.version_info.major}.{sys.version_info.minor}"

@@ -1,0 +1,90 @@
+"""Executors that cannot run Deltic's jobs, on a real cluster: found out before the first job, with the remedy.
+
+Catches an epoch that fails in its middle with a trace, one whose state is in as many directories as there are machines,
+and a look that an executor which is fit does not pass.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+import deltic
+from tests import s3
+from tests.standalone import Driver, Standalone
+
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    with Standalone(tmp_path_factory.mktemp("cluster")) as started:
+        yield started
+
+
+def one_epoch(spark, directory):
+    """The rows of a view after an epoch by a job, or the error."""
+    shards = deltic.Shards(2, directory=directory, executor="job")
+    pipeline = deltic.Pipeline(spark, engine="spark", shards=shards)
+    pipeline.sql("CREATE TABLE t (x BIGINT, y BIGINT); CREATE VIEW v AS SELECT x, sum(y) AS s FROM t GROUP BY x")
+    try:
+        with pipeline.transaction() as change:
+            change.insert("t", [(1, 2), (1, 3), (2, 4)])
+        return sorted(pipeline["v"])
+    except deltic.DelticError as error:
+        return str(error)
+
+
+def driver_of(tmp_path, cluster, **settings):
+    return Driver(tmp_path, cluster.master, **settings)
+
+
+def test_executors_that_are_fit(cluster, tmp_path):
+    driver = driver_of(tmp_path, cluster)
+    try:
+        assert driver.run(one_epoch, str(tmp_path / "shards")) == [(1, 5), (2, 4)]
+        assert not list((tmp_path / "shards").glob("probe-*"))
+    finally:
+        driver.close()
+
+
+def test_executors_that_do_not_see_the_directory(cluster, tmp_path):
+    """`/proc/self/cwd` is another directory for each process."""
+    driver = driver_of(tmp_path, cluster)
+    try:
+        told = driver.run(one_epoch, "/proc/self/cwd/shards-of-a-test")
+    finally:
+        driver.close()
+    assert "the executors of Spark cannot run Deltic's jobs, and nothing was changed" in told
+    assert "the directory of the shards: it is not there, or another one" in told
+    assert "has to be the same directory on all machines" in told
+
+
+def test_executors_without_deltic(cluster, tmp_path):
+    missing = tmp_path / "missing" / "deltic" / "__init__.py"
+    missing.parent.mkdir(parents=True)
+    missing.write_text("""raise ModuleNotFoundError("No module named 'deltic'")""")
+    driver = driver_of(tmp_path, cluster, spark_executorEnv_PYTHONPATH=str(missing.parent.parent))
+    try:
+        told = driver.run(one_epoch, str(tmp_path / "shards"))
+    finally:
+        driver.close()
+    assert "ModuleNotFoundError: No module named 'deltic'" in told
+    assert "venv-pack" in told
+    assert len(told.splitlines()) < 8
+
+
+def test_shards_in_an_object_store(cluster, tmp_path, monkeypatch):
+    server = s3.Server("versitygw", tmp_path / "objects")
+    s3.use(monkeypatch, server.port)
+    keys = {f"spark.executorEnv.{name}": value for name, value in s3.environment(server.port).items()}
+    driver = driver_of(tmp_path, cluster, **keys)
+    try:
+        assert driver.run(one_epoch, f"s3://{s3.BUCKET}/shards") == [(1, 5), (2, 4)]
+        driver.close()
+        driver = driver_of(tmp_path, cluster, **keys | {"spark.executorEnv.AWS_SECRET_ACCESS_KEY": "another"})
+        told = driver.run(one_epoch, f"s3://{s3.BUCKET}/shards")
+        assert "the directory of the shards" in told
+        assert "whose keys the executors have" in told
+    finally:
+        driver.close()
+        server.kill()
