@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 from weakref import WeakKeyDictionary
 
+from deltic import __version__
 from deltic.engine.executors.spark.job import collected, reason_of
 from deltic.engine.executors.spark.job_descriptions import is_connect
 from deltic.engine.files.files import Files
@@ -104,11 +105,10 @@ def _asking(place: str) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.Reco
 
 def seen_by_task(place: str, numbers: Iterable[int]) -> Mapping[str, object]:
     """What a task has of Deltic, and sees of a place."""
-    import deltic
     from deltic.engine.files.address import files_at
     from deltic.engine.kernels.loading import check_compiler, find
 
-    told: dict[str, object] = {"deltic": deltic.__version__, "directory": ""}
+    told: dict[str, object] = {"deltic": __version__, "directory": ""}
     if find() is None:
         check_compiler()
     try:
@@ -124,15 +124,13 @@ def seen_by_task(place: str, numbers: Iterable[int]) -> Mapping[str, object]:
 
 def _reasons(told: Iterable[Mapping[str, Any]]) -> list[str]:
     """Why executors cannot run Deltic, each reason once."""
-    import deltic
-
     reasons = []
     for each in told:
         host = each["host"]
         if "reason" in each:
             reasons.append(f"{host}: {each['reason']}" + (f" ({each['python']})" if "python" in each else ""))
-        elif each["deltic"] != deltic.__version__:
-            reasons.append(f"{host}: Deltic {each['deltic']}, and this process has {deltic.__version__}")
+        elif each["deltic"] != __version__:
+            reasons.append(f"{host}: Deltic {each['deltic']}, and this process has {__version__}")
         elif each["directory"]:
             reasons.append(f"{host}: {_DIRECTORY}: {each['directory']}")
     return sorted(set(reasons))
@@ -149,16 +147,14 @@ def _unseen(folder: Files, told: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def _remedy(reasons: Iterable[str], place: str) -> str:
-    import deltic
-
     if any(_DIRECTORY in reason for reason in reasons):
         return (
             f"{place} has to be the same directory on all machines, or in an object store whose keys the executors "
             'have: Shards(directory="/mnt/shared/deltic"), Shards(directory="s3://bucket/deltic") or --directory'
         )
     return (
-        f"Spark's Python processes need Deltic {deltic.__version__} and Python {_python()}, in one of three ways:\n"
-        f"  on all machines: pip install 'deltic[spark,files]=={deltic.__version__}', and PYSPARK_PYTHON with its path\n"
+        f"Spark's Python processes need Deltic {__version__} and Python {_python()}, in one of three ways:\n"
+        f"  on all machines: pip install 'deltic[spark,files]=={__version__}', and PYSPARK_PYTHON with its path\n"
         "  sent along: venv-pack -o env.tar.gz, spark.archives=env.tar.gz#env, PYSPARK_PYTHON=./env/bin/python\n"
         "  in a shared folder: pip install --target /mnt/shared/python …, spark.executorEnv.PYTHONPATH=/mnt/shared/python"
     )
