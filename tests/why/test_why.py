@@ -136,9 +136,9 @@ def test_shards_have_the_iterations_too():
 def test_an_operator_without_an_explanation_is_named():
     made = Pipeline()
     made.table("t", {"a": "int64"})
-    made.view("before", made.flow("t").delayed())
+    made.view("sums", made.flow("t").total())
     for a in (1, 2):
         with made.transaction() as change:
             change.insert("t", [(a,)])
-    with pytest.raises(UnsupportedError, match="the operator delay is not explained"):
-        made.why("before", (1,))
+    with pytest.raises(UnsupportedError, match="the operator integrate is not explained"):
+        made.why("sums", (1,))

@@ -14,6 +14,7 @@ from deltic.engine.batches import TableBatch
 from deltic.engine.maintenance import RelationPlan
 from deltic.engine.result import EpochResult
 from deltic.engine.size import Size
+from deltic.engine.version import Version
 from deltic.errors import DelticError
 from deltic.pipeline.changing import Changing
 from deltic.pipeline.connectors.declared import Publication
@@ -53,6 +54,9 @@ class Watching(Changing):
         Raises DelticError for others, and says which are retained.
         """
         return self._snapshot(self._epochs.at(epoch))
+
+    def _earlier(self, epoch: int) -> Version:
+        return self._epochs.at(epoch).version
 
     def _snapshot(self, published: PublishedEpoch) -> Snapshot:
         return Snapshot(published, self._engine_of, self.spark)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from itertools import islice
-from typing import Any
 
 from sqlglot import exp
 
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column, columns_of, conjuncts, is_not_null, show
+from deltic.circuit.operators.custom import Apply, Maintain
 from deltic.circuit.operators.semijoin import Semijoin
+from deltic.values.types import Schema
+from deltic.why.deciding import deciding
 from deltic.why.explanation import Absence, Note
-from deltic.why.relations import Bound, Relation, RelationScope, Row, named, same
+from deltic.why.relations import Bound, Relation, RelationScope, Row, Rows, named, same
 from deltic.why.rows import PASSED, Evaluator, unexplained
 
 _SAMPLE = 10
@@ -84,30 +87,105 @@ class RowDerivations:
         operator, values = scope.circuit.nodes[number].operator, named(row, scope.circuit.type_of(number).schema)
         assert isinstance(operator, ops.Filter)
         columns = [column(name) for name in columns_of(operator.predicate)]
-        if self.of.passes(operator, row, scope.circuit.type_of(number).schema):
+        schema = scope.circuit.type_of(number).schema
+        if self.of.passes(operator, row, schema):
             plain = [part for part in conjuncts(operator.predicate) if part not in map(is_not_null, columns)]
             tests = [show(part) for part in plain if not _is_of_columns(part)]
-            condition = Derivation((Note(f"where {' AND '.join(tests)}"),) if tests else (), values)
+            told = [f"where {' AND '.join(tests)}"] if tests else []
+            notes = map(Note, [*told, *self.of.called(operator.predicate, row, schema)])
+            condition = Derivation((*notes,), values)
             yield from (below.with_(condition) for below in self.of_passed(scope, number, row))
 
     def of_plus(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
-        """The row of one of the inputs."""
-        for i in scope.circuit.nodes[number].inputs:
-            yield from self.of_row(scope, i, row)
+        """The row of one of the inputs; of what is left where copies are taken away, how many of what."""
+        inputs = scope.circuit.nodes[number].inputs
+        taken = [i for i in inputs if isinstance(scope.circuit.nodes[i].operator, ops.Negate)]
+        left = self._what_is_left(scope, number, row, taken) if taken else Derivation()
+        for i in inputs:
+            yield from (way.with_(left) for way in self.of_row(scope, i, row))
+
+    def _what_is_left(self, scope: RelationScope, number: int, row: Row, taken: list[int]) -> Derivation:
+        """How many copies there are and how many are taken away, and for what others are not."""
+        values = named(row, scope.circuit.type_of(number).schema)
+        counts = [self.of.rows(scope, i, values).get(row, 0) for i in scope.circuit.nodes[number].inputs]
+        there, less = sum(c for c in counts if c > 0), -sum(c for c in counts if c < 0)
+        of = ", ".join(self._names(scope, i) for i in taken)
+        result = Derivation(
+            (Note(f"{there:,} cop{'y' if there == 1 else 'ies'} of it, less {less:,} for rows of {of}"),)
+        )
+        for i in taken:
+            result = result.with_(self._spared(scope, scope.circuit.nodes[i].inputs[0], values))
+        return result
+
+    def _spared(self, scope: RelationScope, number: int, bound: Bound) -> Derivation:
+        """Rows that keep those of a node from being more, by which more would be taken away."""
+        node = scope.circuit.nodes[number]
+        if isinstance(node.operator, ops.Plus):
+            taken = (scope.circuit.nodes[i] for i in node.inputs)
+            below = [n.inputs[0] for n in taken if isinstance(n.operator, ops.Negate)]
+            rows = ((i, next(iter(self.of.rows(scope, i, bound)), None)) for i in below)
+            ways = (next(self.of_row(scope, i, row), Derivation()) for i, row in rows if row is not None)
+            return reduce(Derivation.with_, ways, Derivation())
+        if isinstance(node.operator, ops.Map):
+            passed = self.of.passed(scope, number, bound)
+            return Derivation() if passed is None else self._spared(scope, node.inputs[0], passed)
+        if isinstance(node.operator, (*PASSED, ops.FlatMap, ops.Aggregate)):
+            keys = self.of.grouped(scope, number, bound) if not isinstance(node.operator, PASSED) else bound
+            return self._spared(scope, node.inputs[0], keys)
+        return Derivation()
+
+    def of_differentiate(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
+        """The row of the input, of which there were fewer an epoch earlier."""
+        if self.of.rows(scope, number, named(row, scope.circuit.type_of(number).schema)).get(row, 0) > 0:
+            new = Derivation((Note("more of it than an epoch earlier"),))
+            yield from (below.with_(new) for below in self.of_passed(scope, number, row))
+
+    def of_window(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
+        """The row of the input, its timestamp, and the time from which on the window shows rows."""
+        operator = scope.circuit.nodes[number].operator
+        assert isinstance(operator, ops.Window)
+        if self.of.is_recent(scope, number, row):
+            begin = self.of.begin_of(scope, number)
+            told = "no time yet" if begin is None else f"not before {begin}"
+            values = named(row, scope.circuit.type_of(number).schema)
+            note = Derivation((Note(f"window: {operator.column} = {values[operator.column]}, {told}"),), values)
+            yield from (below.with_(note) for below in self.of_passed(scope, number, row))
+
+    def of_custom(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
+        """What the user's function was given: all rows of its inputs."""
+        node = scope.circuit.nodes[number]
+        assert isinstance(node.operator, Apply)
+        if self.of.rows(scope, number, named(row, scope.circuit.type_of(number).schema)).get(row, 0) > 0:
+            given = [(i, self.of.rows(scope, i, {})) for i in node.inputs]
+            told, below = self._sampled(scope, given)
+            note = Note(f"{node.operator.called} of {_count(sum(len(rows) for _, rows in given))}{told}")
+            yield Derivation((note,)).with_(below)
+
+    def _sampled(self, scope: RelationScope, given: Sequence[tuple[int, Rows]]) -> tuple[str, Derivation]:
+        """Derivations of the first rows of nodes, one for each copy, and how many are shown where there are more."""
+        rows = ((i, row, max(copies, 1)) for i, each in given for row, copies in each.items())
+        ways = (way for i, row, copies in rows for way in islice(self.of_row(scope, i, row), copies))
+        taken = list(islice(ways, _SAMPLE + 1))
+        told = f", {_SAMPLE} of them shown" if len(taken) > _SAMPLE else ""
+        return told, reduce(_beside, taken[:_SAMPLE], Derivation())
 
     def of_negate(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
         """A row that is taken away is no reason for one."""
         return iter(())
 
     def of_map(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
-        """A row of the input from which it is computed."""
+        """A row of the input from which it is computed, and what users' functions make of it."""
         operator, (below,) = scope.circuit.nodes[number].operator, scope.circuit.nodes[number].inputs
         assert isinstance(operator, ops.Map)
+        schema = scope.circuit.type_of(below).schema
         passed = self.of.passed(scope, number, named(row, scope.circuit.type_of(number).schema))
         for origin in () if passed is None else self.of.stream(scope, below, passed):
             result = self.of.mapped(operator, origin, scope, number)
             if result is not None and all(map(same, result, row)):
-                yield from self.of_row(scope, below, origin)
+                calls = [Note(told) for each in operator.expressions for told in self.of.called(each, origin, schema)]
+                yield from (
+                    way.with_(Derivation((*dict.fromkeys(calls),))) for way in self.of_row(scope, below, origin)
+                )
 
     def of_join(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
         """A row of each input."""
@@ -205,17 +283,17 @@ class RowDerivations:
         if self.of.rows(scope, number, values).get(row, 0) <= 0:
             return
         group = self.of.rows(scope, node.inputs[0], self.of.grouped(scope, number, values))
-        source = scope.circuit.type_of(node.inputs[0]).schema
-        chosen = _deciding(node.operator, [named(each, source) for each in group], values)
-        ways = (way for each in chosen for way in self.of_row(scope, node.inputs[0], tuple(each.values())))
-        taken = list(islice(ways, _SAMPLE + 1))
-        told = f"{node.operator.label}: {len(group):,} row{'s' * (len(group) != 1)}"
-        told += f", {len(chosen):,} decide" if len(chosen) < len(group) else ""
-        told += f", {_SAMPLE} of them shown" if len(taken) > _SAMPLE else ""
-        below = tuple(premise for way in taken[:_SAMPLE] for premise in way.premises)
+        type_ = scope.circuit.type_of(node.inputs[0])
+
+        def evaluate(each: ops.Operator, rows: Rows, columns: Schema) -> Rows:
+            return self.of.evaluated(each, rows, replace(type_, schema=columns, is_set=False))
+
+        decide, chosen = deciding(node.operator, row, group, type_.schema, evaluate)
+        told, below = self._sampled(scope, [(node.inputs[0], chosen)])
         end = self.of.end_of(scope)
         lasts = end is scope or self.of.rows(end, number, values).get(row, 0) > 0
-        yield Derivation((Note(told), *below), values, lasts and all(way.lasts for way in taken))
+        note = Derivation((Note(f"{node.operator.label}: {_count(len(group))}{decide}{told}"),), values, lasts)
+        yield note.with_(below)
 
 
 _Way = Callable[[RowDerivations, RelationScope, int, Row], Iterator[Derivation]]
@@ -233,6 +311,10 @@ _DERIVATIONS: dict[type[ops.Operator], _Way] = {
     ops.Aggregate: RowDerivations.of_group,
     ops.Top: RowDerivations.of_group,
     ops.Over: RowDerivations.of_group,
+    ops.Window: RowDerivations.of_window,
+    ops.Differentiate: RowDerivations.of_differentiate,
+    Apply: RowDerivations.of_custom,
+    Maintain: RowDerivations.of_custom,
 }
 """How each operator names the premises of a row of its output."""
 
@@ -243,16 +325,10 @@ def _is_of_columns(condition: exp.Expression) -> bool:
     return isinstance(condition, exp.EQ | exp.NullSafeEQ) and all(isinstance(side, exp.Column) for side in sides)
 
 
-def _deciding(operator: ops.Operator, group: list[dict[str, Any]], values: Bound) -> list[dict[str, Any]]:
-    """The rows of a group that decide: those with the extreme for min and max, the row itself in top-k."""
-    if isinstance(operator, ops.Top):
-        return [row for row in group if all(same(row[name], values[name]) for name in row)]
-    if (
-        isinstance(operator, ops.Aggregate)
-        and operator.calls
-        and all(c.function in ("min", "max") for c in operator.calls)
-    ):
-        return [row for row in group if any(same(row[c.column], values[c.name]) for c in operator.calls)]
-    if isinstance(operator, ops.Over):  # the row first
-        return sorted(group, key=lambda row: not all(same(row[name], values[name]) for name in row))
-    return group
+def _beside(one: Derivation, other: Derivation) -> Derivation:
+    """The premises of both, for rows of one group: each has values of its own."""
+    return replace(one.with_(other), variables={})
+
+
+def _count(rows: int) -> str:
+    return f"{rows:,} row{'s' * (rows != 1)}"

@@ -63,6 +63,8 @@ class ExplanationStep:
     variables: Mapping[str, Any] = field(default_factory=dict)
     premises: tuple[ExplanationStep | Absence | Note, ...] = ()
     is_cut: bool = False
+    epoch: int | None = None
+    """The epoch at which it was there, where that is an earlier one than that which was asked."""
     height: int = 0
     """The length of the longest path to a row of a table."""
 
@@ -73,6 +75,7 @@ class ExplanationStep:
 
     def __str__(self) -> str:
         at = "" if self.at is None else f" @{self.at}" if self.until is None else f" @{self.at}–{self.until}, then gone"
+        at += "" if self.epoch is None else f" at epoch {self.epoch}"
         return f"{self.relation}({', '.join(map(shown, self.row))}){at}"
 
 
@@ -167,7 +170,11 @@ def _described(step: ExplanationStep, numbers: Mapping[int, int]) -> dict[str, A
     premises = [numbers[id(p)] if isinstance(p, ExplanationStep) else str(p) for p in step.premises]
     told: dict[str, Any] = {"relation": step.relation, "row": list(step.row), "by": step.by, "place": step.place}
     told |= {"at": step.at, "variables": dict(step.variables), "premises": premises}
-    return told | ({"cut": True} if step.is_cut else {}) | ({} if step.until is None else {"until": step.until})
+    return (
+        told
+        | ({"cut": True} if step.is_cut else {})
+        | {name: value for name, value in (("until", step.until), ("epoch", step.epoch)) if value is not None}
+    )
 
 
 def _head(step: ExplanationStep) -> str:

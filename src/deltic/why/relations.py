@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
@@ -17,6 +17,7 @@ from deltic.circuit.monotone import is_monotone
 from deltic.circuit.tables import from_arrow
 from deltic.engine.batches import with_weights
 from deltic.engine.version import Version
+from deltic.errors import DelticError, UnsupportedError
 from deltic.values.types import Kind, Schema, Type
 
 Row = tuple[Any, ...]
@@ -25,6 +26,8 @@ Rows = dict[Row, int]
 """Rows with their weights, none of them zero."""
 Histories = dict[Row, "RowHistory"]
 Value = TypeVar("Value")
+Earlier = Callable[[int], Version]
+"""The version of an epoch by its number; raises DelticError where it is not retained."""
 
 _LOOKED_UP = frozenset(
     {
@@ -37,18 +40,20 @@ _LOOKED_UP = frozenset(
 
 @dataclass(frozen=True)
 class SourceTable:
-    """A table of the catalog."""
+    """A table of the catalog, as of so many epochs ago."""
 
     name: str
     schema: Schema
+    back: int = 0
 
 
 @dataclass(frozen=True)
 class DefinedView:
-    """A view of the catalog that can be read."""
+    """A view of the catalog that can be read, as of so many epochs ago."""
 
     name: str
     schema: Schema
+    back: int = 0
 
 
 @dataclass(frozen=True)
@@ -87,7 +92,7 @@ class RecursionBody:
 
     def after(self, at: int | None) -> RelationScope:
         """The body as it reads the rows of an iteration, or those of the end (None)."""
-        made = RelationScope(self.operator.body, self.outer.definition, self, at)
+        made = RelationScope(self.operator.body, self.outer.definition, self, at, self.outer.back)
         return self.scopes.setdefault(at, made)
 
     @cached_property
@@ -118,14 +123,23 @@ Relation = SourceTable | DefinedView | RecursiveRelation
 
 @dataclass(frozen=True, eq=False)
 class RelationScope:
-    """A circuit and what its leaves are: that of a definition, or the body of a recursion after an iteration."""
+    """A circuit and what its leaves are: that of a definition, or the body of a recursion after an iteration.
+
+    They are as of `back` epochs ago.
+    """
 
     circuit: Circuit
     definition: ViewDefinitions
     recursion: RecursionBody | None = None
     at: int | None = None
     """The iteration whose rows the body reads."""
+    back: int = 0
     recursions: dict[int, RecursionBody] = field(default_factory=dict)
+
+    @cached_property
+    def before(self) -> RelationScope:
+        """The same circuit an epoch earlier."""
+        return RelationScope(self.circuit, self.definition, back=self.back + 1)
 
     def recursion_of(self, number: int) -> RecursionBody:
         """The recursion that the node is."""
@@ -135,8 +149,9 @@ class RelationScope:
 class VersionReader:
     """Rows of tables and views of one version, by values that columns are bound to."""
 
-    def __init__(self, catalog: Catalog, version: Version, others: Sequence[ViewDefinitions] = ()) -> None:
-        self.catalog, self.version, self._others = catalog, version, others
+    def __init__(self, catalog: Catalog, version: Version, others: Sequence[ViewDefinitions], earlier: Earlier) -> None:
+        """`others` are definitions beside those of the catalog, `earlier` gives the versions of epochs before."""
+        self.catalog, self._versions, self._others, self._earlier = catalog, [version], others, earlier
         self._scopes: dict[str, RelationScope] = {}
         self._rows: dict[Hashable, Rows] = {}
 
@@ -152,13 +167,26 @@ class VersionReader:
         views = {view.name: view for view in self._definitions[name].views}
         return DefinedView(name, views[name].schema)
 
-    def scope(self, view: str) -> RelationScope:
+    def version(self, back: int = 0) -> Version:
+        """The rows as of so many epochs ago. Raises UnsupportedError where those cannot be read any more."""
+        while len(self._versions) <= back:
+            epoch = self._versions[-1].epoch - 1
+            try:
+                self._versions.append(self._earlier(epoch))
+            except DelticError as error:
+                raise UnsupportedError(f"why: rows of epoch {epoch} are premises, but {error}") from None
+        return self._versions[back]
+
+    def scope(self, view: str, back: int = 0) -> RelationScope:
         """The circuit that defines a view, its calls put in their places."""
         definition = self._definitions[view]
         first = definition.names[0]
         if first not in self._scopes:
             self._scopes[first] = RelationScope(inline(definition.circuit), definition)
-        return self._scopes[first]
+        scope = self._scopes[first]
+        for _ in range(back):
+            scope = scope.before
+        return scope
 
     def is_shown(self, name: str) -> bool:
         """Whether the view has rows to be read; others are there within those that read them."""
@@ -173,21 +201,22 @@ class VersionReader:
 
     def _looked_up(self, relation: SourceTable | DefinedView, bound: Bound) -> Rows:
         name, schema, is_table = relation.name, relation.schema, isinstance(relation, SourceTable)
-        key = _key(bound, schema)
+        key, version = _key(bound, schema), self.version(relation.back)
         if is_table and name in self.catalog.views and key:
             import pyarrow as pa
 
             columns = [values.to_arrow([bound[column]], schema.types[column]) for column in key]
-            table = with_weights(self.version.lookup_all(name, pa.table(columns, names=list(key))), 1)
+            table = with_weights(version.lookup_all(name, pa.table(columns, names=list(key))), 1)
         elif key:
-            table = self.version.lookup(name, key, counted=True)
+            table = version.lookup(name, key, counted=True)
         else:
-            table = self.version.read(name, table=is_table, counted=True)
+            table = version.read(name, table=is_table, counted=True)
         return agreeing(dict(from_arrow(table)), schema, bound)
 
     def kept(self, relation: RecursiveRelation, bound: Bound) -> Histories | None:
         """The histories of the rows of a recursion's relation with these values; None where none are kept of them."""
-        return read_histories(self.version, relation, bound) if self._is_the_view(relation) else None
+        version = self.version(relation.recursion.outer.back)
+        return read_histories(version, relation, bound) if self._is_the_view(relation) else None
 
     def _is_the_view(self, relation: RecursiveRelation) -> bool:
         """Whether the view of the relation's name is this relation, and no query over it."""

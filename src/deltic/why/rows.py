@@ -6,23 +6,27 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import replace
 from functools import cache
-from itertools import permutations
+from itertools import chain, permutations
 from typing import Any
 
 from sqlglot import exp
 
 from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
+from deltic.circuit.edges import ZSetType
 from deltic.circuit.expressions import conjuncts, infer, is_literal
 from deltic.circuit.expressions.meaning import Meaning, evaluate, meaning
-from deltic.circuit.graph import CircuitBuilder, Node
+from deltic.circuit.graph import CircuitBuilder
+from deltic.circuit.operators.custom import Apply, Maintain
 from deltic.circuit.operators.keep import Keep
 from deltic.circuit.operators.semijoin import Semijoin
 from deltic.circuit.tables import from_arrow, to_arrow
 from deltic.engine.batches import TableBatch
-from deltic.engine.reference import ReferenceEngine
+from deltic.engine.engine import IncrementalEngine
 from deltic.errors import UnsupportedError
+from deltic.functions.function import PREFIX, PROVIDED, is_call
 from deltic.values.types import Schema
+from deltic.why.explanation import shown
 from deltic.why.relations import (
     Bound,
     DefinedView,
@@ -40,12 +44,10 @@ from deltic.why.relations import (
     read_histories,
     same,
 )
-from deltic.why.runs import RecursionRuns
+from deltic.why.runs import run_of
 
 PASSED = (ops.Distinct, Keep, ops.Sink, ops.Close)
 """Operators whose rows are those of their input."""
-_BY_DEFINITION = (ops.Aggregate, ops.Top, ops.Over, ops.FlatMap)
-"""Operators whose meaning is applied to the groups that the bound columns leave."""
 
 
 class Evaluator:
@@ -53,7 +55,7 @@ class Evaluator:
 
     def __init__(self, reader: VersionReader) -> None:
         self.reader = reader
-        self.runs = RecursionRuns(reader.version)
+        self._engines: dict[tuple[ops.Operator, ZSetType], IncrementalEngine] = {}
         self._histories: dict[Hashable, Histories] = {}
         self.meaning: Callable[[exp.Expression, Schema], Meaning] = cache(lambda e, schema: meaning(e, schema.types))
 
@@ -62,6 +64,8 @@ class Evaluator:
         operator = scope.circuit.nodes[number].operator
         if isinstance(operator, ops.Source):
             return self._source(scope, operator)
+        if isinstance(operator, ops.Delay):
+            return scope.before, scope.circuit.nodes[number].inputs[0]
         if isinstance(operator, ops.Import) and scope.recursion is not None:
             outer = scope.recursion.outer
             return outer, outer.circuit.nodes[scope.recursion.number].inputs[operator.index]
@@ -77,16 +81,16 @@ class Evaluator:
     def _source(self, scope: RelationScope, source: ops.Source) -> Relation | tuple[RelationScope, int]:
         name = source.name
         if name not in self.reader.catalog.views or name in scope.definition.names:
-            return SourceTable(name, source.schema)
+            return SourceTable(name, source.schema, scope.back)
         if self.reader.is_shown(name):
-            return DefinedView(name, source.schema)
-        hidden = self.reader.scope(name)
+            return DefinedView(name, source.schema, scope.back)
+        hidden = self.reader.scope(name, scope.back)
         return hidden, hidden.circuit.sinks[name]
 
     def rows_of(self, relation: Relation, bound: Bound) -> Rows:
         """The rows of a relation with these values."""
         if isinstance(relation, DefinedView) and not self.reader.is_shown(relation.name):
-            scope = self.reader.scope(relation.name)
+            scope = self.reader.scope(relation.name, relation.back)
             return self.rows(scope, scope.circuit.sinks[relation.name], bound)
         if not isinstance(relation, RecursiveRelation):
             return self.reader.rows(relation, bound)
@@ -130,7 +134,7 @@ class Evaluator:
         return min((iteration - 1 for iteration in comes if iteration is not None), default=None)
 
     def _run(self, relation: RecursiveRelation, bound: Bound) -> Histories:
-        histories = read_histories(self.runs.of(relation.recursion, self), relation, bound)
+        histories = read_histories(run_of(relation.recursion, self), relation, bound)
         assert histories is not None
         return histories
 
@@ -141,41 +145,52 @@ class Evaluator:
             return self.rows(*leaf, bound)
         if leaf is not None:
             return self.rows_of(leaf, bound)
-        node = scope.circuit.nodes[number]
-        operator, inputs = node.operator, node.inputs
-        schema = scope.circuit.type_of(number).schema
-        if isinstance(operator, ops.Constant):
-            return agreeing(dict(ZSet.of(operator.rows)), schema, bound)
-        if isinstance(operator, PASSED):
-            rows = self.rows(scope, inputs[0], bound)
-            is_set = isinstance(operator, ops.Distinct)
-            return {row: 1 for row, weight in rows.items() if weight > 0} if is_set else rows
-        if isinstance(operator, ops.Negate):
-            return {row: -weight for row, weight in self.rows(scope, inputs[0], bound).items()}
-        if isinstance(operator, ops.Filter):
-            rows = self.rows(scope, inputs[0], restricted(operator, schema, bound))
-            return {row: weight for row, weight in rows.items() if self.passes(operator, row, schema)}
-        if isinstance(operator, ops.Plus):
-            return _sum((row, w) for i in inputs for row, w in self.rows(scope, i, bound).items())
-        if isinstance(operator, ops.Map):
-            passed = self.passed(scope, number, bound)
-            origins = {} if passed is None else self.rows(scope, inputs[0], passed)
-            pairs = ((self.mapped(operator, row, scope, number), w) for row, w in origins.items())
-            return agreeing(_sum((row, weight) for row, weight in pairs if row is not None), schema, bound)
-        if isinstance(operator, ops.Join | Semijoin):
-            return _sum(self._joined(scope, node, schema, bound))
-        if isinstance(operator, ops.Antijoin):
-            rows, right = self.rows(scope, inputs[0], bound), scope.circuit.type_of(inputs[1]).schema
-            keys = {row: {name: row[schema.index(name)] for name in right.names} for row in rows}
-            return {row: w for row, w in rows.items() if not self.rows(scope, inputs[1], keys[row])}
-        if isinstance(operator, _BY_DEFINITION):
-            rows = self.rows(scope, inputs[0], self.grouped(scope, number, bound))
-            return agreeing(_by_definition(scope, node, rows), schema, bound)
-        raise unexplained(operator)
+        operator = scope.circuit.nodes[number].operator
+        if type(operator) not in _ROWS:
+            raise unexplained(operator)
+        return agreeing(_ROWS[type(operator)](self, scope, number, bound), scope.circuit.type_of(number).schema, bound)
+
+    def below(self, scope: RelationScope, number: int, bound: Bound, index: int = 0) -> Rows:
+        """The rows of an input of a node with these values."""
+        return self.rows(scope, scope.circuit.nodes[number].inputs[index], bound)
+
+    def evaluated(self, operator: ops.Operator, rows: Rows, type_: ZSetType) -> Rows:
+        """What an operator makes of rows: an epoch of an engine for it, which is taken back."""
+        if (operator, type_) not in self._engines:
+            builder = CircuitBuilder()
+            source = builder.add(ops.Source("input", type_.schema, type_.is_set))
+            builder.add(ops.Sink("output"), builder.add(operator, source))
+            self._engines[operator, type_] = IncrementalEngine(builder.build())
+        batch = TableBatch(to_arrow(ZSet(rows.items()), type_.schema))
+        with self._engines[operator, type_].prepare({"input": batch}, "trust") as epoch:
+            return dict(from_arrow(epoch.version.read("output", counted=True)))
 
     def passes(self, operator: ops.Filter, row: Row, schema: Schema) -> bool:
         """Whether the predicate is true of a row."""
         return self.meaning(operator.predicate, schema)(named(row, schema)) is True
+
+    def begin_of(self, scope: RelationScope, number: int) -> Any:
+        """The least timestamp that a window shows, by the rows that its clock has; None where it has none."""
+        operator, (_, clock) = scope.circuit.nodes[number].operator, scope.circuit.nodes[number].inputs
+        assert isinstance(operator, ops.Window)
+        times = [time for (time,) in self.rows(scope, clock, {}) if time is not None]
+        return operator.begin(max(times)) if times else None
+
+    def is_recent(self, scope: RelationScope, number: int, row: Row) -> bool:
+        """Whether a row is in a window."""
+        operator, begin = scope.circuit.nodes[number].operator, self.begin_of(scope, number)
+        assert isinstance(operator, ops.Window)
+        time = named(row, scope.circuit.type_of(number).schema)[operator.column]
+        return time is not None and (begin is None or time >= begin)
+
+    def called(self, expression: exp.Expression, row: Row, schema: Schema) -> Iterator[str]:
+        """The calls of users' functions in an expression, with the arguments and the value that they have for a row."""
+        for node in expression.find_all(exp.Anonymous) if PROVIDED else ():
+            name = node.name.removeprefix(PREFIX).lower()
+            if is_call(node) and name in PROVIDED:
+                arguments = (self.meaning(operand, schema)(named(row, schema)) for operand in node.expressions)
+                value = self.meaning(node, schema)(named(row, schema))
+                yield f"{name.rpartition('__')[0]}({', '.join(map(shown, arguments))}) = {shown(value)}"
 
     def mapped(self, operator: ops.Map, row: Row, scope: RelationScope, number: int) -> Row | None:
         """The row that a map makes of one; None where it is undefined."""
@@ -201,7 +216,7 @@ class Evaluator:
         """The rows of a node with these values, one by one: a join is followed no further than they are taken."""
         node, schema = scope.circuit.nodes[number], scope.circuit.type_of(number).schema
         if isinstance(node.operator, ops.Join | Semijoin):
-            yield from (row for row, weight in self._joined(scope, node, schema, bound) if weight > 0)
+            yield from (row for row, weight in self.joined(scope, number, bound) if weight > 0)
         elif isinstance(node.operator, ops.Filter):
             restrictions = restricted(node.operator, schema, bound)
             rows = self.stream(scope, node.inputs[0], restrictions)
@@ -215,7 +230,9 @@ class Evaluator:
         keys = scope.circuit.type_of(below).schema.names if isinstance(operator, ops.FlatMap) else operator.keys  # type: ignore[attr-defined]
         return {name: value for name, value in bound.items() if name in keys}
 
-    def _joined(self, scope: RelationScope, node: Node, schema: Schema, bound: Bound) -> Iterator[tuple[Row, int]]:
+    def joined(self, scope: RelationScope, number: int, bound: Bound) -> Iterator[tuple[Row, int]]:
+        """The rows of a join with these values, one by one, each with its weight."""
+        node, schema = scope.circuit.nodes[number], scope.circuit.type_of(number).schema
         for values, weight in self._matches(scope, list(node.inputs), dict(bound), 1):
             yield tuple(values[name] for name in schema.names), weight
 
@@ -242,6 +259,93 @@ class Evaluator:
         return free == len(names) > 0, is_recursive, free
 
 
+_RowsOf = Callable[[Evaluator, RelationScope, int, Bound], Rows]
+
+
+def _constant(of: Evaluator, scope: RelationScope, number: int, bound: Bound) -> Rows:
+    operator = scope.circuit.nodes[number].operator
+    assert isinstance(operator, ops.Constant)
+    return dict(ZSet.of(operator.rows))
+
+
+def _distinct(of: Evaluator, scope: RelationScope, number: int, bound: Bound) -> Rows:
+    return {row: 1 for row, weight in of.below(scope, number, bound).items() if weight > 0}
+
+
+def _negate(of: Evaluator, scope: RelationScope, number: int, bound: Bound) -> Rows:
+    return {row: -weight for row, weight in of.below(scope, number, bound).items()}
+
+
+def _filter(of: Evaluator, scope: RelationScope, number: int, bound: Bound) -> Rows:
+    operator, schema = scope.circuit.nodes[number].operator, scope.circuit.type_of(number).schema
+    assert isinstance(operator, ops.Filter)
+    rows = of.below(scope, number, restricted(operator, schema, bound))
+    return {row: weight for row, weight in rows.items() if of.passes(operator, row, schema)}
+
+
+def _plus(of: Evaluator, scope: RelationScope, number: int, bound: Bound) -> Rows:
+    return _sum(pair for i in scope.circuit.nodes[number].inputs for pair in of.rows(scope, i, bound).items())
+
+
+def _map(of: Evaluator, scope: RelationScope, number: int, bound: Bound) -> Rows:
+    operator, passed = scope.circuit.nodes[number].operator, of.passed(scope, number, bound)
+    assert isinstance(operator, ops.Map)
+    origins = {} if passed is None else of.below(scope, number, passed)
+    pairs = ((of.mapped(operator, row, scope, number), weight) for row, weight in origins.items())
+    return _sum((row, weight) for row, weight in pairs if row is not None)
+
+
+def _join(of: Evaluator, scope: RelationScope, number: int, bound: Bound) -> Rows:
+    return _sum(of.joined(scope, number, bound))
+
+
+def _antijoin(of: Evaluator, scope: RelationScope, number: int, bound: Bound) -> Rows:
+    left, right = (scope.circuit.type_of(i).schema for i in scope.circuit.nodes[number].inputs)
+    rows = of.below(scope, number, bound)
+    keys = {row: {name: row[left.index(name)] for name in right.names} for row in rows}
+    return {row: weight for row, weight in rows.items() if not of.below(scope, number, keys[row], 1)}
+
+
+def _grouped(of: Evaluator, scope: RelationScope, number: int, bound: Bound) -> Rows:
+    node = scope.circuit.nodes[number]
+    rows = of.below(scope, number, of.grouped(scope, number, bound))
+    return of.evaluated(node.operator, rows, scope.circuit.type_of(node.inputs[0]))
+
+
+def _window(of: Evaluator, scope: RelationScope, number: int, bound: Bound) -> Rows:
+    rows = of.below(scope, number, bound)
+    return {row: weight for row, weight in rows.items() if of.is_recent(scope, number, row)}
+
+
+def _differentiate(of: Evaluator, scope: RelationScope, number: int, bound: Bound) -> Rows:
+    earlier = of.below(scope.before, number, bound)
+    return _sum(chain(of.below(scope, number, bound).items(), ((row, -weight) for row, weight in earlier.items())))
+
+
+def _custom(of: Evaluator, scope: RelationScope, number: int, bound: Bound) -> Rows:
+    node = scope.circuit.nodes[number]
+    assert isinstance(node.operator, Apply)
+    return dict(node.operator.custom.value([ZSet(of.rows(scope, i, {}).items()) for i in node.inputs]))
+
+
+_ROWS: dict[type[ops.Operator], _RowsOf] = {
+    ops.Constant: _constant,
+    **dict.fromkeys(PASSED, Evaluator.below),
+    ops.Distinct: _distinct,
+    ops.Negate: _negate,
+    ops.Filter: _filter,
+    ops.Plus: _plus,
+    ops.Map: _map,
+    **dict.fromkeys((ops.Join, Semijoin), _join),
+    ops.Antijoin: _antijoin,
+    **dict.fromkeys((ops.Aggregate, ops.Top, ops.Over, ops.FlatMap), _grouped),
+    ops.Window: _window,
+    ops.Differentiate: _differentiate,
+    **dict.fromkeys((Apply, Maintain), _custom),
+}
+"""The rows of each operator's output with values bound, of those of its inputs that they leave."""
+
+
 def restricted(operator: ops.Filter, schema: Schema, bound: Bound) -> dict[str, Any]:
     """The values bound in columns, with those that the predicate says a column equals."""
     result = dict(bound)
@@ -266,14 +370,3 @@ def _sum(pairs: Iterator[tuple[Row, int]]) -> Rows:
     for row, weight in pairs:
         sums[row] += weight
     return {row: weight for row, weight in sums.items() if weight}
-
-
-def _by_definition(scope: RelationScope, node: Node, rows: Rows) -> Rows:
-    """The meaning of an operator, applied to the rows of its input."""
-    type_ = scope.circuit.type_of(node.inputs[0])
-    builder = CircuitBuilder()
-    source = builder.add(ops.Source("input", type_.schema, type_.is_set))
-    builder.add(ops.Sink("output"), builder.add(node.operator, source))
-    engine = ReferenceEngine(builder.build())
-    engine.apply({"input": TableBatch(to_arrow(ZSet(rows.items()), type_.schema))}, "trust")
-    return dict(from_arrow(engine.read("output", counted=True)))

@@ -31,20 +31,14 @@ _MOST = 4
 _REMEMBERED: WeakKeyDictionary[Version, list[tuple[RecursionBody, Version]]] = WeakKeyDictionary()
 
 
-class RecursionRuns:
-    """What recursions derive at which iterations, over one version."""
-
-    def __init__(self, version: Version) -> None:
-        self._remembered = _REMEMBERED.setdefault(version, [])
-
-    def of(self, recursion: RecursionBody, evaluator: Evaluator) -> Version:
-        """The rows of a recursion's relations, with their histories."""
-        known = (run for ran, run in self._remembered if _is_same(ran, recursion))
-        run = next(known, None)
-        if run is None:
-            run = _run(recursion, evaluator)
-            self._remembered[:] = [*self._remembered, (recursion, run)][-_MOST:]
-        return run
+def run_of(recursion: RecursionBody, evaluator: Evaluator) -> Version:
+    """The rows of a recursion's relations, with their histories."""
+    remembered = _REMEMBERED.setdefault(evaluator.reader.version(recursion.outer.back), [])
+    run = next((run for ran, run in remembered if _is_same(ran, recursion)), None)
+    if run is None:
+        run = _run(recursion, evaluator)
+        remembered[:] = [*remembered, (recursion, run)][-_MOST:]
+    return run
 
 
 def _is_same(a: RecursionBody, b: RecursionBody) -> bool:
@@ -62,14 +56,14 @@ def _run(recursion: RecursionBody, evaluator: Evaluator) -> Version:
     batches: dict[str, pa.Table] = {}
     for number in sorted(scope.circuit.ancestors([recursion.number])):
         node = scope.circuit.nodes[number]
-        operator = node.operator
-        if isinstance(operator, ops.Source | ops.Import | ops.Feedback):
+        operator, inputs = node.operator, [places[i] for i in node.inputs]
+        if isinstance(operator, ops.Source | ops.Import | ops.Feedback | ops.Window | ops.Delay | ops.Differentiate):
             type_ = scope.circuit.type_of(number)
             operator = ops.Source(f"%{number}", type_.schema, type_.is_set)
-            batches[operator.name] = _rows(scope, number, evaluator)
+            batches[operator.name], inputs = _rows(scope, number, evaluator), []
         elif isinstance(operator, ops.Fixpoint):
             operator = ops.Fixpoint(at_depth(operator.body, 1))
-        places[number] = builder.add(operator, *(places[i] for i in node.inputs))
+        places[number] = builder.add(operator, *inputs)
     for name in recursion.operator.body.sinks:
         builder.add(ops.Sink(name), builder.add(ops.BundleRelation(name), places[recursion.number]))
     engine = IncrementalEngine(builder.build(), compiler=Compiler(by_iteration=True))
@@ -79,7 +73,7 @@ def _run(recursion: RecursionBody, evaluator: Evaluator) -> Version:
 
 def _rows(scope: RelationScope, number: int, evaluator: Evaluator) -> pa.Table:
     """The rows of a leaf of a circuit, with their weights."""
-    leaf, version = evaluator.leaf(scope, number), evaluator.reader.version
+    leaf, version = evaluator.leaf(scope, number), evaluator.reader.version(scope.back)
     if isinstance(leaf, SourceTable):
         return version.read(leaf.name, table=True, counted=True)
     if isinstance(leaf, DefinedView):

@@ -18,6 +18,7 @@ from deltic.why.lasting import MOST_WAYS, Ranks, Way, lasting
 from deltic.why.relations import (
     Bound,
     DefinedView,
+    Earlier,
     RecursionBody,
     RecursiveRelation,
     Relation,
@@ -35,10 +36,16 @@ class ExplanationSearch:
     """Explains rows of a catalog's views over one version; a search reads no more than what its rows need."""
 
     def __init__(
-        self, catalog: Catalog, version: Version, through: bool = True, others: Sequence[ViewDefinitions] = ()
+        self,
+        catalog: Catalog,
+        version: Version,
+        through: bool,
+        others: Sequence[ViewDefinitions],
+        earlier: Earlier,
     ) -> None:
+        """`others` are definitions beside those of the catalog, `earlier` gives the versions of epochs before."""
         self.catalog, self.version, self.through = catalog, version, through
-        self.evaluator = Evaluator(VersionReader(catalog, version, others))
+        self.evaluator = Evaluator(VersionReader(catalog, version, others, earlier))
         self.derivations = RowDerivations(self.evaluator)
         self._ranked: dict[RecursionBody, Ranks] = {}
 
@@ -110,7 +117,7 @@ class ExplanationSearch:
         """The fact under its own iteration; a view that is a relation of a recursion, as that."""
         relation = fact.relation
         if isinstance(relation, DefinedView):
-            scope = self.evaluator.reader.scope(relation.name)
+            scope = self.evaluator.reader.scope(relation.name, relation.back)
             leaf = self.evaluator.leaf(scope, scope.circuit.sinks[relation.name])
             if not isinstance(leaf, RecursiveRelation) or leaf.name != relation.name:
                 return fact
@@ -162,14 +169,17 @@ class ExplanationSearch:
         if isinstance(relation, RecursiveRelation):
             at, until = relation.at, self.evaluator.until(relation, fact.row)
         by = "table" if isinstance(relation, SourceTable) else f"view {relation.name}"
-        return ExplanationStep(relation.name, relation.schema.names, fact.row, at, until, by)
+        step = ExplanationStep(relation.name, relation.schema.names, fact.row, at, until, by)
+        back = relation.recursion.outer.back if isinstance(relation, RecursiveRelation) else relation.back
+        step.epoch = self.version.epoch - back if back else None
+        return step
 
     def rules(self, relation: Relation) -> Sequence[tuple[RelationScope, int, str, str]]:
         """The nodes that make rows of a relation, each with its rule's text and where that is written."""
         if isinstance(relation, SourceTable):
             return ()
         if isinstance(relation, DefinedView):
-            scope = self.evaluator.reader.scope(relation.name)
+            scope = self.evaluator.reader.scope(relation.name, relation.back)
         else:
             scope = relation.recursion.after(None if relation.at is None else relation.at - 1)
         number = scope.circuit.sinks[relation.name]
@@ -199,7 +209,7 @@ def _key(fact: Fact) -> _Key:
     relation = fact.relation
     if isinstance(relation, RecursiveRelation):
         return id(relation.recursion), relation.name, relation.at, fact.row
-    return type(relation), relation.name, fact.row
+    return type(relation), relation.name, relation.back, fact.row
 
 
 def _until_one_lasts(ways: Iterator[Way]) -> Iterator[Way]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from datetime import date, datetime, timedelta
+from typing import Any, ClassVar
 
 from deltic.circuit.edges import EdgeType, ZSetType
 from deltic.circuit.operators.base import Operator
@@ -41,6 +42,15 @@ class Window(Operator):
         if depth:
             self.refuse("stands outside of every circuit with iterations; import its result into the body", inputs)
         return rows
+
+    def begin(self, time: Any) -> Any:
+        """θ − length for a time θ; None where there is no such time."""
+        try:
+            if isinstance(time, datetime):
+                return time - timedelta(microseconds=self.length)
+            return time - timedelta(days=self.length) if isinstance(time, date) else time - self.length
+        except OverflowError:
+            return None
 
     def arguments(self) -> str:
         return f"[{word(self.column)}, {self.length}]"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import date, datetime, timedelta
 from typing import Any
 
 from deltic.algebra.zset import ZSet
@@ -24,7 +23,7 @@ def within(window: Window, schema: Schema) -> Callable[[tuple[Any, ...], Rows], 
     position = schema.index(window.column)
 
     def is_recent(row: tuple[Any, ...], now: Rows) -> bool:
-        start = next((_before(time, window.length) for (time,), _ in now), None)
+        start = next((window.begin(time) for (time,), _ in now), None)
         return row[position] is not None and (start is None or row[position] >= start)
 
     return is_recent
@@ -34,15 +33,3 @@ def recent(window: Window, rows: Rows, now: Rows, schema: Schema) -> Rows:
     """The rows in the window when the time is `now`."""
     is_recent = within(window, schema)
     return rows.filter(lambda row: is_recent(row, now))
-
-
-def _before(now: Any, length: int) -> Any:
-    """The time that long ago; None when there is no such time."""
-    try:
-        if isinstance(now, datetime):
-            return now - timedelta(microseconds=length)
-        if isinstance(now, date):
-            return now - timedelta(days=length)
-        return now - length
-    except OverflowError:
-        return None

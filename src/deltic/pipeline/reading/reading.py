@@ -13,6 +13,7 @@ from deltic.catalog import Catalog
 from deltic.datalog import CheckedProgram
 from deltic.engine.batches import TableBatch
 from deltic.engine.version import Version
+from deltic.errors import DelticError
 from deltic.html import table
 from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.names import find
@@ -59,6 +60,10 @@ class Reading(ABC):
     @abstractmethod
     def _version(self) -> Version:
         """The rows."""
+
+    def _earlier(self, epoch: int) -> Version:
+        """The rows of an earlier epoch; raises DelticError where they are not there."""
+        raise DelticError(f"epoch {epoch} is not part of {self!r}")
 
     def _displayed(self) -> Version:
         """The rows of the last epoch, or none before the first: what displays show, which begin no epoch."""
@@ -113,7 +118,7 @@ class Reading(ABC):
         present, UnsupportedError for an operator without explanations.
         """
         schema = self._readable(name)
-        return Reasons(self._definitions, self._version(), through).why(name, schema, row, depth, budget)
+        return Reasons(self._definitions, self._version(), self._earlier, through).why(name, schema, row, depth, budget)
 
     def why_not(self, name: str, row: RowPattern) -> WhyNot:
         """Why no row has the values of all columns, or those of some in a dict.
@@ -121,14 +126,14 @@ class Reading(ABC):
         Its `ways` have, for each rule, what holds, what fails, and the nearest rows. Raises DelticError where such a
         row is present.
         """
-        return Reasons(self._definitions, self._version()).why_not(name, self._readable(name), row)
+        return Reasons(self._definitions, self._version(), self._earlier).why_not(name, self._readable(name), row)
 
     def lineage(self, name: str, row: RowPattern = MappingProxyType({})) -> Rows:
         """The rows of tables in which explanations end: of rows with these values, or of all rows.
 
         The columns are `result`, `table` and `row`, where rows are JSON. Costs an explanation for each row.
         """
-        rows = Reasons(self._definitions, self._version()).lineage(name, self._readable(name), row)
+        rows = Reasons(self._definitions, self._version(), self._earlier).lineage(name, self._readable(name), row)
         return Rows(TableBatch(rows), self.spark)
 
     def _repr_html_(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from deltic import values
@@ -35,14 +35,15 @@ class Reasons:
         self,
         definitions: Definitions,
         version: Version,
+        earlier: Callable[[int], Version],
         through: bool = True,
         others: Sequence[ViewDefinitions] = (),
     ) -> None:
-        """`others` are definitions beside those of the catalog, as that of a query."""
+        """`others` are definitions beside those of the catalog, as that of a query; `earlier` has other epochs."""
         from deltic.why.search import ExplanationSearch
 
         self._catalog = definitions.catalog
-        self._search = ExplanationSearch(definitions.catalog, version, through, others)
+        self._search = ExplanationSearch(definitions.catalog, version, through, others, earlier)
 
     def why(self, name: str, schema: Schema, row: RowPattern, depth: int | None, budget: int) -> Explanation:
         """Why a row is there; of several with these values the first one."""

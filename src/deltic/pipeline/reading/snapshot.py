@@ -56,7 +56,7 @@ class Snapshot(Reading):
         from deltic.pipeline.sql.answers import TextAnswer
 
         (view,) = query.views
-        reasons = Reasons(self._definitions, self._version(), others=[query])
+        reasons = Reasons(self._definitions, self._version(), self._earlier, others=[query])
         if kind == "lineage":
             return Rows(TableBatch(reasons.lineage(view.name, view.schema, {})), self.spark)
         if kind == "why":
