@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from xml.etree import ElementTree
+
 import pytest
 
 from tests.cli.conftest import command
@@ -14,11 +16,23 @@ def test_a_row_and_an_absence(workshop):
     assert "fails: no row of follows with" in result.out
 
 
-def test_json_and_dot(workshop):
+def test_what_is_missing(workshop):
+    result = command("why", "reach.dl", 'reaches("ada", "zoe")', "--facts", "facts", "--missing", "1")
+    assert 'follows("ada", "zoe")' in result.out.splitlines()
+    document = command(
+        "why", "reach.dl", 'reaches("zoe", "ada")', "--facts", "facts", "--missing", "1", "--json"
+    ).document
+    assert [{"table": "follows", "row": ["zoe", "ada"]}] in document
+
+
+def test_json_and_drawings(workshop):
     document = command("why", "reach.dl", 'reaches("ada", _)', "--facts", "facts", "--json").document
     assert [step["relation"] for step in document["steps"]] == ["reaches", "follows"]
     assert document["steps"][0]["premises"] == [1]
     assert "n0 -> n1" in command("why", "reach.dl", 'reaches("ada", _)', "--facts", "facts", "--dot").out
+    picture = command("why", "reach.dl", 'reaches("ada", _)', "--facts", "facts", "--svg").out
+    assert 'class="box end"' in picture
+    assert ElementTree.fromstring(picture).tag.endswith("svg")
 
 
 def test_a_state(workshop):

@@ -46,6 +46,52 @@ def test_adding_what_is_missing_makes_the_row_appear(seed):
         pytest.fail(f"{wanted} did not appear")
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_the_smallest_additions_make_the_row(seed):
+    """Each set makes the row, in a transaction; where one row of any table does, all such rows are told."""
+    rng = random.Random(seed)
+    pipeline = Pipeline()
+    pipeline.datalog(PROGRAM)
+    with pipeline.transaction() as change:
+        change.insert("e", sorted({(rng.randrange(5), rng.randrange(5)) for _ in range(5)}))
+        change.insert("n", [(i,) for i in range(5) if rng.random() < 0.4])
+    there, told = {tuple(row) for row in pipeline["p"]}, 0
+    every = [("e", row) for row in product(range(5), repeat=2)] + [("n", (i,)) for i in range(5)]
+    for wanted in [row for row in product(range(5), repeat=2) if row not in there][:6]:
+        sets = pipeline.missing("p", wanted, most=2)
+        told += len(sets)
+        assert all(is_made(pipeline, wanted, rows) for rows in sets)
+        single = [[each] for each in every if is_made(pipeline, wanted, [each])]
+        assert not single or sorted(sets) == single
+    assert told
+
+
+def is_made(pipeline: Pipeline, wanted: tuple, rows: list[tuple]) -> bool:
+    if any(row in {tuple(r) for r in pipeline[table]} for table, row in rows):
+        return False
+    with pipeline.transaction() as change:
+        for table, row in rows:
+            change.insert(table, [row])
+        preview = change.preview()
+        change.discard()
+    return wanted in {tuple(row) for row in preview["p"]}
+
+
+def test_additions_in_sql():
+    pipeline = Pipeline()
+    pipeline.sql("""CREATE TABLE o (id INT NOT NULL, who STRING NOT NULL, PRIMARY KEY (id));
+      CREATE TABLE c (who STRING NOT NULL, land STRING NOT NULL, PRIMARY KEY (who));
+      CREATE VIEW v AS SELECT o.id, c.land FROM o JOIN c ON o.who = c.who WHERE c.land <> 'x'""")
+    pipeline.execute("INSERT INTO o VALUES (1, 'ada'), (2, 'bob')")
+    pipeline.execute("INSERT INTO c VALUES ('bob', 'fr'), ('cyd', 'de')")
+    assert pipeline.missing("v", (1, "de")) == [[("c", ("ada", "de"))]]
+    assert pipeline.missing("v", (3, "de")) == [[("o", (3, "cyd"))]]
+    assert pipeline.missing("v", (2, "de")) == []  # there is a row of bob
+    assert pipeline.missing("v", (1, "x")) == []
+    with pytest.raises(DelticError, match="ask why"):
+        pipeline.missing("v", {"id": 2})
+
+
 def test_each_rule_says_how_far_it_gets():
     pipeline = Pipeline()
     pipeline.datalog(PROGRAM)

@@ -140,6 +140,11 @@ def why(
     is_not: Annotated[bool, typer.Option("--not", help="Explain why there is no such row.")] = False,
     as_json: Json = False,
     as_dot: Annotated[bool, typer.Option("--dot", help="Print the explanation as a graph for Graphviz.")] = False,
+    as_svg: Annotated[bool, typer.Option("--svg", help="Print the explanation as a picture.")] = False,
+    missing: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Print the smallest sets of at most N rows that would make the row."),
+    ] = None,
     depth: Annotated[
         int | None, typer.Option(min=1, help="Maximal height of the explanation.", show_default="all")
     ] = None,
@@ -151,10 +156,10 @@ def why(
     """Show why a view has a row, down to rows of tables, or why it has none."""
     from deltic.cli.why import why_command
 
-    if as_dot and (as_json or is_not):
-        raise typer.BadParameter("--dot explains a present row, without --json and --not")
-    form = "json" if as_json else "dot" if as_dot else "text"
-    raise typer.Exit(why_command(program, row, facts, is_not, form, depth, written, text, language))
+    if (as_dot or as_svg) and (as_json or is_not or missing):
+        raise typer.BadParameter("--dot and --svg explain a present row, without --json, --not and --missing")
+    form = "json" if as_json else "dot" if as_dot else "svg" if as_svg else "text"
+    raise typer.Exit(why_command(program, row, facts, is_not, missing, form, depth, written, text, language))
 
 
 @app.command()

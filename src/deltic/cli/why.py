@@ -15,11 +15,13 @@ from deltic.pipeline.io.arrow_reader import ArrowReader
 from deltic.pipeline.job.job import load_facts, load_program
 from deltic.pipeline.names import find
 from deltic.pipeline.options import Durability
-from deltic.pipeline.reading.reasons import RowPattern
+from deltic.pipeline.reading.reasons import RowPattern, TableRows
 from deltic.pipeline.session import Pipeline
 from deltic.values import to_python
 from deltic.values.text import of_literal
 from deltic.values.types import Schema
+from deltic.why import Explanation
+from deltic.why.explanation import shown
 
 
 def why_command(
@@ -27,25 +29,49 @@ def why_command(
     row: str,
     facts: Path | None,
     is_not: bool,
+    missing: int | None,
     form: str,
     depth: int | None,
     written: TextOptions,
     text: ProgramOptions,
     language: str,
 ) -> int:
-    """Print why a row is there, or why none is; the exit status. `program` may be a directory of state."""
+    """Print why a row is there, why none is, or what is missing for it; the exit status.
+
+    `program` may be a directory of state.
+    """
     try:
         with _opened(program, facts, written, text, language) as pipeline:
             name, values = asked(row, {**pipeline.tables, **pipeline.views})
+            if missing is not None:
+                _print_sets(pipeline.missing(name, values, missing), form)
+                return 0
             result = pipeline.why_not(name, values) if is_not else pipeline.why(name, values, depth=depth)
             if form == "json":
-                print(json.dumps(result.to_dict(), default=str, ensure_ascii=False, indent=2))
+                _print_json(result.to_dict())
+            elif isinstance(result, Explanation):
+                print({"dot": result.to_dot, "svg": result.to_svg, "text": result.__str__}[form]())
             else:
-                print(result.to_dot() if form == "dot" and not is_not else result)  # type: ignore[union-attr]
+                print(result)
     except DelticError as error:
         print_error(error)
         return 1
     return 0
+
+
+def _print_sets(sets: list[TableRows], form: str) -> None:
+    """Print sets of rows, one a line."""
+    if form == "json":
+        _print_json([[{"table": table, "row": list(row)} for table, row in rows] for rows in sets])
+        return
+    for rows in sets:
+        print(", ".join(f"{table}({', '.join(map(shown, row))})" for table, row in rows))
+    if not sets:
+        print("no such set was found")
+
+
+def _print_json(value: Any) -> None:
+    print(json.dumps(value, default=str, ensure_ascii=False, indent=2))
 
 
 def _opened(program: Path, facts: Path | None, written: TextOptions, text: ProgramOptions, language: str) -> Pipeline:

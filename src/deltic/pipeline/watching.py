@@ -15,7 +15,7 @@ from deltic.engine.maintenance import RelationPlan
 from deltic.engine.result import EpochResult
 from deltic.engine.size import Size
 from deltic.engine.version import Version
-from deltic.errors import DelticError
+from deltic.errors import ChangeError, DelticError
 from deltic.pipeline.changing import Changing
 from deltic.pipeline.connectors.declared import Publication
 from deltic.pipeline.epochs.history import Subscription
@@ -25,10 +25,10 @@ from deltic.pipeline.explaining import PlanText, explained
 from deltic.pipeline.names import find
 from deltic.pipeline.observing import Metrics, MetricsServer, sizes_table
 from deltic.pipeline.reading.reading import PublishedEpoch
-from deltic.pipeline.reading.reasons import RowPattern, bound
+from deltic.pipeline.reading.reasons import Reasons, RowPattern, TableRows, bound
 from deltic.pipeline.reading.rows import Rows
 from deltic.pipeline.reading.snapshot import Preview, Snapshot
-from deltic.values import to_arrow
+from deltic.values import to_arrow, to_python
 from deltic.values.types import Schema
 
 
@@ -121,6 +121,32 @@ class Watching(Changing):
             preview = change.preview()
             change.discard()
         return preview
+
+    def missing(self, name: str, row: RowPattern, most: int = 3) -> list[TableRows]:
+        """The smallest sets of rows of tables with which a row that is not there would be: lists of (table, row).
+
+        None has more than `most` rows. They are sought backward through the rules, and each is inserted for a trial. A
+        list without sets says that none was found: columns that no rule binds have no values, and nothing is deleted.
+        Raises DelticError where such a row is there.
+        """
+        schema = self._readable(name)
+        pattern = bound(name, schema, row)
+        wanted = {column: to_python(value, schema.types[column]) for column, value in pattern.items()}
+        if len(self._version().lookup(name, wanted)):
+            raise DelticError(f"{name} has a row with these values: ask why")
+
+        def makes(rows: TableRows) -> bool:
+            try:
+                with self.transaction() as change:
+                    for table, each in rows:
+                        change.insert(table, [each])
+                    preview = change.preview()
+                    change.discard()
+            except ChangeError:
+                return False
+            return len(preview._version().lookup(name, wanted)) > 0
+
+        return Reasons(self._definitions, self._version(), self._earlier).additions(name, pattern, most, makes)
 
     def needed(self, name: str, row: RowPattern) -> list[tuple[str, tuple[Any, ...]]]:
         """The rows of tables, as (table, row), without any one of which the row would be gone.

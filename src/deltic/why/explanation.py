@@ -9,6 +9,10 @@ from dataclasses import dataclass, field
 from textwrap import shorten
 from typing import Any
 
+from deltic.circuit.drawing.layers import layered
+from deltic.circuit.drawing.panels import Graph, Panel
+from deltic.circuit.drawing.svg import picture, wrapped
+
 _CHAIN = 8
 """Steps of one relation below each other that are shown; longer chains are folded in the middle."""
 
@@ -143,6 +147,15 @@ class Explanation:
                 lines.append(f"  n{number}_{index} [label={label}, shape=plaintext]; n{number} -> n{number}_{index};")
         return "\n".join([*lines, "}"])
 
+    def to_svg(self) -> str:
+        """The graph as a picture: each row above its premises, rows of tables with a frame of their own."""
+        steps = self.steps()[::-1]
+        numbers = {id(step): number for number, step in enumerate(steps)}
+        panels = [_panel(step) for step in steps]
+        edges = [(number, numbers[id(p)]) for number, step in enumerate(steps) for p in dict.fromkeys(step.steps)]
+        layout = layered([(panel.width, panel.height) for panel in panels], edges)
+        return picture([Panel("inner", [("title", str(self.root))], inside=[Graph(panels, layout, len(edges))])])
+
     def __str__(self) -> str:
         return "\n".join(_tree(self.root))
 
@@ -152,6 +165,17 @@ class Explanation:
     def _repr_html_(self) -> str:
         """The tree for notebooks, each step to be unfolded."""
         return "".join(_folds(self.root))
+
+
+def _panel(step: ExplanationStep) -> Panel:
+    """The row, its rule, and what holds beside its premises."""
+    others = [str(premise) for premise in step.premises if not isinstance(premise, ExplanationStep)]
+    below = [
+        *([] if step.by == "table" else wrapped(brief(step.by))),
+        *(line for text in others for line in wrapped(text)),
+    ]
+    lines = [*(("title", line) for line in wrapped(str(step))), *(("type", line) for line in below)]
+    return Panel("box end" if step.by == "table" else "box", lines, "\n".join([str(step), step.by, *others]))
 
 
 def brief(rule: str) -> str:

@@ -21,7 +21,12 @@ _SCREEN = 2400.0
 
 def to_svg(circuits: Mapping[str, Circuit]) -> str:
     """The circuits, by their titles, in one picture, side by side where they fit; the same text for equal circuits."""
-    rows = _rows([_panel(title, circuit) for title, circuit in circuits.items()])
+    return picture([_panel(title, circuit) for title, circuit in circuits.items()])
+
+
+def picture(panels: Sequence[Panel]) -> str:
+    """The panels in one picture, side by side where they fit."""
+    rows = _rows(panels)
     width = max((_across(row) for row in rows), default=GAP)
     drawn: list[str] = []
     top = GAP
@@ -66,8 +71,8 @@ def _graph(circuit: Circuit) -> Graph:
 
 def _node(number: int, node: Node) -> Panel:
     bodies = [_panel(label, body) for label, body in node.operator.bodies()]
-    lines = [("title", line) for line in _wrapped(f"%{number} {node.operator.label}")]
-    lines += [("type", line) for line in _wrapped(str(node.type))]
+    lines = [("title", line) for line in wrapped(f"%{number} {node.operator.label}")]
+    lines += [("type", line) for line in wrapped(str(node.type))]
     tip = f"%{number} = {node.operator.label} ({', '.join(f'%{i}' for i in node.inputs)}) : {node.type}"
     return Panel(_style(node.operator, bool(bodies)), lines, tip, bodies)
 
@@ -80,7 +85,7 @@ def _style(operator: ops.Operator, nested: bool) -> str:
     return "nest" if nested else "box"
 
 
-def _wrapped(text: str) -> list[str]:
+def wrapped(text: str) -> list[str]:
     """The text in a few lines; what is too long ends with an ellipsis, and the tip of the box shows all."""
     lines = textwrap.wrap(text, _COLUMNS, break_long_words=True) or [""]
     return lines if len(lines) <= _LINES else [*lines[: _LINES - 1], lines[_LINES - 1][: _COLUMNS - 1] + "…"]

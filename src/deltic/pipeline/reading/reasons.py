@@ -24,6 +24,9 @@ RowPattern = Sequence[Any] | Mapping[str, Any]
 """The values of all columns in order, or those of some by name."""
 
 
+TableRows = list[tuple[str, tuple[Any, ...]]]
+"""Rows, each with its table."""
+
 _MOST = 10
 """Rows that EXPLAIN WHY explains."""
 
@@ -60,6 +63,24 @@ class Reasons:
         from deltic.why.absence import why_not
 
         return why_not(self._search, name, bound(name, schema, row))
+
+    def additions(
+        self, name: str, pattern: Mapping[str, Any], most: int, makes: Callable[[TableRows], bool]
+    ) -> list[TableRows]:
+        """The smallest sets of rows of tables with which a row would be there: those that `makes` finds right."""
+        from deltic.why.additions import Additions, additions
+
+        schemas = self._catalog.table_schemas
+
+        def given(rows: Additions) -> TableRows:
+            """The rows as Python has them, in order."""
+            told = ((t, zip(row, schemas[t].columns, strict=True)) for t, row in sorted(rows, key=repr))
+            return [
+                (table, tuple(values.to_python(value, column.type) for value, column in row)) for table, row in told
+            ]
+
+        found = additions(self._search, name, pattern, most, lambda rows: makes(given(rows)))
+        return [*map(given, found)]
 
     def why_nots(self, name: str) -> str:
         """Why a query has no rows; where a view that it reads has none for it, why that one has none."""

@@ -1,0 +1,179 @@
+"""Which rows, added to tables, would make a row of a view: found backward through its rules, to be tried."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Iterator
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+from sqlglot import exp
+
+from deltic.circuit import operators as ops
+from deltic.circuit.expressions import conjuncts
+from deltic.circuit.operators.semijoin import Semijoin
+from deltic.values.types import Schema
+from deltic.why.relations import Bound, RecursiveRelation, Relation, RelationScope, Row, SourceTable, named, same
+from deltic.why.rows import PASSED, restricted
+from deltic.why.search import ExplanationSearch
+
+Additions = frozenset[tuple[str, Row]]
+"""Rows by table."""
+_Completion = tuple[dict[str, Any], Additions]
+"""The values of a row that a node would have, and the rows that have to be added for it."""
+
+_Above = tuple[Hashable, ...]
+"""The relations with their values that are being followed."""
+_Equal = tuple[tuple[str, str], ...]
+"""Pairs of columns that a condition says are equal."""
+
+_NONE: Additions = frozenset()
+_MOST_TRIED = 200
+"""Sets of one size that are tried."""
+
+
+def additions(
+    search: ExplanationSearch, name: str, pattern: Bound, most: int, makes: Callable[[Additions], bool]
+) -> list[Additions]:
+    """The smallest sets of rows, of `most` at most, that make a row with these values; `makes` tries one."""
+    for size in range(1, most + 1):
+        found = _Completing(search, most).relation(search.relation(name), pattern, size, ())
+        candidates = dict.fromkeys(rows for _, rows in found if len(rows) == size)
+        result = [rows for rows in islice(candidates, _MOST_TRIED) if makes(rows)]
+        if result:
+            return result
+    return []
+
+
+class _Completing:
+    """Follows the operators down to tables; an input of which columns are free waits for those that bind them."""
+
+    def __init__(self, search: ExplanationSearch, depth: int) -> None:
+        self.search, self.of, self.depth = search, search.evaluator, depth
+
+    def relation(self, relation: Relation, bound: Bound, left: int, above: _Above) -> Iterator[_Completion]:
+        """Rows that are there with these values, and those that would be, at most `left` rows added."""
+        for row in self.of.rows_of(relation, bound):
+            yield named(row, relation.schema), _NONE
+        if not left:
+            return
+        key = type(relation), relation.name, tuple(bound.items())
+        if isinstance(relation, SourceTable):
+            if len(bound) == len(relation.schema):
+                row = tuple(bound[name] for name in relation.schema.names)
+                yield dict(bound), frozenset({(relation.name, row)})
+        elif key not in above and len(above) <= 2 * self.depth:
+            for scope, number, _, _ in self.search.rules(relation):
+                found = self.node(scope, number, bound, left, (*above, key), ())
+                yield from ((values, added) for values, added in found if added)
+
+    def node(
+        self, scope: RelationScope, number: int, bound: Bound, left: int, above: _Above, equal: _Equal
+    ) -> Iterator[_Completion]:
+        """Rows of a node with these values, and what has to be added for each."""
+        leaf = self.of.leaf(scope, number)
+        if isinstance(leaf, tuple):
+            yield from self.node(*leaf, bound, left, above, equal)
+            return
+        if leaf is not None:
+            at_end = replace(leaf, at=None) if isinstance(leaf, RecursiveRelation) else leaf
+            yield from self.relation(at_end, bound, left, above)
+            return
+        node = scope.circuit.nodes[number]
+        if isinstance(node.operator, (*PASSED, ops.Plus)):
+            for i in node.inputs:
+                yield from self.node(scope, i, bound, left, above, equal)
+        else:
+            yield from self._made(scope, number, bound, left, above, equal)
+
+    def _made(
+        self, scope: RelationScope, number: int, bound: Bound, left: int, above: _Above, equal: _Equal
+    ) -> Iterator[_Completion]:
+        """Those of a node that makes rows of others; groups are as they are."""
+        node, schema = scope.circuit.nodes[number], scope.circuit.type_of(number).schema
+        operator, inputs = node.operator, node.inputs
+        if isinstance(operator, ops.Map):
+            yield from self._mapped(scope, number, bound, left, above, equal)
+        elif isinstance(operator, ops.Filter):
+            pairs = (*equal, *_equalities(operator))
+            known = _closed(restricted(operator, schema, bound), pairs, schema.names)
+            found = self.node(scope, inputs[0], known, left, above, pairs)
+            yield from (
+                (values, added) for values, added in found if self.of.passes(operator, _row(values, schema), schema)
+            )
+        elif isinstance(operator, ops.Join | Semijoin):
+            for values, added in self._joined(scope, list(inputs), [], dict(bound), left, above, equal):
+                yield {name: values[name] for name in schema.names}, added
+        elif isinstance(operator, ops.Antijoin):
+            names = scope.circuit.type_of(inputs[1]).schema.names
+            for values, added in self.node(scope, inputs[0], bound, left, above, equal):
+                if not self.of.rows(scope, inputs[1], {name: values[name] for name in names}):
+                    yield values, added
+        elif not isinstance(operator, ops.Negate):
+            yield from ((named(row, schema), _NONE) for row in self.of.rows(scope, number, bound))
+
+    def _mapped(
+        self, scope: RelationScope, number: int, bound: Bound, left: int, above: _Above, equal: _Equal
+    ) -> Iterator[_Completion]:
+        """The rows that a map makes of those of its input."""
+        node, schema = scope.circuit.nodes[number], scope.circuit.type_of(number).schema
+        assert isinstance(node.operator, ops.Map)
+        passed, source = self.of.passed(scope, number, bound), scope.circuit.type_of(node.inputs[0]).schema
+        origins = {
+            column.name: expression.name
+            for column, expression in zip(node.operator.columns, node.operator.expressions, strict=True)
+            if isinstance(expression, exp.Column)
+        }
+        below = tuple((origins[a], origins[b]) for a, b in equal if a in origins and b in origins)
+        for values, added in () if passed is None else self.node(scope, node.inputs[0], passed, left, above, below):
+            made = self.of.mapped(node.operator, _row(values, source), scope, number)
+            if made is not None and all(same(made[schema.index(name)], value) for name, value in bound.items()):
+                yield named(made, schema), added
+
+    def _joined(
+        self,
+        scope: RelationScope,
+        pending: list[int],
+        waiting: list[int],
+        values: dict[str, Any],
+        left: int,
+        above: _Above,
+        equal: _Equal,
+    ) -> Iterator[_Completion]:
+        """The values of all inputs together; those that wait are to be added when the others have bound them."""
+        if not pending and not waiting:
+            yield values, _NONE
+            return
+        first = min(pending, key=lambda i: self.of.freedom(scope, i, values)) if pending else waiting[0]
+        others = [i for i in pending if i != first]
+        names = scope.circuit.type_of(first).schema.names
+        values = _closed(values, equal)
+        known = {name: values[name] for name in names if name in values}
+        rest = waiting if pending else waiting[1:]
+        for more, added in self.node(scope, first, known, left, above, ()):
+            if pending or added:
+                below = self._joined(scope, others, rest, {**values, **more}, left - len(added), above, equal)
+                yield from ((result, added | further) for result, further in below)
+        if pending and left and len(known) < len(names):
+            yield from self._joined(scope, others, [*waiting, first], values, left, above, equal)
+
+
+def _equalities(operator: ops.Filter) -> Iterator[tuple[str, str]]:
+    """The columns that a condition says are equal."""
+    for part in conjuncts(operator.predicate):
+        if isinstance(part, exp.EQ) and isinstance(part.this, exp.Column) and isinstance(part.expression, exp.Column):
+            yield part.this.name, part.expression.name
+
+
+def _closed(values: Bound, equal: _Equal, names: Collection[str] | None = None) -> dict[str, Any]:
+    """The values with those of equal columns, of those that there are."""
+    result = dict(values)
+    for a, b in (*equal, *equal):
+        for one, other in ((a, b), (b, a)):
+            if one in result and (names is None or other in names):
+                result.setdefault(other, result[one])
+    return result
+
+
+def _row(values: Bound, schema: Schema) -> Row:
+    return tuple(values[name] for name in schema.names)
