@@ -156,7 +156,8 @@ def _remedy(reasons: Iterable[str], place: str) -> str:
         f"Spark's Python processes need Deltic {__version__} and Python {_python()}, in one of three ways:\n"
         f"  on all machines: pip install 'deltic[spark,files]=={__version__}', and PYSPARK_PYTHON with its path\n"
         "  sent along: venv-pack -o env.tar.gz, spark.archives=env.tar.gz#env, PYSPARK_PYTHON=./env/bin/python\n"
-        "  in a shared folder: pip install --target /mnt/shared/python …, spark.executorEnv.PYTHONPATH=/mnt/shared/python"
+        "  in a shared folder: pip install --target /mnt/shared/python …, "
+        "spark.executorEnv.PYTHONPATH=/mnt/shared/python"
     )
 
 
