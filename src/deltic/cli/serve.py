@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Event
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from deltic.cli.report import print_error
 from deltic.cli.serve_options import ServeOptions
@@ -22,6 +22,9 @@ from deltic.server.listening import Address, Tls
 from deltic.server.refreshing import Refreshing
 from deltic.server.service import Service
 from deltic.server.users import Role, Users, new_entry
+
+if TYPE_CHECKING:
+    from deltic.server.postgres.server import PostgresServer
 
 
 def serve_command(options: ServeOptions) -> int:
@@ -54,6 +57,8 @@ def _serve(options: ServeOptions, stack: ExitStack) -> None:
         stack.enter_context(logged(options.log == "json"))
     pipeline = stack.enter_context(_pipeline(options))
     service = stack.enter_context(Service(pipeline, _limits(options), _frozen(options)))
+    if options.pg is not None:
+        stack.enter_context(_postgres(service, Address.of(options.pg), users, tls))
     access = Access(users, options.access.hosts(address))
     name = str(options.program or ("a demonstration" if options.demo else options.state or "memory"))
     server = stack.enter_context(HttpServer(Application(service, access, name), address, service.limits, tls))
@@ -66,6 +71,17 @@ def _serve(options: ServeOptions, stack: ExitStack) -> None:
         from deltic.cli.serve_demo import Demonstration
 
         stack.callback(Demonstration(service).close)
+
+
+def _postgres(service: Service, address: Address, users: Users | None, tls: Tls | None) -> PostgresServer:
+    for module in ("pygwire", "scramp", "psycopg"):
+        required(module, "deltic serve --pg")
+    from deltic.server.postgres.server import PostgresServer
+
+    address.check(tls, users is not None)
+    server = PostgresServer(service, address, users, tls)
+    print(f"postgresql: {server.address}", file=sys.stderr, flush=True)
+    return server
 
 
 def _pipeline(options: ServeOptions) -> Pipeline:

@@ -77,6 +77,14 @@ class ServeOptions:
     limits: LimitOptions
     state: State = None
     http: Annotated[str, Option(metavar="HOST:PORT", help="Where HTTP is served; port 0 is any.")] = "127.0.0.1:8080"
+    pg: Annotated[
+        str | None,
+        Option(
+            metavar="HOST:PORT",
+            help="Where PostgreSQL's protocol is served, as at 127.0.0.1:5432; port 0 is any.",
+            show_default="nowhere",
+        ),
+    ] = None
     functions: Functions = None
     refresh: Annotated[
         float | None,

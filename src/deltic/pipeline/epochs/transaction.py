@@ -183,10 +183,11 @@ class Transaction:
         with self._epochs.writing(self._terms.timeout):
             self._check_unmoved()
             self._check_defined()
-            with self._prepare(self._manager(self._operations).batches(self._operations)) as epoch:
+            manager = self._manager(self._operations)
+            with self._prepare(manager.batches(self._operations)) as epoch:
                 self._seen = epoch.number - 1
                 published = PublishedEpoch(self._definitions, epoch.version)
-                return Preview(published, epoch.result, self._engine_of, self._spark)
+                return Preview(published, epoch.result, tuple(manager.affected), self._engine_of, self._spark)
 
     def commit(self) -> None:
         """Apply the changes now; the end of the block then does nothing.
@@ -237,6 +238,11 @@ class Transaction:
         """Be committed."""
         self._report, self._result, self._affected = report, result, tuple(affected)
         self._phase, self._operations = _Phase.COMMITTED, []
+
+    def rewind(self, count: int) -> None:
+        """Forget the changes behind the first `count`: what ROLLBACK TO a savepoint does."""
+        self._require(_Phase.OPEN)
+        del self._operations[count:]
 
     def discard(self) -> None:
         """Drop the changes; the end of the block then does nothing."""

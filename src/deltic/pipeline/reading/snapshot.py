@@ -100,11 +100,14 @@ class Preview(Snapshot):
         self,
         published: PublishedEpoch,
         result: EpochResult,
+        affected: tuple[int, ...],
         engine_of: Callable[[Circuit], Engine],
         spark: SparkSession | None,
     ) -> None:
         super().__init__(published, engine_of, spark)
         self._result = result
+        self.affected = affected
+        """How many rows each change was about, as `Transaction.affected` has it after a commit."""
         self.report: EpochReport = report_of(result, self.epoch)
         """The transaction in numbers."""
 

@@ -1,0 +1,124 @@
+"""The transaction of a session: what BEGIN, COMMIT, ROLLBACK and savepoints do to it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal
+
+from deltic.errors import DelticError
+from deltic.server.postgres.errors import PostgresError, postgres_error
+
+if TYPE_CHECKING:
+    from deltic.engine.stopping import StopSignal
+    from deltic.pipeline.epochs.transaction import Transaction
+    from deltic.server.postgres.dialect import Statement
+    from deltic.server.service import Service
+
+Status = Literal["I", "T", "E"]
+"""Whether a transaction of BEGIN is open, or has failed and waits for its end."""
+
+
+class Block:
+    """Gathers changes until COMMIT, or until the client's next Sync where there was no BEGIN.
+
+    `warn` is called with what the client is told beside the result.
+    """
+
+    def __init__(self, service: Service, warn: Callable[[str], None]) -> None:
+        self._service, self._warn = service, warn
+        self.status: Status = "I"
+        self._transaction: Transaction | None = None
+        self._savepoints: list[tuple[str, int]] = []
+
+    @property
+    def transaction(self) -> Transaction | None:
+        """The changes that were made so far; None where there are none."""
+        return self._transaction
+
+    def opened(self) -> Transaction:
+        """The transaction that takes the next change."""
+        if self._transaction is None:
+            self._transaction = self._service.begin()
+        return self._transaction
+
+    async def bracket(self, statement: Statement, signal: StopSignal) -> str:
+        """Do BEGIN, COMMIT, ROLLBACK, SAVEPOINT or RELEASE, and give the tag. Raises what a commit raises."""
+        word, *rest = statement.words
+        if "PREPARED" in rest:
+            raise statement.error(0, "prepared transactions are not supported", sqlstate="0A000")
+        if word in ("BEGIN", "START"):
+            return await self._begin(signal)
+        if word in ("SAVEPOINT", "RELEASE") or "TO" in rest:
+            self._at_savepoint("ROLLBACK" if "TO" in rest else word, statement)
+            return word
+        if self.status == "I":
+            self._warn("there is no transaction in progress")
+        is_kept = word in ("COMMIT", "END") and self.status != "E"
+        self.status, self._savepoints = "I", []
+        if is_kept:
+            await self.commit(signal)
+            return "COMMIT"
+        self.discard()
+        return "ROLLBACK"
+
+    async def _begin(self, signal: StopSignal) -> str:
+        if self.status == "T":
+            self._warn("there is already a transaction in progress")
+        else:
+            await self.commit(signal)
+        self.status = "T"
+        return "BEGIN"
+
+    def _at_savepoint(self, word: str, statement: Statement) -> None:
+        """Make a savepoint, forget it, or what was done after it."""
+        name = statement.tokens[-1].text
+        if self.status == "I":
+            raise statement.error(0, f"{word} can only be used in transaction blocks", "BEGIN opens one", "25P01")
+        if word == "SAVEPOINT":
+            self._savepoints.append((name, len(self._transaction.operations) if self._transaction else 0))
+            return
+        place = next((n for n in reversed(range(len(self._savepoints))) if self._savepoints[n][0] == name), None)
+        if place is None:
+            raise statement.error(len(statement.tokens) - 1, f'savepoint "{name}" does not exist', sqlstate="3B001")
+        if word == "RELEASE":
+            del self._savepoints[place:]
+            return
+        del self._savepoints[place + 1 :]
+        self.status = "T"
+        if self._transaction is not None:
+            self._transaction.rewind(self._savepoints[place][1])
+
+    async def commit(self, signal: StopSignal) -> int:
+        """Commit the changes, if there are some: how many rows the last one was about."""
+        transaction, self._transaction = self._transaction, None
+        if transaction is None:
+            return 0
+        committed = await asyncio.wrap_future(self._service.submit(transaction, signal=signal))
+        return committed.affected[-1] if committed.affected else 0
+
+    async def synchronize(self, signal: StopSignal) -> None:
+        """Commit what was not part of a transaction of BEGIN. Raises PostgresError."""
+        if self.status == "I":
+            try:
+                await self.commit(signal)
+            except DelticError as error:
+                raise postgres_error(error) from error
+
+    def refuse_failed(self) -> None:
+        """Raises PostgresError where the transaction has failed."""
+        if self.status == "E":
+            told = "current transaction is aborted, commands ignored until end of transaction block"
+            raise PostgresError("25P02", told, hint="ROLLBACK ends it")
+
+    def fail(self) -> None:
+        """Let an error end the transaction; what is before a savepoint may still be kept."""
+        if not self._savepoints:
+            self.discard()
+        self.status = "E" if self.status != "I" else "I"
+
+    def discard(self) -> None:
+        """Forget the changes."""
+        transaction, self._transaction = self._transaction, None
+        if transaction is not None and transaction.is_open:
+            transaction.discard()

@@ -1,0 +1,91 @@
+"""Answers to questions about the catalog."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from deltic.duck import in_memory
+from deltic.server.postgres.catalog.contents import (
+    Oids,
+    contents,
+    definitions,
+    fixed_contents,
+    relations_of,
+    written_types,
+)
+from deltic.server.postgres.catalog.questions import in_duckdb
+from deltic.server.postgres.catalog.relations import create, fill
+from deltic.server.postgres.errors import PostgresError
+from deltic.server.postgres.outcomes import Answer
+from deltic.server.postgres.types import BY_OID, OID, Field, modifier_of, oid_of
+from deltic.values.types.arrow import type_of_arrow
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from deltic.catalog import Catalog
+    from deltic.server.postgres.dialect import Statement
+    from deltic.server.postgres.settings import Client
+
+
+class PostgresCatalog:
+    """The catalog of a pipeline, as PostgreSQL would have it; it is made when somebody asks."""
+
+    def __init__(self) -> None:
+        self._lock, self._oids = Lock(), Oids()
+        self._database: duckdb.DuckDBPyConnection | None = None
+        self._shown: Catalog | None = None
+
+    def answer(self, catalog: Catalog, client: Client, statement: Statement, args: Sequence[Any]) -> Answer:
+        """The answer to a question. Raises PostgresError with DuckDB's reason."""
+        import duckdb
+
+        text = in_duckdb(statement, client)
+        with self._lock:
+            database = self._current(catalog, client)
+            used = sorted(set(statement.parameters))
+            values = {str(number): args[number - 1] for number in used}
+            try:
+                table = _plain(database.sql(text, params=values).to_arrow_table())
+            except duckdb.Error as error:
+                told = f"the question about the catalog has no answer: {str(error).splitlines()[0]}"
+                raise PostgresError("0A000", told) from None
+        return Answer([_field(field) for field in table.schema], table)
+
+    def _current(self, catalog: Catalog, client: Client) -> duckdb.DuckDBPyConnection:
+        """The database, with the tables and views that there are."""
+        if self._database is None:
+            self._database = in_memory().__enter__()
+            create(self._database)
+            self._database.executemany("INSERT INTO pg_catalog_.written VALUES (?, ?)", written_types())
+            for name, rows in fixed_contents(client.database, client.name, client.settings):
+                fill(self._database, name, rows)
+        if catalog is not self._shown:
+            relations = relations_of(catalog, self._oids)
+            for name, rows in contents(relations, self._oids, client.database):
+                fill(self._database, name, rows)
+            self._database.execute("DELETE FROM pg_catalog_.definitions")
+            if told := definitions(relations, self._oids):
+                self._database.executemany("INSERT INTO pg_catalog_.definitions VALUES (?, ?)", told)
+            self._shown = catalog
+        return self._database
+
+
+def _plain(table: pa.Table) -> pa.Table:
+    """The rows with a type for columns that have none: NULL alone."""
+    types = [pa.string() if pa.types.is_null(field.type) else field.type for field in table.schema]
+    return table.cast(pa.schema([pa.field(n, t) for n, t in zip(table.column_names, types, strict=True)]))
+
+
+def _field(field: pa.Field) -> Field:
+    """A column, where 32 bits without sign are an oid."""
+    if field.type == pa.uint32():
+        return Field(field.name, OID)
+    if field.type == pa.list_(pa.uint32()):
+        return Field(field.name, BY_OID[OID].array)
+    type_ = type_of_arrow(field.type)
+    return Field(field.name, oid_of(type_), modifier_of(type_))

@@ -1,0 +1,139 @@
+"""Questions about the catalog: which they are, and how DuckDB says them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import sqlglot
+from sqlglot import exp
+
+from deltic.server.postgres.catalog.relations import SCHEMAS, relations
+from deltic.server.postgres.dialect import Statement
+from deltic.server.postgres.errors import PostgresError
+from deltic.server.postgres.readable import readable
+from deltic.server.postgres.settings import Client
+
+_FUNCTIONS = {
+    "col_description",
+    "current_setting",
+    "format_type",
+    "inet_server_addr",
+    "obj_description",
+    "set_config",
+    "to_regclass",
+    "to_regtype",
+    "txid_current",
+    "version",
+}
+_OF_SESSION = {"current_database", "current_catalog", "current_schema", "current_schemas", "session_user"}
+_SESSION_WORDS = {"current_user", "current_role", "user"}
+_WORDS = {"information_schema", "regclass", "regtype", "regproc", "regnamespace"}
+
+
+def is_about_catalog(statement: Statement) -> bool:
+    """Whether a statement is a question that names the catalog or the session."""
+    if statement.words[0] not in ("SELECT", "WITH", "VALUES", "TABLE"):
+        return False
+    words = [token.text.lower() for token in statement.tokens if token.kind in ("word", "name")]
+    is_of_session = "from" not in words and any(word in _SESSION_WORDS for word in words)
+    return is_of_session or any(word.startswith("pg_") or word in _FUNCTIONS | _OF_SESSION | _WORDS for word in words)
+
+
+def in_duckdb(statement: Statement, client: Client) -> str:
+    """A question in DuckDB's words, over the relations of the catalog. Raises PostgresError."""
+    try:
+        tree = sqlglot.parse_one(readable(statement), read="postgres")
+    except sqlglot.errors.SqlglotError as error:
+        told = f"the question about the catalog cannot be read: {str(error).splitlines()[0]}"
+        raise PostgresError("42601", told) from None
+    for table in list(tree.find_all(exp.Table)):
+        _place(table)
+    for dot in list(tree.find_all(exp.Dot)):
+        if isinstance(dot.expression, exp.Func) and isinstance(dot.this, exp.Identifier):
+            dot.replace(dot.expression)
+    for cast in list(tree.find_all(exp.Cast)):
+        _cast(cast)
+    for node in list(tree.find_all(exp.Func, exp.Column)):
+        _answer(node, client)
+    return tree.sql("duckdb")
+
+
+def _place(table: exp.Table) -> None:
+    """Name the schema in which DuckDB has a relation."""
+    name = table.name.lower()
+    schema = table.db.lower() or "pg_catalog"
+    if f"{schema}.{name}" in relations():
+        table.set("db", exp.to_identifier(SCHEMAS[schema]))
+        table.set("catalog", None)
+        if not table.alias:
+            table.set("alias", exp.TableAlias(this=exp.to_identifier(table.name)))
+
+
+_BY_NAME = {
+    "REGCLASS": "to_regclass",
+    "REGNAMESPACE": "to_regnamespace",
+    "REGPROC": "to_regproc",
+    "REGTYPE": "to_regtype",
+}
+
+
+_NAMES = {"REGCLASS": "name_of_class", "REGTYPE": "name_of_type"}
+
+
+def _cast(node: exp.Cast) -> None:
+    """Casts to and from the names of objects, which are their oids."""
+    kind = node.to.name.upper() if isinstance(node.to, exp.ObjectIdentifier) else ""
+    if not kind:
+        return
+    if kind in _BY_NAME and (node.this.is_string or isinstance(node.this, exp.Parameter)):
+        node.replace(exp.Anonymous(this=_BY_NAME[kind], expressions=[node.this]))
+    elif kind in _NAMES:
+        node.replace(exp.Anonymous(this=_NAMES[kind], expressions=[node.this]))
+    else:
+        node.set("to", exp.DataType.build("varchar", dialect="duckdb"))
+
+
+_KINDS: Mapping[type[exp.Expr], str] = {
+    exp.CurrentVersion: "version",
+    exp.CurrentUser: "current_user",
+    exp.SessionUser: "session_user",
+    exp.CurrentSchema: "current_schema",
+    exp.CurrentSchemas: "current_schemas",
+    exp.CurrentCatalog: "current_database",
+    exp.CurrentDatabase: "current_database",
+}
+_RENAMED = {"json_build_object": "json_object", "jsonb_build_object": "json_object"}
+_NAMED = {"user": "current_user", "current_role": "current_user", "current_user": "current_user"}
+
+
+def _answer(node: exp.Expr, client: Client) -> None:
+    """Put the value of a function of the session in its place."""
+    if isinstance(node, exp.Anonymous) and node.name.lower() in _RENAMED:
+        node.set("this", _RENAMED[node.name.lower()])
+    if isinstance(node, exp.Column):
+        name = "" if node.table or node.this.args.get("quoted") else _NAMED.get(node.name.lower(), "")
+    else:
+        name = _KINDS.get(type(node), node.name.lower() if isinstance(node, exp.Anonymous) else "")
+    if name not in _VALUES or not all(isinstance(part, exp.Literal | exp.Boolean) for part in node.expressions):
+        return
+    value = _VALUES[name](client, [part.name for part in node.expressions])
+    literal = exp.convert(value)
+    node.replace(exp.alias_(literal, name) if isinstance(node.parent, exp.Select) else literal)
+
+
+def _set_config(client: Client, args: Sequence[str]) -> str:
+    client.settings.set(args[0], args[1])
+    return args[1]
+
+
+_VALUES: Mapping[str, Callable[[Client, Sequence[str]], object]] = {
+    "version": lambda client, _: f"PostgreSQL {client.settings['server_version']} (Deltic)",
+    "current_user": lambda client, _: client.name,
+    "session_user": lambda client, _: client.name,
+    "current_schema": lambda client, _: "public",
+    "current_schemas": lambda client, _: ["pg_catalog", "public"],
+    "current_database": lambda client, _: client.database,
+    "pg_backend_pid": lambda client, _: client.process,
+    "current_setting": lambda client, args: client.settings[args[0]],
+    "set_config": _set_config,
+}

@@ -1,0 +1,386 @@
+"""A connection: in which order messages come and go, from the first one to the last."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from pygwire.constants import TransactionStatus
+from pygwire.messages import (
+    BackendKeyData,
+    Bind,
+    BindComplete,
+    Close,
+    CloseComplete,
+    CommandComplete,
+    CopyData,
+    CopyDone,
+    CopyFail,
+    CopyInResponse,
+    CopyOutResponse,
+    DataRow,
+    Describe,
+    EmptyQueryResponse,
+    ErrorResponse,
+    Execute,
+    FieldDescription,
+    Flush,
+    FunctionCall,
+    NoData,
+    NoticeResponse,
+    ParameterDescription,
+    ParameterStatus,
+    Parse,
+    ParseComplete,
+    PortalSuspended,
+    Query,
+    ReadyForQuery,
+    RowDescription,
+    Sync,
+    Terminate,
+)
+
+from deltic.errors import DelticError
+from deltic.server.following import CutOffError
+from deltic.server.postgres.codec import load, rows_of
+from deltic.server.postgres.copying import copied_in, copied_out, copied_rows
+from deltic.server.postgres.cursors import Cursor
+from deltic.server.postgres.dialect import statements
+from deltic.server.postgres.errors import PostgresError, postgres_error
+from deltic.server.postgres.following import changes
+from deltic.server.postgres.messages import Disconnected
+from deltic.server.postgres.outcomes import Answer, CopyIn, CopyOut, Done, Following, Outcome
+from deltic.server.postgres.session import Prepared
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from deltic.server.postgres.messages import MessageStream, Request
+    from deltic.server.postgres.session import Session
+    from deltic.server.postgres.types import Field
+
+_LOG = logging.getLogger("deltic.server.postgres")
+_ROWS = 4096
+"""So many rows are encoded at once."""
+
+
+@dataclass
+class Portal:
+    """A prepared statement with values; its answer, once it was asked for, as a cursor."""
+
+    prepared: Prepared | None
+    args: Sequence[object]
+    forms: Sequence[int]
+    cursor: Cursor | None = None
+    outcome: Outcome | None = None
+
+
+class Connection:
+    """Serves a client that is known, until it leaves; `close` then lets go of what it has."""
+
+    def __init__(self, stream: MessageStream, session: Session, secret: bytes) -> None:
+        self._stream, self._session, self._secret = stream, session, secret
+        self._portals: dict[str, Portal] = {}
+        self._told: dict[str, str] = {}
+        self._is_skipping = False
+        self._following: asyncio.Event | None = None
+
+    async def serve(self) -> None:
+        """Answer messages until the client leaves."""
+        await self._stream.send(BackendKeyData(self._session.client.process, self._secret))
+        await self._ready()
+        while not isinstance(message := await self._stream.receive(), Terminate):
+            await self._answer(message)
+
+    def cancel(self) -> None:
+        """End the statement that is being done."""
+        self._session.cancel()
+        if self._following is not None:
+            self._following.set()
+
+    def close(self) -> None:
+        """Let go of everything; nothing that was not committed is kept."""
+        self._session.close()
+
+    async def _answer(self, message: Request) -> None:
+        match message:
+            case Query():
+                await self._attempt(self._simple(message.query_string))
+                await self._ready()
+            case Sync():
+                if not self._is_skipping:
+                    await self._attempt(self._session.synchronize())
+                self._is_skipping = False
+                await self._ready()
+            case Flush():
+                await self._stream.flush()
+            case CopyData() | CopyDone() | CopyFail():
+                pass
+            case FunctionCall():
+                error = PostgresError("0A000", "calls by the function call protocol are not supported")
+                await self._refuse(error)
+                await self._ready()
+            case _ if not self._is_skipping:
+                self._is_skipping = not await self._attempt(self._extended(message))
+
+    async def _attempt(self, work: Awaitable[None]) -> bool:
+        """Do something, and tell the client of its error; whether there was none."""
+        try:
+            await work
+        except (DelticError, MemoryError) as error:
+            await self._refuse(postgres_error(error))
+        except (Disconnected, asyncio.CancelledError):
+            raise
+        except Exception as error:  # noqa: BLE001 the client is told, and the connection goes on
+            _LOG.exception("a statement of %s ended by an error of Deltic's", self._session.client.name)
+            await self._refuse(postgres_error(error))
+        else:
+            return True
+        return False
+
+    async def _refuse(self, error: PostgresError) -> None:
+        self._session.block.fail()
+        await self._stream.send(ErrorResponse(error.fields))
+
+    async def _ready(self) -> None:
+        """Say what has changed of the settings, and that the next statement may come."""
+        if (now := self._session.settings.told) != self._told:
+            changed = [ParameterStatus(*pair) for pair in now.items() if self._told.get(pair[0]) != pair[1]]
+            self._told = now
+            await self._stream.send(*changed)
+        if self._session.block.status == "I":
+            self._portals.clear()
+        await self._stream.send(ReadyForQuery(TransactionStatus(self._session.block.status)))
+        await self._stream.flush()
+
+    # Simple queries
+
+    async def _simple(self, text: str) -> None:
+        """Do the statements of a text, one after the other; outside of BEGIN they are one transaction."""
+        parts = statements(text)
+        if not parts:
+            await self._stream.send(EmptyQueryResponse())
+        for number, statement in enumerate(parts, 1):
+            prepared = await self._session.prepare(statement)
+            if prepared.oids:
+                raise PostgresError("42P02", "there is no parameter $1", hint="send the values beside the text")
+            outcome = await self._session.run(prepared, (), number == len(parts))
+            await self._send_outcome(outcome, [0], described=False)
+        await self._session.synchronize()
+
+    # Extended queries
+
+    async def _extended(self, message: Request) -> None:
+        match message:
+            case Parse():
+                await self._parse(message)
+            case Bind():
+                await self._bind(message)
+            case Describe():
+                await self._describe(message)
+            case Execute():
+                await self._execute(message)
+            case Close():
+                (self._portals if message.kind == "P" else self._session.prepared).pop(message.name, None)
+                await self._stream.send(CloseComplete())
+
+    async def _parse(self, message: Parse) -> None:
+        parts = statements(message.query)
+        if len(parts) > 1:
+            raise PostgresError("42601", "cannot insert multiple commands into a prepared statement")
+        known = self._session.prepared
+        if message.statement and message.statement in known:
+            raise PostgresError("42P05", f'prepared statement "{message.statement}" already exists')
+        known[message.statement] = await self._session.prepare(parts[0], message.param_types) if parts else None
+        await self._stream.send(ParseComplete())
+
+    def _statement(self, name: str) -> Prepared | None:
+        if name not in self._session.prepared:
+            raise PostgresError("26000", f'prepared statement "{name}" does not exist')
+        return self._session.prepared[name]
+
+    async def _bind(self, message: Bind) -> None:
+        prepared = self._statement(message.statement)
+        oids = prepared.oids if prepared is not None else ()
+        if len(message.param_values) != len(oids):
+            told = f"bind message supplies {len(message.param_values)} parameters, but {len(oids)} are required"
+            raise PostgresError("08P01", told)
+        forms = _of_each(message.param_formats, len(oids))
+        values = zip(oids, forms, message.param_values, strict=True)
+        args = [None if data is None else load(oid, form, data) for oid, form, data in values]
+        self._portals[message.portal] = Portal(prepared, args, message.result_formats)
+        await self._stream.send(BindComplete())
+
+    def _portal(self, name: str) -> Portal:
+        if name in self._portals:
+            return self._portals[name]
+        if name in self._session.cursors:
+            return Portal(None, (), (), self._session.cursors[name])
+        raise PostgresError("34000", f'portal "{name}" does not exist')
+
+    async def _describe(self, message: Describe) -> None:
+        forms: Sequence[int] = ()
+        if message.kind == "S":
+            prepared = self._statement(message.name)
+            await self._stream.send(ParameterDescription(list(prepared.oids) if prepared is not None else []))
+            fields = await self._session.describe(prepared) if prepared is not None else None
+        else:
+            portal = self._portal(message.name)
+            forms = portal.forms
+            fields = await self._fields(portal)
+        await self._stream.send(_description(fields, forms) if fields is not None else NoData())
+
+    async def _fields(self, portal: Portal) -> Sequence[Field] | None:
+        if portal.cursor is not None:
+            return portal.cursor.fields
+        return await self._session.describe(portal.prepared) if portal.prepared is not None else None
+
+    async def _execute(self, message: Execute) -> None:
+        portal = self._portal(message.portal)
+        if portal.prepared is None and portal.cursor is None:
+            await self._stream.send(EmptyQueryResponse())
+            return
+        if portal.outcome is None:
+            assert portal.prepared is not None
+            portal.outcome = await self._session.run(portal.prepared, portal.args, self._stream.is_next(b"S"))
+        if isinstance(portal.outcome, Answer) and message.max_rows:
+            await self._send_part(portal, portal.outcome, message.max_rows)
+        else:
+            await self._send_outcome(portal.outcome, portal.forms, described=True)
+
+    async def _send_part(self, portal: Portal, answer: Answer, count: int) -> None:
+        """Send the next rows of a portal, and say whether more are left."""
+        portal.cursor = portal.cursor or Cursor(answer)
+        part = portal.cursor.take(count)
+        await self._send_rows(Answer(answer.fields, part), portal.forms)
+        is_done = portal.cursor.is_done
+        await self._stream.send(CommandComplete(f"{answer.tag} {len(part)}") if is_done else PortalSuspended())
+
+    # Outcomes
+
+    async def _send_outcome(self, outcome: Outcome, forms: Sequence[int], described: bool) -> None:
+        notices, self._session.notices = self._session.notices, []
+        for notice in notices:
+            await self._stream.send(NoticeResponse({"S": "WARNING", "V": "WARNING", "C": "01000", "M": notice}))
+        match outcome:
+            case Done():
+                await self._stream.send(CommandComplete(outcome.tag))
+            case Answer():
+                if not described:
+                    await self._stream.send(_description(outcome.fields, forms))
+                await self._send_rows(outcome, forms)
+                count = "" if outcome.tag == "SHOW" else f" {len(outcome.table)}"
+                await self._stream.send(CommandComplete(outcome.tag + count))
+            case Following():
+                if not described:
+                    await self._stream.send(_description(outcome.fields, forms))
+                await self._follow(outcome, lambda table: self._encoded(outcome.fields, table, forms))
+            case CopyOut():
+                await self._copy_out(outcome)
+            case CopyIn():
+                await self._copy_in(outcome)
+
+    async def _send_rows(self, answer: Answer, forms: Sequence[int]) -> None:
+        await self._send_all(self._encoded(answer.fields, answer.table, forms))
+
+    def _encoded(self, fields: Sequence[Field], table: pa.Table, forms: Sequence[int]) -> Iterator[bytes]:
+        rows = rows_of(table, fields, _of_each(forms, len(fields)))
+        return (DataRow(list(row)).to_wire() for row in rows)
+
+    async def _send_all(self, messages: Iterator[bytes]) -> None:
+        """Send many messages, made in another thread, as fast as the client reads them."""
+        in_thread = self._session.service.in_thread
+        while part := await in_thread(lambda: b"".join(islice(messages, _ROWS))):
+            await self._stream.send(part)
+
+    async def _copy_out(self, outcome: CopyOut) -> None:
+        answer, options = outcome.answer, outcome.options
+        await self._stream.send(CopyOutResponse(options.code, [options.code] * len(answer.fields)))
+        copied = copied_out if isinstance(answer, Answer) else copied_rows
+
+        def encode(table: pa.Table) -> Iterator[bytes]:
+            return (CopyData(row).to_wire() for row in copied(table, answer.fields, options))
+
+        if isinstance(answer, Following):
+            await self._follow(answer, encode)
+        else:
+            await self._send_all(encode(answer.table))
+            await self._stream.send(CopyDone(), CommandComplete(f"COPY {len(answer.table)}"))
+
+    async def _copy_in(self, copy: CopyIn) -> None:
+        options = copy.options
+        await self._stream.send(CopyInResponse(options.code, [options.code] * len(copy.fields)))
+        await self._stream.flush()
+        data = await self._copied()
+        schema = self._session.schema(copy.table)
+        rows = await self._session.service.in_thread(copied_in, data, copy.fields, options, schema)
+        done = await self._session.copied(copy, rows)
+        await self._stream.send(CommandComplete(done.tag))
+
+    async def _copied(self) -> bytes:
+        """What the client sends up to its end of the copy. Raises PostgresError where it gives up."""
+        data, most = bytearray(), self._session.service.limits.body_bytes
+        while True:
+            match await self._stream.receive():
+                case CopyData(part):
+                    if len(data) <= most:
+                        data += part
+                case CopyDone() if len(data) > most:
+                    hint = "copy in parts, or let the server allow more with --max-body"
+                    raise PostgresError(
+                        "54000", f"the copy has more than the {most:,} bytes that it may have", hint=hint
+                    )
+                case CopyDone():
+                    return bytes(data)
+                case CopyFail(reason):
+                    raise PostgresError("57014", f"COPY from stdin failed: {reason}")
+                case Flush() | Sync():
+                    pass
+                case other:
+                    raise PostgresError("08P01", f"unexpected {type(other).__name__} in a copy", severity="FATAL")
+
+    async def _follow(self, following: Following, encode: Callable[[pa.Table], Iterator[bytes]]) -> None:
+        """Send changes as they come, until the statement is cancelled or the client is gone."""
+        self._following = asyncio.Event()
+        sending = asyncio.ensure_future(self._send_changes(following, encode))
+        others = [asyncio.ensure_future(self._following.wait()), asyncio.ensure_future(self._stream.end())]
+        try:
+            await asyncio.wait([sending, *others], return_when=asyncio.FIRST_COMPLETED)
+            if sending.done():
+                sending.result()
+            if others[1].done():
+                others[1].result()
+        except CutOffError as error:
+            raise PostgresError("54000", str(error), hint=f"SINCE {error.position} was the last") from error
+        finally:
+            self._following = None
+            following.follower.close()
+            for task in (sending, *others):
+                task.cancel()
+            await asyncio.gather(sending, *others, return_exceptions=True)
+        raise PostgresError("57014", "canceling statement due to user request")
+
+    async def _send_changes(self, following: Following, encode: Callable[[pa.Table], Iterator[bytes]]) -> None:
+        await self._stream.flush()
+        async for table in changes(following):
+            await self._send_all(encode(table))
+            await self._stream.flush()
+
+
+def _of_each(forms: Sequence[int], count: int) -> Sequence[int]:
+    """The format of each value: one for all, one for each, or text. Raises PostgresError."""
+    result = [*forms] * count if len(forms) == 1 else [*forms] or [0] * count
+    if len(result) != count or not set(result) <= {0, 1}:
+        raise PostgresError("08P01", f"{len(forms)} format codes for {count} values")
+    return result
+
+
+def _description(fields: Sequence[Field], forms: Sequence[int]) -> RowDescription:
+    each = zip(fields, _of_each(forms, len(fields)), strict=True)
+    return RowDescription(
+        [FieldDescription(field.name, 0, 0, field.oid, field.size, field.modifier, form) for field, form in each]
+    )

@@ -1,0 +1,127 @@
+"""Cursors: answers that are fetched part by part, and subscriptions that are fetched as changes come."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from deltic.server.postgres.errors import PostgresError
+from deltic.server.postgres.following import arrived
+from deltic.server.postgres.outcomes import Answer, Done, Following
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pyarrow as pa
+
+    from deltic.server.postgres.dialect import Statement
+    from deltic.server.postgres.types import Field
+
+
+@dataclass
+class Cursor:
+    """An answer or a subscription, with the rows that have come of it and how many of these were given."""
+
+    outcome: Answer | Following
+    table: pa.Table | None = None
+    given: int = 0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.outcome, Answer):
+            self.table = self.outcome.table
+
+    @property
+    def fields(self) -> Sequence[Field]:
+        """The columns."""
+        return self.outcome.fields
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all rows were given."""
+        return self.table is not None and self.given == len(self.table)
+
+    def take(self, count: int | None) -> pa.Table:
+        """The next rows, all that are left where no number is given; of a subscription those that have come.
+
+        Raises CutOffError.
+        """
+        if isinstance(self.outcome, Following):
+            self._gather(self.outcome)
+        assert self.table is not None
+        part = self.table.slice(self.given, count)
+        self.given += len(part)
+        return part
+
+    def close(self) -> None:
+        """Follow no more."""
+        if isinstance(self.outcome, Following):
+            self.outcome.follower.close()
+
+    def _gather(self, following: Following) -> None:
+        """Add what has come to the rows that were not given yet."""
+        import pyarrow as pa
+
+        left = [] if self.table is None else [self.table.slice(self.given)]
+        self.table, self.given = pa.concat_tables([*left, arrived(following, is_first=not left)]), 0
+
+
+class Cursors:
+    """The cursors of a session, by their names."""
+
+    def __init__(self) -> None:
+        self._cursors: dict[str, Cursor] = {}
+
+    def __getitem__(self, name: str) -> Cursor:
+        """Raises PostgresError where there is none of the name."""
+        if name not in self._cursors:
+            raise PostgresError("34000", f'cursor "{name}" does not exist')
+        return self._cursors[name]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._cursors
+
+    def declare(self, name: str, outcome: Answer | Following) -> None:
+        """Add a cursor; raises PostgresError where there is one of the name."""
+        if name in self._cursors:
+            raise PostgresError("42P03", f'cursor "{name}" already exists')
+        self._cursors[name] = Cursor(outcome)
+
+    def move(self, statement: Statement) -> Answer | Done:
+        """FETCH, MOVE and CLOSE."""
+        if statement.words[0] == "CLOSE":
+            self._close(statement)
+            return Done("CLOSE CURSOR")
+        count, name = fetched(statement)
+        cursor = self[name]
+        part = cursor.take(count)
+        return Answer(cursor.fields, part, "FETCH") if statement.words[0] == "FETCH" else Done(f"MOVE {len(part)}")
+
+    def _close(self, statement: Statement) -> None:
+        names = list(self._cursors) if statement.words[1:] == ["ALL"] else [statement.tokens[-1].text]
+        for name in names:
+            self[name].close()
+            del self._cursors[name]
+
+    def end_transaction(self) -> None:
+        """Let go of the cursors, but of those FOR SUBSCRIBE."""
+        self._cursors = {name: each for name, each in self._cursors.items() if isinstance(each.outcome, Following)}
+
+    def close(self) -> None:
+        """Let go of all."""
+        for cursor in self._cursors.values():
+            cursor.close()
+        self._cursors.clear()
+
+
+def fetched(statement: Statement) -> tuple[int | None, str]:
+    """How many rows FETCH or MOVE wants, None for all, and of which cursor. Raises PostgresError."""
+    how = [word for word in statement.words[1:-1] if word not in ("FROM", "IN", "FORWARD")]
+    name = statement.tokens[-1].text
+    if how == ["ALL"]:
+        return None, name
+    if len(how) == 1 and how[0].isdecimal():
+        return int(how[0]), name
+    if how in ([], ["NEXT"]):
+        return 1, name
+    told = f"{statement.words[0]} {' '.join(how)} is not supported"
+    raise statement.error(1, told, "cursors go forward: FETCH n FROM name", "0A000")

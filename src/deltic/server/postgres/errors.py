@@ -1,0 +1,101 @@
+"""Errors as PostgreSQL's clients know them: SQLSTATE, message, hint, and the place in the text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from deltic.errors import (
+    BrokenError,
+    BusyError,
+    CatalogError,
+    ChangeError,
+    CountOverflowError,
+    DataError,
+    DefinitionsMovedError,
+    DelticError,
+    Diagnostic,
+    DiagnosticError,
+    EvaluationError,
+    IterationLimitError,
+    ProgramError,
+    StateError,
+    StoppedError,
+    UnsupportedError,
+)
+from deltic.server.users import NotAllowedError
+
+
+class PostgresError(DelticError):
+    """What a client is answered in place of a result; `position` counts letters of the text from 1, 0 is nowhere."""
+
+    def __init__(
+        self, sqlstate: str, message: str, *, hint: str = "", position: int = 0, severity: str = "ERROR"
+    ) -> None:
+        super().__init__(message)
+        self.sqlstate, self.hint, self.position, self.severity = sqlstate, hint, position, severity
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """The fields of the message."""
+        fields = {"S": self.severity, "V": self.severity, "C": self.sqlstate, "M": str(self)}
+        optional = {"H": self.hint, "P": str(self.position or "")}
+        return fields | {code: text for code, text in optional.items() if text}
+
+
+# By what a message says; the first that fits counts.
+_BY_TEXT = (
+    (r"there is no (table or view|table|view)\b", "42P01"),
+    (r"there is no column|no column is", "42703"),
+    (r"is ambiguous", "42702"),
+    (r"there is no function|takes .* arguments?", "42883"),
+    (r"there is no type", "42704"),
+    (r"there is a (table|view) .* already", "42P07"),
+    (r"already a function|there is a function", "42723"),
+    (r"cannot be dropped", "2BP01"),
+    (r"is a view$", "42809"),
+    (r"neither in GROUP BY", "42803"),
+    (r"NOT NULL", "23502"),
+    (r"is not supported|not supported here", "0A000"),
+    (r"and its value is", "42804"),
+    (r"several rows would have the key|key .* already", "23505"),
+    (r"was looked at on top of epoch", "40001"),
+    (r"divisor is zero", "22012"),
+    (r"the value is no", "22P02"),
+)
+_BY_CLASS: dict[type[BaseException], str] = {
+    NotAllowedError: "42501",
+    StoppedError: "57014",
+    ProgramError: "42601",
+    DefinitionsMovedError: "40001",
+    ChangeError: "23000",
+    DataError: "22000",
+    CountOverflowError: "22003",
+    IterationLimitError: "54001",
+    EvaluationError: "22000",
+    CatalogError: "42601",
+    BusyError: "55P03",
+    UnsupportedError: "0A000",
+    StateError: "58030",
+    BrokenError: "XX001",
+    MemoryError: "53200",
+    DelticError: "22023",
+}
+
+
+def postgres_error(error: BaseException, place: Callable[[Diagnostic], int] = lambda finding: 0) -> PostgresError:
+    """What a client is told of an error; `place` gives the position of a finding."""
+    if isinstance(error, PostgresError):
+        return error
+    if not isinstance(error, DelticError | MemoryError):
+        return PostgresError("XX000", f"{type(error).__name__}: {error}")
+    if isinstance(error, DiagnosticError) and error.diagnostics:
+        first = error.diagnostics[0]
+        message = "\n".join(finding.message for finding in error.diagnostics)
+        return PostgresError(_sqlstate(error, first.message), message, hint=first.hint, position=place(first))
+    return PostgresError(_sqlstate(error, str(error)), str(error) or "out of memory")
+
+
+def _sqlstate(error: BaseException, message: str) -> str:
+    by_text = next((code for pattern, code in _BY_TEXT if re.search(pattern, message)), "")
+    return by_text or next(code for kind, code in _BY_CLASS.items() if isinstance(error, kind))

@@ -1,0 +1,174 @@
+"""Messages of the protocol between a client's socket and this process; their formats are pygwire's."""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, TypeVar
+
+from pygwire.exceptions import ProtocolError
+from pygwire.messages import (
+    Bind,
+    CancelRequest,
+    Close,
+    CopyData,
+    CopyDone,
+    CopyFail,
+    Describe,
+    Execute,
+    Flush,
+    FunctionCall,
+    GSSEncRequest,
+    Parse,
+    Query,
+    SASLInitialResponse,
+    SASLResponse,
+    SSLRequest,
+    StartupMessage,
+    Sync,
+    Terminate,
+)
+from pygwire.messages import PGMessage as Message
+
+from deltic.server.postgres.errors import PostgresError
+
+if TYPE_CHECKING:
+    import ssl
+
+T = TypeVar("T", bound=Message)
+S = TypeVar("S", SASLInitialResponse, SASLResponse)
+Request = (
+    Bind | Close | CopyData | CopyDone | CopyFail | Describe | Execute | Flush | FunctionCall | Parse | Query | Sync
+)
+_KINDS: Mapping[bytes, type[Request | Terminate]] = {
+    b"B": Bind,
+    b"C": Close,
+    b"D": Describe,
+    b"E": Execute,
+    b"F": FunctionCall,
+    b"H": Flush,
+    b"P": Parse,
+    b"Q": Query,
+    b"S": Sync,
+    b"X": Terminate,
+    b"c": CopyDone,
+    b"d": CopyData,
+    b"f": CopyFail,
+}
+Startup = SSLRequest | GSSEncRequest | CancelRequest | StartupMessage
+_STARTUP: Mapping[int, type[Startup]] = {
+    80877102: CancelRequest,
+    80877103: SSLRequest,
+    80877104: GSSEncRequest,
+    0x00030000: StartupMessage,
+    0x00030002: StartupMessage,
+}
+_LONGEST_STARTUP = 10_000
+_READ, _WRITE = 1 << 16, 1 << 18
+
+
+class Disconnected(Exception):
+    """The client is gone, or sends what is no message."""
+
+
+class MessageStream:
+    """Reads messages one by one, and writes them when `flush` is called or many bytes have gathered.
+
+    `address` is from where the client comes, `longest` the greatest number of bytes of a message.
+    """
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, address: str, longest: int) -> None:
+        self._reader, self._writer, self.address, self._longest = reader, writer, address, longest
+        self._read, self._written = bytearray(), bytearray()
+
+    async def startup(self) -> Startup:
+        """The first message, or the one after a question for encryption."""
+        length, code = struct.unpack("!II", await self._take(8, _LONGEST_STARTUP))
+        body = await self._take(length - 8, _LONGEST_STARTUP)
+        if code not in _STARTUP:
+            told = f"unsupported frontend protocol {code >> 16}.{code & 0xFFFF}: the server has 3.0 and 3.2"
+            raise PostgresError("0A000", told, severity="FATAL")
+        return _decoded(_STARTUP[code], struct.pack("!I", code) + body)
+
+    async def password(self, kind: type[S]) -> S:
+        """What a client answers to a question for its password."""
+        identifier, body = await self._message(_LONGEST_STARTUP)
+        if identifier != b"p":
+            raise _violation(f"expected a password, found a message {identifier!r}")
+        return _decoded(kind, body)
+
+    async def receive(self) -> Request | Terminate:
+        """The next message. Raises Disconnected, and PostgresError for what is no message."""
+        identifier, body = await self._message(self._longest)
+        if identifier not in _KINDS:
+            raise _violation(f"there is no message {identifier!r}")
+        return _decoded(_KINDS[identifier], body)
+
+    def is_next(self, identifier: bytes) -> bool:
+        """Whether a message of this kind has come already, and is the next."""
+        return self._read[:1] == identifier
+
+    async def end(self) -> None:
+        """Wait until the client is gone, and keep what it sends before. Raises Disconnected then, or for too much."""
+        while len(self._read) <= self._longest:
+            await self._fill()
+        raise Disconnected
+
+    async def _message(self, longest: int) -> tuple[bytes, bytes]:
+        identifier, length = struct.unpack("!cI", await self._take(5, longest))
+        return identifier, await self._take(length - 4, longest)
+
+    async def _take(self, count: int, longest: int) -> bytes:
+        if not 0 <= count <= longest:
+            raise _violation(f"a message of {count:,} bytes: {longest:,} are the most")
+        while len(self._read) < count:
+            await self._fill()
+        result = bytes(self._read[:count])
+        del self._read[:count]
+        return result
+
+    async def _fill(self) -> None:
+        try:
+            data = await self._reader.read(_READ)
+        except (ConnectionError, TimeoutError) as error:
+            raise Disconnected from error
+        if not data:
+            raise Disconnected
+        self._read += data
+
+    async def send(self, *messages: Message | bytes) -> None:
+        """Write messages, or bytes that are some; waits where the client does not read them."""
+        for message in messages:
+            self._written += message if isinstance(message, bytes) else message.to_wire()
+        if len(self._written) >= _WRITE:
+            await self.flush()
+
+    async def flush(self) -> None:
+        """Let the client have what was written."""
+        written, self._written = bytes(self._written), bytearray()
+        try:
+            self._writer.write(written)
+            await self._writer.drain()
+        except (ConnectionError, TimeoutError) as error:
+            raise Disconnected from error
+
+    async def encrypt(self, context: ssl.SSLContext) -> None:
+        """Go on encrypted. Raises Disconnected where the client cannot, or has sent letters in clear before."""
+        if self._read:
+            raise Disconnected
+        try:
+            await self._writer.start_tls(context)
+        except OSError as error:
+            raise Disconnected from error
+
+
+def _decoded(kind: type[T], body: bytes) -> T:
+    try:
+        return kind.decode(memoryview(body))
+    except (ValueError, IndexError, struct.error, ProtocolError) as error:
+        raise _violation(f"{kind.__name__} cannot be read: {error}") from None
+
+
+def _violation(message: str) -> PostgresError:
+    return PostgresError("08P01", f"protocol violation: {message}", severity="FATAL")

@@ -1,0 +1,61 @@
+"""What a statement gives: what the connection sends for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from deltic.server.postgres.copying import CopyOptions
+from deltic.server.postgres.types import Field
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from deltic.server.following import Follower
+
+
+@dataclass(frozen=True)
+class Done:
+    """A statement without rows, by the tag that says what was done."""
+
+    tag: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Rows; with `tag` and their number the statement is complete."""
+
+    fields: Sequence[Field]
+    table: pa.Table
+    tag: str = "SELECT"
+
+
+@dataclass(frozen=True)
+class CopyIn:
+    """Rows are to come, for these columns of a table."""
+
+    table: str
+    fields: Sequence[Field]
+    options: CopyOptions
+
+
+@dataclass(frozen=True)
+class CopyOut:
+    """Rows that go out as a copy."""
+
+    answer: Answer | Following
+    options: CopyOptions
+
+
+@dataclass(frozen=True)
+class Following:
+    """The changes of a view after an epoch; `rows` are those of the view as of that epoch, where they are wanted."""
+
+    fields: Sequence[Field]
+    follower: Follower
+    epoch: int
+    rows: pa.Table
+
+
+Outcome = Done | Answer | CopyIn | CopyOut | Following

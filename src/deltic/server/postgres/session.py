@@ -1,0 +1,461 @@
+"""A session of a client: what statements do."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from deltic.circuit.operators import Constant
+from deltic.errors import DelticError, Diagnostic, did_you_mean
+from deltic.pipeline.definitions.evolution import Evolution
+from deltic.pipeline.sql.planning import PlannedQuery
+from deltic.server.postgres.block import Block
+from deltic.server.postgres.catalog.questions import is_about_catalog
+from deltic.server.postgres.copying import copy_of
+from deltic.server.postgres.cursors import Cursors, fetched
+from deltic.server.postgres.dialect import Statement, statements
+from deltic.server.postgres.errors import PostgresError, postgres_error
+from deltic.server.postgres.outcomes import Answer, CopyIn, CopyOut, Done, Following, Outcome
+from deltic.server.postgres.parameters import parameter_types
+from deltic.server.postgres.settings import Client, assignment
+from deltic.server.postgres.types import INT8, TEXT, Field, fields_of, modifier_of, oid_of, samples
+from deltic.server.service import Answer as ServiceAnswer
+from deltic.server.users import Role, require
+from deltic.sql.statements.ordering import KEY
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from deltic.pipeline.epochs.transaction import Transaction
+    from deltic.pipeline.sql.planning import PlannedText
+    from deltic.server.postgres.catalog.answers import PostgresCatalog
+    from deltic.server.service import Service
+    from deltic.sql.statements.effect import Effect
+    from deltic.values.types import Schema
+
+AUDIT = logging.getLogger("deltic.audit")
+
+T = TypeVar("T")
+Args = Sequence[Any]
+
+_QUESTIONS = ("SELECT", "WITH", "VALUES", "TABLE", "FROM", "(", "EXPLAIN", "DESCRIBE", "DESC")
+_SHOWN = ("TABLES", "VIEWS", "FUNCTIONS", "COLUMNS", "CREATE")
+"""What SHOW says of the pipeline; other words are settings."""
+_CHANGES = {
+    "INSERT": "INSERT 0 {}",
+    "UPDATE": "UPDATE {}",
+    "DELETE": "DELETE {}",
+    "MERGE": "MERGE {}",
+    "TRUNCATE": "TRUNCATE TABLE",
+}
+"""What changes tables, and the tags that say so."""
+_BRACKETS = ("BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "SAVEPOINT", "RELEASE")
+_UNAUDITED = (*_QUESTIONS, "SHOW", "SET", "FETCH", "MOVE", "CLOSE", "DECLARE", "BEGIN")
+_ENDS = ("COMMIT", "END", "ROLLBACK", "ABORT")
+_NOTHING = ("UNLISTEN", "ANALYZE", "VACUUM", "CHECKPOINT")
+"""What clients send to keep a database well, and is not needed here."""
+_REFUSED = {
+    "LISTEN": "SUBSCRIBE TO a view sends its changes",
+    "NOTIFY": "SUBSCRIBE TO a view sends its changes",
+    "LOCK": "a transaction that meets another one fails at COMMIT: run it again then",
+    "GRANT": "users and their roles are the server's",
+    "REVOKE": "users and their roles are the server's",
+    "DO": "",
+    "CALL": "",
+}
+
+
+@dataclass
+class Prepared:
+    """A statement with the types of its parameters; the columns of its answer, once they were asked for."""
+
+    statement: Statement
+    oids: Sequence[int]
+    fields: Sequence[Field] | None = None
+    is_described: bool = False
+
+
+class Session:
+    """What one client has: settings, a transaction, prepared statements, cursors.
+
+    `service` and `catalog` are those of all clients.
+    """
+
+    def __init__(self, service: Service, catalog: PostgresCatalog, client: Client) -> None:
+        self.service, self._catalog, self.client, self.settings = service, catalog, client, client.settings
+        self.notices: list[str] = []
+        self.block = Block(service, self.notices.append)
+        self.cursors = Cursors()
+        self.prepared: dict[str, Prepared | None] = {}
+        self._signal = service.signal()
+        self._doers: Mapping[str, Callable[[Statement, Args, bool], Awaitable[Outcome]]] = {
+            **dict.fromkeys(_QUESTIONS, self._question),
+            **dict.fromkeys(_CHANGES, self._change),
+            **dict.fromkeys(_BRACKETS, self._bracket),
+            **dict.fromkeys(("SET", "RESET", "DISCARD"), self._set),
+            **dict.fromkeys(("FETCH", "MOVE", "CLOSE"), self._cursor),
+            **dict.fromkeys(_NOTHING, self._nothing),
+            **dict.fromkeys(_REFUSED, self._refused),
+            "SHOW": self._show,
+            "DECLARE": self._declare,
+            "PREPARE": self._prepare,
+            "EXECUTE": self._execute,
+            "DEALLOCATE": self._deallocate,
+            "COPY": self._copy,
+            "SUBSCRIBE": self._subscribe,
+        }
+
+    async def prepare(self, statement: Statement, oids: Sequence[int] = ()) -> Prepared:
+        """A statement with the types of its parameters: for 0 the client leaves open what the place says."""
+        if not statement.parameters or statement.words[0] == "PREPARE":
+            return Prepared(statement, ())
+        return Prepared(statement, await self._work(parameter_types, statement, oids, self._schemas))
+
+    async def describe(self, prepared: Prepared) -> Sequence[Field] | None:
+        """The columns of its answer; None where it has none."""
+        if not prepared.is_described:
+            prepared.fields = await self._placed(prepared.statement, self._described(prepared))
+            prepared.is_described = True
+        return prepared.fields
+
+    async def run(self, prepared: Prepared, args: Args, is_last: bool) -> Outcome:
+        """Do a statement; `is_last`: nothing that the client has sent already is of the same transaction.
+
+        Raises PostgresError.
+        """
+        if prepared.statement.words[0] not in _ENDS:
+            self.block.refuse_failed()
+        self._signal = self.service.signal()
+        word, verdict = prepared.statement.words[0], "done"
+        try:
+            return await self._placed(prepared.statement, self._done(prepared.statement, args, is_last))
+        except PostgresError as error:
+            self.service.activity.error("statement", str(error))
+            verdict = error.sqlstate
+            raise
+        finally:
+            if word not in _UNAUDITED:
+                AUDIT.info("%s@%s PostgreSQL %s: %s", self.client.name, self.client.address, word, verdict)
+
+    def cancel(self) -> None:
+        """Stop the statement that is being done."""
+        self._signal.stop("it was cancelled")
+
+    async def synchronize(self) -> None:
+        """Commit what was not part of a transaction of BEGIN. Raises PostgresError."""
+        await self.block.synchronize(self._signal)
+
+    def close(self) -> None:
+        """End the session, and what it has open."""
+        self.block.discard()
+        self.cursors.close()
+
+    async def _placed(self, statement: Statement, work: Awaitable[T]) -> T:
+        """The result of work on a statement; its error gets the place in the client's text."""
+        try:
+            return await work
+        except (DelticError, MemoryError) as error:
+            raise _with_place(error, statement) from error
+
+    async def _described(self, prepared: Prepared) -> Sequence[Field] | None:
+        statement = prepared.statement
+        match statement.words[0]:
+            case "SUBSCRIBE":
+                return _followed(self.schema(_subscribed(statement)[0]))
+            case "EXECUTE":
+                return await self.describe(self._named(statement))
+            case "FETCH":
+                return self.cursors[fetched(statement)[1]].fields
+            case "SHOW" if statement.words[1] not in _SHOWN:
+                return [Field(statement.words[-1].lower(), TEXT)]
+            case word if word in _QUESTIONS or word == "SHOW":
+                return await self._work(self._asked, statement, samples(prepared.oids))
+        return None
+
+    async def _done(self, statement: Statement, args: Args, is_last: bool) -> Outcome:
+        word, *rest = statement.words
+        if word == "DECLARE" and "CURSOR" not in rest:
+            return await self._define(statement, args, is_last)
+        return await self._doers.get(word, self._define)(statement, args, is_last)
+
+    # Changes
+
+    async def _change(self, statement: Statement, args: Args, is_last: bool) -> Done:
+        """Change a table: as an epoch of its own, or in the transaction that is open."""
+        tag = _CHANGES[statement.words[0]]
+        is_alone = self.block.status == "I" and self.block.transaction is None and is_last
+        transaction = self.block.opened()
+        effects = await self._work(self._added, transaction, statement, args)
+        if is_alone:
+            return Done(tag.format(await self.block.commit(self._signal)))
+        return Done(tag.format(await self._work(self._affected, transaction, effects)))
+
+    def _added(self, transaction: Transaction, statement: Statement, args: Args) -> list[Effect]:
+        effects = self._planned(statement, args).changes
+        for effect in effects:
+            transaction.add(effect)
+        return effects
+
+    def _affected(self, transaction: Transaction, effects: Sequence[Effect]) -> int:
+        """How many rows the last changes of a transaction are about."""
+        if any(effect.reads for effect in effects):
+            with self._signal.heeded():
+                return transaction.preview().affected[-1]
+        return sum(map(_constant_rows, effects))
+
+    async def _bracket(self, statement: Statement, _args: Args, _is_last: bool) -> Done:
+        tag = await self.block.bracket(statement, self._signal)
+        if self.block.status == "I":
+            self.cursors.end_transaction()
+        return Done(tag)
+
+    async def _define(self, statement: Statement, _args: Args, _is_last: bool) -> Done:
+        """Definitions take effect at once; those of a transaction do not wait for its end."""
+        await self.synchronize()
+        if self.block.transaction is not None:
+            told = "definitions cannot follow changes of tables in one transaction"
+            raise statement.error(0, told, "COMMIT first: definitions take effect at once", "25001")
+        if statement.begins("CREATE", "SCHEMA") and statement.words[-1].lower() == "public":
+            return Done("CREATE SCHEMA")
+        evolutions = await asyncio.wrap_future(self.service.writer.run(lambda: self._evolved(statement), self._signal))
+        if self.block.status == "T" and evolutions:
+            self.notices.append("definitions take effect at once: ROLLBACK does not undo them")
+        return Done(_tag(statement))
+
+    def _evolved(self, statement: Statement) -> list[Evolution]:
+        planned = self._planned(statement, ())
+        return [each for each in self.service.pipeline.run_planned(planned) if isinstance(each, Evolution)]
+
+    # Settings
+
+    async def _set(self, statement: Statement, _args: Args, _is_last: bool) -> Done:
+        word, *rest = statement.words
+        if word == "SET":
+            name, value = assignment(statement)
+            if value is not None:
+                self.settings.set(name, value)
+                return Done("SET")
+        else:
+            name = (
+                "all" if word == "DISCARD" or rest == ["ALL"] else "".join(token.text for token in statement.tokens[1:])
+            )
+        self.settings.reset(name)
+        if word == "DISCARD":
+            self.prepared.clear()
+            return Done("DISCARD ALL")
+        return Done(word)
+
+    async def _show(self, statement: Statement, args: Args, is_last: bool) -> Outcome:
+        word, *rest = [*statement.words[1:], ""]
+        if word in _SHOWN:
+            return await self._question(statement, args, is_last)
+        if word == "ALL":
+            names, values = zip(*sorted(self.settings), strict=True)
+            return _texts({"name": names, "setting": values, "description": [""] * len(names)})
+        name = " ".join([word, *rest[:-1]]).lower() if word in ("TIME", "TRANSACTION") else word
+        return _texts({statement.words[-1].lower(): [self.settings[name]]}, "SHOW")
+
+    async def _nothing(self, statement: Statement, _args: Args, _is_last: bool) -> Done:
+        return Done(statement.words[0])
+
+    async def _refused(self, statement: Statement, _args: Args, _is_last: bool) -> Done:
+        word = statement.words[0]
+        raise statement.error(0, f"{word} is not supported", _REFUSED[word], "0A000")
+
+    # Questions
+
+    async def _question(self, statement: Statement, args: Args, _is_last: bool) -> Answer:
+        return await self._work(self._answer, statement, args)
+
+    def _answer(self, statement: Statement, args: Args) -> Answer:
+        """The answer to a question, as of now, or as the transaction has made the tables so far."""
+        if is_about_catalog(statement):
+            return self._catalog.answer(self.service.pipeline.catalog, self.client, statement, args)
+        values = [args[number - 1] for number in statement.parameters]
+        if (transaction := self.block.transaction) is not None:
+            with self._signal.heeded():
+                table = transaction.preview().query(statement.deltic.text, values).to_arrow()
+        else:
+            given = self.service.execute(statement.deltic.text, values, user=self.client.user, signal=self._signal)
+            if not isinstance(given, ServiceAnswer):
+                raise statement.error(0, "this is no question")
+            table = given.rows.to_arrow()
+        return Answer(fields_of(table.schema), table)
+
+    def _asked(self, statement: Statement, args: Args) -> Sequence[Field]:
+        """The columns of a question; of one that is no SELECT it is the answer that has them."""
+        if is_about_catalog(statement):
+            return self._catalog.answer(self.service.pipeline.catalog, self.client, statement, args).fields
+        (step,) = self._planned(statement, args).steps
+        if not isinstance(step, PlannedQuery):
+            return self._answer(statement, args).fields
+        (view,) = step.definition.views
+        columns = [(n, c.type) for n, c in zip(step.names, view.schema, strict=True) if not n.startswith(KEY)]
+        return [Field(name, oid_of(type_), modifier_of(type_)) for name, type_ in columns]
+
+    def _planned(self, statement: Statement, args: Args) -> PlannedText:
+        """What a statement would do; raises what is wrong in it, and NotAllowedError."""
+        planned = self.service.planned(statement.deltic.text, [args[number - 1] for number in statement.parameters])
+        self.service.require(self.client.user, planned)
+        return planned
+
+    @property
+    def _schemas(self) -> Mapping[str, Schema]:
+        catalog = self.service.pipeline.catalog
+        return {**catalog.table_schemas, **catalog.view_schemas}
+
+    def _relation(self, name: str) -> str:
+        """A table or view as it was defined, from its name in any case; raises PostgresError."""
+        known = self._schemas
+        if (found := next((each for each in known if each.lower() == name.lower()), None)) is None:
+            raise PostgresError("42P01", f"there is no table or view {name}", hint=did_you_mean(name, known))
+        return found
+
+    def schema(self, name: str) -> Schema:
+        """The columns of a table or view; raises PostgresError."""
+        return self._schemas[self._relation(name)]
+
+    async def _work(self, work: Callable[..., T], *args: Any) -> T:
+        return await self.service.in_thread(work, *args)
+
+    # Prepared statements and cursors
+
+    def _named(self, statement: Statement) -> Prepared:
+        name = statement.part(1).tokens[0].text
+        if (prepared := self.prepared.get(name)) is None:
+            raise statement.error(1, f'prepared statement "{name}" does not exist', sqlstate="26000")
+        return prepared
+
+    async def _prepare(self, statement: Statement, _args: Args, _is_last: bool) -> Done:
+        """PREPARE name (types) AS statement."""
+        if "AS" not in statement.words:
+            raise statement.error(len(statement.words) - 1, "expected PREPARE name AS statement")
+        prepared = await self.prepare(statement.part(statement.words.index("AS") + 1))
+        self.prepared[statement.tokens[1].text] = prepared
+        return Done("PREPARE")
+
+    async def _execute(self, statement: Statement, _args: Args, is_last: bool) -> Outcome:
+        """EXECUTE name (values)."""
+        prepared = self._named(statement)
+        values: Sequence[Any] = ()
+        if len(statement.tokens) > 3:
+            (asked,) = statements(f"SELECT {statement.part(3, -1).text}")
+            answer = await self._work(self._answer, asked, ())
+            values = [column[0].as_py() for column in answer.table.columns]
+        if len(values) != len(prepared.oids):
+            raise statement.error(1, f"there are {len(values)} values for {len(prepared.oids)} parameters")
+        return await self._done(prepared.statement, values, is_last)
+
+    async def _deallocate(self, statement: Statement, _args: Args, _is_last: bool) -> Done:
+        if statement.words[-1] == "ALL":
+            self.prepared.clear()
+        else:
+            self.prepared.pop(statement.tokens[-1].text, None)
+        return Done("DEALLOCATE")
+
+    async def _declare(self, statement: Statement, args: Args, _is_last: bool) -> Done:
+        """DECLARE name CURSOR FOR question."""
+        if "FOR" not in statement.words:
+            raise statement.error(len(statement.words) - 1, "expected DECLARE name CURSOR FOR question")
+        outcome = await self._done(statement.part(statement.words.index("FOR") + 1), args, False)
+        if not isinstance(outcome, Answer | Following):
+            raise statement.error(0, "a cursor is FOR a question or SUBSCRIBE")
+        self.cursors.declare(statement.tokens[1].text, outcome)
+        return Done("DECLARE CURSOR")
+
+    async def _cursor(self, statement: Statement, _args: Args, _is_last: bool) -> Outcome:
+        return await self._work(self.cursors.move, statement)
+
+    # Subscriptions and copies
+
+    async def _subscribe(self, statement: Statement, _args: Args, _is_last: bool) -> Following:
+        """SUBSCRIBE TO view [SINCE epoch]: all that is there and then changes, or the changes alone."""
+        name, since = _subscribed(statement)
+        found = self._relation(name)
+        fields = _followed(self.schema(found))
+        if since is not None:
+            empty = self.schema(found).to_arrow().empty_table()
+            return Following(fields, self.service.subscribe(found, since, self.client.name), since, empty)
+        seen = self.service.pipeline.snapshot()
+        follower = self.service.subscribe(found, seen.epoch, self.client.name)
+        return Following(fields, follower, seen.epoch, await self._work(lambda: seen[found].to_arrow()))
+
+    async def _copy(self, statement: Statement, args: Args, _is_last: bool) -> Outcome:
+        copy = copy_of(statement)
+        if copy.query is not None:
+            outcome = await self._done(copy.query, args, False)
+            if not isinstance(outcome, Answer | Following):
+                raise statement.error(1, "COPY takes a question or SUBSCRIBE between its brackets")
+            return CopyOut(outcome, copy.options)
+        name = self._relation(copy.table)
+        types = {column.name.lower(): column for column in self.schema(name)}
+        if unknown := [each for each in copy.columns if each.lower() not in types]:
+            raise PostgresError("42703", f"there is no column {unknown[0]} in {name}")
+        chosen = [types[each.lower()] for each in copy.columns] or list(types.values())
+        fields = [Field(column.name, oid_of(column.type), modifier_of(column.type)) for column in chosen]
+        if copy.is_in:
+            require(self.client.user, Role.WRITER, "a change of a table")
+            return CopyIn(name, fields, copy.options)
+        names = ", ".join(_quoted(field.name) for field in fields)
+        (asked,) = statements(f"SELECT {names} FROM {_quoted(name)}")
+        return CopyOut(await self._work(self._answer, asked, ()), copy.options)
+
+    async def copied(self, copy: CopyIn, rows: pa.Table) -> Done:
+        """Insert the rows of a COPY."""
+        is_alone = self.block.status == "I" and self.block.transaction is None
+        await self._work(self.block.opened().insert, copy.table, rows)
+        if is_alone:
+            await self.block.commit(self._signal)
+        return Done(f"COPY {len(rows)}")
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _texts(columns: Mapping[str, Sequence[Any]], tag: str = "SELECT") -> Answer:
+    """An answer of texts."""
+    import pyarrow as pa
+
+    table = pa.table({name: pa.array(list(values), pa.string()) for name, values in columns.items()})
+    return Answer(fields_of(table.schema), table, tag)
+
+
+def _followed(schema: Schema) -> list[Field]:
+    """The columns of SUBSCRIBE: epoch, weight, and those of the view."""
+    columns = [Field(column.name, oid_of(column.type), modifier_of(column.type)) for column in schema]
+    return [Field("epoch", INT8), Field("weight", INT8), *columns]
+
+
+def _subscribed(statement: Statement) -> tuple[str, int | None]:
+    """The view of SUBSCRIBE [TO] view [SINCE epoch], and the epoch."""
+    words = statement.words
+    place = 2 if words[1:2] == ["TO"] else 1
+    if len(words) > place + 2 and words[place + 1] == ".":
+        place += 2
+    rest = words[place + 1 :]
+    if len(words) <= place or not (not rest or (len(rest) == 2 and rest[0] == "SINCE" and rest[1].isdecimal())):
+        raise statement.error(len(words) - 1, "expected SUBSCRIBE TO view, or SUBSCRIBE TO view SINCE epoch")
+    return statement.tokens[place].text, int(rest[1]) if rest else None
+
+
+def _constant_rows(effect: Effect) -> int:
+    """How many rows a statement inserts that reads none."""
+    circuits = [definition.circuit for definition in effect.definitions]
+    return sum(len(op.rows) for circuit in circuits for op in circuit.operators if isinstance(op, Constant))
+
+
+def _tag(statement: Statement) -> str:
+    """The tag of a definition: CREATE TABLE, DROP VIEW."""
+    words = [word for word in statement.words[:6] if word not in ("OR", "REPLACE", "TEMPORARY", "RECURSIVE")]
+    return " ".join(words[: 3 if words[1:2] == ["MATERIALIZED"] else 2])
+
+
+def _with_place(error: DelticError | MemoryError, statement: Statement) -> PostgresError:
+    def place(finding: Diagnostic) -> int:
+        return statement.deltic.position(finding.line, finding.column) if finding.column else 0
+
+    return postgres_error(error, place)

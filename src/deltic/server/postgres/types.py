@@ -1,0 +1,144 @@
+"""The types of PostgreSQL that stand for those of columns, and for those of parameters."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from deltic.values.types import Kind, Type
+from deltic.values.types.arrow import type_of_arrow
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+BOOL, BYTEA, INT8, INT2, INT4, TEXT, OID = 16, 17, 20, 21, 23, 25, 26
+JSON, FLOAT4, FLOAT8, UNKNOWN, VARCHAR = 114, 700, 701, 705, 1043
+DATE, TIME, TIMESTAMP, TIMESTAMPTZ, INTERVAL, NUMERIC, UUID, JSONB = 1082, 1083, 1114, 1184, 1186, 1700, 2950, 3802
+
+
+@dataclass(frozen=True)
+class PostgresType:
+    """A type: its oid, its name in pg_type, the oid of arrays of it, and its length in bytes, -1 where that varies."""
+
+    oid: int
+    name: str
+    array: int
+    size: int
+    category: str
+
+
+TYPES = (
+    PostgresType(BOOL, "bool", 1000, 1, "B"),
+    PostgresType(BYTEA, "bytea", 1001, -1, "U"),
+    PostgresType(18, "char", 1002, 1, "Z"),
+    PostgresType(19, "name", 1003, 64, "S"),
+    PostgresType(INT8, "int8", 1016, 8, "N"),
+    PostgresType(INT2, "int2", 1005, 2, "N"),
+    PostgresType(INT4, "int4", 1007, 4, "N"),
+    PostgresType(TEXT, "text", 1009, -1, "S"),
+    PostgresType(OID, "oid", 1028, 4, "N"),
+    PostgresType(JSON, "json", 199, -1, "U"),
+    PostgresType(FLOAT4, "float4", 1021, 4, "N"),
+    PostgresType(FLOAT8, "float8", 1022, 8, "N"),
+    PostgresType(UNKNOWN, "unknown", 0, -2, "X"),
+    PostgresType(1042, "bpchar", 1014, -1, "S"),
+    PostgresType(VARCHAR, "varchar", 1015, -1, "S"),
+    PostgresType(DATE, "date", 1182, 4, "D"),
+    PostgresType(TIME, "time", 1183, 8, "D"),
+    PostgresType(TIMESTAMP, "timestamp", 1115, 8, "D"),
+    PostgresType(TIMESTAMPTZ, "timestamptz", 1185, 8, "D"),
+    PostgresType(INTERVAL, "interval", 1187, 16, "T"),
+    PostgresType(NUMERIC, "numeric", 1231, -1, "N"),
+    PostgresType(UUID, "uuid", 2951, 16, "U"),
+    PostgresType(JSONB, "jsonb", 3807, -1, "U"),
+    PostgresType(2205, "regclass", 2210, 4, "N"),
+)
+BY_OID = {type_.oid: type_ for type_ in TYPES}
+BY_NAME = {type_.name: type_ for type_ in TYPES}
+ELEMENTS = {type_.array: type_ for type_ in TYPES if type_.array}
+
+_OF_KIND = {
+    Kind.BOOLEAN: BOOL,
+    Kind.INT8: INT2,
+    Kind.INT16: INT2,
+    Kind.UINT8: INT2,
+    Kind.INT32: INT4,
+    Kind.UINT16: INT4,
+    Kind.INT64: INT8,
+    Kind.UINT32: INT8,
+    Kind.UINT64: NUMERIC,
+    Kind.FLOAT32: FLOAT4,
+    Kind.FLOAT64: FLOAT8,
+    Kind.STRING: TEXT,
+    Kind.BINARY: BYTEA,
+    Kind.DATE: DATE,
+    Kind.TIMESTAMP: TIMESTAMPTZ,
+    Kind.TIMESTAMP_NTZ: TIMESTAMP,
+    Kind.YEAR_MONTH_INTERVAL: INTERVAL,
+    Kind.DAY_TIME_INTERVAL: INTERVAL,
+    Kind.DECIMAL: NUMERIC,
+    Kind.STRUCT: JSON,
+    Kind.MAP: JSON,
+}
+
+
+@dataclass(frozen=True)
+class Field:
+    """A column of a result: its name, the oid of its type and the type's modifier, -1 where it has none."""
+
+    name: str
+    oid: int
+    modifier: int = -1
+
+    @property
+    def size(self) -> int:
+        """The length of its values in bytes, -1 where that varies."""
+        return BY_OID[self.oid].size if self.oid in BY_OID else -1
+
+
+def oid_of(type_: Type) -> int:
+    """The oid of a column's type; arrays of arrays, structs and maps are JSON."""
+    if type_.kind is not Kind.ARRAY:
+        return _OF_KIND[type_.kind]
+    (element,) = type_.parameters
+    is_simple = element.type.kind not in (Kind.ARRAY, Kind.STRUCT, Kind.MAP, Kind.YEAR_MONTH_INTERVAL)
+    return BY_OID[_OF_KIND[element.type.kind]].array if is_simple else JSON
+
+
+def modifier_of(type_: Type) -> int:
+    """What PostgreSQL keeps of a decimal's precision and scale."""
+    if type_.kind is not Kind.DECIMAL:
+        return -1
+    precision, scale = type_.parameters
+    return (int(precision) << 16 | int(scale)) + 4
+
+
+def fields_of(schema: pa.Schema) -> list[Field]:
+    """The columns of a result."""
+    types = [type_of_arrow(field.type) for field in schema]
+    return [Field(field.name, oid_of(t), modifier_of(t)) for field, t in zip(schema, types, strict=True)]
+
+
+_SAMPLES: dict[int, Any] = {
+    BOOL: False,
+    BYTEA: b"",
+    INT8: 1 << 40,
+    INT2: 0,
+    INT4: 0,
+    OID: 1 << 31,
+    FLOAT4: 0.0,
+    FLOAT8: 0.0,
+    DATE: dt.date(2000, 1, 1),
+    TIMESTAMP: dt.datetime(2000, 1, 1),
+    TIMESTAMPTZ: dt.datetime(2000, 1, 1, tzinfo=dt.UTC),
+    INTERVAL: dt.timedelta(),
+    NUMERIC: Decimal("0.5"),
+}
+
+
+def samples(oids: Sequence[int]) -> list[Any]:
+    """Values of types: what a statement is planned with before its parameters have values."""
+    return [[_SAMPLES.get(ELEMENTS[oid].oid, "")] if oid in ELEMENTS else _SAMPLES.get(oid, "") for oid in oids]
