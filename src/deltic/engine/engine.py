@@ -1,4 +1,14 @@
-"""The engine: the epochs of an incremental circuit one by one, each prepared and then committed or aborted."""
+"""The engine: the epochs of an incremental circuit one by one, each prepared and then committed or aborted.
+
+What must hold:
+
+* At most one epoch is prepared and neither committed nor aborted; a second `prepare` is refused.
+* `version`, `epoch` and `token` are those of the last commit; an epoch that is prepared, aborted or fails may move
+  rows, and changes none of them.
+* A version never changes: readers use it without a lock while epochs go on.
+* One thread at a time works on the state, inside `section`, which also delays interrupts.
+* Neither commit nor abort may fail: an error there is a BrokenError, after which the engine is not used.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,11 @@
 """An epoch of a recursion in one store: its rounds follow each change by queries that are not cut.
 
-Small rounds are left to compiled code, as long as they are many; the others are vectorised.
+What must hold, beside the rules of the driver:
+
+* The relations below have their final `delta`, which is followed, as of iteration 0, before the first round.
+* Afterwards `delta` of a relation that closes a cycle is what it gained and lost, whatever the iteration; its orders
+  have `before` as of the start of the epoch. Rows that only moved to another iteration are no change.
+* Compiled code takes small rounds, vectorised code the others; both give the same rows and counts.
 """
 
 from __future__ import annotations

@@ -1,4 +1,14 @@
-"""Arrangements: relations in one column order, as sorted runs, with the version before the current change."""
+"""Arrangements: relations in one column order, as sorted runs, with the version before the current change.
+
+What must hold:
+
+* The weight of a row is the sum of its weights in all `runs`; runs may hold changes that cancel.
+* All runs, those of `before` too, are packed by `layout`. `relayout` repacks them together.
+* Within a change `runs` are those of `before` and then the change, if it has rows. `compact` ends the change.
+* Outside a change `before` is `runs`, and each run is at least twice as large as the next, unless they are `frozen`.
+* An arrangement that is not built has no runs, and no change is added to it.
+* `current` has the same rows as `runs`, in one run while they are few.
+"""
 
 from __future__ import annotations
 

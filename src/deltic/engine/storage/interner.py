@@ -1,6 +1,11 @@
 """Interned values: text, bytes and composite values, and the decimals that are too large for 64 bits, to ids and back.
 
-Ids are equal where the values are, by Spark's rules: NaN equals NaN and −0.0 equals 0.0, inside composite values too.
+What must hold:
+
+* Ids are equal where the values are, by Spark's rules: NaN equals NaN and −0.0 equals 0.0, inside composites too.
+* Ids are dense from 0 in the order of insertion. An id never changes its value, and outlives an abandoned epoch.
+* Decimals of absolute values below `LARGE` stand for themselves, the others are `LARGE` + id.
+* One thread inserts. Others may look values up, and decode the ids that they have.
 """
 
 from __future__ import annotations

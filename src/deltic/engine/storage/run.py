@@ -1,4 +1,14 @@
-"""Runs: sorted immutable batches of packed rows, with times and weights where they are not trivial."""
+"""Runs: sorted immutable batches of packed rows, with times and weights where they are not trivial.
+
+What must hold:
+
+* Rows ascend strictly by (row, time), compared as unsigned words. So no (row, time) occurs twice.
+* No weight is zero. Empty `weights` stand for weights of one, empty `times` for rows without iterations.
+* The arrays never change: versions, snapshots and writers share them, and `descriptor` has their addresses.
+* Runs that are merged have one layout, and all have times or none. A weight that leaves 64 bits is an error.
+* `add_runs` keeps each run at least twice as large as the next, so n rows are in O(log n) runs, unless runs are frozen.
+* A KeptRun has the rows that were written. It reads them at first use, and knows its length, size and time without.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,15 @@
-"""The state of one relation: its contents, its derivation counts, and the orders in which queries probe it."""
+"""The state of one relation: its contents, its derivation counts, and the orders in which queries probe it.
+
+What must hold:
+
+* Every order that is built has the contents' rows of positive weight; in a set each weighs one.
+* A row of a set is present where its count is positive. Recursive sets count by iteration: `elastic` the first one
+  alone, `full` none.
+* `delta` is the change of the present epoch, canonical, and None between epochs. It `is_appended` while it is the last
+  run of every order that is built.
+* The rows and the surplus of a trusted table add up to the weights of all its changes.
+* Only orders of rows have a version before the change. A count beyond 64 bits is an error before anything changes.
+"""
 
 from __future__ import annotations
 

@@ -7,9 +7,9 @@ What holds between epochs:
 
 * Every arrangement of a relation has the same rows as its contents, each in its order, once it is built: when a query
   probes it for the first time. Counts, totals and values are those that give these rows. Outside of an epoch `before`
-  is `runs`: no change is pending, and no `delta` is set.
+  of the rows is `runs`: no change is pending, and no `delta` is set.
 * Runs never change; an arrangement changes by having other runs. So a snapshot is a tuple of runs, an epoch that is
-  abandoned leaves nothing behind in them, and a run can be written down while epochs go on.
+  abandoned leaves nothing in them, and a run can be written while epochs go on.
 * Domains and the interner only grow, in an epoch that is abandoned too: a text never changes its id. After `fit` every
   layout has a place for every value of its domains.
 * Columns that some query compares share a domain, so that equal values have equal offsets.

@@ -1,4 +1,14 @@
-"""The epochs of a pipeline, one after the other: one thread writes at a time, and readers wait for nobody."""
+"""The epochs of a pipeline, one after the other: one thread writes at a time, and readers never wait.
+
+What must hold:
+
+* Everything that changes an epoch runs inside `writing()`. Readers take `last`, one reference, without a lock.
+* An epoch is prepared, then logged, then committed, then published. Before the log is written it may be given up
+  without a trace; after that it must succeed, or the pipeline is broken and refuses all work.
+* Keys are checked on the prepared epoch, before it is logged, unless conflicts are trusted.
+* Positions of sources and watermarks change only with a commit.
+* A committed epoch has the next number; the last `retain` of them are readable.
+"""
 
 from __future__ import annotations
 

@@ -1,10 +1,12 @@
 """The part of one shard in a recursion that takes rounds of exchanges: a round for each iteration, least first.
 
-The driver, its queue and its settlers are those of one store (`engine.recursion`); each shard keeps the
-derivations at every iteration of those rows that it is the home of. A round settles at home what comes and goes at its
-iteration; that is sent to the other places of the relations, is followed through the rules, piece by piece, and comes
-home as derivations that wait for later rounds. All changes of a round are known everywhere before any is followed, and
-none is added before all are followed: by multilinearity each is followed once, beside the others as they are.
+What must hold, beside the rules of the driver, its queue and its settlers:
+
+* A row is settled at its home alone, which keeps its derivations at every iteration.
+* All changes of a round reach every place of their relation before any is followed through the rules, and stay apart
+  from the older rows until all are: by multilinearity each is followed once.
+* Derivations come home before the next round is chosen, and wait there for a later one.
+* A round that lacked room is settled again from the same candidates, repacked; nothing of it has entered the queue.
 """
 
 from __future__ import annotations
