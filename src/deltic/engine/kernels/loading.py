@@ -61,7 +61,7 @@ class Library:
     def __init__(self, path: Path) -> None:
         self._library = CDLL(str(path))
         capsule = np._core._multiarray_umath._ARRAY_API  # type: ignore[attr-defined]
-        c_void_p.in_dll(self._library, "deltic_numpy").value = _pointer_in(capsule, None)
+        c_void_p.in_dll(self._library, "deltic_numpy").value = pointer_in(capsule, None)
         text = c_char_p(self.address("deltic_elements", "")).value
         assert text is not None
         self._elements = json.loads(text)
@@ -87,7 +87,7 @@ class _Environment(Structure):
     _fields_ = (("references", c_ssize_t), ("type", c_void_p), ("globals", c_void_p), ("constants", py_object))
 
 
-_pointer_in = PYFUNCTYPE(c_void_p, py_object, c_char_p)(("PyCapsule_GetPointer", pythonapi))
+pointer_in = PYFUNCTYPE(c_void_p, py_object, c_char_p)(("PyCapsule_GetPointer", pythonapi))
 _function_of = PYFUNCTYPE(py_object, c_void_p, c_void_p, c_void_p)(("PyCFunction_NewEx", pythonapi))
 
 

@@ -21,7 +21,9 @@ import numpy as np
 import numpy.typing as npt
 
 from deltic.engine.kernels.merge import repeats, split, sum_ordered
+from deltic.engine.kernels.packing import move_offsets
 from deltic.engine.kernels.settle import totals
+from deltic.engine.kernels.types import Table
 from deltic.engine.storage.layout import Domain, Layout, Raw
 from deltic.engine.storage.run import Run, Times, Weights, Words, add_runs, merge_runs, near, sort_order
 from deltic.engine.storage.spilling import pieces
@@ -80,6 +82,8 @@ class Arrangement:
     """Runs of so many rows are left to `tighten`: no change merges them, unless there are many."""
     _merged: tuple[tuple[Run, ...], tuple[Run, ...]] = ((), ())
     """Runs, and the one that they are merged into."""
+    _taken: tuple[Layout | None, Table] = (None, _NO_RUNS)
+    """A canonical layout, and its places in this order."""
 
     def __post_init__(self) -> None:
         self.layout = Layout.of([self.domains[c] for c in self.order])
@@ -150,7 +154,8 @@ class Arrangement:
         return reduce(merge_runs, reversed(runs)) if runs else run
 
     def _arranged(self, source: Layout, run: Run) -> Run:
-        words = self.layout.pack((source.column(run.words, c) for c in self.order), len(run))
+        words = np.zeros((self.layout.words, len(run)), np.uint64)
+        move_offsets(run.words, self._origins(source), self.layout.table, words)
         if len(words) == 1 and not run.weights.size and (run.times == run.max_time).all():
             words.sort()
             return Run(words, run.times)
@@ -158,6 +163,12 @@ class Arrangement:
         times = run.times[order] if run.times.size else run.times
         weights = run.weights[order] if run.weights.size else run.weights
         return Run(words[:, order], times, weights)
+
+    def _origins(self, source: Layout) -> Table:
+        """Where a run in canonical order and this layout has the columns of this order, as kernels take it."""
+        if self._taken[0] is not source:
+            self._taken = source, np.ascontiguousarray(source.table[list(self.order)])
+        return self._taken[1]
 
     def sorted(self) -> SortedRows:
         """The rows as they are now."""

@@ -13,12 +13,14 @@ from deltic.engine.batches import Changed, arrow_of
 from deltic.engine.changes import ViewChange, count
 from deltic.engine.conflicts import SHOWN, Conflict, ConflictError, Conflicts
 from deltic.engine.interrupts import postponed
+from deltic.engine.kernels.packing import ranges
+from deltic.engine.storage.arrow_columns import encode_columns
 from deltic.engine.storage.batch import CountChanges
-from deltic.engine.storage.codec import decode_rows, encode
+from deltic.engine.storage.codec import decode_rows
 from deltic.engine.storage.interner import Interner
-from deltic.engine.storage.layout import Column
+from deltic.engine.storage.layout import Column, addresses
 from deltic.engine.storage.run import Run, Weights, Words, consolidate, plain
-from deltic.engine.storage.spilling import kept, pieces
+from deltic.engine.storage.spilling import pieces
 from deltic.engine.storage.state import State
 from deltic.errors import ChangeError
 
@@ -29,19 +31,21 @@ Encoded = tuple[list[Column], Weights]
 def encode_batch(table: str, given: Changed, state: State, interner: Interner) -> Encoded:
     """The columns of a table's batch as int64 values, and its weights; ChangeError when it is no batch of the table."""
     batch = arrow_of(table, given, state.relation.schema)
-    columns = [_kept(encode(batch.column(c.name), c.type, interner)) for c in state.relation.schema]
+    columns = encode_columns(batch, state.relation.schema, interner)
     return columns, np.ascontiguousarray(batch.column(WEIGHT).to_numpy(), dtype=np.int64)
-
-
-def _kept(column: Column) -> Column:
-    values, nulls = column
-    return kept(values), nulls
 
 
 def make_room(state: State, columns: Sequence[Column]) -> None:
     """Make the relation's domains include the values of a batch; layouts are stale until they are repacked."""
-    for (values, nulls), domain in zip(columns, state.domains, strict=True):
-        domain.admit(values if nulls is None else values[~nulls])
+    if not columns or not len(columns[0][0]):
+        return
+    reach = np.empty((len(columns), 2), np.int64)
+    ranges(addresses(columns), len(columns[0][0]), reach)
+    for (values, nulls), domain, (low, high) in zip(columns, state.domains, reach.tolist(), strict=True):
+        if low <= high:
+            domain.include(low, high)
+            if domain.is_turned:
+                domain.admit(values if nulls is None else values[~nulls])
 
 
 def table_change(
@@ -70,11 +74,8 @@ def packed(state: State, columns: Sequence[Column], weights: Weights) -> tuple[W
     """The rows of a batch, sorted, each once with the sum of its weights; where memory is limited, made in pieces."""
     total = CountChanges()
     for part in pieces(len(weights)):
-        raw = [
-            domain.encode(values[part], None if nulls is None else nulls[part])
-            for domain, (values, nulls) in zip(state.domains, columns, strict=True)
-        ]
-        words, sums = consolidate(state.layout.pack(raw, part.stop - part.start), plain(weights[part]))
+        some = [(values[part], None if nulls is None else nulls[part]) for values, nulls in columns]
+        words, sums = consolidate(state.layout.pack_values(some, part.stop - part.start), plain(weights[part]))
         if part.stop - part.start == len(weights):
             return words, sums
         total.add_run(Run(words, weights=plain(sums)))

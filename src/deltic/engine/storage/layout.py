@@ -5,10 +5,14 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from deltic.engine.kernels.memory import address_of
+from deltic.engine.kernels.packing import pack_offsets, pack_values, unpack_offsets
+from deltic.engine.kernels.types import Table
 from deltic.engine.storage.run import Words
 from deltic.values.types import Type
 
@@ -282,11 +286,25 @@ class Layout:
             for p, d in zip(self.places, domains, strict=True)
         )
 
+    @cached_property
+    def table(self) -> Table:
+        """The places as kernels take them: of each word, shift, mask and base."""
+        rows = [(p.word, p.shift, p.mask, _signed(p.base)) for p in self.places]
+        return np.array(rows, np.int64).reshape(-1, 4)
+
     def pack(self, columns: Iterable[Raw], count: int) -> Words:
         """The words uint64[W, count] of rows given by their columns' offsets, in the sort order."""
+        words, given = np.zeros((self.words, count), np.uint64), [np.ascontiguousarray(column) for column in columns]
+        assert len(given) == len(self.places), f"{len(given)} columns for {len(self.places)} places"
+        if given and count:
+            pack_offsets(np.array([address_of(column) for column in given]), self.table, words)
+        return words
+
+    def pack_values(self, columns: Sequence[Column], count: int) -> Words:
+        """The same of rows given by their columns' values, all of which have places."""
         words = np.zeros((self.words, count), np.uint64)
-        for place, column in zip(self.places, columns, strict=True):
-            words[place.word] |= column << np.uint64(place.shift)
+        if columns and count:
+            pack_values(addresses(columns), self.table, words)
         return words
 
     def between(self, begin: Sequence[Raw]) -> tuple[Raw, Raw]:
@@ -322,7 +340,22 @@ class Layout:
 
     def unpack(self, words: Words) -> list[Raw]:
         """The offsets of all columns of packed rows."""
-        return [self.column(words, i) for i in range(len(self.places))]
+        offsets = np.empty((len(self.places), words.shape[1]), np.uint64)
+        unpack_offsets(np.ascontiguousarray(words), self.table, offsets)
+        return list(offsets)
+
+
+def addresses(columns: Sequence[Column]) -> Table:
+    """Where the values of columns are, and the bytes that say which are NULL, 0 for none: int64[n, 2].
+
+    They have to be contiguous, and stay alive as long as kernels use their addresses.
+    """
+    return np.array([(address_of(v), 0 if nulls is None else address_of(nulls)) for v, nulls in columns], np.int64)
+
+
+def _signed(word: int) -> int:
+    """The signed integer that has the bits of a word."""
+    return (word + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
 def _spread(word: int, domains: Sequence[Domain]) -> list[Place]:

@@ -18,7 +18,7 @@ from deltic.pipeline.io.parsed import Parsed, arrow_schema, table_of
 from deltic.pipeline.io.signs import have_key_alone, others, weight_columns, words
 from deltic.pipeline.io.values import accepts, problem, whole
 from deltic.values import of_python, to_arrow
-from deltic.values.types import Column, Kind, Type
+from deltic.values.types import Column, Kind, Schema, Type
 
 REFUSED = (pa.ArrowException, TypeError, ValueError, OverflowError)
 """What Arrow raises for values that one of its types does not hold."""
@@ -31,6 +31,25 @@ def check_columns(fields: pa.Schema, layout: FileLayout) -> None:
         result = fields.field(column.name).type
         if not accepts(column.type, result):
             raise Malformed(f"column {column.name}: expected {phrase(column.type)}, found a column of type {result}")
+
+
+def fits(table: pa.Table, schema: Schema) -> bool:
+    """Whether a table has the columns of a relation in their order, and all of its values are of their types."""
+    wanted = schema.to_arrow()
+    return (
+        table.schema.names == wanted.names
+        and table.schema.types == wanted.types
+        and not any(column.type.is_composite or column.type is Type.YEAR_MONTH_INTERVAL for column in schema)
+        and all(_has_place(values, column) for values, column in zip(table.columns, schema, strict=True))
+    )
+
+
+def _has_place(values: Any, column: Column) -> bool:
+    """Whether a column has all values, which are of the Arrow type of its own."""
+    return (column.nullable or not values.null_count) and (column.type not in _TIMES or in_reach(values) is values)
+
+
+_TIMES = (Type.DATE, Type.TIMESTAMP, Type.TIMESTAMP_NTZ)
 
 
 def conform(table: pa.Table, layout: FileLayout) -> Parsed:

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from deltic.engine.conflicts import SHOWN
 from deltic.errors import DataError, Diagnostic, count_of, did_you_mean
-from deltic.pipeline.io.columns import REFUSED, check_columns, conform, is_exact
+from deltic.pipeline.io.columns import REFUSED, check_columns, conform, fits, is_exact
 from deltic.pipeline.io.envelopes import PARTS as ENVELOPE
 from deltic.pipeline.io.envelopes import Signed, are_envelopes, is_envelope, opened
 from deltic.pipeline.io.files import File
@@ -49,6 +49,8 @@ def to_table(
         raise _error(name, f"expected rows, found a single column ({type(rows).__name__})", _FRAME)
     if isinstance(rows, Path | File):
         return (rows if isinstance(rows, File) else File(rows)).rows(name, schema, signed, key)
+    if isinstance(rows, pa.Table) and not signed and fits(rows, schema):
+        return table_of(rows.columns, schema.to_arrow(), len(rows))
     layout = FileLayout(schema, signed=signed, key=key)
     rows = tabular(rows, schema.names, lambda fields: _checked(name, fields, layout))
     if isinstance(rows, pa.Table):

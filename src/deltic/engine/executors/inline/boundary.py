@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,6 +14,7 @@ from deltic.engine.executors.inline.evolution import difference
 from deltic.engine.storage.arrow import Encoded, encode_batch, make_room, table_change, view_change
 from deltic.engine.storage.state import State
 from deltic.engine.storage.store import Store
+from deltic.engine.storage.unique import check_unique
 from deltic.program.program import Program
 from deltic.values.types import Schema
 
@@ -24,6 +25,8 @@ class Boundary:
 
     program: Program
     store: Store
+    keys: Mapping[str, Sequence[int]]
+    """The columns of the key of each relation that has one."""
 
     @cached_property
     def constants(self) -> list[State]:
@@ -49,7 +52,10 @@ class Boundary:
             make_room(self.table(name), columns)
 
     def change_tables(self, batches: Mapping[str, Encoded], conflicts: Conflicts) -> None:
-        """Begin an epoch: tables change by batches, and constants come whose rows have not come yet."""
+        """Begin an epoch: tables change by batches, and constants come whose rows have not come yet.
+
+        Raises ChangeError where a batch does not fit its table, and where rows of a table that is not trusted share a key.
+        """
         for name, (columns, weights) in batches.items():
             state = self.table(name)
             state.delta = table_change(name, state, columns, weights, conflicts, self.store.interner)
@@ -58,6 +64,9 @@ class Boundary:
         for state in self.store.changed():
             assert state.delta is not None
             state.append(state.delta)
+        for name in batches if conflicts != "trust" else ():
+            state = self.table(name)
+            check_unique(name, self.keys.get(state.relation.name, ()), state, self.store.interner)
 
     def pending_constants(self) -> list[State]:
         """The constants whose rows have not come yet."""

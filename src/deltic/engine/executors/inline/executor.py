@@ -153,7 +153,7 @@ class InlineExecutor:
         return None
 
     def checks_keys(self, table: str) -> bool:
-        return False
+        return True
 
     def compact(self) -> bool:
         return False

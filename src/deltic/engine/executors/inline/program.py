@@ -56,7 +56,8 @@ class LocalProgram:
         self.inner = inner
         bags = [table for table, is_set in _are_sets(circuit).items() if not is_set]
         store.define(program, self._value_of, bags)
-        store.keep_keys(key_columns(circuit, program))
+        keys = key_columns(circuit, program)
+        store.keep_keys(keys)
         self.states = store.states
         self.environment = Environment(
             self.states,
@@ -74,7 +75,7 @@ class LocalProgram:
         self.strategies = options.strategies_of(program)
         self.strata = Strata(program, self.states, self.evaluations, self.strategies, options.refresh, self.environment)
         self.forgetting = Forgetting(program, self.states, store.interner)
-        self.boundary, self.contents = Boundary(program, store), Contents(program, self.states, store.interner)
+        self.boundary, self.contents = Boundary(program, store, keys), Contents(program, self.states, store.interner)
         self.runner = EpochRunner(program, store, self.environment.faults)
         self.report = StrataReport()
         """What the last epoch did to the strata."""

@@ -1,0 +1,106 @@
+"""Reading columns of Arrow as int64 values, by the C data interface: all columns of a batch in one call.
+
+A batch is given by the address of its `ArrowArray`, whose fields are eight bytes each.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from deltic.engine.kernels.declaring import Access, compiled, kernel
+from deltic.engine.kernels.memory import load_i32, load_i64, load_u8, store_i64, store_u8
+from deltic.engine.kernels.types import Int, Table
+
+# How values stand in the buffers of Arrow, and what becomes of them. Columns of LEFT_OUT are not read.
+LEFT_OUT, BITS, I8, I16, I32, I64, U8, U16, U32, U64, SINGLES, DOUBLES, PAIRS, MONTHS = range(14)
+# Fields of an ArrowArray.
+_LENGTH, _OFFSET, _BUFFERS, _CHILDREN = 0, 2, 5, 6
+# Floats whose bits, without the sign, are greater are no numbers, and are read as one of them.
+_INFINITE, _NAN = 0x7FF0000000000000, 0x7FF8000000000000
+_INFINITE_32, _NAN_32 = 0x7F800000, 0x7FC00000
+
+_load_i8: Any = Access("load", "int8")
+_load_i16: Any = Access("load", "int16")
+_load_u16: Any = Access("load", "uint16")
+_load_u32: Any = Access("load", "uint32")
+
+
+@compiled
+def _ordered(bits: Int) -> Int:
+    """The bits of a float of 64 bits as an integer in the order of floats; −0.0 is 0.0, and every NaN the same one."""
+    size = bits & 0x7FFFFFFFFFFFFFFF
+    if size > _INFINITE:
+        return np.int64(_NAN)
+    return size if bits >= 0 else np.int64(0) if size == 0 else ~size
+
+
+@compiled
+def _ordered_single(bits: Int) -> Int:
+    """The same of 32 bits, which are sign-extended."""
+    size = bits & 0x7FFFFFFF
+    if size > _INFINITE_32:
+        return np.int64(_NAN_32)
+    return size if bits >= 0 else np.int64(0) if size == 0 else ~size
+
+
+@compiled
+def _value(code: Int, address: Int, i: Int) -> Int:
+    """The value that stands at an index of a buffer."""
+    if code == I32:
+        return np.int64(load_i32(address, i))
+    if code == I64:
+        return np.int64(load_i64(address, i))
+    if code == PAIRS:
+        return np.int64(load_i64(address, 2 * i))
+    if code == DOUBLES:
+        return _ordered(load_i64(address, i))
+    if code == SINGLES:
+        return _ordered_single(np.int64(load_i32(address, i)))
+    if code == BITS:
+        return _bit(address, i)
+    if code == I8:
+        return np.int64(_load_i8(address, i))
+    if code == I16:
+        return np.int64(_load_i16(address, i))
+    if code == U8:
+        return np.int64(load_u8(address, i))
+    if code == U16:
+        return np.int64(_load_u16(address, i))
+    if code == U32:
+        return np.int64(_load_u32(address, i))
+    if code == MONTHS:
+        return np.int64(load_i32(address, 4 * i))
+    return np.int64(load_i64(address, i)) ^ np.int64(-9223372036854775808)
+
+
+@compiled
+def _bit(address: Int, i: Int) -> Int:
+    return np.int64(load_u8(address, i >> 3) >> (i & 7)) & 1
+
+
+@kernel
+def read_columns(batch: Int, columns: Table, start: Int) -> None:
+    """Enter the values of a batch into arrays from index `start` on.
+
+    Of each column how it stands in Arrow, the address of the values, and that of bytes that say where they are NULL,
+    which is 0 where none is. NULLs are 0 among the values.
+    """
+    children = load_i64(batch, _CHILDREN)
+    for c in range(columns.shape[0]):
+        code = columns[c, 0]
+        if code == LEFT_OUT:
+            continue
+        values = columns[c, 1]
+        nulls = columns[c, 2]
+        child = load_i64(children, c)
+        first = load_i64(child, _OFFSET)
+        buffers = load_i64(child, _BUFFERS)
+        valid = load_i64(buffers, 0) if nulls else np.int64(0)
+        data = load_i64(buffers, 1)
+        for i in range(load_i64(child, _LENGTH)):
+            there = valid == 0 or _bit(valid, first + i) == 1
+            store_i64(values, start + i, _value(code, data, first + i) if there else np.int64(0))
+            if nulls:
+                store_u8(nulls, start + i, np.uint8(not there))
