@@ -222,6 +222,13 @@ def _positive(name: str, least: str = "0") -> Function:
     return Function(DOUBLE, f"CASE WHEN {{0}} > {least} THEN {name} END", (DOUBLE,), tolerant=True)
 
 
+def _true_unless(wrong: Any) -> tuple[Any, Any]:
+    """TRUE, which is undefined where something is wrong."""
+    import numpy as np
+
+    return np.ones(len(wrong), bool), wrong
+
+
 FUNCTIONS |= by_rows(
     "Spark rounds the written digits of decimals and floats",
     {
@@ -264,10 +271,10 @@ FUNCTIONS |= by_rows(
         "hypot": Function(DOUBLE, takes=(DOUBLE, DOUBLE), vector=_of_numpy("hypot")),
         "factorial": Function(LONG, takes=(INT,), vector=_factorial, tolerant=True),
         # Whether a scalar subquery, of this text and with so many rows, has one at most: then TRUE, else an error.
-        "scalar_subquery": Function(Type.BOOLEAN, "CASE WHEN {1} <= 1 THEN TRUE END", partial=True),
+        "scalar_subquery": Function(Type.BOOLEAN, vector=lambda text, rows: _true_unless(rows > 1), partial=True),
         "recursion_level": Function(
             Type.BOOLEAN,
-            "CASE WHEN {0} < {1} THEN TRUE END",
+            vector=lambda level, most: _true_unless(level >= most),
             partial=True,
             failure=lambda _: "the recursion goes on past its MAX RECURSION LEVEL; name a greater one",
         ),
