@@ -12,9 +12,12 @@ import numpy as np
 import pytest
 import sqlglot
 
+from deltic.calculus.planning import RewriteCosts
 from deltic.calculus.planning.selectivity import selectivity
-from deltic.calculus.planning.statistics import place_name
+from deltic.calculus.planning.statistics import NodeSize, Sizes, place_name
+from deltic.calculus.planning.work import Work
 from deltic.circuit.expressions import column
+from deltic.circuit.graph import CircuitBuilder
 from deltic.engine.plan.frequencies import Frequencies
 from deltic.engine.plan.measured import Measured
 
@@ -137,6 +140,14 @@ def test_joins_are_about_as_large_as_a_sample_tells(count, hubs):
     tables = [*PATHS, ("mark", {"w": 0})]
     assert told.joined(tables) == pytest.approx(rows, rel=0.25, abs=60)
     assert told.sampled(tables, ("x", "w"), rows) == pytest.approx(pairs, rel=0.25, abs=60)
+
+
+def test_a_sample_says_nothing_of_variables_that_no_table_has():
+    """A computed column of a join that is to be kept: its size is estimated."""
+    told = measured(r=[np.arange(9)], s=[np.arange(9)])
+    size = NodeSize(1e6, {"x": 9.0, "computed": 3.0}, {}, (("r", {"x": 0}), ("s", {"x": 0})))
+    work = Work(Sizes(CircuitBuilder(), told), RewriteCosts())
+    assert work.set_of(size, ("computed",)).rows == 3
 
 
 def test_small_joins_are_counted():

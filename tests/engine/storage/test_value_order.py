@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+from decimal import Context, Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +16,7 @@ from deltic.engine.storage.texts import Texts
 from deltic.engine.storage.value_order import BITS, LARGE
 from deltic.values.types import Type
 
+EXACT = Context(prec=38)
 # Few characters, so that texts share prefixes; some outside of the basic plane, which UTF-16 would put elsewhere.
 TEXTS = st.text(alphabet="ab\0\x7fé\ud7ff\ue000\U0001f600", max_size=4)
 
@@ -92,16 +93,17 @@ def test_labels_that_were_given_stay_as_they_are_while_others_come():
     assert old.tolist() == kept.tolist()
 
 
+@pytest.mark.parametrize("scale", [0, 20])
 @pytest.mark.parametrize("sign", [1, -1])
-def test_large_decimals_are_in_order_with_small_ones_when_labels_are_given_anew(sign):
-    type_ = Type.decimal(38)
+def test_large_decimals_are_in_order_with_small_ones_when_labels_are_given_anew(sign, scale):
+    type_ = Type.decimal(38, scale)
     interner, low, high = Decimals(type_), 10**36, 10**36 + 2**119
     numbers = [0, 1 - LARGE, LARGE - 1, sign * low, sign * high]
     labels, domain = np.empty(0, np.int64), interner.order.domain
     for step in range(110):
         low, high = ((low + high) // 2, high) if step % 2 else (low, (low + high) // 2)
         numbers.append(sign * (low if step % 2 else high))
-        held = interner.encode(pa.array(map(Decimal, numbers), type_.arrow))
+        held = interner.encode(pa.array([Decimal(n).scaleb(-scale, EXACT) for n in numbers], type_.arrow))
         try:
             labels = interner.order.of(held)
         except DomainOverflow as overflow:
@@ -112,4 +114,4 @@ def test_large_decimals_are_in_order_with_small_ones_when_labels_are_given_anew(
         assert [numbers[i] for i in np.argsort(labels)] == sorted(numbers)
         assert interner.order.ids(labels).tolist() == held.tolist()
     assert domain.numbering > 0
-    assert interner.decode(held).to_pylist() == list(map(Decimal, numbers))
+    assert interner.decode(held).to_pylist() == [Decimal(n).scaleb(-scale, EXACT) for n in numbers]

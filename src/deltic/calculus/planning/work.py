@@ -73,7 +73,8 @@ class Work:
         if len(kept) == len(size.distinct):
             return size
         estimate = self.sizes.projected(size, kept)
-        if len(size.tables) < 2 or not kept or size.rows < self.costs.least:
+        there = {variable for _, columns in size.tables for variable in columns}
+        if len(size.tables) < 2 or not kept or not there.issuperset(kept) or size.rows < self.costs.least:
             return estimate
         rows = self.sizes.statistics.sampled(size.tables, kept, size.rows)
         return estimate if rows is None else estimate.of_rows(min(size.rows, rows))

@@ -195,7 +195,8 @@ class DecimalOrder(ValueOrder):
         labels, large = ids + 2 * LARGE, ids >= LARGE
         if large.any():
             result = ids[large] - LARGE
-            is_positive = np.asarray(pc.greater(self._dictionary.take(result), 0))
+            values = self._dictionary.take(result)
+            is_positive = np.asarray(pc.greater(values, pa.scalar(0, values.type)))
             labels[large] = super().of(result) + np.where(is_positive, 3 * LARGE, 0)
         return labels
 
