@@ -156,6 +156,7 @@ def measure(directory: Path, query: str, part: float, profile: bool = False) -> 
     pipeline.sql(f"CREATE MATERIALIZED VIEW v AS {parsed.sql('spark')}")
     yield time.process_time() - started
     facts = FactChanges({name: tables[name] for name in FACTS if name in tables}, part)
+    changes: Changes = {}
     for number in range(WARM + EPOCHS):
         changes = facts.of(number)
         started = time.process_time()
@@ -246,8 +247,8 @@ def summary(rows: Sequence[Sequence[object]]) -> str:
     return (
         f"{len(figures)} of {len(rows)} queries were measured; an update is faster than DuckDB's recomputation for "
         f"{(ratio > 1).sum()}, and within the goal for {sum(row[6] == 'yes' for row in rows)}. Medians: update "
-        f"{np.median(update):.1f} ms, {np.median(visited):,.0f} rows visited, DuckDB {np.median(duckdb):.1f} ms. The line "
-        f"of cost against rows visited, fitted by relative errors: {floor:.1f} ms and {1000 * slope:.2f} µs a row."
+        f"{np.median(update):.1f} ms, {np.median(visited):,.0f} rows visited, DuckDB {np.median(duckdb):.1f} ms. The "
+        f"line of cost against rows visited, fitted by relative errors: {floor:.1f} ms and {1000 * slope:.2f} µs a row."
     )
 
 

@@ -54,7 +54,7 @@ class Boundary:
     def change_tables(self, batches: Mapping[str, Encoded], conflicts: Conflicts) -> None:
         """Begin an epoch: tables change by batches, and constants come whose rows have not come yet.
 
-        Raises ChangeError where a batch does not fit its table, and where rows of a table that is not trusted share a key.
+        Raises ChangeError where a batch does not fit its table, and where rows share a key though none is trusted.
         """
         for name, (columns, weights) in batches.items():
             state = self.table(name)
