@@ -34,6 +34,7 @@ from deltic.pipeline.options import (
     Transactions,
     explains_groups,
 )
+from deltic.pipeline.parts import LiveEpochs
 from deltic.pipeline.reading.rows import Rows
 from deltic.pipeline.shards import Shards, slots
 from deltic.pipeline.spark.spark import adopt_session
@@ -105,6 +106,7 @@ class Pipeline(Defining):
         made = self._engines.new(definitions.catalog.circuit)
         steps = self._keeping.before_epoch, self._keeping.log_epoch
         self._epochs = Epochs(made, definitions, transactions.retain, transactions.timeout, *steps, self._clock)
+        self._source = LiveEpochs(self._epochs, self._engines, self._keeping)
         self._evolving = DefinitionChanger(self._epochs, self._engines, self._keeping, self._opened, spark)
         self._streams = Lock()
         self.evolution: Evolution | None = None
@@ -259,7 +261,7 @@ class Pipeline(Defining):
         from deltic.pipeline.streaming.into import stream
 
         self._keeping.refuse_change()
-        return stream(self, df, into, name, order, conflicts, self._place, self._streams, self._epochs.site)
+        return stream(self, df, into, name, order, conflicts, self._source.place, self._streams, self._epochs.site)
 
     @cached_property
     def _refreshing(self) -> Refresher:

@@ -64,7 +64,7 @@ class Watching(Changing):
     @property
     def place(self) -> str | None:
         """Where the state is kept; None for memory."""
-        return self._place
+        return self._source.place
 
     @property
     def positions(self) -> Mapping[str, Any]:

@@ -65,7 +65,7 @@ class WholeCircuit(LoweringScope):
 
     def relation(self, name: str) -> int:
         if name not in self.relations:
-            self.relations[name] = self._seen(self.source(name))
+            self.relations[name] = self.seen(self.source(name))
         return self.relations[name]
 
     def bring(self, number: int, place: LoweringScope) -> int:
@@ -84,7 +84,7 @@ class WholeCircuit(LoweringScope):
         values = (_structure(c.name, families[c.name]) if c.name in families else named(c.name) for c in type_.schema)
         return self.builder.add(ops.Distinct(), self.builder.add(ops.Map(type_.schema.columns, tuple(values)), node))
 
-    def _seen(self, node: int) -> int:
+    def seen(self, node: int) -> int:
         """The relation as rules see it: a set, and its narrow numbers as wide ones."""
         columns = self.builder.type_of(node).schema.columns
         wide = tuple(replace(column, type=seen(column.type, self._word_size)) for column in columns)

@@ -42,38 +42,50 @@ class PublishedEpoch:
     version: Version
 
 
+class EpochSource(ABC):
+    """The epoch that readers see."""
+
+    @property
+    def place(self) -> str | None:
+        """Where the state is kept; None for memory."""
+        return None
+
+    @abstractmethod
+    def last(self) -> PublishedEpoch:
+        """The last epoch, without rows before the first: what displays show, which begin no epoch."""
+
+    def present(self) -> PublishedEpoch:
+        """The last epoch; the first one is computed if there is none."""
+        return self.last()
+
+
 class Reading(ABC):
     """A name gives a table or view to read; `in`, `list` and `len` are about these names."""
 
     spark: SparkSession | None
+    _source: EpochSource
 
     @property
-    def _place(self) -> str | None:
-        """Where the state is kept; None for memory."""
-        return None
-
-    @property
-    @abstractmethod
     def _definitions(self) -> Definitions:
-        """What is defined."""
+        return self._source.last().definitions
 
-    @abstractmethod
     def _version(self) -> Version:
-        """The rows."""
+        return self._source.present().version
 
     def _earlier(self, epoch: int) -> Version:
         """The rows of an earlier epoch; raises DelticError where they are not there."""
         raise DelticError(f"epoch {epoch} is not part of {self!r}")
 
     def _displayed(self) -> Version:
-        """The rows of the last epoch, or none before the first: what displays show, which begin no epoch."""
-        return self._version()
+        return self._source.last().version
 
     def __getitem__(self, name: str) -> View:
         """A view or table by name; raises DelticError with the nearest name when there is none."""
         schema = self._readable(name)
         why = partial(self.why, name)
-        return View(name, schema, lambda: self._version_with(name), self._displayed, self.spark, self._place, why)
+        return View(
+            name, schema, lambda: self._version_with(name), self._displayed, self.spark, self._source.place, why
+        )
 
     def __contains__(self, name: object) -> bool:
         """Whether there is a table or view of that name that can be read."""

@@ -13,12 +13,11 @@ from deltic.engine.protocol import Engine
 from deltic.engine.result import EpochResult
 from deltic.engine.version import Version
 from deltic.errors import DelticError
-from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.epochs.report import EpochReport, report_of
 from deltic.pipeline.io.parsed import arrow_schema
 from deltic.pipeline.names import find
 from deltic.pipeline.reading.delta import Delta
-from deltic.pipeline.reading.reading import PublishedEpoch, Reading
+from deltic.pipeline.reading.reading import EpochSource, PublishedEpoch, Reading
 from deltic.pipeline.reading.reasons import Reasons
 from deltic.pipeline.reading.rows import Rows
 from deltic.values.types import Schema
@@ -27,6 +26,24 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from deltic.sql.statements.parameters import Args
+
+
+class PinnedEpoch(EpochSource):
+    """One epoch, whatever is committed meanwhile, until it is released."""
+
+    def __init__(self, published: PublishedEpoch) -> None:
+        self._number = published.version.epoch
+        self._published: PublishedEpoch | None = published
+
+    def last(self) -> PublishedEpoch:
+        """The epoch; raises DelticError once it was released."""
+        if self._published is None:
+            raise DelticError(f"the snapshot of epoch {self._number} ended with its block: read inside of it")
+        return self._published
+
+    def release(self) -> None:
+        """Let go of the memory of its rows."""
+        self._published = None
 
 
 class Snapshot(Reading):
@@ -41,7 +58,7 @@ class Snapshot(Reading):
         self.spark = spark
         self.epoch = published.version.epoch
         """The number of the epoch."""
-        self._published: PublishedEpoch | None = published
+        self._source: PinnedEpoch = PinnedEpoch(published)
         self._engine_of = engine_of
 
     def query(self, text: str, args: Args | None = None, file: str = "<sql>") -> Rows:
@@ -64,22 +81,9 @@ class Snapshot(Reading):
         return TextAnswer(kind, reasons.why_nots(view.name))
 
     @property
-    def _definitions(self) -> Definitions:
-        return self._seen.definitions
-
-    def _version(self) -> Version:
-        return self._seen.version
-
-    @property
     def version(self) -> Version:
         """The rows, as an engine has published them."""
-        return self._seen.version
-
-    @property
-    def _seen(self) -> PublishedEpoch:
-        if self._published is None:
-            raise DelticError(f"the snapshot of epoch {self.epoch} ended with its block: read inside of it")
-        return self._published
+        return self._version()
 
     def __enter__(self) -> Snapshot:
         return self
@@ -87,7 +91,7 @@ class Snapshot(Reading):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._published = None
+        self._source.release()
 
     def __repr__(self) -> str:
         return f"the tables and views as of epoch {self.epoch}"

@@ -51,7 +51,7 @@ class Inspected:
 class _Relations(WholeCircuit):
     """The whole circuit of a definition, in which multisets and streams are as they are."""
 
-    def _seen(self, node: int) -> int:
+    def seen(self, node: int) -> int:
         return node
 
 

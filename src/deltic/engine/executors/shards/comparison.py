@@ -34,7 +34,7 @@ class Comparison(Inquiry):
     """Those for this shard alone."""
     beside: Beside
 
-    def _found(self, shard: Shard, written: Files) -> Iterator[tuple[pa.Table, None]]:
+    def answer(self, shard: Shard, written: Files) -> Iterator[tuple[pa.Table, None]]:
         result = self._all(shard) if self.beside.is_whole and not key_of(self.rows) else self._some(shard)
         yield from ((rows, None) for rows in result)
 

@@ -41,11 +41,11 @@ class Inquiry(ABC):
 
     def _parts(self, written: Files) -> Iterator[tuple[pa.Table, Any]]:
         files = files_at(self.directory)
-        yield from self._found(opened(self.number, self.plan, self.options, files, self.state, ()), written)
+        yield from self.answer(opened(self.number, self.plan, self.options, files, self.state, ()), written)
         written.traffic.fetched += files.traffic.read
 
     @abstractmethod
-    def _found(self, shard: Shard, written: Files) -> Iterator[tuple[pa.Table, Any]]:
+    def answer(self, shard: Shard, written: Files) -> Iterator[tuple[pa.Table, Any]]:
         """Inserted and deleted rows, part by part, each with its description."""
 
     def _version(self, shard: Shard) -> StateVersion:

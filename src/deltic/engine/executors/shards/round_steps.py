@@ -147,7 +147,7 @@ class RoundSteps(Steps):
 
     # Steps
 
-    def _taken(self, step: Step) -> Iterator[Message]:
+    def take(self, step: Step) -> Iterator[Message]:
         self.environment.check()
         match step:
             case Take(name=name) if name in self.plan.timed:
@@ -157,7 +157,7 @@ class RoundSteps(Steps):
             case Iterate():
                 self._begin_rounds(step)
             case _:
-                yield from super()._taken(step)
+                yield from super().take(step)
 
     def _begin_rounds(self, step: Iterate) -> None:
         """Begin with the derivations that follow the relations below."""
@@ -197,7 +197,7 @@ class RoundSteps(Steps):
             case Search():
                 yield from self._search_timed(step, now)
             case _:
-                yield from self._taken(step)
+                yield from self.take(step)
 
     def _gathered(self, name: str, received: Iterable[Received]) -> Run | None:
         """The sum of what stays for a relation with iterations and of what was sent to it, as a run."""

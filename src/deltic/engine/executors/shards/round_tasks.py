@@ -34,18 +34,18 @@ class Begin(Task):
     last: int = 0
 
     @property
-    def _is_last(self) -> bool:
+    def is_last(self) -> bool:
         return self.stage == self.last
 
-    def _earlier(self, stage: int) -> list[Step]:
+    def earlier_steps(self, stage: int) -> list[Step]:
         is_here = stage <= self.last
-        is_end = stage == self.last or stage + 1 == self._count
+        is_end = stage == self.last or stage + 1 == self.stage_count
         return self.plan.needed(stage, self.since if is_here else self.last + 1, writes=is_end)
 
-    def _handed_on(self, messages: Iterable[Message]) -> Iterator[Message]:
-        return map(handed_on, messages) if self._is_last else iter(messages)
+    def hand_on(self, messages: Iterable[Message]) -> Iterator[Message]:
+        return map(handed_on, messages) if self.is_last else iter(messages)
 
-    def _finish(self, shard: Shard, files: Files, outcome: Outcome) -> Iterator[Message]:
+    def finish(self, shard: Shard, files: Files, outcome: Outcome) -> Iterator[Message]:
         outcome.reports, outcome.rows_in = shard.reports, self._rows_in(shard)
         for number, step in enumerate(self.plan.iterated):
             if step.stage == self.last:
@@ -72,25 +72,25 @@ class Round(Task):
         return self.plan.iterated[self.number]
 
     @property
-    def _count(self) -> int:
+    def stage_count(self) -> int:
         return len(self._step.stages)
 
-    def _steps(self, stage: int) -> list[Step]:
+    def steps_of(self, stage: int) -> list[Step]:
         return [self._step, *(step for steps in self._step.stages[: stage + 1] for step in steps)]
 
-    def _opened(self, number: int, files: Files) -> Shard:
+    def open_shard(self, number: int, files: Files) -> Shard:
         return opened(number, self.plan, self.options, files, self.states[number], [self._step], self.taken)
 
-    def _taken(self, shard: Shard, inboxes: Sequence[Inbox]) -> list[Message]:
+    def take_steps(self, shard: Shard, inboxes: Sequence[Inbox]) -> list[Message]:
         return shard.round_alone(self._step, self.now, inboxes)
 
-    def _sent(self, files: Files, messages: Sequence[Message], outcome: Outcome) -> Iterator[Message]:
-        if not self._is_last:
-            return super()._sent(files, messages, outcome)
+    def send(self, files: Files, messages: Sequence[Message], outcome: Outcome) -> Iterator[Message]:
+        if not self.is_last:
+            return super().send(files, messages, outcome)
         outcome.amid[self.number] = Amid(*waiting_in(self._step, messages))
         return map(handed_on, sent(files, messages, 0, self.direct))
 
-    def _finish(self, shard: Shard, files: Files, outcome: Outcome) -> Iterator[Message]:
+    def finish(self, shard: Shard, files: Files, outcome: Outcome) -> Iterator[Message]:
         outcome.amid[self.number].wait(shard.first(self._step), shard.waiting(self._step))
         outcome.amid[self.number].reached = shard.reached(self._step)
         shard.hold(self._step)

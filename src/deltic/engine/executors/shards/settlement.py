@@ -74,7 +74,7 @@ class Settlement(Inquiry):
     conflicts: Conflicts
     watermark: Watermark | None
 
-    def _found(self, shard: Shard, written: Files) -> Iterator[tuple[pa.Table, Any]]:
+    def answer(self, shard: Shard, written: Files) -> Iterator[tuple[pa.Table, Any]]:
         rows = pa.concat_tables(self._amounts(partial(self._version(shard).lookup_all, self.table.name)))
         if self.watermark is None:
             yield rows, None

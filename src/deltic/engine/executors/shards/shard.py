@@ -96,7 +96,7 @@ class Shard(RoundSteps):
     def _counted(self, step: Step) -> list[Message]:
         """Take a step: what it sends. Raises CountOverflowError, of its relations."""
         try:
-            return list(self._taken(step))
+            return list(self.take(step))
         except CountOverflowError as error:
             raise error.of(self.plan.makes(step)) from None
 
@@ -114,7 +114,7 @@ class Shard(RoundSteps):
 
     def _retake(self, steps: Sequence[Step]) -> None:
         for step in steps:
-            for _ in self._taken(step):
+            for _ in self.take(step):
                 pass
 
     def round_alone(self, step: Iterate, now: RoundId, inboxes: Sequence[Inbox]) -> list[Message]:

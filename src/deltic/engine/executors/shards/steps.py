@@ -174,7 +174,7 @@ class Steps:
 
     # Steps
 
-    def _taken(self, step: Step) -> Iterator[Message]:
+    def take(self, step: Step) -> Iterator[Message]:
         """Take a step: what it sends."""
         match step:
             case Take(name=name):

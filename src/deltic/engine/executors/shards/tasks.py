@@ -152,81 +152,81 @@ class Task:
             yield from self._worked(received[0].shard, [message for message in received if message.stage != DRIVER])
 
     @property
-    def _count(self) -> int:
+    def stage_count(self) -> int:
         """How many stages there are."""
         return len(self.plan.stages)
 
     @property
-    def _is_last(self) -> bool:
+    def is_last(self) -> bool:
         """Whether the job ends with this stage."""
-        return self.stage + 1 == self._count
+        return self.stage + 1 == self.stage_count
 
     def _worked(self, number: int, received: Sequence[Message]) -> Iterator[Message]:
         outcome = Outcome()
         try:
             files = files_at(self.directory)
-            yield from self._handed_on(self._carried(files, received))
-            shard = self._opened(number, files)
+            yield from self.hand_on(self._carried(files, received))
+            shard = self.open_shard(number, files)
             shard.begin(self.conflicts)
-            messages = self._taken(shard, self._inboxes(files, received))
-            yield from self._handed_on(self._sent(files, messages, outcome))
+            messages = self.take_steps(shard, self._inboxes(files, received))
+            yield from self.hand_on(self.send(files, messages, outcome))
             outcome.visited, outcome.faults = shard.environment.visits.rows, list(shard.environment.faults)
-            if self._is_last:
-                yield from self._finish(shard, files, outcome)
+            if self.is_last:
+                yield from self.finish(shard, files, outcome)
             outcome.read, outcome.written = files.traffic.read, files.traffic.written
         except DelticError as error:
             outcome = Outcome(errors=[error])
         yield Message(number, DRIVER, _FAILED if outcome.errors else "", pickle.dumps(outcome))
 
-    def _opened(self, number: int, files: Files) -> Shard:
+    def open_shard(self, number: int, files: Files) -> Shard:
         """The shard; the last task builds all column orders that this epoch has probed, so that they are written."""
         over = [step for step in self.plan.iterated if step.stage + 1 == self.since]
-        steps = None if self._is_last else [*over, *self._steps(self.stage)]
+        steps = None if self.is_last else [*over, *self.steps_of(self.stage)]
         shard = opened(number, self.plan, self.options, files, self.states.get(number), steps, self.taken)
-        for arrangement in shard.store.merging() if self._is_last else ():
+        for arrangement in shard.store.merging() if self.is_last else ():
             arrangement.frozen = self.options.frozen
         for step in over:
             shard.load(step, {})
             shard.finish_rounds(step)
         return shard
 
-    def _taken(self, shard: Shard, inboxes: Sequence[Inbox]) -> list[Message]:
+    def take_steps(self, shard: Shard, inboxes: Sequence[Inbox]) -> list[Message]:
         """Take the steps of the stage: what the shard sends."""
-        return shard.run_alone(self.stage, inboxes, self._earlier(self.stage))
+        return shard.run_alone(self.stage, inboxes, self.earlier_steps(self.stage))
 
-    def _sent(self, files: Files, messages: Sequence[Message], outcome: Outcome) -> Iterator[Message]:
+    def send(self, files: Files, messages: Sequence[Message], outcome: Outcome) -> Iterator[Message]:
         """The messages with what the shard sends."""
         return sent(files, messages, self.stage + 1, self.direct)
 
-    def _steps(self, stage: int) -> list[Step]:
+    def steps_of(self, stage: int) -> list[Step]:
         """The steps that the task of a stage takes."""
-        return [*self._earlier(stage), *self.plan.stages[stage]]
+        return [*self.earlier_steps(stage), *self.plan.stages[stage]]
 
-    def _earlier(self, stage: int) -> list[Step]:
+    def earlier_steps(self, stage: int) -> list[Step]:
         """The steps of stages before that the task of a stage takes."""
-        return self.plan.needed(stage, self.since, writes=stage + 1 == self._count)
+        return self.plan.needed(stage, self.since, writes=stage + 1 == self.stage_count)
 
-    def _handed_on(self, messages: Iterable[Message]) -> Iterator[Message]:
+    def hand_on(self, messages: Iterable[Message]) -> Iterator[Message]:
         """Messages for later stages; the driver hands on those for another job."""
         return iter(messages)
 
     def _carried(self, files: Files, received: Sequence[Message]) -> Iterator[Message]:
         """What the shard's own later tasks take of what it was sent."""
-        later = _received_by(step for stage in range(self.stage + 1, self._count) for step in self._steps(stage))
+        later = _received_by(step for stage in range(self.stage + 1, self.stage_count) for step in self.steps_of(stage))
         kept = [message for message in received if message.target in later]
         yield from (message for message in kept if message.file)
         yield from together_few(files, (message for message in kept if not message.file), self.direct)
 
     def _inboxes(self, files: Files, received: Iterable[Message]) -> list[Inbox]:
         """What was sent and is taken here, by stage and placed relation."""
-        taken, mailbox = _received_by(self._steps(self.stage)), Mailbox(files)
+        taken, mailbox = _received_by(self.steps_of(self.stage)), Mailbox(files)
         inboxes: list[dict[str, list[pa.Table]]] = [defaultdict(list) for _ in range(self.stage + 1)]
         for message in received:
             if message.target in taken:
                 inboxes[message.stage][message.target].append(mailbox.rows(message))
         return list(inboxes)
 
-    def _finish(self, shard: Shard, files: Files, outcome: Outcome) -> Iterator[Message]:
+    def finish(self, shard: Shard, files: Files, outcome: Outcome) -> Iterator[Message]:
         """Tell the changes in messages of their own, and write the state."""
         program = self.plan.program
         outcome.reports = shard.reports
