@@ -138,6 +138,8 @@ class Service:
         BEGIN and COMMIT, for which there is `begin`; NotAllowedError; and what `ask` and `apply` do.
         """
         planned, signal = self.planned(text, args), signal or self.signal()
+        if not planned.steps:
+            raise DelticError("the text has no statement")
         self.require(user, planned)
         if planned.only_asks:
             begun = time.perf_counter()

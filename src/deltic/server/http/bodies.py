@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
@@ -22,7 +23,7 @@ from deltic.pipeline.io.loader import Loader
 from deltic.pipeline.io.locate import TableInput, files_at
 from deltic.pipeline.io.signs import OP
 from deltic.pipeline.names import check_choice, find
-from deltic.values.types import Schema
+from deltic.values.types import Schema, Type
 
 JSON, JSON_LINES = "application/json", "application/x-ndjson"
 CSV, ARROW = "text/csv", "application/vnd.apache.arrow.stream"
@@ -75,27 +76,25 @@ def json_value(body: bytes) -> Any:
         raise DataError([Diagnostic(f"the body is not JSON: {error}")]) from None
 
 
-def json_rows(value: Any) -> list[Mapping[str, Any]]:
-    """A value of JSON as rows by names; raises DataError."""
+def json_rows(table: CatalogTable, value: Any) -> list[dict[str, Any]]:
+    """A value of JSON as rows of a table by names, with values of the columns' types; raises DataError.
+
+    What is none of its column stays as it is, for the check of rows that follows.
+    """
     if not isinstance(value, list) or not all(isinstance(row, Mapping) for row in value):
         raise DataError([Diagnostic("rows are an array of objects, each with the columns of a row by their names")])
+    types = table.schema.types
+    return [{name: _typed(given, types.get(name)) for name, given in row.items()} for row in value]
+
+
+def _typed(value: Any, type_: Type | None) -> Any:
+    with suppress(ValueError):
+        return value if type_ is None else of_json(value, type_)
     return value
 
 
 def _json(table: CatalogTable, operation: str, body: bytes) -> Any:
-    return _typed(table, operation, json_rows(json_value(body)))
-
-
-def _typed(table: CatalogTable, operation: str, rows: list[Mapping[str, Any]]) -> list[Any]:
-    """Rows with values of the columns' types; changes that say themselves what they do are left to their reader."""
-    types = table.schema.types
-    try:
-        return [
-            {name: of_json(value, types[name]) if name in types else value for name, value in row.items()}
-            for row in (rows if operation else ())
-        ] or rows
-    except ValueError as error:
-        raise DataError([Diagnostic(f"table {table.name}: a value is not one of its column: {error}")]) from None
+    return json_rows(table, json_value(body))
 
 
 def _arrow(table: CatalogTable, operation: str, body: bytes) -> pa.Table:
@@ -109,7 +108,7 @@ def _arrow(table: CatalogTable, operation: str, body: bytes) -> pa.Table:
 def _json_lines(table: CatalogTable, operation: str, body: bytes) -> Any:
     """Lines with all columns of the table; those of an update, or a deletion, need not have them."""
     if operation in ("update", "delete"):
-        return _typed(table, operation, json_rows([json_value(line) for line in body.splitlines() if line.strip()]))
+        return json_rows(table, [json_value(line) for line in body.splitlines() if line.strip()])
     return _as_file(table, table.schema, not operation, body, ".jsonl")
 
 

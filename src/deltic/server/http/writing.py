@@ -9,11 +9,12 @@ from typing import Any
 from starlette.responses import Response
 
 from deltic.errors import DataError, Diagnostic
+from deltic.pipeline.epochs.transaction import Transaction
 from deltic.pipeline.names import find
 from deltic.server.http import bodies
 from deltic.server.http.answers import json_response, respond
 from deltic.server.http.call import Call, MissingError
-from deltic.server.service import Answer
+from deltic.server.service import Answer, Service
 from deltic.server.writer import Committed
 
 
@@ -36,10 +37,16 @@ async def changes(call: Call) -> Response:
     value = bodies.json_value(body)
     if not isinstance(value, dict):
         raise DataError([Diagnostic("the body is an object of JSON: the rows of each table by its name")])
-    transaction = call.service.begin()
-    for name, rows in value.items():
-        transaction.change(name, bodies.json_rows(rows))
+    transaction = await call.service.in_thread(_changing, call.service, value)
     return _committed(await asyncio.wrap_future(call.service.submit(transaction, call.key, call.digest(body))))
+
+
+def _changing(service: Service, changes: Mapping[str, Any]) -> Transaction:
+    """A transaction that changes tables by rows of JSON, by their names."""
+    transaction, tables = service.begin(), service.pipeline.catalog.shown_tables
+    for name, rows in changes.items():
+        transaction.change(name, bodies.json_rows(find(name, "table", tables), rows))
+    return transaction
 
 
 async def query(call: Call) -> Response:
