@@ -127,13 +127,14 @@ class Application:
         if request.method != "GET" or response.status_code in (401, 403):
             client = request.client.host if request.client else "unknown"
             AUDIT.info(
-                "%s@%s %s %s: %d, epoch %s",
+                "%s@%s %s %s: %d, epoch %s%s",
                 user.name if user else "somebody",
                 client,
                 request.method,
                 redacted(request.url.path),
                 response.status_code,
                 response.headers.get("deltic-epoch", "-"),
+                redacted(getattr(request.state, "statement", "")),
             )
         return response
 

@@ -18,6 +18,9 @@ from deltic.server.service import Service
 from deltic.server.users import User
 from deltic.values.types import Schema
 
+_AUDITED = 500
+"""Characters of a statement in an audit line."""
+
 
 class MissingError(DelticError):
     """There is no relation of that name."""
@@ -98,6 +101,10 @@ class Call:
         if not isinstance(value, dict):
             raise DataError([Diagnostic("the body is to be an object of JSON")])
         return value
+
+    def audited(self, statement: str) -> None:
+        """Let the audit line of the request have the beginning of a statement."""
+        self.request.state.statement = f": {' '.join(statement[:_AUDITED].split())}"
 
     @property
     def key(self) -> str:

@@ -56,6 +56,7 @@ async def query(call: Call) -> Response:
     if not isinstance(asked, dict) or not isinstance(asked.get("text"), str):
         raise DataError([Diagnostic('the body is an object of JSON: {"text": "SELECT …", "args": […], "limit": 100}')])
     _check(asked)
+    call.audited(asked["text"])
     result = await call.service.in_thread(
         call.service.execute,
         asked["text"],
