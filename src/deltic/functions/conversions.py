@@ -37,11 +37,11 @@ FLOAT_TEXT = "[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?"
 _FLOAT = re.compile(FLOAT_TEXT)
 _NAMED = {"inf": math.inf, "infinity": math.inf, "nan": math.nan}
 # What Arrow extracts groups by, which all have names.
-_DATE = r"(?P<year>[0-9]{4,7})(?:-(?P<month>[0-9]{1,2})(?:-(?P<day>[0-9]{1,2})"
-_CLOCK = r"(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{1,2})(?::(?P<second>[0-9]{1,2})(?:[.](?P<fraction>[0-9]*))?)?"
+_DATE = r"[+]?(?P<year>[0-9]{4,7})(?:-(?P<month>[0-9]{1,2})(?:-(?P<day>[0-9]{1,2})"
+_CLOCK = r"(?P<hour>[0-9]{1,2})(?::(?P<minute>[0-9]{1,2})(?::(?P<second>[0-9]{1,2})(?:[.](?P<fraction>[0-9]*))?)?"
 _ZONE = r" *(?P<zone>Z|[A-Za-z][\w+/:-]+|[+-][0-9:]+)?"
 _OF_DATE = rf"(?s)\A{_DATE}(?:[ T].*)?)?)?\z"
-_OF_TIME = rf"\A{_DATE}(?:[ T](?:{_CLOCK}{_ZONE})?)?)?)?\z"
+_OF_TIME = rf"\A{_DATE}(?:[ T]{_CLOCK}{_ZONE})?)?)?)?\z"
 
 
 def converted(column: pa.Array | pa.ChunkedArray, source: Type, target: Type, by_part: bool = False) -> pa.Array:

@@ -52,13 +52,14 @@ def _units(text: str, first: str, last: str) -> int | None:
     groups = result.groups()
     plain, outer, quoted = groups[: len(fields) + 1], groups[len(fields) + 1], groups[len(fields) + 2 :]
     sign, *amounts = plain if plain[1] is not None else quoted
-    if any(int(amount) >= _MOST[field] for field, amount in zip(fields[1:], map(_whole, amounts[1:]), strict=True)):
+    if any(int(amount) >= MOST[field] for field, amount in zip(fields[1:], map(_whole, amounts[1:]), strict=True)):
         return None
     total = sum(Decimal(amount) * UNITS[field] for field, amount in zip(fields, amounts, strict=True))
     return int(-total if (sign == "-") is not (outer == "-") else total)
 
 
-_MOST = {"MONTH": 12, "HOUR": 24, "MINUTE": 60, "SECOND": 60}
+MOST = {"MONTH": 12, "HOUR": 24, "MINUTE": 60, "SECOND": 60}
+"""What fields behind the first are below."""
 
 
 def _whole(amount: str) -> int:

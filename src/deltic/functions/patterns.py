@@ -49,8 +49,7 @@ _OF_DAYS: dict[str, Write] = {
     "GGGG": lambda t: "Anno Domini",
     "y": lambda t: str(t.year),
     "yy": lambda t: f"{t.year % 100:02}",
-    "yyy": lambda t: f"{t.year:03}",
-    "yyyy": lambda t: f"{t.year:04}",
+    **{digits * "y": partial(_padded, lambda t: t.year, digits) for digits in range(3, 7)},
     **_number("M", lambda t: t.month),
     "MMM": lambda t: MONTHS[t.month - 1][:3],
     "MMMM": lambda t: MONTHS[t.month - 1],
@@ -86,35 +85,44 @@ _OF_SECONDS: dict[str, Write] = {
 }
 _OF_FRACTIONS: dict[str, Write] = {digits * "S": partial(_fraction, 0, digits) for digits in range(1, 10)}
 _OF_ZONES: dict[str, Write] = {
-    **dict.fromkeys(("X", "XX", "XXX"), lambda t: "Z"),
+    **{digits * "X": lambda t: "Z" for digits in range(1, 6)},
     "x": lambda t: "+00",
-    **dict.fromkeys(("xx", "Z", "ZZ", "ZZZ"), lambda t: "+0000"),
-    "xxx": lambda t: "+00:00",
+    **dict.fromkeys(("xx", "xxxx", "Z", "ZZ", "ZZZ"), lambda t: "+0000"),
+    **dict.fromkeys(("xxx", "xxxxx"), lambda t: "+00:00"),
     "ZZZZZ": lambda t: "Z",
     **dict.fromkeys(("O", "OOOO", "ZZZZ"), lambda t: "GMT"),
     "zzzz": lambda t: "Coordinated Universal Time",
-    **dict.fromkeys(("z", "VV"), lambda t: "UTC"),
+    **dict.fromkeys(("z", "zz", "zzz", "VV"), lambda t: "UTC"),
 }
 _WRITTEN = {**_OF_DAYS, **_OF_SECONDS, **_OF_FRACTIONS, **_OF_ZONES, "[": _nothing, "]": _nothing}
-_FIELDS = {"d": "day", "H": "hour", "h": "clock", "K": "noon", "m": "minute", "s": "second"}
+_OFFSETS = (r"\d{2}(?:\d{2})?", r"\d{4}", r"\d{2}:\d{2}", r"\d{4}(?:\d{2})?", r"\d{2}:\d{2}(?::\d{2})?")
+"""Offsets from UTC by how many letters the pattern has."""
+_FIELDS = {"d": "day", "H": "hour", "k": "late", "h": "clock", "K": "noon", "m": "minute", "s": "second"}
 _READ = {
+    **dict.fromkeys(("G", "GG", "GGG"), "AD"),
+    "GGGG": "Anno Domini",
+    "D": r"(?P<ordinal>\d{1,3})",
+    "DD": r"(?P<ordinal>\d{2,3})",
+    "DDD": r"(?P<ordinal>\d{3})",
     "yyyy": r"(?P<year>\d{4})",
-    "y": r"(?P<year>\d{1,9})",
+    **{digits * "y": rf"(?P<year>\d{{{digits},9}})" for digits in (1, 3, 5, 6)},
     "yy": r"(?P<short>\d{2})",
     **{2 * letter: r"(?P<month>\d{2})" for letter in "ML"},
     **dict.fromkeys("ML", r"(?P<month>\d{1,2})"),
-    "MMM": f"(?P<name>{'|'.join(month[:3] for month in MONTHS)})",
-    "MMMM": f"(?P<name>{'|'.join(MONTHS)})",
+    **{3 * letter: f"(?P<name>{'|'.join(month[:3] for month in MONTHS)})" for letter in "ML"},
+    **{4 * letter: f"(?P<name>{'|'.join(MONTHS)})" for letter in "ML"},
     "a": r"(?P<half>AM|PM)",
     **{letter: rf"(?P<{name}>\d{{1,2}})" for letter, name in _FIELDS.items()},
     **{2 * letter: rf"(?P<{name}>\d{{2}})" for letter, name in _FIELDS.items()},
     **{digits * "S": rf"(?P<fraction>\d{{1,{digits}}})" for digits in range(1, 10)},
-    "X": r"(?P<zone>Z|[+-]\d{2}(?:\d{2})?)",
-    "XX": r"(?P<zone>Z|[+-]\d{4})",
-    "XXX": r"(?P<zone>Z|[+-]\d{2}:\d{2})",
-    "x": r"(?P<zone>[+-]\d{2}(?:\d{2})?)",
-    **dict.fromkeys(("xx", "Z", "ZZ", "ZZZ"), r"(?P<zone>[+-]\d{4})"),
-    "xxx": r"(?P<zone>[+-]\d{2}:\d{2})",
+    **{digits * "X": rf"(?P<zone>Z|[+-]{offset})" for digits, offset in enumerate(_OFFSETS, 1)},
+    **{digits * "x": rf"(?P<zone>[+-]{offset})" for digits, offset in enumerate(_OFFSETS, 1)},
+    **dict.fromkeys(("Z", "ZZ", "ZZZ"), r"(?P<zone>[+-]\d{4})"),
+    "ZZZZZ": rf"(?P<zone>Z|[+-]{_OFFSETS[-1]})",
+    "O": r"(?P<zone>GMT(?:[+-]\d{1,2}(?::\d{2}(?::\d{2})?)?)?)",
+    **dict.fromkeys(("OOOO", "ZZZZ"), rf"(?P<zone>GMT(?:[+-]{_OFFSETS[-1]})?)"),
+    **dict.fromkeys(("z", "zz", "zzz"), r"(?P<zone>[A-Za-z][A-Za-z_/]*)"),
+    "VV": rf"(?P<zone>[A-Za-z][\w+/:-]*|[+-]{_OFFSETS[-1]})",
     "[": "(?:",
     "]": ")?",
 }

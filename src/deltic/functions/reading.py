@@ -21,9 +21,9 @@ MONTHS += ("August", "September", "October", "November", "December")  # type: ig
 def read_times(texts: pa.Array, pattern: str, *, in_zone: bool = True) -> tuple[Numbers, Any]:
     """The microseconds since 1970, or of wall clocks that no zone moves, and which texts say a time.
 
-    Fields are year, short (of 20xx), month, name (of a month), day, hour, clock (1 to 12), noon (0 to 11), half (AM,
-    PM), minute, second, fraction and zone; `n1_year` is a year, too, where an option may have it again. What a text
-    does not say is 1970-01-01 00:00:00 in UTC.
+    Fields are year, short (of 20xx), month, name (of a month), day, ordinal (of the year), hour, late (1 to 24), clock
+    (1 to 12), noon (0 to 11), half (AM, PM), minute, second, fraction and zone; `n1_year` is a year, too, where an
+    option may have it again. What a text does not say is 1970-01-01 00:00:00 in UTC.
     """
     import numpy as np
     import pyarrow.compute as pc
@@ -33,7 +33,10 @@ def read_times(texts: pa.Array, pattern: str, *, in_zone: bool = True) -> tuple[
     for field, part in zip(result.type, result.flatten(), strict=True):
         name, said = field.name.rpartition("_")[2], part.fill_null("")
         parts[name] = pc.if_else(pc.equal(said, ""), parts.get(name, said), said)
-    days, there = days_of(_years(parts, len(texts)), _months(parts, len(texts)), _number(parts, "day", 1, len(texts)))
+    years, ordinals = _years(parts, len(texts)), _number(parts, "ordinal", 1, len(texts))
+    days, there = days_of(years, _months(parts, len(texts)), _number(parts, "day", 1, len(texts)))
+    days = days + ordinals - 1
+    there &= days.astype("M8[D]").astype("M8[Y]").astype(np.int64) == years - 1970
     hours, known = _hours(parts, len(texts))
     minutes, seconds = (_number(parts, name, 0, len(texts)) for name in ("minute", "second"))
     there &= np.asarray(result.is_valid()) & known & (hours < 24) & (minutes < 60) & (seconds < 60)
@@ -80,7 +83,8 @@ def _hours(parts: Mapping[str, Any], count: int) -> tuple[Numbers, Any]:
     import numpy as np
     import pyarrow.compute as pc
 
-    whole = _number(parts, "hour", -1, count)
+    whole, late = _number(parts, "hour", -1, count), _number(parts, "late", -1, count)
+    whole = np.where(late < 0, whole, np.where((late >= 1) & (late <= 24), late % 24, late + 24))
     clock, noon = _number(parts, "clock", 12, count), _number(parts, "noon", 0, count)
     is_late = np.asarray(pc.equal(pc.utf8_upper(parts["half"]), "PM")) if "half" in parts else np.zeros(count, bool)
     are_right = (whole >= 0) | ((clock >= 1) & (clock <= 12) & (noon <= 11))

@@ -94,6 +94,30 @@ def _position(parser: SparkParser) -> exp.Expression:
     return result
 
 
+def _special_time(text: exp.Expression, target: exp.DataType) -> exp.Expression:
+    """What a text that is cast to a date or time stands for: a function of the clock, or itself."""
+    if not isinstance(text, exp.Literal) or not text.is_string or target.this not in exp.DataType.TEMPORAL_TYPES:
+        return text
+    today = exp.Anonymous(this="current_date")
+    match text.name.strip().lower():
+        case "epoch":
+            return exp.Literal.string("1970-01-01")
+        case "now":
+            return exp.Anonymous(this="now")
+        case "today":
+            return today
+        case "yesterday" | "tomorrow" as name:
+            move = "date_sub" if name == "yesterday" else "date_add"
+            return exp.Anonymous(this=move, expressions=[today, exp.Literal.number(1)])
+    return text
+
+
+def _time_literal(parser: SparkParser, text: exp.Expression, target: exp.DataType) -> exp.Expr:
+    """DATE 'text' and its like; a function of the clock is cast as by CAST."""
+    special = _special_time(text, target)
+    return parser.expression((exp.Cast if isinstance(special, exp.Literal) else exp.TryCast)(this=special, to=target))
+
+
 _BITS = (
     (TokenType.PIPE, exp.BitwiseOr),
     (TokenType.CARET, exp.BitwiseXor),
@@ -133,6 +157,10 @@ class DelticParser(SparkParser):
         name: parse for name, parse in SparkParser.NO_PAREN_FUNCTION_PARSERS.items() if name != "TRANSFORM"
     }
 
+    TYPE_LITERAL_PARSERS: ClassVar[dict[Any, Any]] = {
+        **SparkParser.TYPE_LITERAL_PARSERS,
+        **dict.fromkeys(exp.DataType.TEMPORAL_TYPES, _time_literal),
+    }
     PIPE_SYNTAX_TRANSFORM_PARSERS: ClassVar[dict[str, Any]] = dict(pipes.OPERATORS)
     SUPPORTS_TABLE_QUERY: ClassVar[bool] = True
 
@@ -242,6 +270,11 @@ class DelticParser(SparkParser):
         if isinstance(node, exp.Func):
             node.meta["called"] = called.lower()
         return result
+
+    def build_cast(self, strict: bool, **kwargs: Any) -> exp.Expr:
+        """A cast, in which some texts stand for times."""
+        kwargs["this"] = _special_time(kwargs["this"], kwargs["to"])
+        return super().build_cast(strict, **kwargs)
 
     def _parse_pipe_syntax_join(self, query: exp.Query) -> exp.Query | None:
         return pipes.joined(self, query)

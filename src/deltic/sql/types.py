@@ -9,6 +9,8 @@ from deltic.sql.remedies import of_type
 from deltic.sql.text import SourceText
 from deltic.values.types import Column, Kind, Type
 
+VOID = Type._of(Kind.BOOLEAN, ("void",))
+"""What NULL is of as it is written, and an empty array's elements; no value of a circuit has it."""
 _D = exp.DataType.Type
 _SIMPLE = {
     _D.BOOLEAN: Type.BOOLEAN,
@@ -95,7 +97,7 @@ def written(type_: Type) -> str:
         case Kind.STRUCT:
             return f"STRUCT<{', '.join(f'{column.name}: {written(column.type)}' for column in type_.fields)}>"
         case _:
-            return _WRITTEN[type_.kind]
+            return "VOID" if type_ is VOID else _WRITTEN[type_.kind]
 
 
 def _decimal(data_type: exp.DataType, source: SourceText) -> Type:

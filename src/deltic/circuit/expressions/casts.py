@@ -65,7 +65,7 @@ def has_conversion(source: Type, target: Type) -> bool:
     if _are_times(source, target):
         return True
     numbers = (source.is_numeric or source is Type.BOOLEAN, target.is_numeric or target is Type.BOOLEAN)
-    return all(numbers) or (Type.TIMESTAMP in (source, target) and any(numbers))
+    return all(numbers) or (Type.TIMESTAMP in (source, target) and (source.is_numeric or target.is_numeric))
 
 
 def _have_conversions(source: Type, target: Type) -> bool:

@@ -21,11 +21,10 @@ from deltic.functions import call, is_call
 from deltic.functions.function import PREFIX
 from deltic.sql.scalars.folding import folded
 from deltic.sql.scalars.typed import Typed, defined, fields_together
+from deltic.sql.types import VOID
 from deltic.values.types import Column, Kind, Type, ValueType
 from deltic.values.types.value import MAX_PRECISION
 
-VOID = Type._of(Kind.BOOLEAN, ("void",))
-"""What NULL is of as it is written, and an empty array's elements; no value of a circuit has it."""
 _INTEGERS = (Type.INT8, Type.INT16, Type.INT32, Type.INT64)
 _UNSIGNED = {
     Type.UINT8: Type.INT16,
@@ -66,6 +65,11 @@ def _common(a: Type, b: Type) -> Type | None:
     if a in _TIMES and b in _TIMES:
         return max(a, b, key=_TIMES.index)
     return _of_composites(a, b) if a.kind is b.kind and a.is_composite else None
+
+
+def mixes_texts(types: Iterable[Type]) -> bool:
+    """Whether some of the types are STRING and others not, which Spark brings together in operators alone."""
+    return len({type_ is Type.STRING for type_ in types if type_ is not VOID}) > 1
 
 
 def as_signed(type_: Type) -> Type:

@@ -11,12 +11,12 @@ from decimal import Decimal
 from sqlglot import exp
 
 from deltic.circuit.expressions.arithmetic import fitting
-from deltic.functions.intervals import FIELDS, MONTHS, between, pattern_of
+from deltic.functions.intervals import FIELDS, MONTHS, MOST, between, pattern_of
 from deltic.functions.times import SPANS
-from deltic.sql.scalars.coercion import coerced
 from deltic.sql.scalars.typed import Fields, Typed, constant
 from deltic.sql.text import SourceText, span_of
 from deltic.sql.types import type_of, written
+from deltic.values.numbers import round_float
 from deltic.values.types import Type
 from deltic.values.types.value import MAX_PRECISION
 
@@ -55,7 +55,7 @@ def number(node: exp.Expression, source: SourceText, sign: str = "") -> Typed:
         return _of_type(node, type_of(node.to, source), sign, source)
     text = sign + node.this
     if "e" in text.lower():
-        return constant(_finite(node, text, source), Type.FLOAT64)
+        return constant(_finite(node, text, Type.FLOAT64, source), Type.FLOAT64)
     value = Decimal(text)
     if "." not in text:
         for type_ in (Type.INT32, Type.INT64):
@@ -64,10 +64,10 @@ def number(node: exp.Expression, source: SourceText, sign: str = "") -> Typed:
     return constant(value, _digits(node, value, source))
 
 
-def _finite(node: exp.Expression, text: str, source: SourceText) -> float:
-    value = float(text)
+def _finite(node: exp.Expression, text: str, type_: Type, source: SourceText) -> float:
+    value = round_float(float(text), type_)
     if value in (float("inf"), float("-inf")):
-        raise source.error(node, f"{_short(text)} is beyond the range of a DOUBLE")
+        raise source.error(node, f"{_short(text)} is beyond the range of a {written(type_)}")
     return value
 
 
@@ -80,10 +80,10 @@ def _of_type(node: exp.TryCast, type_: Type, sign: str, source: SourceText) -> T
     """A number with the letter of its type."""
     text = sign + node.this.this
     if type_.is_float:
-        return coerced(constant(_finite(node, text, source), Type.FLOAT64), type_)
+        return constant(_finite(node, text, type_, source), type_)
     if not type_.is_integer or not re.fullmatch("-?[0-9]{1,40}", text) or fitting(int(text), type_) is None:
         raise source.error(node, f"{sign}{_short(source.written(node))} is no {written(type_)}")
-    return replace(constant(int(text), type_), is_number=True)
+    return replace(constant(int(text), type_), is_number=type_ is not Type.INT8)
 
 
 def _digits(node: exp.Expression, value: Decimal, source: SourceText) -> Type:
@@ -162,4 +162,7 @@ def _span(node: exp.Interval, text: str, first: str, last: str, source: SourceTe
     if result is None:
         raise source.error(node, f"{text!r} is not an INTERVAL {first} TO {last}")
     sign, *amounts = result.groups()
+    if any(Decimal(amount) >= MOST[unit] for amount, unit in zip(amounts[1:], units[1:], strict=True)):
+        hint = "months are below 12, hours below 24, minutes and seconds below 60"
+        raise source.error(node, f"{text!r} is not an INTERVAL {first} TO {last}", hint)
     return _sum(node, [(sign + amount, unit) for amount, unit in zip(amounts, units, strict=True)], source)

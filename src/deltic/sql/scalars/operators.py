@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from deltic.circuit.expressions import is_checked, is_literal
 from deltic.functions import call
-from deltic.sql.scalars.coercion import as_decimal, as_signed, can_coerce, coerced, type_in_common
+from deltic.sql.scalars.coercion import as_decimal, as_signed, can_coerce, coerced, converted, type_in_common
 from deltic.sql.scalars.folding import folded
 from deltic.sql.scalars.typed import (
     NULL,
@@ -54,7 +54,7 @@ def arithmetic(kind: type[exp.Expression], left: Typed, right: Typed, apply: App
     if any(value.type.type in (*_TIMES, *INTERVALS) and not value.is_null for value in (left, right)):
         return _of_times(kind, left, right, apply)
     if left.is_null and right.is_null:
-        left = right = coerced(left, Type.INT32)
+        left = right = coerced(left, Type.INT64 if kind is exp.IntDiv else Type.FLOAT64)
     if Type.BOOLEAN in (t := [v.type.type for v in (left, right) if not v.is_null]) or any(x.is_composite for x in t):
         raise Mismatch
     if all(x is Type.STRING for x in t):
@@ -64,6 +64,9 @@ def arithmetic(kind: type[exp.Expression], left: Typed, right: Typed, apply: App
 
 def _of_numbers(kind: type[exp.Expression], left: Typed, right: Typed, apply: Apply) -> Typed:
     types = [as_signed(value.type.type) for value in (left, right) if not value.is_null]
+    if left.is_null and kind is exp.Div:
+        left = coerced(left, Type.FLOAT64)
+        types = [Type.FLOAT64]
     if any(t.kind is Kind.DECIMAL for t in types) and all(t.is_integer or t.kind is Kind.DECIMAL for t in types):
         return apply(kind, *_as_decimals(left, right))
     target = type_in_common([left, right])
@@ -120,7 +123,7 @@ def case(branches: Sequence[tuple[Typed, Typed]], default: Typed | None) -> Type
 
 def _of_times(kind: type[exp.Expression], left: Typed, right: Typed, apply: Apply) -> Typed:
     """Times moved by intervals or days, differences of times, and multiples of intervals."""
-    if kind is exp.Add and (left.is_null or left.type.type not in _TIMES) and right.type.type in _TIMES:
+    if kind is exp.Add and (left.is_null or left.type.type not in _TIMES) and right.type.type in (*_TIMES, Type.STRING):
         left, right = right, left
     a, b = (None if v.is_null else v.type.type for v in (left, right))
     if a in INTERVALS and kind in (exp.Mul, exp.Div) and b not in _TIMES:
@@ -131,12 +134,17 @@ def _of_times(kind: type[exp.Expression], left: Typed, right: Typed, apply: Appl
         return apply(kind, *(_of_call("units_of_interval", span) for span in (left, right)))
     if kind not in (exp.Add, exp.Sub):
         raise Mismatch
+    if a is Type.STRING and b is Type.DAY_TIME_INTERVAL:
+        time = (converted if apply is attempted else coerced)(left, Type.TIMESTAMP)
+        return coerced(apply(kind, time, right), Type.STRING)
     if a in INTERVALS or (a is None and b in INTERVALS):
         same = a or b
         if b not in (same, None) or same is None:
             raise Mismatch("years and months are one kind of interval, days to seconds another")
         return replace(apply(kind, coerced(left, same), coerced(right, same)), fields=fields_together([left, right]))
-    if a is Type.DATE and b in (Type.INT8, Type.INT16, Type.INT32, None):
+    if a in _TIMES and b is None and kind is exp.Add:
+        return coerced(right, Type.TIMESTAMP if a is Type.DATE else a)
+    if a is Type.DATE and b in (Type.INT8, Type.INT16, Type.INT32):
         return apply(kind, left, coerced(right, Type.INT32))
     if b in INTERVALS:
         return _moved(kind, left, right, apply)

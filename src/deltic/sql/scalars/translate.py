@@ -287,7 +287,7 @@ class _Translation:
             return _called("named_struct", self.all(node.expressions))
         values = self.all([part.this if isinstance(part, exp.Alias) else part for part in node.expressions])
         names = [
-            part.alias_or_name if isinstance(part, exp.Alias | exp.Column) else f"col{i}"
+            part.alias_or_name if isinstance(part, exp.Alias | exp.Column | exp.Identifier | exp.Dot) else f"col{i}"
             for i, part in enumerate(node.expressions, 1)
         ]
         return functions.collections.struct(names, values)

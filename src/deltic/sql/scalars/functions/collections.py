@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from deltic.circuit.expressions import Mapped, bound, higher_order
 from deltic.sql.scalars import operators
-from deltic.sql.scalars.coercion import VOID, coerced, open_type, type_in_common
+from deltic.sql.scalars.coercion import coerced, mixes_texts, open_type, type_in_common
 from deltic.sql.scalars.folding import folded
 from deltic.sql.scalars.functions.definitions import kind
 from deltic.sql.scalars.functions.rules import (
@@ -28,6 +28,7 @@ from deltic.sql.scalars.functions.rules import (
 from deltic.sql.scalars.functions.texts import pattern_of
 from deltic.sql.scalars.operators import Mismatch, case
 from deltic.sql.scalars.typed import NULL, Typed, constant, of_node
+from deltic.sql.types import VOID
 from deltic.values.types import Kind, Type
 
 TEXT, INT, BOOL = Type.STRING, Type.INT32, Type.BOOLEAN
@@ -38,7 +39,7 @@ def _element(array: Typed, value: Typed) -> tuple[Typed, Typed]:
     array_of(array)
     element = open_type(array).element
     target = type_in_common([NULL if element.type is VOID else Typed(exp.column("element"), element), value])
-    if target is None or value.is_null:
+    if target is None or mixes_texts([element.type, open_type(value)]):
         raise Mismatch("the value is of the type of the elements")
     return coerced(array, Type.array(target.or_null)), coerced(value, target)
 
@@ -76,7 +77,10 @@ def _arrays(*values: Typed) -> list[Typed]:
 
 
 def _of_arrays(name: str, first: Typed, second: Typed) -> Typed:
-    return attempt(name, *_arrays(first, second))
+    arrays = _arrays(first, second)
+    if mixes_texts(open_type(value).element.type for value in (first, second)):
+        raise Mismatch("the elements have no type in common; cast them to one")
+    return attempt(name, *arrays)
 
 
 def _of_one_array(name: str, values: Typed) -> Typed:
@@ -84,6 +88,8 @@ def _of_one_array(name: str, values: Typed) -> Typed:
 
 
 def _with_element(name: str, values: Typed, value: Typed) -> Typed:
+    if value.is_null and name == "array_contains":
+        raise Mismatch("NULL is in no array; ask exists(xs, x -> x IS NULL)")
     return attempt(name, *_element(values, value))
 
 
@@ -103,11 +109,7 @@ def array_concat(*arrays: Typed) -> Typed:
 
 def _longer(name: str, values: Typed, value: Typed) -> Typed:
     """The array with one value more; NULL where there is no array."""
-    wide, own = (
-        (_arrays(values)[0], coerced(value, array_of(values).element.type))
-        if value.is_null
-        else _element(values, value)
-    )
+    wide, own = _element(values, value)
     return where_present(attempt(name, wide, own), wide)
 
 
@@ -245,7 +247,9 @@ def _zipped(*arrays: Typed) -> Typed:
 @rule("array_insert")
 def array_insert(values: Typed, place: Typed, value: Typed) -> Typed:
     """The array with a value at a place from 1 on, or from -1 at the end on."""
-    wide, own = (values, coerced(value, array_of(values).element.type)) if value.is_null else _element(values, value)
+    if place.is_null:
+        raise Mismatch("the place is a number from 1 on, or from -1 at the end on")
+    wide, own = _element(values, value)
     given = [wide, to(place, INT)]
     return folded(where_present(apply("array_insert", *given, own), *given))
 
@@ -289,6 +293,8 @@ def map_concat(*maps: Typed) -> Typed:
 @rule("map_contains_key")
 def map_contains_key(value: Typed, key: Typed) -> Typed:
     """Whether the map has the key."""
+    if key.is_null:
+        raise Mismatch("NULL is no key of a map")
     return attempt("map_contains_key", value, to(key, map_of(value).key))
 
 
@@ -297,6 +303,8 @@ def named_struct(*parts: Typed) -> Typed:
     """The struct of names and values, which stand in turn."""
     if not parts or len(parts) % 2:
         raise Mismatch("named_struct takes names and values in turn")
+    if any(name.type.type is not TEXT for name in parts[::2]):
+        raise Mismatch("the name of a field is a STRING")
     return struct([literal_of(name, "the name of a field") for name in parts[::2]], parts[1::2])
 
 

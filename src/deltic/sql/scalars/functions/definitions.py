@@ -52,7 +52,7 @@ _DEFINITIONS: dict[str, str] = {
         " ELSE string(raise_error('the formats of bytes are base64, hex and utf-8')) END"
     ),
     "collation (value STRING)": "if(value IS NULL, 'SYSTEM.BUILTIN.UTF8_BINARY', 'SYSTEM.BUILTIN.UTF8_BINARY')",
-    "raise_error (message STRING)": "must_spark_raised(message)",
+    "raise_error (message STRING)": "must_spark_raised(coalesce(message, 'null'))",
     "assert_true (condition any, message STRING = 'the condition is not true')": (
         "if(condition, NULL, raise_error(message))"
     ),
@@ -74,6 +74,7 @@ _DEFINITIONS: dict[str, str] = {
         " THEN length(spark_regexp_extract(text, '(?s:^(.*?))(?:' || pattern || ')', 1)) + 1"
         " WHEN text IS NOT NULL THEN 0 END"
     ),
+    "regexp_instr (text STRING, pattern pattern, group INT)": "if(group IS NULL, NULL, regexp_instr(text, pattern))",
     "levenshtein (a STRING, b STRING, most INT)": "try_spark_levenshtein_up_to(a, b, most)",
     "parse_url (url STRING, part STRING)": (
         "CASE WHEN part IS NULL THEN NULL WHEN spark_is_url(url) THEN try_spark_url_part(url, part) END"
@@ -146,6 +147,7 @@ _DEFINITIONS: dict[str, str] = {
     ),
     "date_trunc (unit unit, time TIMESTAMP)": "spark_date_trunc(unit, time)",
     "trunc (day DATE, unit unit_of_dates)": "spark_trunc(day, unit)",
+    "current_timezone ()": "'UTC'",
     "convert_timezone (target STRING, time TIMESTAMP_NTZ)": "spark_converted_time('UTC', target, time)",
     "convert_timezone (source STRING, target STRING, time TIMESTAMP_NTZ)": "spark_converted_time(source, target, time)",
     # arrays and maps

@@ -21,7 +21,7 @@ REFUSED: dict[str, str] = {
     "unix_nanos": "write unix_micros(time) * 1000",
     **dict.fromkeys(("current_user", "user", "session_user", "current_database", "current_schema"), _SESSION),
     "current_path": _SESSION,
-    **dict.fromkeys(("current_catalog", "current_timezone", "version"), _SESSION),
+    **dict.fromkeys(("current_catalog", "version"), _SESSION),
     **dict.fromkeys(("parse_json", "try_parse_json", "variant_get", "try_variant_get", "is_variant_null"), _VARIANT),
     **dict.fromkeys(("schema_of_variant", "to_variant_object"), _VARIANT),
     **dict.fromkeys(("make_interval", "try_make_interval"), _CALENDAR),

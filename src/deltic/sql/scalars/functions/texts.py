@@ -90,7 +90,11 @@ def regexp_replace(text: Typed, pattern: Typed, replacement: Typed, position: Ty
         raise Mismatch(r"in the replacement of regexp_replace $ stands before a digit, and \ before a letter or sign")
     own = constant(_PART_OF_REPLACEMENT.sub(_for_duckdb, written), TEXT)
     known = pattern_of(pattern, "regexp_replace")
-    is_of_nothing = re.compile(known.expression.name).match("") is not None  # of which RE2 replaces fewer than Java
+    expression = re.compile(known.expression.name)
+    numbers = [int(part["group"]) for part in _PART_OF_REPLACEMENT.finditer(written) if part["group"]]
+    if numbers and max(numbers) > expression.groups:
+        raise Mismatch(f"the pattern has no group {max(numbers)}")
+    is_of_nothing = expression.match("") is not None  # of which RE2 replaces fewer than Java
     return apply("replaced" if is_of_nothing else "regexp_replace", to(text, TEXT), known, own)
 
 

@@ -8,10 +8,10 @@ from functools import partial, reduce
 from sqlglot import exp
 
 from deltic.sql.scalars import conditions, operators
-from deltic.sql.scalars.coercion import as_signed, can_coerce, coerced, unified
+from deltic.sql.scalars.coercion import as_signed, can_coerce, coerced, mixes_texts, open_type, unified
 from deltic.sql.scalars.functions.rules import attempt, rule
 from deltic.sql.scalars.operators import Mismatch
-from deltic.sql.scalars.typed import Typed, attempted, constant, fields_together, of_node
+from deltic.sql.scalars.typed import NULL, Typed, attempted, constant, fields_together, of_node
 from deltic.sql.types import written
 from deltic.values.types import Type
 from deltic.values.types.names import type_name as type_name_of
@@ -44,7 +44,10 @@ def decode(value: Typed, *rest: Typed) -> Typed:
 
 def _extreme(kind: type[exp.Expression], first: Typed, second: Typed, *others: Typed) -> Typed:
     """The extreme of the values that are not NULL."""
-    same = unified([first, second, *others])
+    values = [first, second, *others]
+    if all(value.is_null for value in values):
+        return NULL
+    same = None if mixes_texts(map(open_type, values)) else unified(values)
     if same is None or not same[0].type.type.is_ordered:
         raise Mismatch("the arguments have no type in common that has an order; cast them to one")
     return reduce(partial(_of_two, kind), same)
@@ -65,7 +68,7 @@ def type_name(value: Typed) -> Typed:
     """The name of the type, as Spark writes it."""
     if value.fields is not None:
         return constant(f"interval {' to '.join(dict.fromkeys(value.fields))}".lower(), Type.STRING)
-    name = "void" if value.is_null else written(value.type.type).lower().replace(", ", ",").replace(": ", ":")
+    name = "void" if value.is_null else written(open_type(value)).lower().replace(", ", ",").replace(": ", ":")
     return constant(name, Type.STRING)
 
 
