@@ -55,6 +55,7 @@ def test_an_epoch_tells_what_changed():
     assert epoch.rows_in.deleted > epoch.rows_in.inserted > 0
     assert epoch.insights == (
         "nothing reaches any more: a:g",
+        'a:g is dead because there is no row of uses with at = "a", path = "g"',
         "one test or program could reach what was removed",
     )
 
@@ -81,11 +82,13 @@ def test_insights_tell_of_cycles_and_of_what_a_change_affects():
     closed = replay.apply(1, Edit("close", {"m4.py": b"import m2\n"}))
     assert closed.insights == (
         "an import cycle appears: m2 → m3 → m4 → m2 (3 modules in it)",
+        "m2 and m3 are in a cycle because of imports_module(m4, m2, load)",
         "a change to m2 can now affect 6 modules (before: 3)",
     )
     wider = replay.apply(2, Edit("widen", {"m3.py": b"import m4, m0\n"}))
     assert wider.insights == (
         "an import cycle appears: m0 → m1 → m2 → m3 → m0 (5 modules in it)",
+        "m0 and m1 are in a cycle because of imports_module(m3, m0, load)",
         "a change to m0 can now affect 6 modules (before: 1)",
     )
     opened = replay.apply(3, Edit("open", {"m3.py": b"import m4\n"}))

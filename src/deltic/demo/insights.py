@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from deltic.demo.facts import FactChange, Row
 from deltic.pipeline.session import Pipeline
+from deltic.why import Explanation, WhyNot
 
 Names = Collection[str]
 
@@ -17,12 +18,14 @@ Names = Collection[str]
 @dataclass(frozen=True)
 class Observation:
     """What insights are drawn from: the change of the facts, the weighted rows by which a view changed, and
-    what the views say now: the imports, and how many modules a change to one can affect."""
+    what the views say now: the imports, how many modules a change to one can affect, why rows are there or not."""
 
     facts: FactChange
     change_of: Callable[[str], Iterable[tuple[Row, int]]]
     imports: Callable[[], Iterable[Row]]
     count_affected: Callable[[str], int]
+    why: Callable[[str, Row], Explanation]
+    why_not: Callable[[str, Row], WhyNot]
 
     def appeared(self, view: str) -> list[Row]:
         return [row for row, weight in self.change_of(view) if weight > 0]
@@ -67,7 +70,18 @@ def _cycles(observed: Observation) -> Iterator[str]:
     ):
         if pairs:
             modules = {name for pair in pairs for name in pair}
-            yield f"{words}: {' → '.join(map(str, _shortest_cycle(pairs, edges)))} ({_modules(len(modules))} in it)"
+            cycle = _shortest_cycle(pairs, edges)
+            yield f"{words}: {' → '.join(map(str, cycle))} ({_modules(len(modules))} in it)"
+    if appeared:
+        yield _because_of(observed, min(appeared, key=lambda pair: [str(name) for name in pair]))
+
+
+def _because_of(observed: Observation, pair: Row) -> str:
+    """The facts of the epoch on which a cycle rests; where it rests on none of them, some that it rests on."""
+    leaves = observed.why("import_cycle", pair).leaves()
+    facts = [leaf for leaf in leaves if leaf in set(observed.facts.inserted)] or leaves
+    told = [f"{table}({', '.join(map(str, row))})" for table, row in facts]
+    return f"{pair[0]} and {pair[1]} are in a cycle because of {_listed(told)}"
 
 
 def _load_edges(imports: Iterable[Row]) -> set[Row]:
@@ -105,6 +119,8 @@ def _dead_code(observed: Observation) -> Iterator[str]:
     revived = [str(f) for f, _ in observed.disappeared("dead") if f not in removed]
     if died:
         yield f"nothing reaches any more: {_listed(died)}"
+        way = max(observed.why_not("alive", (min(died),)).ways, key=lambda way: len(way.holds))
+        yield f"{min(died)} is dead because there is {way.fails}"
     if revived:
         yield f"reached again: {_listed(revived)}"
 

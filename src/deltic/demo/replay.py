@@ -65,7 +65,8 @@ class Replay:
         return fresh, seconds
 
     def _observed(self, facts: FactChange, change: Transaction) -> Observation:
-        return Observation(facts, lambda view: iter(change.of(view)), self._imports, self._affected_by)
+        asked = self.pipeline.why, self.pipeline.why_not
+        return Observation(facts, lambda view: iter(change.of(view)), self._imports, self._affected_by, *asked)
 
     def _imports(self) -> Iterable[Row]:
         return iter(self.pipeline["imports"])

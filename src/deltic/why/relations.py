@@ -216,9 +216,9 @@ class VersionReader:
     def kept(self, relation: RecursiveRelation, bound: Bound) -> Histories | None:
         """The histories of the rows of a recursion's relation with these values; None where none are kept of them."""
         version = self.version(relation.recursion.outer.back)
-        return read_histories(version, relation, bound) if self._is_the_view(relation) else None
+        return read_histories(version, relation, bound) if self.is_the_view(relation) else None
 
-    def _is_the_view(self, relation: RecursiveRelation) -> bool:
+    def is_the_view(self, relation: RecursiveRelation) -> bool:
         """Whether the view of the relation's name is this relation, and no query over it."""
         scope, name = relation.recursion.outer, relation.name
         if scope.recursion is not None or name not in scope.definition.names or not self.is_shown(name):

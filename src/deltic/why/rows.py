@@ -94,6 +94,8 @@ class Evaluator:
             return self.rows(scope, scope.circuit.sinks[relation.name], bound)
         if not isinstance(relation, RecursiveRelation):
             return self.reader.rows(relation, bound)
+        if relation.at is None and self.reader.is_the_view(relation):
+            return self.reader.rows(DefinedView(relation.name, relation.schema, relation.recursion.outer.back), bound)
         weights = {row: history.weight(relation.at) for row, history in self.histories(relation, bound).items()}
         return {row: weight for row, weight in weights.items() if weight}
 
