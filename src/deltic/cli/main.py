@@ -233,13 +233,14 @@ def refresh(
         Path, typer.Argument(exists=True, dir_okay=False, help="YAML: program, state, sources, outputs, options.")
     ],
     full: Annotated[bool, typer.Option("--full", help="Read and compare all rows of sources and targets.")] = False,
+    table: Annotated[list[str] | None, typer.Option(help="Read this table's source alone; repeatable.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be read and published.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Read new rows from sources as one epoch, and publish views; see docs/refresh.md."""
+    """Read new rows from sources as one epoch, and publish views; exit status 1 where a source failed."""
     from deltic.cli.refresh import refresh_command
 
-    raise typer.Exit(refresh_command(file, full, dry_run, as_json))
+    raise typer.Exit(refresh_command(file, full, table or None, dry_run, as_json))
 
 
 @app.command()

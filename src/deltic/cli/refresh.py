@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 WRONG_FILE, FAILED = 2, 1
 
 
-def refresh_command(file: Path, full: bool, dry_run: bool, as_json: bool) -> int:
+def refresh_command(file: Path, full: bool, tables: list[str] | None, dry_run: bool, as_json: bool) -> int:
     """Refresh and report; the exit status: 0, 1 where it failed, 2 where the file is wrong."""
     try:
         document = read_document(file)
@@ -34,14 +34,15 @@ def refresh_command(file: Path, full: bool, dry_run: bool, as_json: bool) -> int
             told = _planned(document)
             print(json.dumps({"ok": True, **told}, indent=2) if as_json else _plan(told))
         else:
-            report = _refreshed(document, full)
+            report = _refreshed(document, full, tables)
             print(json.dumps(_document(report), indent=2, ensure_ascii=False) if as_json else report)
+            return FAILED if report.failed else 0
     except DelticError as error:
         return _failed(error, as_json, FAILED)
     return 0
 
 
-def _refreshed(document: Document, full: bool) -> RefreshReport:
+def _refreshed(document: Document, full: bool, tables: list[str] | None) -> RefreshReport:
     with _pipeline(document, document.state) as pipeline:
         for view, place in document.outputs:
             pipeline.publish(view, place)
@@ -51,7 +52,7 @@ def _refreshed(document: Document, full: bool) -> RefreshReport:
         for made in pipeline.publications:
             if (made.view, made.to) not in document.outputs:
                 pipeline.unpublish(made.view, made.to)
-        return pipeline.refresh(full)
+        return pipeline.refresh(full, tables)
 
 
 def _planned(document: Document) -> dict[str, Any]:
@@ -97,11 +98,12 @@ def _plan(told: dict[str, Any]) -> str:
 
 def _document(report: RefreshReport) -> dict[str, Any]:
     return {
-        "ok": True,
+        "ok": not report.failed,
         "epoch": report.epoch,
         "changed": {n: asdict(c) for n, c in report.report.changed.items()} if report.report else {},
         "rows_in": report.report.rows_in if report.report else 0,
         "sources": {name: asdict(told) for name, told in report.sources.items()},
+        "failed": {name: asdict(told) for name, told in report.failed.items()},
         "published": {name: asdict(told) for name, told in report.published.items()},
     }
 

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from deltic.cli.report import print_error
 from deltic.errors import DelticError
+from deltic.pipeline.connectors.quarantine import failed_sources, is_failure
 from deltic.pipeline.durability.status import KeptRelation, Status, status_of
 
 _WIDE = 160
@@ -22,7 +23,11 @@ def status_command(place: str, as_json: bool) -> int:
         result = status_of(place)
     except DelticError as error:
         return _failed(error, as_json)
-    print(json.dumps(asdict(result), indent=2, ensure_ascii=False)) if as_json else _print_status(result)
+    if as_json:
+        failed = {name: asdict(failure) for name, failure in failed_sources(result.positions).items()}
+        print(json.dumps({**asdict(result), "failed": failed}, indent=2, ensure_ascii=False))
+    else:
+        _print_status(result)
     return 0
 
 
@@ -33,8 +38,11 @@ def _print_status(found: Status) -> None:
     print(f"{told}; behind it {found.log_records:,} records of the log, {size(found.log_bytes)}")
     if found.retained:
         print(f"checkpoints that are kept: of epochs {', '.join(f'{epoch:,}' for epoch in found.retained)}")
+    for name, failure in failed_sources(found.positions).items():
+        print(f"source of {name}: {failure}")
     for name, position in found.positions.items():
-        print(f"position of {name}: {json.dumps(position)}")
+        if not is_failure(name):
+            print(f"position of {name}: {json.dumps(position)}")
     print(f"files: {size(found.file_bytes)}, of which texts and the like {size(found.text_bytes)}")
     print(f"run files: {size(found.run_bytes)}, of which {size(found.used_bytes)} are in use")
     if found.relations:

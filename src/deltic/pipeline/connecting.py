@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,16 +53,19 @@ class Connecting(Watching):
         """The sources that were attached to tables, by table; those of definitions are not among them."""
         return self._definitions.outside.attached
 
-    def refresh(self, full: bool = False) -> RefreshReport:
-        """Bring all tables with a source up to date with it, in one epoch, or none of them.
+    def refresh(self, full: bool = False, tables: Iterable[str] | None = None) -> RefreshReport:
+        """Read the new rows of all sources, or of those of the named tables, in one epoch; publish views.
 
-        A source reads what is new since the last refresh, if it can; with `full` everything is read and compared. The
-        positions of the sources are part of the epoch, so that a refresh after a crash continues after it. Raises
-        DataError where rows do not fit their table, ChangeError where they conflict, and errors of sources; all tables
-        are then unchanged.
+        A source reads what is new since the last refresh, as far as it can tell; `full` reads and compares all rows.
+        The positions of the sources are part of the epoch, so that a refresh after a crash continues after it.
+
+        A source that fails is left out: its table stays as it is, and the report's `failed` says why. The next refresh
+        tries it again; from the second failure in a row on it waits one minute, two, four, up to an hour, unless you
+        name the table. Where all sources fail, the first error is raised and all tables stay as they are: DataError
+        where rows do not fit their table, ChangeError where they conflict, CatalogError where columns are missing.
         """
         self._keeping.refuse_change()
-        return self._refreshing.refresh(full)
+        return self._refreshing.refresh(full, None if tables is None else list(tables))
 
     def publish(self, view: str, to: External | str | Path) -> None:
         """Publish a view with each refresh from now on; part of the state.

@@ -15,7 +15,7 @@ from deltic.engine.image import Saved
 from deltic.engine.protocol import Engine
 from deltic.engine.resources import ResourceLimits
 from deltic.pipeline.options import Maintenance, Recursion
-from deltic.pipeline.shards import Shards, task_memory
+from deltic.pipeline.shards import Shards, is_here, task_memory
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -142,8 +142,9 @@ class Engines:
         def on_shards(circuit: Circuit, options: EngineOptions, host: Host) -> ShardsExecutor:
             files = shards.files()
             job, each = partial(run_job, spark), partial(run_each, spark)
-            probe = Probe(spark, files, self.slots)
-            holder = partial(SparkShards, directory=files, run_tasks=job, run_each=each, before_jobs=probe.check)
+            holder = partial(SparkShards, directory=files, run_tasks=job, run_each=each)
+            if not is_here(spark):
+                holder = partial(holder, before_jobs=Probe(spark, files, self.slots).check)
             return ShardsExecutor.empty(circuit, options, host, holder)
 
         homes: dict[Home, MakeExecutor] = {"shards": on_shards}

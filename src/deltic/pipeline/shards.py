@@ -82,7 +82,7 @@ class Shards:
             if shards.executor == "job":
                 raise DelticError('executor="job" needs a Spark session: Pipeline(spark, …) or --master')
             return replace(shards, executor="process")
-        if shards.directory is None and not _is_here(spark):
+        if shards.directory is None and not is_here(spark):
             if engine == "auto" and given is None:
                 return None
             if shards.executor != "process":
@@ -146,6 +146,6 @@ def _master(spark: SparkSession) -> str:
     return spark.conf.get("spark.master", None) or "elsewhere"
 
 
-def _is_here(spark: SparkSession) -> bool:
+def is_here(spark: SparkSession) -> bool:
     """Whether all tasks run on this machine."""
     return not is_connect(spark) and _master(spark).startswith("local")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 import uuid
@@ -10,18 +11,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
 from deltic.catalog import External
 from deltic.engine.comparing import netted
 from deltic.engine.files.files import Files, LocalFiles
-from deltic.errors import DelticError
+from deltic.errors import CatalogError, ChangeError, DataError, DelticError
 from deltic.html import facts
 from deltic.pipeline.connectors.copies import FOLDER, FileCopies
 from deltic.pipeline.connectors.declared import Publication
 from deltic.pipeline.connectors.kinds import source_of, target_of
+from deltic.pipeline.connectors.quarantine import FAILED, SourceFailure, due, failed_sources, now
 from deltic.pipeline.connectors.source import ExternalSource, HeldRows, SourceChange, keyed, of_path
 from deltic.pipeline.connectors.source_report import SourceReport
 from deltic.pipeline.connectors.target import PublishedRows, PublishedView, TargetMark, ViewTarget
@@ -33,6 +35,7 @@ from deltic.pipeline.spark.spark import is_dataframe
 from deltic.pipeline.watching import Watching
 from deltic.values.types import Schema
 
+_LOG = logging.getLogger("deltic.sources")
 POSITION = "source {}"
 """The name of the position of a table's source."""
 STAMP = "published {}"
@@ -56,20 +59,47 @@ class RefreshReport:
     """The epoch that tables and views are at."""
     sources: Mapping[str, SourceReport] = field(default_factory=dict)
     report: EpochReport | None = None
-    """The epoch in numbers; None where nothing was new."""
+    """The epoch in numbers, the last one where sources had to be taken one by one; None where nothing was new."""
     published: Mapping[str, PublishedRows] = field(default_factory=dict)
     """What was written of views, by these and where they are published."""
+    failed: Mapping[str, SourceFailure] = field(default_factory=dict)
+    """The tables whose sources were left out, and why."""
 
     def __str__(self) -> str:
-        lines = [f"{name}: {told}" for name, told in self.sources.items()]
+        lines = [f"{name}: {told}" for places in (self.failed, self.sources) for name, told in places.items()]
         lines.append(f"epoch {self.epoch}: {self.report or 'nothing was new'}")
         lines += [f"{name}: {told}" for name, told in self.published.items()]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        places = {**self.sources, **self.published}
+        places = {**self.failed, **self.sources, **self.published}
         shown = facts({name: str(told) for name, told in places.items()}, f"epoch {self.epoch}")
         return shown + ("" if self.report is None else self.report._repr_html_())
+
+
+_Read: TypeAlias = "tuple[SourceChange, SourceReport]"
+_OF_A_SOURCE = (CatalogError, ChangeError, DataError)
+"""What is raised about one source, and says nothing of others."""
+
+
+@dataclass(frozen=True)
+class _Taken:
+    """What sources gave, and the epoch that it was."""
+
+    reports: Mapping[str, SourceReport]
+    epoch: EpochReport | None
+
+
+def _noted(
+    read: Collection[str], failed: Mapping[str, DelticError], known: Mapping[str, SourceFailure]
+) -> dict[str, Any]:
+    """The positions that say which sources failed, and which do so no longer."""
+    moment = now()
+    found = {name: SourceFailure.after(known.get(name), str(error), moment) for name, error in failed.items()}
+    for name, failure in found.items():
+        _LOG.warning("the source of %s was left out; it %s", name, failure)
+    cleared = {FAILED.format(name): None for name in read if name in known}
+    return {**cleared, **{FAILED.format(name): failure.position for name, failure in found.items()}}
 
 
 class Refresher:
@@ -113,29 +143,80 @@ class Refresher:
         known = {name: at["at"] for name, at in told.items() if at and at["source"] == str(self._sources[name])}
         return {name: self._source(name).pending(known.get(name)) for name in self._sources}
 
-    def refresh(self, full: bool) -> RefreshReport:
-        """Read what is new, as one epoch, and publish the views."""
+    def refresh(self, full: bool, tables: Collection[str] | None) -> RefreshReport:
+        """Read what is new, as one epoch, and publish the views; see `Connecting.refresh`."""
         with self._alone():
-            places = self._places()
-            told, report = self._take(self._sources, full, places)
+            places, chosen = self._places(), self._chosen(full, tables)
+            known = self._failures()
+            taken = self._take(chosen, full, places, known)
             published = {str(place.publication): self._publish(place, full) for place in places}
-            return RefreshReport(self._pipeline.epoch, told, report, published)
+            left_out = self._failures()
+            return RefreshReport(self._pipeline.epoch, taken.reports, taken.epoch, published, left_out)
+
+    def _chosen(self, full: bool, tables: Collection[str] | None) -> Collection[str]:
+        """The tables whose sources are to be read: those that are named, or all that need not wait."""
+        if tables is not None:
+            for name in tables:
+                find(name, "table with a source", self._sources)
+            return tables
+        known = self._failures()
+        return list(self._sources) if full else due(self._sources, known, now())
+
+    def _failures(self) -> dict[str, SourceFailure]:
+        """The sources that were left out at their last refresh."""
+        told = failed_sources(self._pipeline.positions)
+        return {name: failure for name, failure in told.items() if name in self._sources}
 
     def load(self, tables: Collection[str]) -> Mapping[str, SourceReport]:
-        """Read the sources of some tables, as one epoch; nothing is published."""
+        """Read the sources of some tables, as one epoch, or none of them; nothing is published."""
         with self._alone():
-            return self._take(tables, False, ())[0]
+            return self._taken_at_once({name: self._read(name, False) for name in tables}, (), {}).reports
 
     def _take(
-        self, tables: Collection[str], full: bool, places: Sequence[_Place]
-    ) -> tuple[Mapping[str, SourceReport], EpochReport | None]:
-        """Read what is new in the sources of tables, and make one epoch of it."""
-        read = {name: self._read(name, full) for name in tables}
-        report = self._apply({name: result for name, (result, _) in read.items()}, places)
+        self, tables: Collection[str], full: bool, places: Sequence[_Place], known: Mapping[str, SourceFailure]
+    ) -> _Taken:
+        """Read what is new in the sources of tables, and make one epoch of it; those that fail are left out.
+
+        Raises their error where all of them do.
+        """
+        read, failed = dict[str, _Read](), dict[str, DelticError]()
+        for name in tables:
+            try:
+                read[name] = self._read(name, full)
+            except _OF_A_SOURCE as error:
+                failed[name] = error
+        if failed and not read:
+            raise next(iter(failed.values()))
+        try:
+            return self._taken_at_once(read, places, _noted(read, failed, known))
+        except _OF_A_SOURCE:
+            if len(read) == 1:
+                raise
+        return self._taken_one_by_one(tables, full, places, known)
+
+    def _taken_at_once(self, read: Mapping[str, _Read], places: Sequence[_Place], noted: Mapping[str, Any]) -> _Taken:
+        """One epoch of what was read, which notes what failed."""
+        report = self._apply({name: result for name, (result, _) in read.items()}, places, noted)
         for result, _ in read.values():
             result.done()
         self._forget_dropped()
-        return {name: told for name, (_, told) in read.items()}, report
+        return _Taken({name: told for name, (_, told) in read.items()}, report)
+
+    def _taken_one_by_one(
+        self, tables: Collection[str], full: bool, places: Sequence[_Place], known: Mapping[str, SourceFailure]
+    ) -> _Taken:
+        """An epoch for each source, for one of them has rows that do not go with its table, or with themselves."""
+        taken, failed = _Taken({}, None), dict[str, DelticError]()
+        for name in tables:
+            try:
+                one = self._taken_at_once({name: self._read(name, full)}, places, {})
+            except _OF_A_SOURCE as error:
+                failed[name] = error
+                continue
+            taken = _Taken({**taken.reports, **one.reports}, one.epoch or taken.epoch)
+        if not taken.reports:
+            raise next(iter(failed.values()))
+        return _Taken(taken.reports, self._apply({}, places, _noted(taken.reports, failed, known)) or taken.epoch)
 
     def _places(self) -> list[_Place]:
         """The publications, with the epochs that their targets are known to have."""
@@ -203,9 +284,11 @@ class Refresher:
         counts = result.read, result.files, result.bytes, result.inserted, result.deleted
         return result, SourceReport(result.how, *counts, time.perf_counter() - began)
 
-    def _apply(self, news: Mapping[str, SourceChange], places: Sequence[_Place]) -> EpochReport | None:
+    def _apply(
+        self, news: Mapping[str, SourceChange], places: Sequence[_Place], noted: Mapping[str, Any]
+    ) -> EpochReport | None:
         """Make one epoch of what is new, with new stamps for what is to be published; None where that is nothing."""
-        positions: dict[str, Any] = {}
+        positions = dict(noted)
         for name, result in news.items():
             left = self._count(name) + result.inserted - result.deleted
             told = {"source": str(self._sources[name]), "at": result.position, "empty": left <= 0}

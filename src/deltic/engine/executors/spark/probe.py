@@ -18,7 +18,6 @@ from weakref import WeakKeyDictionary
 
 from deltic import __version__
 from deltic.engine.executors.spark.job import collected, reason_of
-from deltic.engine.executors.spark.job_descriptions import is_connect
 from deltic.engine.files.files import Files
 from deltic.errors import DelticError
 
@@ -34,17 +33,16 @@ _OTHER_PYTHON = re.compile(r"PYTHON_VERSION_MISMATCH.*?different version: ([\d.]
 
 
 class Probe:
-    """Looks at the executors of a session once for each directory of shards; a local session needs none of that."""
+    """Looks at the executors of a session once for each directory of shards."""
 
     def __init__(self, spark: SparkSession, files: Files, slots: int) -> None:
         self._spark, self._files = spark, files
         self._tasks = min(max(2 * slots, _LEAST), _MOST)
-        self._is_here = not is_connect(spark) and (spark.sparkContext.master or "").startswith("local")
 
     def check(self) -> None:
         """Raises DelticError where an executor cannot run Deltic, or does not see the directory, with the remedy."""
         looked = _LOOKED.setdefault(self._spark, set())
-        if not self._is_here and self._files.place not in looked:
+        if self._files.place not in looked:
             self._check()
             looked.add(self._files.place)
 
@@ -156,8 +154,7 @@ def _remedy(reasons: Iterable[str], place: str) -> str:
         f"Spark's Python processes need Deltic {__version__} and Python {_python()}, in one of three ways:\n"
         f"  on all machines: pip install 'deltic[spark,files]=={__version__}', and PYSPARK_PYTHON with its path\n"
         "  sent along: venv-pack -o env.tar.gz, spark.archives=env.tar.gz#env, PYSPARK_PYTHON=./env/bin/python\n"
-        "  in a shared folder: pip install --target /mnt/shared/python …, "
-        "spark.executorEnv.PYTHONPATH=/mnt/shared/python"
+        "  in a shared folder: pip install --target /mnt/python …, and spark.executorEnv.PYTHONPATH=/mnt/python"
     )
 
 
