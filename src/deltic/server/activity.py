@@ -1,20 +1,23 @@
-"""What a service does, for people who watch it: epochs, what each relation costs, errors.
+"""What a service does, for people who watch it: epochs, what each table and view costs, errors.
 
-It keeps the last epochs, sums since the server started, and the last errors, equal ones counted.
+It keeps the last epochs, the minutes of a day, sums since the server started, and the last errors, equal ones counted.
+What hidden relations cost is told of the views next above that need them, in equal parts.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import takewhile
 from threading import Lock
 from typing import Any
 
 from deltic.engine.result import ComponentReport
 from deltic.passwords import redacted
 from deltic.pipeline.epochs.report import EpochReport
+from deltic.server.minutes import Minutes
 
 EPOCHS, ERRORS = 600, 100
 """How many of the last ones are kept."""
@@ -22,12 +25,11 @@ EPOCHS, ERRORS = 600, 100
 
 @dataclass
 class RelationWork:
-    """What happened to a relation since the server started; seconds and rows visited are those of its stratum."""
+    """What happened to a table or view since the server started: rows that came or went, seconds, rows visited."""
 
-    inserted: int = 0
-    deleted: int = 0
+    changed: int = 0
     seconds: float = 0.0
-    visited: int = 0
+    visited: float = 0.0
     last_epoch: int | None = None
 
 
@@ -45,35 +47,48 @@ class LoggedError:
 class Activity:
     """Observes the epochs of a pipeline; any thread may ask."""
 
-    def __init__(self, writers_of: Callable[[int], int]) -> None:
-        """`writers_of` gives the number of transactions that an epoch was."""
+    def __init__(self, writers_of: Callable[[int], int], views: Callable[[], Mapping[str, tuple[str, ...]]]) -> None:
+        """`writers_of` gives the number of transactions that an epoch was, `views` those by relation of the plan."""
         self.started = datetime.now(UTC)
-        self._writers_of = writers_of
+        self._writers_of, self._views_now = writers_of, views
+        self._views = views()
         self._lock = Lock()
         self._epochs: deque[dict[str, Any]] = deque(maxlen=EPOCHS)
+        self._minutes = Minutes()
         self._work: dict[str, RelationWork] = {}
         self._errors: OrderedDict[tuple[str, str | None, str], LoggedError] = OrderedDict()
 
     def epoch(self, report: EpochReport) -> None:
         """Add an epoch."""
-        described = _described(report, self._writers_of(report.epoch))
+        now = datetime.now(UTC)
+        seconds, visited = self._by_view(report)
+        described = _described(now, report, seconds, visited, self._writers_of(report.epoch))
         with self._lock:
             self._epochs.append(described)
+            self._minutes.add(now, report, seconds)
             for table, rows in report.tables.items():
-                self._of(table, report.epoch).inserted += rows
+                self._changed(table, rows, report.epoch)
             for view, counts in report.changed.items():
-                work = self._of(view, report.epoch)
-                work.inserted, work.deleted = work.inserted + counts.inserted, work.deleted + counts.deleted
-            for stratum in report.work:
-                for relation in stratum.relations:
-                    work = self._of(relation, report.epoch)
-                    work.seconds += stratum.seconds / len(stratum.relations)
-                    work.visited += stratum.rows_visited // len(stratum.relations)
+                self._changed(view, counts.inserted + counts.deleted, report.epoch)
+            for view, spent in seconds.items():
+                work = self._work.setdefault(view, RelationWork())
+                work.seconds, work.visited = work.seconds + spent, work.visited + visited[view]
 
-    def _of(self, relation: str, epoch: int) -> RelationWork:
-        work = self._work.setdefault(relation, RelationWork())
-        work.last_epoch = epoch
-        return work
+    def _changed(self, name: str, rows: int, epoch: int) -> None:
+        work = self._work.setdefault(name, RelationWork())
+        work.changed, work.last_epoch = work.changed + rows, epoch
+
+    def _by_view(self, report: EpochReport) -> tuple[dict[str, float], dict[str, float]]:
+        """The seconds, and the rows visited, of an epoch by view."""
+        seconds, visited = defaultdict[str, float](float), defaultdict[str, float](float)
+        for stratum in report.work:
+            if any(name not in self._views for name in stratum.relations):
+                self._views = self._views_now()
+            views = {view for name in stratum.relations for view in self._views.get(name, (name,))}
+            for view in views:
+                seconds[view] += stratum.seconds / len(views)
+                visited[view] += stratum.rows_visited / len(views)
+        return seconds, visited
 
     def error(self, kind: str, message: str, relation: str | None = None) -> None:
         """Add an error."""
@@ -88,7 +103,14 @@ class Activity:
     def epochs(self, since: int) -> list[dict[str, Any]]:
         """The epochs after one, the oldest first."""
         with self._lock:
-            return [told for told in self._epochs if told["epoch"] > since]
+            later = takewhile(lambda told: told["epoch"] > since, reversed(self._epochs))
+            return list(later)[::-1]
+
+    def minutes(self, since: int) -> list[dict[str, Any]]:
+        """The minutes of a day as they are now, those that were over with an epoch left out; all for 0."""
+        with self._lock:
+            known = next((told["at"] for told in self._epochs if told["epoch"] == since), None)
+            return self._minutes.described(known)
 
     def work(self) -> Mapping[str, RelationWork]:
         """What happened to each relation; those that it says nothing of were not reached."""
@@ -101,22 +123,23 @@ class Activity:
             return list(reversed(self._errors.values()))
 
 
-def _described(report: EpochReport, writers: int) -> dict[str, Any]:
+def _described(
+    at: datetime, report: EpochReport, seconds: Mapping[str, float], visited: Mapping[str, float], writers: int
+) -> dict[str, Any]:
     """An epoch as JSON."""
     return {
         "epoch": report.epoch,
-        "at": datetime.now(UTC),
-        "seconds": report.seconds,
+        "at": at,
+        "seconds": report.total_seconds,
         "rows_in": report.rows_in,
-        "rows_out": report.facts["rows_out"],
+        "rows_out": report.rows_out,
         "rows_visited": report.rows_visited,
         "writers": writers,
         "changed": {name: [counts.inserted, counts.deleted] for name, counts in report.changed.items()},
         "tables": dict(report.tables),
         "phases": dict(report.phases),
-        "work": [
-            {"relations": each.relations, "seconds": each.seconds, "visited": each.rows_visited} for each in report.work
-        ],
+        "work": dict(seconds),
+        "visited": {view: round(rows) for view, rows in visited.items()},
         "components": list(map(_component, report.components)),
         "late": {each.table: each.count for each in report.late},
         "definitions": None if report.extension is None else str(report.extension),

@@ -4,27 +4,30 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from threading import Lock
 from typing import Generic, TypeVar
 
+from deltic.errors import BusyError
 from deltic.pipeline.reading.snapshot import Snapshot
 
 T = TypeVar("T")
 
 
 class Aged(Generic[T]):
-    """What a call gives, and gave up to `seconds` ago."""
+    """What a call gives, and gave up to `seconds` ago; while it raises BusyError, what it gave last, or the `first`."""
 
-    def __init__(self, call: Callable[[], T], seconds: float) -> None:
+    def __init__(self, call: Callable[[], T], seconds: float, first: T) -> None:
         self._call, self._seconds = call, seconds
         self._lock = Lock()
-        self._value: T | None = None
+        self._value = first
         self._at = float("-inf")
 
     def __call__(self) -> T:
         with self._lock:
-            if self._value is None or time.monotonic() - self._at > self._seconds:
-                self._value, self._at = self._call(), time.monotonic()
+            if time.monotonic() - self._at > self._seconds:
+                with suppress(BusyError):
+                    self._value, self._at = self._call(), time.monotonic()
             return self._value
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from deltic import __version__
 from deltic.catalog import Catalog
+from deltic.engine.resources import memory_held, memory_limit
+from deltic.pipeline.durability.status import Status, status_of
 from deltic.pipeline.registry import listed
 from deltic.pipeline.session import Pipeline
 from deltic.server.activity import LoggedError, RelationWork
@@ -20,6 +21,9 @@ from deltic.values.types import Schema
 
 if TYPE_CHECKING:
     from deltic.server.service import Service
+
+_PATIENCE = 0.05
+"""Seconds for which sizes wait for the epoch that is run."""
 
 
 def described_catalog(pipeline: Pipeline) -> dict[str, Any]:
@@ -60,17 +64,18 @@ def described_plan(pipeline: Pipeline, view: str) -> dict[str, Any]:
 
 def described_status(service: Service, program: str, since: int) -> dict[str, Any]:
     """What the server does, with the epochs after one."""
-    pipeline, activity, sizes = service.pipeline, service.activity, service.sizes()
+    pipeline, activity, sizes, disk = service.pipeline, service.activity, service.sizes(), service.disk()
     return {
         "program": program,
         "version": __version__,
         "started": activity.started,
         "now": datetime.now(UTC),
         "epoch": pipeline.epoch,
-        "relations": _costs(service, sizes),
+        "relations": list(_costs(service, sizes, disk)),
         "epochs": activity.epochs(since),
-        "memory": {"resident": _resident(), "state": sum(sizes.values()), "limit": None},
-        "disk": _disk(pipeline.place),
+        "minutes": activity.minutes(since),
+        "memory": {"resident": memory_held(), "state": sum(sizes.values()), "limit": memory_limit()},
+        "disk": None if disk is None else {"used": disk.file_bytes, "log": disk.log_bytes},
         "waiting": service.writer.waiting,
         "errors": list(map(_error, activity.errors())),
         "sources": service.sources(),
@@ -78,18 +83,20 @@ def described_status(service: Service, program: str, since: int) -> dict[str, An
     }
 
 
-def _costs(service: Service, sizes: Mapping[str, int]) -> list[dict[str, Any]]:
-    """Each relation, hidden ones too, with its rows, its memory, and what it has cost."""
-    pipeline, work = service.pipeline, service.activity.work()
-    seen = pipeline.snapshot()
-    kinds = dict.fromkeys(seen.tables, "table") | dict.fromkeys(seen.views, "view")
-    kinds |= {name: "hidden" for name in (*sizes, *work) if name not in kinds}
-    result = []
-    for name, kind in kinds.items():
+def _costs(service: Service, sizes: Mapping[str, int], disk: Status | None) -> Iterator[dict[str, Any]]:
+    """Each table and view with its rows, its memory, what it has on disk, and what it has cost."""
+    work, seen = service.activity.work(), service.pipeline.snapshot()
+    kept = {relation.name: relation.bytes for relation in disk.relations} if disk else {}
+    for name, kind in (dict.fromkeys(seen.tables, "table") | dict.fromkeys(seen.views, "view")).items():
         done = work.get(name, RelationWork())
-        rows = None if kind == "hidden" else service.counts.of(name, done.last_epoch, seen)
-        result.append({"name": name, "kind": kind, "rows": rows, "bytes": sizes.get(name, 0), **vars(done)})
-    return result
+        yield {
+            "name": name,
+            "kind": kind,
+            "rows": service.counts.of(name, done.last_epoch, seen),
+            "bytes": sizes.get(name, 0),
+            "disk_bytes": kept.get(name),
+            **vars(done),
+        }
 
 
 def _error(error: LoggedError) -> dict[str, Any]:
@@ -107,29 +114,16 @@ def _subscription(follower: Follower, epoch: int) -> dict[str, Any]:
 
 
 def sizes_of(pipeline: Pipeline) -> dict[str, int]:
-    """The bytes of memory of each relation."""
-    result = Counter[str]()
-    for row in pipeline.sizes():
-        result[row.relation] += row.bytes
+    """The bytes of memory of each table and view, with their parts of hidden relations; raises BusyError."""
+    result, views = Counter[str](), pipeline.views_by_relation()
+    for row in pipeline.sizes(timeout=_PATIENCE):
+        owners = views.get(row.relation, (row.relation,))
+        for owner in owners:
+            result[owner] += row.bytes // len(owners)
     return dict(result)
 
 
-def _resident() -> int | None:
-    """The memory of this process in bytes, where the system tells."""
-    try:
-        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except OSError:
-        return None
-
-
-def _disk(place: str | None) -> dict[str, int] | None:
-    """The bytes of a state on the local disk."""
-    if place is None or not Path(place).is_dir():
-        return None
-    used = 0
-    for path in Path(place).rglob("*"):
-        try:
-            used += path.stat().st_size if path.is_file() else 0
-        except FileNotFoundError:  # a file that was removed meanwhile
-            continue
-    return {"used": used}
+def disk_of(pipeline: Pipeline) -> Status | None:
+    """What the state has on the local disk; None where it has nothing there."""
+    place = pipeline.place
+    return None if place is None or not Path(place).is_dir() else status_of(place)

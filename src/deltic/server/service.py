@@ -20,6 +20,7 @@ from deltic.engine.batches import TableBatch
 from deltic.engine.stopping import StopSignal
 from deltic.errors import BusyError, DelticError
 from deltic.pipeline.definitions.evolution import Evolution
+from deltic.pipeline.durability.status import Status
 from deltic.pipeline.epochs.history import Subscription
 from deltic.pipeline.epochs.transaction import Transaction
 from deltic.pipeline.reading.rows import Rows
@@ -27,7 +28,7 @@ from deltic.pipeline.reading.snapshot import Snapshot
 from deltic.pipeline.session import Pipeline
 from deltic.server.activity import Activity
 from deltic.server.aged import Aged, RowCounts
-from deltic.server.describing import sizes_of
+from deltic.server.describing import disk_of, sizes_of
 from deltic.server.following import CutOffError, Follower
 from deltic.server.limits import Limits
 from deltic.server.users import ANYONE, NotAllowedError, Role, User, require
@@ -43,6 +44,8 @@ T = TypeVar("T")
 
 _SIZES_AGE = 3.0
 """Seconds for which the sizes of relations are taken for the present ones: to know them, the writer waits a moment."""
+_DISK_AGE = 60.0
+"""Seconds for which the bytes on disk are taken for the present ones: to know them, files are looked at."""
 
 
 @dataclass(frozen=True)
@@ -74,10 +77,11 @@ class Service:
         """`frozen` says why clients may not change definitions, "" where they may."""
         self.pipeline, self.limits, self.frozen = pipeline, limits, frozen
         self.writer = Writer(pipeline, limits)
-        self.activity = Activity(self.writer.writers_of)
+        self.activity = Activity(self.writer.writers_of, pipeline.views_by_relation)
         self._unobserved = pipeline.observe(self.activity.epoch)
         self.counts = RowCounts()
-        self._sizes = Aged(partial(sizes_of, pipeline), _SIZES_AGE)
+        self._sizes = Aged[Mapping[str, int]](partial(sizes_of, pipeline), _SIZES_AGE, {})
+        self._disk = Aged[Status | None](partial(disk_of, pipeline), _DISK_AGE, None)
         self.refreshing: Refreshing | None = None
         self.followers: set[Follower] = set()
         self._lock = Lock()
@@ -249,8 +253,12 @@ class Service:
         return self.writer.is_closing
 
     def sizes(self) -> Mapping[str, int]:
-        """The bytes of memory of each relation, as they were some seconds ago at most."""
+        """The bytes of memory of each table and view, as they were some seconds ago, or before a long epoch."""
         return self._sizes()
+
+    def disk(self) -> Status | None:
+        """What the state has on the local disk, as it was a minute ago at most; None where it has nothing there."""
+        return self._disk()
 
     def following(self) -> list[Follower]:
         """The subscriptions that there are."""

@@ -66,6 +66,16 @@ class EpochReport:
         return sum(each.count for each in self.late)
 
     @property
+    def rows_out(self) -> int:
+        """How many rows of views came or went."""
+        return sum(c.inserted + c.deleted for c in self.changed.values())
+
+    @property
+    def total_seconds(self) -> float:
+        """What the epoch took from its change to its publication: all phases, the log included."""
+        return sum(self.phases.values()) or self.seconds
+
+    @property
     def facts(self) -> dict[str, int | float]:
         """The numbers by what they are called."""
         return {
@@ -75,7 +85,7 @@ class EpochReport:
             "rows_visited": self.rows_visited,
             "bytes_read": self.bytes_read,
             "bytes_written": self.bytes_written,
-            "rows_out": sum(c.inserted + c.deleted for c in self.changed.values()),
+            "rows_out": self.rows_out,
             "seconds": round(self.seconds, 6),
         }
 

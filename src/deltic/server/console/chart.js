@@ -38,7 +38,7 @@ export class Chart {
     this.plot = new uPlot({
       width, height,
       legend: { show: false },
-      cursor: { sync: sync && { key: sync }, points: { size: 6 }, drag: { x: false, y: false } },
+      cursor: { sync: sync && { key: sync }, points: { size: 6 }, y: false, drag: { x: false, y: false } },
       scales: { y: isLog ? { distr: 3, range: (_, low, high) => [10 ** Math.floor(Math.log10(low || 1e-3)), 10 ** Math.ceil(Math.log10(high || 1))] } : { range: (_, low, high) => [Math.min(low ?? 0, 0) * 1.08, Math.max(high ?? 0, 1e-9) * 1.08] } },
       axes: [{ ...axis, space: 70, size: 22, values: times }, { ...axis, size: 52, space: 26, ...(isLog ? { splits: decades } : {}), values: (_, all) => all.map((n) => (n === null ? "" : n ? format(n) : "0")) }],
       series: [{}, ...series.map((one) => {

@@ -1,5 +1,6 @@
 // What is wrong, since when, and because of what: from the epochs and minutes that the server told. It asks nothing.
-const NOTICED = 0.05;
+// Seconds that nobody notices, and those that are long where it is not known what is usual.
+const NOTICED = 0.05, LONG = 1;
 const FACTOR = 3;
 const FEW = 5;
 const RECENT = 120e3;
@@ -21,8 +22,8 @@ export function slowness(epochs, minutes, now) {
   const own = epochs.filter((epoch) => !epoch.definitions);
   const recent = own.filter((epoch) => now - at(epoch) < RECENT).slice(-200);
   if (!recent.length) return null;
-  const usual = usualSeconds(own, minutes, recent);
-  const limit = Math.max(NOTICED, FACTOR * (usual ?? 1 / FACTOR));
+  const usual = usualSeconds(own, minutes);
+  const limit = usual === null ? LONG : Math.max(NOTICED, FACTOR * usual);
   const lately = recent.slice(-LATELY);
   const part = lately.filter((epoch) => epoch.seconds > limit).length / lately.length;
   if (part < 2 * SELDOM) return null;
@@ -32,12 +33,12 @@ export function slowness(epochs, minutes, now) {
   return { usual, limit, slow, since: contiguous(earlier) ?? (slow[0] ?? own[begin]).at, before: own.slice(0, begin).filter((epoch) => epoch.seconds <= limit) };
 }
 
-// The median of what epochs took before they were as they are: of minutes that are over, else of those not above it.
-function usualSeconds(epochs, minutes, recent) {
+// What epochs took before the last ones: of minutes that are over, else of earlier epochs; null where these are few.
+function usualSeconds(epochs, minutes) {
   const means = minutes.slice(0, -2).filter((minute) => minute.epochs).map((minute) => minute.seconds / minute.epochs);
   if (means.length >= 3) return quantile(means, 0.25);
   const others = epochs.slice(0, -LATELY).map((epoch) => epoch.seconds);
-  return others.length >= 10 ? quantile(others, 0.25) : quantile(recent.map((epoch) => epoch.seconds), 0.1);
+  return others.length >= 10 ? quantile(others, 0.25) : null;
 }
 
 // Where the trailing stretch of slow epochs begins: the most likely change from few slow ones to as many as lately (CUSUM).
@@ -66,16 +67,16 @@ export function shares(epochs) {
   const total = sum(epochs.map((epoch) => epoch.seconds)) || 1;
   const views = new Map(), phases = new Map(), visited = new Map();
   for (const epoch of epochs) {
-    for (const work of epoch.work ?? []) {
-      for (const view of work.views) {
-        views.set(view, (views.get(view) ?? 0) + work.seconds / work.views.length / total);
-        visited.set(view, (visited.get(view) ?? 0) + work.visited / work.views.length);
-      }
-    }
-    for (const [phase, seconds] of Object.entries(epoch.phases ?? {})) phases.set(phase, (phases.get(phase) ?? 0) + seconds / total);
+    add(views, epoch.work, total);
+    add(phases, epoch.phases, total);
+    add(visited, epoch.visited, 1);
   }
   const sorted = (map) => [...map].sort((a, b) => b[1] - a[1]);
   return { views: sorted(views), phases: sorted(phases), visited };
+}
+
+function add(sums, parts, unit) {
+  for (const [name, amount] of Object.entries(parts ?? {})) sums.set(name, (sums.get(name) ?? 0) + amount / unit);
 }
 
 // The table whose changes have grown most: {table, rows, usual} by epoch, where that is a multiple of the usual.
@@ -88,11 +89,14 @@ export function grown(slow, before) {
   return most && most.rows > 2 * FACTOR * (most.usual + 1) ? most : null;
 }
 
-// Views that were computed from nothing in slow epochs, and why.
-export function recomputed(slow) {
+// What was computed from nothing in slow epochs, and why, where that is a part of their time.
+export function recomputed(slow, part) {
   const all = slow.flatMap((epoch) => epoch.components ?? []).filter((component) => component.action !== "update");
   const [worst] = all.sort((a, b) => b.seconds - a.seconds);
-  return worst ? { ...worst, times: all.filter((each) => each.relations[0] === worst.relations[0]).length } : null;
+  if (!worst) return null;
+  const same = all.filter((each) => each.relations[0] === worst.relations[0]);
+  const spent = sum(same.map((each) => each.seconds)), total = sum(slow.map((epoch) => epoch.seconds));
+  return spent > part * total ? { ...worst, times: same.length } : null;
 }
 
 // How long there has been no epoch, where that is unusual: {gap, usual, since}.

@@ -11,25 +11,18 @@ export function epochDetails(entry) {
     [count(entry.rows_in), "rows in"],
     [count(entry.rows_out), "rows out"],
     [count(entry.rows_visited), "visited"],
-    entry.writers ? [count(entry.writers), "writers"] : null,
+    entry.writers ? [count(entry.writers), "transactions"] : null,
   ];
   return h("div", { class: "details" },
     h("h3", {}, title),
     h("dl", { class: "facts" }, facts.filter(Boolean).map(([value, name]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))),
     h("div", { class: "columns" },
-      bars("Time by view", work(entry), entry.seconds, seconds),
+      bars("Time by view", Object.entries(entry.work ?? {}), entry.seconds, seconds),
       bars("Time by phase", Object.entries(entry.phases ?? {}), entry.seconds, seconds),
       bars("Rows changed", changed(entry), null, count)),
     (entry.components ?? []).filter((component) => component.action !== "update").map((component) =>
       h("p", { class: "note" }, link(component.relations[0]), `: ${component.action}, ${seconds(component.seconds)}; ${component.reason}`)),
     Object.entries(entry.late ?? {}).map(([table, rows]) => h("p", { class: "note" }, link(table), `: ${count(rows)} rows came too late, and were left out`)));
-}
-
-function work(entry) {
-  if (!Array.isArray(entry.work)) return Object.entries(entry.work ?? {});
-  const result = new Map();
-  for (const each of entry.work) for (const view of each.views) result.set(view, (result.get(view) ?? 0) + each.seconds / each.views.length);
-  return [...result];
 }
 
 function changed(entry) {

@@ -5,7 +5,7 @@ import { ago, bytes, clock, count, percent, seconds, times } from "./format.js";
 import { store } from "./store.js";
 
 const RECENT = 15 * 60e3;
-const MANY = 100;
+const MANY = 100, NOTABLE = 0.1;
 const LEVELS = ["bad", "warn", "good"];
 
 export function findings() {
@@ -26,13 +26,13 @@ function slow(now, minutes) {
 
 function* causes({ slow, before }) {
   const { views, phases } = shares(slow);
-  const hottest = views.filter(([, share]) => share > 0.1).slice(0, 3);
+  const hottest = views.filter(([, share]) => share > NOTABLE).slice(0, 3);
   if (hottest.length) yield [...listed(hottest.map(([view, share]) => [link(view), ` (${percent(share)})`])), hottest.length === 1 ? " takes most of the time" : " take most of the time", ...visits(hottest[0][0], slow, before)];
   const [phase, share] = phases.find(([name]) => name !== "evaluation") ?? [null, 0];
   if (share > 0.3) yield PHASES[phase]?.(percent(share)) ?? `The phase “${phase}” takes ${percent(share)} of the time`;
   const change = grown(slow, before);
   if (change) yield ["The changes of ", link(change.table), ` are large: ${count(change.rows)} rows an epoch, ${count(change.usual)} before`];
-  const anew = recomputed(slow);
+  const anew = recomputed(slow, NOTABLE);
   if (anew) yield [link(named(anew.relations)), ` was computed from nothing ${anew.times === 1 ? "once" : `${count(anew.times)} times`}: ${anew.reason}`];
   if (!hottest.length && !change && !anew && share <= 0.3) yield "No view stands out: the machine may be busy with other work";
 }

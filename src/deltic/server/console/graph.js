@@ -35,8 +35,9 @@ export class Graph {
 
   search(found) {
     this.found = found;
+    this.unfolded.clear();
     this.shown = null;
-    this.isPlaced = false;
+    this.isMoved = false;
   }
 
   toggleWhole() {
@@ -138,21 +139,26 @@ export class Graph {
   // The drawing's place and scale
 
   place() {
-    if (!this.isPlaced && this.size && this.element.clientWidth) this.fit();
+    if (!this.isMoved) this.view = this.whole();
     this.drawing.setAttribute("transform", `translate(${this.view.x} ${this.view.y}) scale(${this.view.scale})`);
   }
 
+  // The whole drawing in the middle; it stays so, whatever becomes of the sizes, until someone moves it.
   fit() {
-    const { clientWidth: width, clientHeight: height } = this.element;
-    if (!this.size || !width) return;
-    const scale = Math.max(0.12, Math.min(1.15, width / this.size.width, height / this.size.height));
-    this.view = { scale, x: (width - this.size.width * scale) / 2, y: (height - this.size.height * scale) / 2 };
-    this.isPlaced = true;
+    this.isMoved = false;
     this.place();
+  }
+
+  whole() {
+    const { clientWidth: width, clientHeight: height } = this.element;
+    if (!this.size || !width) return this.view;
+    const scale = Math.max(0.12, Math.min(1.15, width / this.size.width, height / this.size.height));
+    return { scale, x: (width - this.size.width * scale) / 2, y: (height - this.size.height * scale) / 2 };
   }
 
   scale(factor, at = { x: this.element.clientWidth / 2, y: this.element.clientHeight / 2 }) {
     const scale = Math.max(0.1, Math.min(2.5, this.view.scale * factor)), by = scale / this.view.scale;
+    this.isMoved = true;
     this.view = { scale, x: at.x - (at.x - this.view.x) * by, y: at.y - (at.y - this.view.y) * by };
     this.place();
   }
@@ -168,6 +174,7 @@ export class Graph {
     const from = { x: event.clientX - this.view.x, y: event.clientY - this.view.y };
     this.svg.setPointerCapture(event.pointerId);
     const move = (moved) => {
+      this.isMoved = true;
       this.view = { ...this.view, x: moved.clientX - from.x, y: moved.clientY - from.y };
       this.place();
     };

@@ -1,4 +1,4 @@
-// The rows of a table or view, as a table and as a chart, kept as its epochs change them.
+// The rows of a table or view, as a table and as a chart, as its epochs change them.
 import { Chart } from "./chart.js";
 import { bars } from "./epoch.js";
 import { h, put } from "./dom.js";
@@ -36,10 +36,22 @@ export class LiveRows {
       for (const row of answer.rows) this.add(row, 1);
       this.heads();
       this.fill();
+      if (this.relation.kind === "table") return this.tell("live");
       await server.follow(this.relation.name, answer.epoch, (change) => this.take(change), (state, error) => this.tell(state, error), this.abort.signal);
     } catch (error) {
       if (!this.abort.signal.aborted) this.tell("lost", error);
     }
+  }
+
+  // Changes of tables are not sent: their rows are read again once an epoch has changed them.
+  async readAgain() {
+    const answer = await server.rows(this.relation.name, LOADED).catch((error) => this.tell("lost", error));
+    if (!answer || this.abort.signal.aborted) return;
+    const now = Date.now(), before = this.rows;
+    this.rows = new Map();
+    for (const row of answer.rows) this.add(row, 1, before.get(JSON.stringify(row))?.at ?? now);
+    this.epoch = answer.epoch;
+    this.fill();
   }
 
   tell(state, error) {
@@ -155,7 +167,11 @@ export class LiveRows {
 
   update() {
     if (this.error instanceof server.ServerError || !this.columns) return;
-    const total = store.status?.relations.find((each) => each.name === this.relation.name)?.rows;
+    const { rows: total, last_epoch: last } = store.status?.relations.find((each) => each.name === this.relation.name) ?? {};
+    if (this.relation.kind === "table" && last > this.epoch && !this.isHeld) {
+      this.epoch = last;
+      this.readAgain();
+    }
     const shown = Math.min(SHOWN, this.matching ?? 0);
     const partly = this.isTruncated ? `; the first ${count(LOADED)} and what came since` : "";
     put(this.state, `${this.isHeld ? "held" : (this.connection ?? "loading")} · epoch ${this.epoch} · ${count(shown)} of ${count(total)} rows${partly}`);
