@@ -298,7 +298,7 @@ def test_status_says_what_each_relation_costs(client):
     post(client, json_lines(ROWS), op="insert")
     told = client.get("/status").json()
     relations = {each["name"]: each for each in told["relations"]}
-    assert (relations["orders"]["rows"], relations["orders"]["inserted"]) == (3, 3)
+    assert (relations["orders"]["rows"], relations["orders"]["changed"]) == (3, 3)
     assert (relations["takings"]["rows"], relations["takings"]["kind"]) == (3, "view")
     last = told["epochs"][-1]
     assert (last["changed"], last["writers"], last["tables"]) == ({"takings": [3, 0]}, 1, {"orders": 3})
