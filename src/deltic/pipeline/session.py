@@ -38,6 +38,7 @@ from deltic.pipeline.parts import LiveEpochs
 from deltic.pipeline.reading.rows import Rows
 from deltic.pipeline.shards import Shards, slots
 from deltic.pipeline.spark.spark import adopt_session
+from deltic.pipeline.streaming.rejected import OnErrors
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -246,6 +247,7 @@ class Pipeline(Defining):
         name: str | None = None,
         order: str | Sequence[str] = (),
         conflicts: Conflicts | None = None,
+        errors: OnErrors = "stop",
     ) -> DataStreamWriter:
         """Apply a streaming DataFrame to a table: each micro-batch is one epoch, applied exactly once.
 
@@ -257,11 +259,19 @@ class Pipeline(Defining):
         applied once. `name` identifies the stream, by default the table's name. For changes by key, `order` names the
         columns that decide which one is last, such as "source.lsn". Raises DataError and StreamError; so does a batch
         that cannot be applied or does not follow the state: it leaves no trace, and the query stops.
+
+        With `errors="table"` rows that do not fit go to the table `<into>_errors`, which is made if it is missing, in
+        the epoch of their batch: the row and the reason, its position as JSON, and the epoch.
         """
         from deltic.pipeline.streaming.into import stream
+        from deltic.pipeline.streaming.rejected import COLUMNS, rejects_of
 
         self._keeping.refuse_change()
-        return stream(self, df, into, name, order, conflicts, self._source.place, self._streams, self._epochs.site)
+        check_choice(errors, "choice of errors", get_args(OnErrors))
+        if errors == "table" and rejects_of(into) not in self.tables:
+            self.table(rejects_of(into), COLUMNS)
+        place, site = self._source.place, self._epochs.site
+        return stream(self, df, into, name, order, conflicts, place, self._streams, site, errors)
 
     @cached_property
     def _refreshing(self) -> Refresher:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +21,7 @@ from deltic.pipeline.io.signs import weight_columns
 from deltic.pipeline.rows.coerce import columns_needed, to_table
 from deltic.pipeline.spark.posting import Sites, TaskReader, posted_by
 from deltic.pipeline.spark.spark import arrow_schema_of, from_dataframe, quoted, spark_errors
+from deltic.pipeline.streaming.rejected import RejectedRow, sorted_out
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -35,6 +37,16 @@ class StreamKind(enum.Enum):
     ROWS = "rows that come"
     CHANGES = "rows with a sign, or envelopes"
     RECORDS = "records of Kafka, whose values are changes as JSON"
+
+
+@dataclass(frozen=True)
+class ReadBatch:
+    """A batch: changes of the table, how many rows it has, their digest, and those that do not fit."""
+
+    changes: Changed
+    rows: int
+    digest: int
+    rejected: Sequence[RejectedRow] = ()
 
 
 @dataclass(frozen=True)
@@ -79,27 +91,36 @@ class StreamForm:
     ) -> StreamForm:
         return cls(table, kind, tuple(columns), tuple(order), _digest(frame, columns))
 
-    def read(self, frame: DataFrame, sites: Sites) -> tuple[Changed, int, int]:
-        """A batch as changes of the table, how many rows it has, and their digest; raises DataError, UnorderedKeys.
+    def read(self, frame: DataFrame, sites: Sites, sorts_out: bool) -> ReadBatch:
+        """A batch as changes of the table; raises DataError, unless it `sorts_out` rows that do not fit.
 
         This is one job. Tasks may write the changes: where these may be about keys, and have an order, in that order.
+        A batch of which a row does not fit is read by this process. Raises UnorderedKeys.
         """
-        order = [f"{_path(name)} AS {_order_name(i)}" for i, name in enumerate(self.order)]
-        chosen = frame.selectExpr(*map(quoted, self.columns), *order, self.digest)
+        placing = [f"{_path(name)} AS {_order_name(i)}" for i, name in enumerate(self.order)]
+        chosen = frame.selectExpr(*map(quoted, self.columns), *placing, self.digest)
         is_by_key = bool(self.table.key) and self.kind is not StreamKind.ROWS
         has_order = is_by_key and bool(self.order)
         placed = chosen.sort(*map(_placed, range(len(self.order)))) if has_order else chosen
-        if (result := posted_by(_Batch(self, has_order), placed, self.table, sites, is_by_key)) is not None:
+        try:
+            result = posted_by(_Batch(self, has_order), placed, self.table, sites, is_by_key)
+        except DataError:
+            if not sorts_out:
+                raise
+            result = None
+        if result is not None:
             counts, digests = zip((0, 0), *result.report.about, strict=True)
-            return result, sum(counts), int(np.array(digests, np.int64).sum())
+            return ReadBatch(result, sum(counts), int(np.array(digests, np.int64).sum()))
         rows = from_dataframe(chosen)
         digest = _sum(rows)
         if self.order:
             rows = rows.sort_by([(_order_name(i), "ascending") for i in range(len(self.order))])
-        changes = self.changes(rows, self.table.name)
+        read, places = partial(self.changes, name=self.table.name), map(_order_name, range(len(self.order)))
+        order = dict(zip(self.order, places, strict=True))
+        changes, rejected = sorted_out(rows, read, self.columns, order) if sorts_out else (read(rows), [])
         if not self.order:
             check_order(Keyed(self.table.name, self.table.key), changes)
-        return changes, len(rows), digest
+        return ReadBatch(changes, len(rows), digest, rejected)
 
     def measured(self, frame: DataFrame) -> tuple[int, int]:
         """How many rows a batch has, and their digest."""

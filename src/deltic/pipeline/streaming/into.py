@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from deltic.engine.batches import Changed
 from deltic.engine.conflicts import Conflicts
 from deltic.engine.executors.spark.job_descriptions import described, is_connect
 from deltic.errors import DelticError, StreamError
@@ -17,7 +16,8 @@ from deltic.pipeline.names import find
 from deltic.pipeline.spark.posting import Sites
 from deltic.pipeline.spark.spark import is_dataframe, spark_errors
 from deltic.pipeline.streaming.applied import AppliedBatch, check_same, comes_again
-from deltic.pipeline.streaming.forms import StreamForm, StreamKind
+from deltic.pipeline.streaming.forms import ReadBatch, StreamForm, StreamKind
+from deltic.pipeline.streaming.rejected import OnErrors, rejects_of
 from deltic.pipeline.watching import Watching
 
 if TYPE_CHECKING:
@@ -38,13 +38,14 @@ def stream(
     place: str | None,
     lock: Lock,
     sites: Sites,
+    errors: OnErrors,
 ) -> DataStreamWriter:
     """See `Pipeline.stream`; `place` is where its state is kept, and `lock` one for all of its streams."""
     from deltic.pipeline.streaming.writer import TableWriter
 
     _check_streaming(frame, table)
     orders = (order,) if isinstance(order, str) else tuple(order)
-    into = TableStream(pipeline, table, name or table, orders, conflicts, place, lock, sites)
+    into = TableStream(pipeline, table, name or table, orders, conflicts, place, lock, sites, errors)
     return TableWriter(frame, into.form(frame).kind is not StreamKind.ROWS).foreachBatch(into.apply)
 
 
@@ -60,6 +61,7 @@ class TableStream:
     place: str | None
     lock: Lock
     sites: Sites
+    errors: OnErrors = "stop"
     known: StreamForm | None = None
     """The form of the stream, once it was found: its columns stay, and Spark takes its time to tell them."""
 
@@ -84,10 +86,10 @@ class TableStream:
             if is_known:
                 self._pass_over(AppliedBatch(query, batch, *form.measured(frame)))
             else:
-                changes, rows, digest = form.read(frame, self.sites)
-                self._commit(AppliedBatch(query, batch, rows, digest), changes)
+                read = form.read(frame, self.sites, self.errors == "table")
+                self._commit(AppliedBatch(query, batch, read.rows, read.digest), read)
 
-    def _commit(self, applied: AppliedBatch, changes: Changed) -> None:
+    def _commit(self, applied: AppliedBatch, read: ReadBatch) -> None:
         """Apply changes as one epoch with its position.
 
         Where Spark has stopped a query, its last batch may still be at work when the query that follows has it again:
@@ -99,9 +101,13 @@ class TableStream:
                 return
             positions = applied.position(self.name)
             with self.pipeline.transaction(self.conflicts, positions=positions) as change:
-                change.append(self.table, changes)
+                change.append(self.table, read.changes)
+                if read.rejected:
+                    epoch = self.pipeline.epoch + 1
+                    rejected = [row.values(applied.batch, epoch) for row in read.rejected]
+                    change.insert(rejects_of(self.table), rejected)
         report = change.report
-        level = logging.WARNING if report.late else logging.INFO
+        level = logging.WARNING if report.late or read.rejected else logging.INFO
         _LOG.log(level, "batch %d of stream %s: epoch %d: %s", applied.batch, self.name, report.epoch, report)
 
     def _pass_over(self, again: AppliedBatch) -> None:
