@@ -79,3 +79,9 @@ SELECT from_csv(concat(a, ',', c), 'x INT, y STRING') AS r, to_csv(struct(a, c, 
 SELECT a FROM (VALUES (1), (2) JOIN t ON col1 = a)
 SELECT a / (a - 9) AS q FROM t WHERE a = 9
 SELECT format_string('%5d|%s|%b', a, c, b = 1) AS f, instr(c, 'a', -1) AS i FROM t
+SELECT c, percentile(a, 0.3, abs(b) % 7) AS p FROM t GROUP BY c
+SELECT percentile(a, array(0.25, 1), abs(b) % 5) AS p, percentile(b, 0.5, 0) AS q, percentile(b, 0.5, 3) AS r FROM t
+SELECT c, bitmap_count(bitmap_construct_agg(abs(a) % 100)) AS n, hex(substring(bitmap_construct_agg(abs(b) % 100), 1, 16)) AS h FROM t GROUP BY c
+SELECT hex(substring(bitmap_or_agg(CAST(c AS BINARY)), 1, 8)) AS o, hex(substring(bitmap_and_agg(CAST(c AS BINARY)), 1, 8)) AS p FROM t
+SELECT c, approx_percentile(date_add(DATE '2024-01-01', a % 100), 0.5) AS p, percentile_approx(timestamp_seconds(b), array(0.1, 1)) AS q FROM t GROUP BY c
+SELECT window(date_add(DATE '2024-01-01', a % 100), '3 days').start AS w, count(*) AS n FROM t GROUP BY 1

@@ -21,6 +21,7 @@ from deltic.circuit.tables import WEIGHT
 from deltic.engine.engine import IncrementalEngine
 from deltic.engine.reference import ReferenceEngine
 from deltic.errors import EvaluationError, ProgramError
+from deltic.sql.dialect import Deltic
 from deltic.sql.queries import view_circuit
 from deltic.sql.text import SourceText
 from deltic.values.types import Column as CircuitColumn
@@ -117,7 +118,7 @@ def circuit_of(query, table=TABLE):
     relations = {
         table.name: ZSetType(CircuitSchema(tuple(map(harness._column, table.columns))), False),
     }
-    return view_circuit(sqlglot.parse_one(query, read="spark"), relations, "v", SourceText(query))
+    return view_circuit(sqlglot.parse_one(query, read=Deltic), relations, "v", SourceText(query))
 
 
 def random_calls(rng):
@@ -211,7 +212,7 @@ BIG = CircuitSchema((CircuitColumn("k", Type.INT32), CircuitColumn("x", Type.INT
 @pytest.mark.parametrize("make", [IncrementalEngine, ReferenceEngine])
 def test_an_overflow_rejects_the_epoch_and_leaves_no_trace(make):
     query = "SELECT k, sum(x) AS s, max(x) AS m FROM r GROUP BY k"
-    circuit = view_circuit(sqlglot.parse_one(query, read="spark"), {"r": ZSetType(BIG, False)}, "v", SourceText(query))
+    circuit = view_circuit(sqlglot.parse_one(query, read=Deltic), {"r": ZSetType(BIG, False)}, "v", SourceText(query))
     engine = make(circuit)
 
     def apply(*rows):
@@ -250,12 +251,13 @@ def test_sums_that_may_not_fit():
         ("bit_and(f)", "bit_and takes an integer, and f is DOUBLE", "f"),
         ("percentile(i, 1.5)", "the percentage of percentile is from 0 to 1, not 1.5", "1.5"),
         ("percentile(i, z)", "the percentage of percentile is a constant of type DOUBLE", "z"),
-        ("percentile(i, 0.5, 2)", "percentile with a frequency is not supported", "percentile(i, 0.5, 2)"),
+        ("percentile(i, 0.5, f)", "percentile takes an integer as frequency, and f is DOUBLE", "f"),
         ("percentile(i, array(0.1, 2))", "the percentage of percentile is from 0 to 1, not 2", "2"),
         ("listagg(s, s)", "the delimiter of string_agg is a constant of type STRING", "s"),
         ("array_agg(i ORDER BY z)", "collect_list takes no order of rows", "array_agg(i ORDER BY z)"),
         ("try_sum(t)", "try_sum takes a number, and t is BOOLEAN", "t"),
-        ("bitmap_or_agg(i)", "is not supported in a maintained view", "bitmap_or_agg(i)"),
+        ("bitmap_or_agg(i)", "bitmap_or_agg takes bitmaps, and i is INT", "i"),
+        ("count_min_sketch(i, 1, 1, 1)", "is not supported in a maintained view", "count_min_sketch(i, 1, 1, 1)"),
         ("every(t, t)", "bool_and takes 1 argument, not 2", "every(t, t)"),
         ("sum(i) FILTER (WHERE i)", "FILTER takes a condition, not INT", "i"),
     ],
@@ -275,3 +277,18 @@ def test_null_beside_a_key_that_is_null_has_the_type_that_is_needed():
         query = "SELECT NULL AS n, count(*) AS c FROM g GROUP BY NULL"
         assert pipeline.sql(f"{query} HAVING count(*) > NULL").to_arrow().to_pylist() == []
         assert pipeline.sql(query).to_arrow().to_pylist() == [{"n": None, "c": 1}]
+
+
+def test_positions_of_bitmaps_and_frequencies_that_are_none():
+    with deltic.Pipeline() as pipeline:
+        pipeline.sql("CREATE TABLE r (x INT)")
+        pipeline.sql("CREATE VIEW b AS SELECT bitmap_count(bitmap_construct_agg(x)) AS n FROM r")
+        pipeline.sql("CREATE VIEW p AS SELECT percentile(x, 0.5, x) AS p FROM r")
+        pipeline.sql("INSERT INTO r VALUES (3), (32767)")
+        with pytest.raises(EvaluationError, match="positions from 0 to 32767"):
+            pipeline.sql("INSERT INTO r VALUES (32768)")
+        assert list(pipeline["b"]) == [(2,)]
+        pipeline.sql("DROP VIEW b")
+        with pytest.raises(EvaluationError, match="a frequency is not below zero"):
+            pipeline.sql("UPDATE r SET x = -1 WHERE x = 3")
+        assert list(pipeline["p"]) == [(32767.0,)]

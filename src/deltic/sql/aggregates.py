@@ -21,9 +21,9 @@ from deltic.sql.scalars.coercion import as_signed, converted
 from deltic.sql.scalars.conditions import is_null
 from deltic.sql.scalars.functions.collections import field, struct
 from deltic.sql.scalars.functions.python import aggregate_called
-from deltic.sql.scalars.functions.rules import RULES, apply, attempt, to
+from deltic.sql.scalars.functions.rules import RULES, apply, attempt, must, to
 from deltic.sql.scalars.operators import INTERVALS, Mismatch, case
-from deltic.sql.text import SourceText, span_of
+from deltic.sql.text import SourceText
 from deltic.sql.types import written
 from deltic.values.types import Kind, Type
 
@@ -187,6 +187,11 @@ class _Asked:
     def number(self, node: exp.Expression) -> Typed:
         """The value of an argument that is a number."""
         return self.one_of(node, "a number", lambda type_: type_.is_numeric, Type.FLOAT64)
+
+    def number_or_time(self, node: exp.Expression) -> Typed:
+        """The value of an argument that is a number, a date or a time."""
+        times = (Type.DATE, Type.TIMESTAMP, Type.TIMESTAMP_NTZ)
+        return self.one_of(node, "a number, a date or a time", lambda t: t.is_numeric or t in times, Type.FLOAT64)
 
     def number_or_interval(self, node: exp.Expression) -> Typed:
         """The value of an argument that is a number, or an interval; an instant is one in seconds since 1970."""
@@ -395,13 +400,45 @@ def direction(ordered: exp.Ordered) -> str:
     return f"{way} NULLS {'FIRST' if ordered.args.get('nulls_first') else 'LAST'}"
 
 
+def _bitmap(asked: _Asked) -> LoweredAggregates:
+    """A bitmap of positions, or of the bits that one or all of several bitmaps have."""
+    asked.take(1, 1)
+    (argument,) = asked.arguments
+    if asked.name == "bitmap_construct_agg":
+        value = asked.typed(argument, Type.INT64)
+    else:
+        value = asked.one_of(argument, "bitmaps", lambda type_: type_ is Type.BINARY, Type.BINARY)
+    found = _one("collect_set", value)
+    return replace(found, result=lambda results: apply(asked.name, *results))
+
+
 def _percentile(asked: _Asked) -> LoweredAggregates:
-    """`percentile(x, part)`."""
-    asked.take(2, 2)
-    column, part = asked.arguments
-    if _has_frequency(part, asked.source):
-        raise asked.error("percentile with a frequency is not supported", "repeat the rows, for example by explode")
+    """`percentile(x, part)`, maybe of values that count several times."""
+    asked.take(2, 3)
+    column, part, *frequencies = asked.arguments
+    if frequencies:
+        return _of_counted(asked, column, part, frequencies[0])
     return _at_parts(asked, "percentile", column, part)
+
+
+def _of_counted(asked: _Asked, node: exp.Expression, part: exp.Expression, count: exp.Expression) -> LoweredAggregates:
+    """A percentile of values, or an array of several, each value as often as its count says."""
+    value, times = asked.double(node), asked.value(count)
+    if not times.is_null and not times.type.type.is_integer:
+        raise asked._mismatch(count, "an integer as frequency", times)
+    number = coerced(times, Type.INT64)
+    is_below = operators.comparison(exp.LT, number, constant(0, Type.INT64))
+    failed = coerced(must("raised", constant("a frequency is not below zero", Type.STRING)), Type.INT64)
+    pair = struct(["value", "count"], [value, case([(is_below, failed)], number)])
+    are_there = [operators.logic(exp.Not, [is_null(part)]) for part in (value, number)]
+    found = _one("collect_list", case([(operators.logic(exp.And, are_there), pair)], None))
+    parts = [_part(asked, one) for one in (part.expressions if isinstance(part, exp.Array) else [part])]
+
+    def result(results: Sequence[Typed]) -> Typed:
+        made = [attempt("percentile_of_counted", results[0], constant(one, Type.FLOAT64)) for one in parts]
+        return _all_or_null(made) if isinstance(part, exp.Array) else made[0]
+
+    return replace(found, result=result)
 
 
 def _at_parts(
@@ -411,7 +448,7 @@ def _at_parts(
     result = asked.value(node)
     if not result.is_null and (span := result.type.type) in INTERVALS:
         return _of_spans(_at_parts_of(asked, function, attempt("units_of_interval", result), part, falls), span)
-    column = asked.number(node) if asked.name == "approx_percentile" else asked.double(node)
+    column = asked.number_or_time(node) if asked.name == "approx_percentile" else asked.double(node)
     return _at_parts_of(asked, function, column, part, falls)
 
 
@@ -437,16 +474,6 @@ def _at_parts_of(asked: _Asked, function: str, column: Typed, node: exp.Expressi
 def _all_or_null(results: Sequence[Typed]) -> Typed:
     """The array of results that are there together, else NULL."""
     return case([(is_null(results[0]), coerced(NULL, (result := RULES["array"](*results)).type.type))], result)
-
-
-def _has_frequency(part: exp.Expression, source: SourceText) -> bool:
-    """Whether a third argument, which is not in the tree, stands behind the second."""
-    span = span_of(part)
-    if span is None:
-        return False
-    depth = sum(1 for _ in part.find_all(exp.Paren))
-    rest = source.text[span[1] :].replace(")", "", depth) if depth else source.text[span[1] :]
-    return rest.lstrip().startswith(",")
 
 
 def _median(asked: _Asked) -> LoweredAggregates:
@@ -525,7 +552,6 @@ _NAMES: dict[type[exp.Expression], str] = {
     exp.LastValue: "last",
     exp.LogicalAnd: "bool_and",
     exp.LogicalOr: "bool_or",
-    exp.Quantile: "percentile",
     exp.Stddev: "stddev_samp",
     exp.Variance: "var_samp",
     exp.VariancePop: "var_pop",
@@ -551,6 +577,7 @@ _RULES: dict[str, Rule] = {
     "bool_and": _of_condition("min"),
     "bool_or": _of_condition("max"),
     **dict.fromkeys(("bit_and", "bit_or", "bit_xor"), _bits),
+    **dict.fromkeys(("bitmap_construct_agg", "bitmap_or_agg", "bitmap_and_agg"), _bitmap),
     **{name: _of_doubles(name, 1) for name in ("var_pop", "var_samp", "stddev_pop", "stddev_samp")},
     **{name: _of_doubles(name, 1) for name in ("skewness", "kurtosis")},
     **{

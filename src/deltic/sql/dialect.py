@@ -23,7 +23,7 @@ _SYNTAX = {"CAST", "TRY_CAST", "EXTRACT", "TRIM", "POSITION", "SUBSTRING", "SUBS
 """Functions with a syntax of their own."""
 
 # A bracket behind ARRAY would be taken for a constructor's.
-_SCALAR = {name.upper() for name in (*known(), *REFUSED, *OF_THE_CLOCK, "struct")} - {"ARRAY"}
+_SCALAR = {name.upper() for name in (*known(), *REFUSED, *OF_THE_CLOCK, "struct", "percentile")} - {"ARRAY"}
 
 
 _WINDOWS = ("TUMBLE", "HOP", "SESSION")

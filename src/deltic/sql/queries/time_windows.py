@@ -193,7 +193,7 @@ def _time_column(values: BlockValues, node: exp.Expression) -> Typed:
     """The column of the rows' times, of windows the last ones; from then on there are no rows without one."""
     source = values.scope.source
     time = values.typed(prepared(node, values))
-    time = coerced(time, Type.TIMESTAMP) if time.type.type is Type.STRING else time
+    time = coerced(time, Type.TIMESTAMP) if time.type.type in (Type.STRING, Type.DATE) else time
     result = values.column(last_time(time) if is_window(time.type.type) else time, "time")
     if result.type.kind not in (Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ):
         message = f"a window is one of a TIMESTAMP, and {source.written(node)} is {result.type}"
