@@ -22,7 +22,6 @@ EXTRAS = {
     "pyspark": "spark",
     "pygwire": "server",
     "rich": "cli",
-    "scramp": "server",
     "starlette": "server",
     "typer": "cli",
     "uvicorn": "server",

@@ -74,7 +74,7 @@ def _serve(options: ServeOptions, stack: ExitStack) -> None:
 
 
 def _postgres(service: Service, address: Address, users: Users | None, tls: Tls | None) -> PostgresServer:
-    for module in ("pygwire", "scramp", "psycopg"):
+    for module in ("pygwire", "psycopg"):
         required(module, "deltic serve --pg")
     from deltic.server.postgres.server import PostgresServer
 

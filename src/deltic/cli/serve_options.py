@@ -63,6 +63,8 @@ class LimitOptions:
 class ServeOptions:
     """The command line of `deltic serve`."""
 
+    access: AccessOptions
+    limits: LimitOptions
     program: Annotated[
         Path | None,
         Argument(
@@ -72,9 +74,7 @@ class ServeOptions:
             help="All tables and views: SQL (.sql) or Datalog (.dl).",
             show_default="clients define them",
         ),
-    ]
-    access: AccessOptions
-    limits: LimitOptions
+    ] = None
     state: State = None
     http: Annotated[str, Option(metavar="HOST:PORT", help="Where HTTP is served; port 0 is any.")] = "127.0.0.1:8080"
     pg: Annotated[
