@@ -6,7 +6,7 @@ import json
 import math
 import struct
 from collections.abc import Callable, Iterator, Sequence
-from datetime import timedelta
+from datetime import UTC, date, datetime, timedelta
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from deltic.server.postgres.errors import PostgresError
 from deltic.server.postgres.types import (
     BOOL,
     BYTEA,
+    DATE,
     ELEMENTS,
     FLOAT4,
     FLOAT8,
@@ -25,6 +26,7 @@ from deltic.server.postgres.types import (
     NUMERIC,
     TEXT,
     TIME,
+    TIMESTAMP,
     TIMESTAMPTZ,
     UNKNOWN,
     UUID,
@@ -57,8 +59,8 @@ def _loader(oid: int, form: int) -> Callable[[bytes], Any]:
         return lambda data: data[1:].decode()
     if oid in _AS_TEXT or oid == JSONB or (oid in (TIME, UUID) and form == TEXT_FORMAT):
         return bytes.decode
-    if oid == BOOL and form == TEXT_FORMAT:
-        return _load_bool
+    if form == TEXT_FORMAT and oid in _READ:
+        return _READ[oid]
     loader = _adapters().get_loader(oid, _format(form))
     if loader is None:
         raise PostgresError("0A000", f"values of the type with oid {oid} are not supported", hint="send them as text")
@@ -71,6 +73,29 @@ def _load_bool(data: bytes) -> bool:
     if word not in _TRUE + _FALSE:
         raise ValueError("a truth is t or f")
     return word in _TRUE
+
+
+def _load_date(data: bytes) -> date:
+    """As PostgreSQL reads it: a time and a zone behind it, which pgjdbc sends, say nothing."""
+    return date.fromisoformat(data.decode().split()[0].partition("T")[0])
+
+
+def _load_time(data: bytes) -> datetime:
+    return datetime.fromisoformat(data.decode().strip().replace(" +", "+").replace(" -", "-"))
+
+
+def _load_instant(data: bytes) -> datetime:
+    value = _load_time(data)
+    return value if value.tzinfo is not None else value.replace(tzinfo=UTC)
+
+
+_READ: dict[int, Callable[[bytes], Any]] = {
+    BOOL: _load_bool,
+    DATE: _load_date,
+    TIMESTAMP: lambda data: _load_time(data).replace(tzinfo=None),
+    TIMESTAMPTZ: _load_instant,
+}
+"""What reads texts as PostgreSQL does; psycopg reads those alone that PostgreSQL writes."""
 
 
 def rows_of(table: pa.Table, fields: Sequence[Field], forms: Sequence[int]) -> Iterator[tuple[bytes | None, ...]]:

@@ -59,7 +59,7 @@ CREATE MACRO pg_stat_get_numscans(o) AS 0;
 CREATE MACRO pg_sequence_last_value(o) AS NULL;
 CREATE MACRO pg_relation_is_updatable(o, p) AS 0;
 CREATE MACRO pg_column_is_updatable(o, n, p) AS false;
-CREATE MACRO pg_get_keywords() AS TABLE (SELECT '' AS word, 'U' AS catcode, 'unreserved' AS catdesc WHERE false);
+CREATE MACRO pg_get_keywords() AS TABLE (SELECT 'subscribe' AS word, 'U' AS catcode, 'unreserved' AS catdesc);
 CREATE MACRO pg_options_to_table(o) AS TABLE (SELECT '' AS option_name, '' AS option_value WHERE false);
 CREATE MACRO pg_partition_ancestors(o) AS TABLE (SELECT 0 AS relid WHERE false);
 CREATE MACRO pg_timezone_abbrevs() AS TABLE (SELECT 'UTC' AS abbrev);

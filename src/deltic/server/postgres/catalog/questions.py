@@ -8,10 +8,12 @@ import sqlglot
 from sqlglot import exp
 
 from deltic.server.postgres.catalog.relations import SCHEMAS, relations
+from deltic.server.postgres.codec import TEXT_FORMAT, load
 from deltic.server.postgres.dialect import Statement
 from deltic.server.postgres.errors import PostgresError
 from deltic.server.postgres.readable import readable
 from deltic.server.postgres.settings import Client
+from deltic.server.postgres.types import BY_OID, TEXT
 
 _FUNCTIONS = {
     "col_description",
@@ -81,8 +83,10 @@ _NAMES = {"REGCLASS": "name_of_class", "REGTYPE": "name_of_type"}
 
 
 def _cast(node: exp.Cast) -> None:
-    """Casts to and from the names of objects, which are their oids."""
+    """Casts to and from the names of objects, which are their oids; and of the literals of arrays."""
     kind = node.to.name.upper() if isinstance(node.to, exp.ObjectIdentifier) else ""
+    if node.to.this is exp.DataType.Type.ARRAY and node.this.is_string:
+        node.set("this", exp.convert(load(BY_OID[TEXT].array, TEXT_FORMAT, node.name.encode())))
     if not kind:
         return
     if kind in _BY_NAME and (node.this.is_string or isinstance(node.this, exp.Parameter)):
