@@ -56,7 +56,7 @@ def copy_of(statement: Statement) -> Copy:
     """
     words = statement.words
     end = _closing(statement, 1) if words[1:2] == ["("] else 0
-    place = end + 1 if end else _behind_name(words, 1)
+    table, place = ("", end + 1) if end else statement.name(1)
     columns: list[str] = []
     if not end and words[place : place + 1] == ["("]:
         closing = _closing(statement, place)
@@ -70,11 +70,7 @@ def copy_of(statement: Statement) -> Copy:
         raise statement.error(place, "a query is copied TO STDOUT")
     options = _options(statement, [token.text for token in statement.tokens[place + 2 :]])
     query = statement.part(2, end) if end else None
-    return Copy("" if end else statement.tokens[_behind_name(words, 1) - 1].text, columns, query, is_in, options)
-
-
-def _behind_name(words: Sequence[str], place: int) -> int:
-    return place + 3 if words[place + 1 : place + 2] == ["."] else place + 1
+    return Copy(table, columns, query, is_in, options)
 
 
 def _closing(statement: Statement, place: int) -> int:

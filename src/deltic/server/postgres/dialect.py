@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from deltic.server.postgres.errors import PostgresError
@@ -45,6 +45,8 @@ class Statement:
 
     whole: str
     tokens: Sequence[Token]
+    said: Mapping[int, str] = field(default_factory=dict)
+    """What stands in the place of tokens in Deltic's words, by their numbers."""
 
     @property
     def text(self) -> str:
@@ -65,6 +67,12 @@ class Statement:
         if not (part := self.tokens[first:last]):
             raise self.error(len(self.tokens) - 1, f"the statement ends too early, after {self.tokens[-1].text}")
         return Statement(self.whole, part)
+
+    def name(self, place: int) -> tuple[str, int]:
+        """The name that begins with a token, without those of database and schema, and the number behind it."""
+        while self.words[place + 1 : place + 2] == ["."]:
+            place += 2
+        return self.part(place).tokens[0].text, place + 1
 
     def error(self, number: int, message: str, hint: str = "", sqlstate: str = "42601") -> PostgresError:
         """The error about one token."""
@@ -128,7 +136,9 @@ def _replacements(statement: Statement) -> Iterator[tuple[int, int, str]]:
         if token.end <= skipped:
             continue
         written, end = None, token.end
-        if token.kind == "parameter":
+        if number in statement.said:
+            written = statement.said[number]
+        elif token.kind == "parameter":
             written = "?"
         elif _is_schema(statement.words, number):
             written, end = "", statement.tokens[number + 1].end

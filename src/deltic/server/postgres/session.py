@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from deltic.circuit.operators import Constant
@@ -226,8 +226,16 @@ class Session:
         return Done(_tag(statement))
 
     def _evolved(self, statement: Statement) -> list[Evolution]:
-        planned = self._planned(statement, ())
+        planned = self._planned(self._altered(statement), ())
         return [each for each in self.service.pipeline.run_planned(planned) if isinstance(each, Evolution)]
+
+    def _altered(self, statement: Statement) -> Statement:
+        """ALTER TABLE of a view, as PostgreSQL's clients rename it, is ALTER VIEW."""
+        if not statement.begins("ALTER", "TABLE"):
+            return statement
+        name, _ = statement.name(4 if statement.words[2:4] == ["IF", "EXISTS"] else 2)
+        is_view = any(each.lower() == name.lower() for each in self.service.pipeline.catalog.view_schemas)
+        return replace(statement, said={1: "VIEW"}) if is_view else statement
 
     # Settings
 
@@ -432,14 +440,11 @@ def _followed(schema: Schema) -> list[Field]:
 
 def _subscribed(statement: Statement) -> tuple[str, int | None]:
     """The view of SUBSCRIBE [TO] view [SINCE epoch], and the epoch."""
-    words = statement.words
-    place = 2 if words[1:2] == ["TO"] else 1
-    if len(words) > place + 2 and words[place + 1] == ".":
-        place += 2
-    rest = words[place + 1 :]
-    if len(words) <= place or not (not rest or (len(rest) == 2 and rest[0] == "SINCE" and rest[1].isdecimal())):
-        raise statement.error(len(words) - 1, "expected SUBSCRIBE TO view, or SUBSCRIBE TO view SINCE epoch")
-    return statement.tokens[place].text, int(rest[1]) if rest else None
+    name, place = statement.name(2 if statement.words[1:2] == ["TO"] else 1)
+    rest = statement.words[place:]
+    if rest and not (len(rest) == 2 and rest[0] == "SINCE" and rest[1].isdecimal()):
+        raise statement.error(place, "expected SUBSCRIBE TO view, or SUBSCRIBE TO view SINCE epoch")
+    return name, int(rest[1]) if rest else None
 
 
 def _constant_rows(effect: Effect) -> int:
