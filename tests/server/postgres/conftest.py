@@ -50,6 +50,14 @@ def running() -> Iterator[Running]:
     server.close()
 
 
+@pytest.fixture(scope="module")
+def lasting() -> Iterator[Running]:
+    """A server for all tests of a file."""
+    server = Running()
+    yield server
+    server.close()
+
+
 @pytest.fixture
 def connection(running: Running) -> Iterator[psycopg.Connection[Any]]:
     with running.connect() as connection:

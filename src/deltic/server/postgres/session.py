@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from deltic.circuit.operators import Constant
+from deltic.circuit.operators import Constant, Map, Plus, Sink
 from deltic.errors import DelticError, Diagnostic, did_you_mean
 from deltic.pipeline.definitions.evolution import Evolution
 from deltic.pipeline.sql.planning import PlannedQuery
@@ -201,10 +201,10 @@ class Session:
 
     def _affected(self, transaction: Transaction, effects: Sequence[Effect]) -> int:
         """How many rows the last changes of a transaction are about."""
-        if any(effect.reads for effect in effects):
-            with self._signal.heeded():
-                return transaction.preview().affected[-1]
-        return sum(map(_constant_rows, effects))
+        if (count := _constant_rows(effects)) is not None:
+            return count
+        with self._signal.heeded():
+            return transaction.preview().affected[-1]
 
     async def _bracket(self, statement: Statement, _args: Args, _is_last: bool) -> Done:
         tag = await self.block.bracket(statement, self._signal)
@@ -447,10 +447,12 @@ def _subscribed(statement: Statement) -> tuple[str, int | None]:
     return name, int(rest[1]) if rest else None
 
 
-def _constant_rows(effect: Effect) -> int:
-    """How many rows a statement inserts that reads none."""
-    circuits = [definition.circuit for definition in effect.definitions]
-    return sum(len(op.rows) for circuit in circuits for op in circuit.operators if isinstance(op, Constant))
+def _constant_rows(effects: Sequence[Effect]) -> int | None:
+    """How many rows VALUES insert; None for a statement that computes how many they are."""
+    operators = [op for effect in effects for definition in effect.definitions for op in definition.circuit.operators]
+    if not all(isinstance(op, Constant | Map | Plus | Sink) for op in operators):
+        return None
+    return sum(len(op.rows) for op in operators if isinstance(op, Constant))
 
 
 def _tag(statement: Statement) -> str:
