@@ -50,7 +50,7 @@ def test_a_run_goes_on_where_the_last_one_ended(job):
         assert len(pipeline["p"]) == 3
     following = json.loads(run(job, "--changes", job / "changes", "--json").stdout)
     assert [epoch["name"] for epoch in following["epochs"]] == ["1", "2"]
-    assert following["notes"] == ["the state goes on behind initial; what came before is not read again"]
+    assert following["notes"] == ["the state continues after initial; what came before is not read again"]
     again = json.loads(run(job, "--changes", job / "changes", "--json").stdout)
     assert again["epochs"] == []
     assert again["views"]["p"]["rows"] == 3
@@ -81,7 +81,7 @@ def test_status_verify_and_compact(job):
     whole = deltic("verify", job / "s", "--full")
     assert whole.exit_code == 0, whole.output
     assert "compared with recomputation: p" in whole.stdout
-    assert "all is whole" in whole.stdout
+    assert "everything is intact" in whole.stdout
     (runs, *_) = (job / "s" / "runs").iterdir()
     data = bytearray(runs.read_bytes())
     data[100] ^= 1

@@ -103,7 +103,7 @@ def test_normalize_takes_no_more_from_a_bag_than_there_is(bags):
         ([(B, 2)], "insert the same row more than once: ('b')"),
         ([(A, 1)], "insert a row that is present: ('a')"),
         ([(B, -1)], "delete a row that is absent: ('b')"),
-        ([(A, -2)], "delete a row more often than it is there: ('a')"),
+        ([(A, -2)], "delete a row more often than it is present: ('a')"),
     ],
 )
 def test_what_a_set_refuses(bags, change, message):

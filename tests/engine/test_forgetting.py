@@ -207,7 +207,7 @@ def test_verify_compares_what_can_be(tmp_path):
     assert (found.views, found.forgotten, found.wrong) == (["d"], {"v": ("t",)}, [])
     told = CliRunner().invoke(app, ["verify", str(place), "--full"])
     assert told.exit_code == 0
-    assert "not compared: v, since rows of t were forgotten behind their watermarks" in told.output
+    assert "not compared: v, since rows of t were forgotten before their watermarks" in told.output
 
 
 def test_an_epoch_that_is_taken_back_forgets_nothing():

@@ -1,4 +1,4 @@
-"""What an engine writes down, and goes on with, is all that it knows.
+"""What an engine writes down, and continues with, is all that it knows.
 
 Random circuits of all operators, programs and changes of them, in an engine that is written and read between every two
 epochs, beside the reference. Catches state that is kept outside of the image, domains that two columns share and no

@@ -344,7 +344,7 @@ def test_a_recursion_inside_another_under_negation(moves: str) -> None:
 
 
 def test_strict_refuses_a_recursion_inside_a_recursion() -> None:
-    with pytest.raises(UnsupportedError, match=r"known: the recursion reached stands in another.*without `strict`"):
+    with pytest.raises(UnsupportedError, match=r"known: the recursion reached is inside another.*leave `strict` out"):
         IncrementalEngine(alternating(), refresh=Refresh(Policy.INCREMENTAL, strict=True))
 
 

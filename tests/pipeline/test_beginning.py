@@ -108,7 +108,7 @@ def test_a_table_whose_rows_do_not_fit_is_not_there():
         ([(1, 2)], r"its columns come from a mapping .*; found \[\(1, 2\)\]"),
         ([], r"found \[\]"),
         (7, "found 7"),
-        ([{"a": None}], "column a: it has no value that would tell its type"),
+        ([{"a": None}], "column a: it has no value to infer a type from"),
         ([{"a": 1}, {"a": "x"}], "the types of its columns cannot be told from the rows"),
         ("sale.xls", "sale.xls ends in none of .csv, .tsv"),
         ("nothing.csv", "nothing.csv cannot be read"),

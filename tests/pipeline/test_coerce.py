@@ -132,7 +132,7 @@ def test_rows_that_do_not_fit(schema, rows, words):
     [
         (
             pa.table({"x": [1]}),
-            "table t: nothing tells whether the row comes or goes: expected a column op with + or -",
+            "table t: neither an insertion nor a deletion: expected a column op with + or -",
         ),
         (pa.table({"x": [1, 2], "__weight__": [1, 0]}), "table t, row 2, column __weight__: expected an integer other"),
         (

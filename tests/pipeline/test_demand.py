@@ -34,7 +34,7 @@ def rows(pipeline, name):
 def test_only_what_is_asked_for_is_derived():
     pipeline = pipeline_of()
     assert rows(pipeline, "q") == [(2,), (3,)]
-    assert "path: only rows whose (x) somebody asks for" in pipeline.explain("q")
+    assert "path: only rows with demanded (x)" in pipeline.explain("q")
     with pytest.raises(DelticError, match="hidden"):
         pipeline["path"]
 

@@ -88,7 +88,7 @@ def test_a_state_of_a_language_that_is_not_installed_names_it(installed, tmp_pat
         assert sorted(pipeline["number"]) == [(1,), (2,), (3,)]
     with deltic.Pipeline(state=tmp_path) as pipeline:
         assert sorted(pipeline["number"]) == [(1,), (2,), (3,)]
-        with pytest.raises(CatalogError, match="number is of a Numbers program"):
+        with pytest.raises(CatalogError, match="number is part of a Numbers program"):
             pipeline.drop("number")
     installed()
     with pytest.raises(DelticError, match=r"changed by 'numbers', which this Deltic does not know: there is no"):

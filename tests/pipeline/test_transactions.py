@@ -201,7 +201,7 @@ def test_keys_of_any_type(type_):
         (lambda c: c.update("t", [{"id": 5, "n": 1}]), "would update by key rows that are absent: id = 5; nothing"),
         (lambda c: c.delete("t", [(k,) for k in range(2, 20)]), "id = 11; and 8 more; nothing was changed"),
         (lambda c: c.upsert("b", [(1,)]), "table b has no key, by which its rows could be found"),
-        (lambda c: c.update("t", [(1, "a", 1)]), "an update is told by names"),
+        (lambda c: c.update("t", [(1, "a", 1)]), "an update needs names"),
         (lambda c: c.update("t", [{"n": 1}]), "an update needs its whole key; id is missing"),
         (lambda c: c.update("t", [{"id": 1, "m": 1}]), "there is no column 'm' in t"),
         (lambda c: c.update("t", {"id": 1}), "one row is given as [row]"),
@@ -307,7 +307,7 @@ def test_what_was_seen_is_committed_or_nothing(pipeline):
         change.delete("t", [(1,)])
         change.preview()
         in_thread(load, pipeline, (7, "c", 7))
-        with pytest.raises(ChangeError, match="on top of epoch 2, and the pipeline is at epoch 3 by now"):
+        with pytest.raises(ChangeError, match="at epoch 2, and the pipeline is now at epoch 3"):
             change.commit()
     assert set(pipeline["t"]) == {(1, "b", 5), (7, "c", 7)}
     load(pipeline, (8, "c", 7))

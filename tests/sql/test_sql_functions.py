@@ -77,7 +77,7 @@ REFUSED = {
     "CREATE FUNCTION g(x INT) RETURNS INT RETURN y": "there is no parameter y",
     "CREATE FUNCTION g(x INT, X INT) RETURN 1": "there are two parameters X",
     "CREATE FUNCTION g(x INT DEFAULT 1, y INT) RETURN 1": "y has no DEFAULT",
-    "CREATE FUNCTION g(x INT DEFAULT z) RETURN x; SELECT g()": "a DEFAULT is a constant",
+    "CREATE FUNCTION g(x INT DEFAULT z) RETURN x; SELECT g()": "a DEFAULT must be a constant",
     "CREATE FUNCTION g() RETURNS INT RETURN (SELECT q FROM s)": "there is no column q",
     "CREATE FUNCTION g(x INT) RETURNS INT RETURN array(x)": "g returns INT, and its body is ARRAY<INT>",
     "CREATE FUNCTION g() RETURNS TABLE (a INT) RETURN SELECT k, w FROM s": "g returns 1 column, and its query has 2",

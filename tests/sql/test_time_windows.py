@@ -171,7 +171,7 @@ REFUSED = {
     "SELECT window(ts) AS w FROM t": "it is written window(time, size[, slide[, start]])",
     "SELECT window.middle FROM t GROUP BY window(ts, '1 day')": "a window has no field middle",
     "SELECT count(*) AS n FROM t GROUP BY window(ts, '1 day'), session_window(ts, '1 day')": "one window of time",
-    "SELECT session_window(ts, '1 day') AS w FROM t": "session_window stands in GROUP BY",
+    "SELECT session_window(ts, '1 day') AS w FROM t": "session_window must be in GROUP BY",
     "SELECT x FROM t WHERE window(ts, '1 day').start IS NULL": "WHERE cannot have a window of time",
     "SELECT * FROM TUMBLE(TABLE t, ts, INTERVAL 1 DAY)": "TUMBLE(TABLE t, DESCRIPTOR(time), size[",
     "SELECT * FROM HOP(TABLE t, DESCRIPTOR(ts), INTERVAL 1 DAY)": "HOP(TABLE t, DESCRIPTOR(time), slide, size[",

@@ -34,7 +34,7 @@ class _BackEdgeReached(Exception):
 
 
 class Derivatives:
-    """The views of the old circuit's nodes in the new one, made when they are first asked for.
+    """The views of the old circuit's nodes in the new one, made on first use.
 
     `changing` are the names of the back-edges that carry changes. The old circuit may be in the making, without any.
     """

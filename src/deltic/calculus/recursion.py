@@ -77,10 +77,9 @@ def maintained(circuit: Circuit) -> Circuit:
 def lowered(circuit: Circuit, query: Circuit) -> Circuit:
     """The maintained form of a query with a `FixpointDelta` for each bracket that maintains a fixpoint of the query.
 
-    D and ↑D commute [DBSP §5.2.4], so by the cycle rule from right to left the changes from iteration to iteration
-    may be left to whoever iterates: a FixpointDelta has the changes of each iteration from step to step alone, and the
-    local engine keeps the iteration with each row instead. Raises UnsupportedError for a bracket that is no
-    fixpoint's.
+    D and ↑D commute [DBSP §5.2.4], so by the cycle rule from right to left the changes from iteration to iteration may
+    be left to the iterating engine: a FixpointDelta has the changes of each iteration from step to step alone, and the
+    local engine keeps the iteration with each row instead. Raises UnsupportedError for a bracket that is no fixpoint's.
     """
     deltas = _deltas(query)
     builder = CircuitBuilder(circuit.depth)

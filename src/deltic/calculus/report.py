@@ -81,7 +81,7 @@ def _some(places: list[str]) -> str:
 
 
 def _places(circuit: Circuit, prefix: str) -> Iterator[tuple[str, ops.Operator]]:
-    """The operators of a circuit and of those inside it, each with its number after those of what it stands in."""
+    """The operators of a circuit and of those inside it, each numbered after the operators around it."""
     for number, operator in enumerate(circuit.operators):
         place = f"{prefix}%{number}"
         yield place, operator

@@ -22,7 +22,7 @@ def surround(circuit: Circuit, outer: int = 0) -> Circuit:
 
 
 def surrounded(builder: CircuitBuilder, node: Node, inputs: list[int], outer: int = 0) -> int:
-    """Add a node over what stands for its inputs: what stands for it."""
+    """Add a node over the replacements of its inputs, and return its replacement."""
     operator = node.operator
     if isinstance(operator, ops.Source | ops.Feedback):
         return builder.add(ops.Integrate(operator.is_set, outer=outer), builder.add(replace(operator, is_set=False)))

@@ -32,9 +32,9 @@ class Alteration(ABC):
 
 @dataclass(frozen=True)
 class AddColumn(Alteration):
-    """A new column, which all rows have with one `value`.
+    """A new column, with one `value` in all rows.
 
-    It stands behind the column `after`, first of all for "", last for None.
+    It comes after the column `after`, first for "", last for None.
     """
 
     column: Column
@@ -72,7 +72,7 @@ class DropColumn(Alteration):
             return table
         name = _find(table, self.name)
         if name in table.key:
-            raise CatalogError(f"{table.name}.{name} is of the primary key; drop that first: DROP PRIMARY KEY", name)
+            raise CatalogError(f"{table.name}.{name} is in the primary key; drop that first: DROP PRIMARY KEY", name)
         columns = tuple(column for column in table.schema if column.name != name)
         if not columns:
             raise CatalogError(f"{table.name}.{name} is the only column of the table; a table has at least one", name)
@@ -103,7 +103,7 @@ class RenameColumn(Alteration):
 
 @dataclass(frozen=True)
 class MoveColumn(Alteration):
-    """A column stands behind another one, or first of all for ""."""
+    """A column comes after another one, or first for ""."""
 
     name: str
     after: str
@@ -111,7 +111,7 @@ class MoveColumn(Alteration):
     def applied(self, table: CatalogTable) -> CatalogTable:
         name = _find(table, self.name)
         if self.after and _find(table, self.after) == name:
-            raise CatalogError(f"{table.name}.{name} cannot stand behind itself", name)
+            raise CatalogError(f"{table.name}.{name} cannot stand after itself", name)
         moved = next(column for column in table.schema if column.name == name)
         rest = [column for column in table.schema if column.name != name]
         place = [column.name for column in rest].index(_find(table, self.after)) + 1 if self.after else 0
@@ -132,7 +132,7 @@ class ChangeType(Alteration):
         now, bound = table.schema.types[name], _storing(table, name)
         if not widens(now, self.type) or _narrows(bound, self.storing):
             raise CatalogError(
-                f"{table.name}.{name} is {_type_text(now, bound)}, of which not every value stays itself as "
+                f"{table.name}.{name} is {_type_text(now, bound)}, whose values do not all fit "
                 f"{_type_text(self.type, self.storing)}; add a column of that type, and UPDATE it",
                 name,
             )
@@ -151,14 +151,14 @@ class SetNullable(Alteration):
     def applied(self, table: CatalogTable) -> CatalogTable:
         name = _find(table, self.name)
         if self.nullable and name in table.key:
-            raise CatalogError(f"{table.name}.{name} is of the primary key, which is never NULL", name)
+            raise CatalogError(f"{table.name}.{name} is in the primary key, which is never NULL", name)
         columns = _changed(table.schema, name, nullable=self.nullable)
         return _with(table, columns, table.schema.names)
 
 
 @dataclass(frozen=True)
 class SetDefault(Alteration):
-    """What SQL stores where nothing is given, as a constant of SQL, "" for NULL; rows that are there stay."""
+    """What SQL stores for a missing value, as a constant of SQL, "" for NULL; present rows stay."""
 
     name: str
     default: str
@@ -171,7 +171,7 @@ class SetDefault(Alteration):
 
 @dataclass(frozen=True)
 class SetKey(Alteration):
-    """The columns that tell rows apart: a table with them is a set; without any it is a bag."""
+    """The columns that identify rows: a table with them is a set; without any it is a bag."""
 
     key: tuple[str, ...]
 
@@ -202,7 +202,7 @@ def altered(table: CatalogTable, alterations: Iterable[Alteration]) -> CatalogTa
     result = table
     for alteration in alterations:
         if table.source is not None:
-            raise CatalogError(f"table {table.name} has the rows of {table.source}, and its columns are those of that")
+            raise CatalogError(f"table {table.name} has the rows and columns of {table.source}")
         if table.lateness is not None and not isinstance(alteration, SetDefault):
             raise CatalogError(
                 f"table {table.name} has a lateness, and what was computed of rows that are forgotten cannot be "
@@ -213,7 +213,7 @@ def altered(table: CatalogTable, alterations: Iterable[Alteration]) -> CatalogTa
 
 
 def origin(table: CatalogTable, before: Mapping[str, CatalogTable]) -> FormerTable | None:
-    """Which of the tables of before has the rows of one that was altered, and where these have their values from.
+    """The former table whose rows an altered table has, and the source of each column.
 
     None where it is the same as before, or new.
     """
@@ -253,7 +253,7 @@ def _changed(schema: Schema, which: str, **others: Any) -> list[Column]:
 def _with(
     table: CatalogTable, columns: Iterable[Column], sources: Sequence[str | FixedValue], **others: Any
 ) -> CatalogTable:
-    """The table with other columns; `sources` tell for each where its values come from. Its text tells it no more."""
+    """The table with other columns; `sources` has the source of each. It has no text."""
     former = FormerTable(table, tuple(sources))
     return replace(table, schema=Schema(tuple(columns)), former=former, text="", place="", **others)
 
@@ -273,7 +273,7 @@ def _find(table: CatalogTable, name: str) -> str:
 
 
 def _place(table: CatalogTable, after: str | None) -> int:
-    """The position of a column that is to stand behind another one."""
+    """The position after another column."""
     if after is None:
         return len(table.schema)
     return table.schema.index(_find(table, after)) + 1 if after else 0

@@ -104,7 +104,7 @@ class Catalog:
     def circuit(self) -> Circuit:
         """The circuit of all definitions: a source for each table, a sink for each view that is not hidden.
 
-        What nothing but hidden views that nobody reads would need is not in it.
+        It leaves out what only unread hidden views need.
         """
         return inline(self.composed)
 
@@ -244,7 +244,7 @@ class Catalog:
                 raise _taken(name, known[name])
 
     def _names(self) -> Iterator[tuple[str, str, bool]]:
-        """Each name with what it stands for, and whether it may stand for another thing too."""
+        """Each name with its meaning, and whether it may have another meaning, too."""
         for part in self.parts:
             for table in part.tables:
                 yield table.name, _origin("table", part.front, table.place), False
@@ -274,7 +274,7 @@ class Catalog:
         if wanted.is_set and not result.is_set:
             raise CatalogError(
                 f"view {view.name} reads {name} as a set, but it is a bag: declare the source as a zset, "
-                "and put a distinct behind it where each row is to count once"
+                "and put a distinct after it where each row counts once"
             )
 
     def _check_cycles(self) -> None:

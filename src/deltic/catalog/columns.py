@@ -60,7 +60,7 @@ def _column(table: str, name: Any, type_: Any) -> Column:
 
 
 def value_type(type_: Any) -> ValueType | None:
-    """The type that a user of Python has given, in one of the ways that `schema_of` tells; None for what is none."""
+    """The type that a user of Python has given, in a form that `schema_of` takes; None for no type."""
     if isinstance(type_, ValueType):
         return type_
     if isinstance(type_, Type):
@@ -85,7 +85,7 @@ def _written(text: str) -> ValueType | None:
 
 
 def remedy(type_: Any) -> str:
-    """What to write in the place of what is no type."""
+    """What to write instead of an unknown type."""
     if isinstance(type_, str):
         bare = type_.removesuffix("?").strip().lower()
         if bare in _ELSEWHERE:

@@ -40,9 +40,9 @@ def components(graph: Graph) -> list[tuple[str, ...]]:
 
 
 def odd_cycle(start: SomeUse, uses: Sequence[SomeUse]) -> list[SomeUse]:
-    """A shortest way from a negative use back to its user with no other or two, four, … more of them; the use first.
+    """A shortest way from a negative use back to its user with an even number of other ones; the use first.
 
-    Empty where there is none.
+    Empty if there is none.
     """
     goal = (start.user, 1)
     came_by: dict[tuple[str, int], SomeUse | None] = {(start.used, 1): None}

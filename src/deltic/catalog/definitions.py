@@ -40,15 +40,13 @@ class FormerTable:
 
 @dataclass(frozen=True)
 class CatalogTable:
-    """A relation whose rows come from outside: a set, or a bag when rows may be there several times.
+    """A relation whose rows come from outside: a set, or a bag when rows may occur several times.
 
-    `key` are the columns that tell its rows apart, none where no key was declared; the pipeline rejects
-    rows of one key. `lateness` says how late its rows may come, where it is bounded;
-    `storing` how SQL stores values in some columns.
-    `text` is what declares it, as it was written, where it was in SQL, and `place` where it was declared. A hidden one
-    is there for views alone, and the pipeline itself changes it; one with a `source` is changed by refreshes alone.
-    `former` is the table that it was before it was altered. Raises CatalogError for a name, a column or a key that
-    no table can have.
+    `key` are the columns that identify its rows, none where no key was declared; the pipeline rejects rows of one key.
+    `lateness` says how late its rows may come, where it is bounded; `storing` how SQL stores values in some columns.
+    `text` is its declaration as written, if in SQL, and `place` where it was declared. A hidden one serves views alone,
+    and the pipeline itself changes it; one with a `source` is changed by refreshes alone. `former` is the table before
+    it was altered. Raises CatalogError for a name, a column or a key that no table can have.
     """
 
     name: str
@@ -108,7 +106,7 @@ class CatalogTable:
             raise CatalogError(f"table {self.name}: its key names a column twice: {', '.join(self.key)}")
         if self.key and self.is_bag:
             raise CatalogError(
-                f"table {self.name}: it has a key, so that no row can be there twice: leave out the key or bag=True"
+                f"table {self.name}: it has a key, so no row can occur twice: leave out the key or bag=True"
             )
 
     def __str__(self) -> str:
@@ -120,10 +118,10 @@ class CatalogTable:
 
 @dataclass(frozen=True)
 class CatalogView:
-    """A relation that a definition derives. A hidden one is there for other definitions: nobody reads it.
+    """A relation that a definition derives. A hidden one serves other definitions and cannot be read.
 
-    On `demand` only those of its rows are derived that others ask for: always, never, or where it pays (None). `text`
-    is what defines it, as it was written, and `place` where.
+    On `demand` only demanded rows are derived: always, never, or where it pays (None). `text` is its definition as
+    written, and `place` where.
     """
 
     name: str

@@ -56,7 +56,7 @@ class External:
     def __init__(self, kind: str, /, **options: Any) -> None:
         if kind not in KINDS:
             hint = did_you_mean(kind, KINDS) or f"the kinds are {', '.join(KINDS)}"
-            raise CatalogError(f"there is no kind {kind!r} of rows outside; {hint}")
+            raise CatalogError(f"there is no kind {kind!r} of external rows; {hint}")
         options = _as_spark_says(options) if kind == "csv" else options
         known = KINDS[kind]
         names = list(dict.fromkeys([*known.needed, *(known.source or ()), *(known.target or ())]))

@@ -18,7 +18,7 @@ _MICROSECOND, _DAY = timedelta(microseconds=1), timedelta(days=1)
 
 @dataclass(frozen=True)
 class Lateness:
-    """A row may have a value of `column` that is `length` less than the greatest there has been, and no more.
+    """A row may have a value of `column` at most `length` less than the greatest so far.
 
     The length is in the unit of the column: days for dates, microseconds for timestamps.
     """
@@ -63,7 +63,7 @@ class Lateness:
         return f"rows whose {self.column} is more than {self.shown(schema)} behind the latest are late"
 
     def shown(self, schema: Schema) -> str:
-        """The length as a reader has it, in the longest unit of which it is a whole number: `90 minutes`, or `100`."""
+        """The length in the longest unit of which it is a whole number: `90 minutes`, or `100`."""
         type_ = schema.types[self.column]
         if type_ not in _OF_TIME:
             return str(self.length)

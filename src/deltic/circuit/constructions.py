@@ -99,4 +99,4 @@ def _once(builder: CircuitBuilder) -> int:
     for number, operator in enumerate(builder.operators):
         if isinstance(operator, ops.Import) and operator.type.schema == _NULLARY and operator.type.is_set:
             return number
-    raise CircuitError("while: in a body it may stand in the step of another while alone")
+    raise CircuitError("while: in a body it may stand only in the step of another while")

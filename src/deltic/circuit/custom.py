@@ -1,7 +1,7 @@
-"""Operators of a user's own: functions of Z-sets, and how they change where somebody says it.
+"""A user's operators: functions of Z-sets, with derivatives where the user gives them.
 
-In a circuit such an operator is a name that ends with its fingerprint, that of its code, constants and closure: two
-are one only if they compute the same.
+In a circuit such an operator is a name that ends with its fingerprint, that of its code, constants and closure: two are
+one only if they compute the same.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _LATEST: dict[str, CustomOperator] = {}
 class Change:
     """One input of a derivative: `delta`, its change, and its values before it, `old`, and after it, `new`.
 
-    All three are Z-sets, or Arrow tables with weights. The values are made when they are first asked for, which costs
-    as much as the relation has rows; a derivative that reads the changes alone costs no more than these have.
+    All three are Z-sets, or Arrow tables with weights. The values are made on first use, at the cost of the relation's
+    rows; a derivative that reads the changes alone costs their rows.
     """
 
     def __init__(self, delta: Any, old: Callable[[], Any], new: Callable[[], Any]) -> None:
@@ -42,7 +42,7 @@ class Change:
 
     @classmethod
     def of(cls, delta: Any, old: Any, new: Any) -> Change:
-        """The change of values that are there already."""
+        """The change of given values."""
         return cls(delta, lambda: old, lambda: new)
 
     @cached_property
@@ -96,7 +96,7 @@ class CustomOperator:
 
     @property
     def is_maintained(self) -> bool:
-        """Whether somebody says how it changes."""
+        """Whether it has a derivative or a state."""
         return self.derivative is not None or self.state is not None
 
     # On Z-sets, as the reference interpreter has them
@@ -191,7 +191,7 @@ def operator_called(entry: str) -> CustomOperator | None:
 
 
 def _zset(found: Any, width: int) -> ZSet[Any]:
-    """A Z-set, a mapping from rows to weights, or rows that are there once each."""
+    """A Z-set, a mapping from rows to weights, or rows of weight one."""
     rows = found if isinstance(found, ZSet) else ZSet(found) if isinstance(found, Mapping) else _of_rows(found)
     for row, weight in rows:
         if not isinstance(row, tuple) or len(row) != width:

@@ -189,12 +189,12 @@ class _Computing:
 
 
 def fingerprint(body: Callable[..., Any]) -> str:
-    """What tells functions apart: code, constants, defaults, what is closed over, and the functions that are called."""
+    """The identity of a function: code, constants, defaults, closure, and the functions that it calls."""
     return digest(_parts(body, set()))
 
 
 def digest(parts: Iterable[str]) -> str:
-    """Sixteen digits that tell texts apart."""
+    """Sixteen digits that identify a text."""
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 

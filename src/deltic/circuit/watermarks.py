@@ -1,7 +1,7 @@
-"""Watermarks: a table may have another one beside it, of one row and one column, that says how far its time has come.
+"""Watermarks: a table may have a watermark table, of one row and one column, which says how far its time has come.
 
-The column has the name of the table's column of times. No row of the table comes or goes from then on whose time is
-before the watermark, which never falls: whoever changes the tables sees to both. NULL is before nothing.
+The column has the name of the table's column of times. From then on, no change of the table has a time before the
+watermark, which never falls; the one who changes the tables ensures both. NULL is before nothing.
 """
 
 from __future__ import annotations

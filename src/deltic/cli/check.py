@@ -120,7 +120,7 @@ def _measured(
 ) -> ProgramCosts:
     """The costs of a program, over facts or a copy of a state, and over changes, where there are some."""
     if state is not None and facts is not None:
-        raise DelticError("the rows of tables are those of --facts or those of --state: leave one of them out")
+        raise DelticError("rows come from --facts or from --state: leave one of them out")
     with TemporaryDirectory() as scratch:
         place = None if state is None else _copied(state, Path(scratch, "state"))
         with Pipeline(state=place, functions=text.functions or (), pragmas=text.pragmas) as pipeline:

@@ -103,7 +103,7 @@ def _frozen(options: ServeOptions) -> str:
     if options.program is None:
         return ""
     return (
-        f"the definitions of this server are those of {options.program}: change that, and start the server again; a "
+        f"this server runs the definitions of {options.program}: change the file and start the server again; a "
         "server without a program lets owners define"
     )
 

@@ -35,7 +35,7 @@ def _print_status(found: Status) -> None:
     made = found.checkpoint
     told = f"checkpoint {made['number']} at epoch {made['epoch']:,}, {made['written']}" if made else "no checkpoint yet"
     print(f"{found.place}: epoch {found.epoch:,}{f', token {found.token!r}' if found.token else ''}")
-    print(f"{told}; behind it {found.log_records:,} records of the log, {size(found.log_bytes)}")
+    print(f"{told}; after it {found.log_records:,} records of the log, {size(found.log_bytes)}")
     if found.retained:
         print(f"checkpoints that are kept: of epochs {', '.join(f'{epoch:,}' for epoch in found.retained)}")
     for name, failure in failed_sources(found.positions).items():
@@ -80,10 +80,10 @@ def verify_command(place: str, full: bool, sample: int, is_repair: bool, as_json
             print(f"repaired: {repaired}")
         views = f"; compared with recomputation: {', '.join(result.views)}" if result.views else ""
         pieces = f"{result.pieces:,} pieces of {size(result.bytes)}"
-        print(f"{pieces} and {result.records:,} records of the log looked at{views}")
+        print(f"{pieces} and {result.records:,} records of the log checked{views}")
         for view, tables in result.forgotten.items():
-            print(f"not compared: {view}, since rows of {', '.join(tables)} were forgotten behind their watermarks")
-        print("all is whole" if not result.wrong else f"{len(result.wrong):,} findings")
+            print(f"not compared: {view}, since rows of {', '.join(tables)} were forgotten before their watermarks")
+        print("everything is intact" if not result.wrong else f"{len(result.wrong):,} findings")
     return 1 if result.wrong and not result.repaired else 0
 
 

@@ -115,8 +115,8 @@ class UnorderedKeys(KeysError):
 
     def _text(self) -> str:
         return (
-            f"table {self.table}: several changes are of the key {self.examples[0]}, and a batch of Spark has no order "
-            "that would tell the last one: name the columns that do, as in "
+            f"table {self.table}: several changes are of the key {self.examples[0]}, and a batch of Spark has no "
+            "order: name the columns that decide which one is last, as in "
             'pipeline.stream(…, order="source.lsn")'
         )
 
@@ -141,7 +141,7 @@ class SharedKeys(KeysError):
     def _text(self) -> str:
         return (
             f"table {self.table}: several rows would have the key {self._listed(' keys')}; nothing was changed. "
-            "Delete the row that is there in the same transaction, or use upsert, UPDATE or MERGE"
+            "Delete the present row in the same transaction, or use upsert, UPDATE or MERGE"
         )
 
 
@@ -165,4 +165,4 @@ def listed(rows: Sequence[Sequence[Any]], total: int) -> str:
 def _what(kind: Conflict) -> str:
     if kind.comes:
         return "insert a row that is present" if kind.is_there else "insert the same row more than once"
-    return "delete a row more often than it is there" if kind.is_there else "delete a row that is absent"
+    return "delete a row more often than it is present" if kind.is_there else "delete a row that is absent"

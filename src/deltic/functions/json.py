@@ -44,7 +44,7 @@ def _read(text: str) -> Any:
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     if not isinstance(value, list) and own[end:].strip():
-        raise ValueError("something stands behind a number or a text")
+        raise ValueError("something follows a number or a text")
     return value
 
 

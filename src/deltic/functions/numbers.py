@@ -276,7 +276,7 @@ FUNCTIONS |= by_rows(
             Type.BOOLEAN,
             vector=lambda level, most: _true_unless(level >= most),
             partial=True,
-            failure=lambda _: "the recursion goes on past its MAX RECURSION LEVEL; name a greater one",
+            failure=lambda _: "the recursion exceeds its MAX RECURSION LEVEL; name a greater one",
         ),
         "width_bucket": Function(LONG, takes=(DOUBLE, DOUBLE, DOUBLE, LONG), vector=_width_bucket, tolerant=True),
         "conv": Function(Type.STRING, python=_conv, tolerant=True),

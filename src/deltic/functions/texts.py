@@ -309,7 +309,7 @@ FUNCTIONS |= by_rows(
             (TEXT, TEXT),
             partial=True,
             names=(),
-            failure=lambda _: "the escape of a pattern of LIKE stands before %, _ or itself",
+            failure=lambda _: "in a pattern of LIKE the escape must precede %, _ or itself",
         ),
         "startswith": Function(
             BOOL, takes=(TEXT, TEXT), python=str.startswith, columns=partial(_with_part, "starts_with")

@@ -143,7 +143,7 @@ _FAMILIES = {
     "deltic_epoch": ("gauge", "The number of the last epoch."),
     "deltic_epochs_total": ("counter", "Epochs since the metrics are served."),
     "deltic_rows_in_total": ("counter", "Rows of tables that changed."),
-    "deltic_rows_visited_total": ("counter", "Rows and index entries that epochs looked at."),
+    "deltic_rows_visited_total": ("counter", "Rows and index entries that epochs read."),
     "deltic_bytes_read_total": ("counter", "Bytes of files that Spark jobs of epochs have read."),
     "deltic_bytes_written_total": ("counter", "Bytes that Spark jobs of epochs have put into files."),
     "deltic_seconds_total": ("counter", "Seconds that epochs took."),

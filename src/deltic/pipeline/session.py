@@ -287,7 +287,7 @@ class Pipeline(Defining):
 
     def __reduce__(self) -> Any:
         raise DelticError(
-            "a pipeline is of one process and cannot be sent to another: make one there, or send rows: "
+            "a pipeline belongs to one process and cannot be sent to another: make one there, or send rows: "
             'pipeline["NAME"].to_arrow()'
         )
 

@@ -72,10 +72,10 @@ class Shards:
             if given is not None:
                 if engine == "auto":
                     raise DelticError(
-                        'shards are those of engine "auto" with a Spark session, Pipeline(spark, shards=…), '
+                        'shards need engine "auto" with a Spark session, Pipeline(spark, shards=…), '
                         'or of engine="spark"'
                     )
-                raise DelticError(f'shards are those of engine "spark", and engine is {engine!r}')
+                raise DelticError(f'shards need engine "spark", and engine is {engine!r}')
             return None
         shards = given if isinstance(given, Shards) else cls() if given is None else cls(given)
         if spark is None:

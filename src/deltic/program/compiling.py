@@ -91,7 +91,7 @@ class Compiler:
         return link(self._scope.drafts, linked, self._known)
 
     def _place(self, node: Node, inputs: Sequence[int | dict[str, int]]) -> int | dict[str, int]:
-        """What stands for a node over what stands for its inputs: for a sink its input, for a call what it gives."""
+        """The replacement of a node over those of its inputs: for a sink its input, for a call its result."""
         if isinstance(node.operator, ops.BundleRelation) and isinstance(inputs[0], dict):
             return inputs[0][node.operator.name]
         numbers = [place for place in inputs if isinstance(place, int)]
@@ -106,7 +106,7 @@ class Compiler:
         return surrounded(self._surrounded, node, numbers)
 
     def _called(self, call: ops.Call, inputs: Sequence[int]) -> dict[str, int]:
-        """What stands for the sinks of a circuit that is called."""
+        """The replacements of the sinks of a called circuit."""
         given, places = call.named(inputs), list[int | dict[str, int]]()
         for node in call.circuit.nodes:
             if isinstance(node.operator, ops.Source):
@@ -116,10 +116,10 @@ class Compiler:
         return {name: place for name, i in call.circuit.sinks.items() if isinstance(place := places[i], int)}
 
     def _remembering(self, places: Sequence[int]) -> Iterator[str]:
-        """The relations that remember the past for what nodes are computed from, read by rules or not.
+        """The relations that remember the past of what nodes are computed from, read by rules or not.
 
-        What a circuit remembers depends on its nodes, and not on what rules make of them: a view that is defined later
-        over such a node goes on from its past.
+        What a circuit remembers depends on its nodes alone, not on rules: a view that is defined later over such a node
+        continues its past.
         """
         relations = self._scope.drafts.relations
         changes = [self._derivatives.delta(place) for place in places] if self._remembers else []
@@ -158,7 +158,6 @@ def _refuse_nested(program: Program) -> None:
         if isinstance(relation.definition, Nested):
             view, *_ = [*program.views_over(name), name]
             raise UnsupportedError(
-                f"{view}: the recursion {relation.definition.component} stands in another, and is looked at again at "
-                "each iteration at which what enters it changes; write the two as one recursion, whose relations "
-                "depend on each other, or do without `strict`"
+                f"{view}: the recursion {relation.definition.component} is inside another, and runs again at each "
+                "iteration that changes its input; write both as one recursion, or leave `strict` out"
             )

@@ -24,12 +24,12 @@ class Definition:
 
     @property
     def contents(self) -> tuple[str, ...]:
-        """Those of them of which it reads all rows, not the changes alone."""
+        """The inputs whose rows it reads, not their changes alone."""
         return ()
 
     @property
     def is_set(self) -> bool:
-        """Whether its rows are there once at most; a table that is a bag is told apart where it is declared."""
+        """Whether its rows occur at most once; a table that is a bag is marked where it is declared."""
         return False
 
     @property

@@ -45,7 +45,7 @@ def factored_rules(rules: Sequence[Rule]) -> list[Factored]:
 
 
 def _agreeing(extensions: Sequence[tuple[Rule, Rule]]) -> list[tuple[Rule, Rule]]:
-    """The extensions, in which variables that are computed alike are the same."""
+    """The extensions, with one variable for equal computations."""
     computed: dict[exp.Expression, int] = {}
     result = []
     for original, rule in extensions:
@@ -70,7 +70,7 @@ def _together(first: Rule, others: Sequence[tuple[Rule, Rule]]) -> Factored | No
 
 
 def factored(bodies: Sequence[Body], order: Sequence[int] | None = None) -> Formula | None:
-    """The formula of bodies over the same variables whose sum, with the first's sign, it is; None if there is none.
+    """The formula whose value is the sum of bodies over the same variables, with the first's sign; None if none is.
 
     `order` is that in which the first's atoms are shown.
     """

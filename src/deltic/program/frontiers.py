@@ -132,7 +132,7 @@ class _Analysis:
                 self._keep(read, f"{name} is computed from all of them")
 
     def _defined(self, definition: Definition) -> Iterator[tuple[int, Frontier]]:
-        """The frontiers of what is no sum of conjunctions; what is not told apart here has none."""
+        """The frontiers of a relation that is no sum of conjunctions; unknown definitions have none."""
         if isinstance(definition, Table):
             yield from self._table(definition)
         elif isinstance(definition, Grouped):
@@ -223,7 +223,7 @@ class _Analysis:
         self.reasons.setdefault(relation, reason)
 
     def _forgettable(self, name: str, flow: Mapping[int, Frontier]) -> Forgettable | None:
-        """The first column below whose frontier nobody touches or reads a row."""
+        """The first column below whose frontier nothing changes or reads a row."""
         needs = self.needs.get(name)
         for index in sorted(flow):
             if flow[index] and (needs is None or index in needs):
@@ -253,7 +253,7 @@ class _Bounds:
         return None if result is None else frozenset(bound.through(rises) for bound in result)
 
     def _learn(self, variable: int, least: exp.Expression) -> bool:
-        """Take it that a variable is at least an expression; whether that tells something new."""
+        """Note that a variable is at least an expression; whether that is new."""
         if variable in self._found or (result := self.of(_term(least))) is None:
             return False
         self._found[variable] = result

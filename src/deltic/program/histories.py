@@ -1,4 +1,4 @@
-"""Relations of a recursion whose rows come and go: how often each row is there, from which iteration on."""
+"""Relations of a recursion whose rows come and go: the multiplicity of each row, from which iteration on."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BY_ITERATION = " by iteration"
 class Historical(Definition):
     """A relation in the body of a recursion that is not monotone, with the changes of its rows at each iteration.
 
-    One with a `delay` of 1 is there an iteration later than its rows are derived: it closes a cycle.
+    With a `delay` of 1 its rows appear an iteration after they are derived: it closes a cycle.
     """
 
     delay: int
@@ -40,7 +40,7 @@ class PriorityOrder:
 
 @dataclass(frozen=True)
 class History(Historical):
-    """The sum of what the relation's rules derive, at each iteration; of that what is admitted until then, if told."""
+    """The sum of what the relation's rules derive, at each iteration; with an admission, of the admitted rows."""
 
     admission: PriorityOrder | None = None
 
@@ -48,7 +48,7 @@ class History(Historical):
         if self.admission is not None:
             column = names[self.admission.column] if names else f"#{self.admission.column}"
             first = f"the {'least' if self.admission.least else 'greatest'} {column} first"
-            yield f"{first}: others are let in when what comes of it is there, so that few rows come and go"
+            yield f"{first}: others follow after its consequences, so that few rows change twice"
 
     def __str__(self) -> str:
         result = "the next iteration's sum" if self.delay else "sum at each iteration"
@@ -57,9 +57,9 @@ class History(Historical):
 
 @dataclass(frozen=True)
 class Examined(Historical):
-    """What a function makes of each group of relation `source`, at each iteration; of each row its set, for None.
+    """A function of each group of relation `source`, at each iteration; for None, the set of each row.
 
-    `keys` are the columns of the source that tell groups apart.
+    `keys` are the columns of the groups.
     """
 
     reads: ClassVar[tuple[str, ...]] = ("source",)
@@ -83,8 +83,8 @@ class Examined(Historical):
     def describe(self, names: Sequence[str]) -> Iterator[str]:
         what = "row" if self.function is None else "group"
         yield (
-            f"{self._what()}: a {what} is looked at where its history changes, and at its later entries until the "
-            "changes before them add up to nothing"
+            f"{self._what()}: a {what} is examined where its history changes, and at later entries until the "
+            "changes before them cancel"
         )
 
     def _what(self) -> str:
@@ -96,7 +96,7 @@ class Examined(Historical):
 
 @dataclass(frozen=True)
 class RelationFunctionDefinition(Historical, ABC):
-    """A function of the whole of some relations, at each iteration of what these are there."""
+    """A function of some whole relations, at each iteration."""
 
     inputs: tuple[str, ...]
 
@@ -131,7 +131,7 @@ class RelationFunctionDefinition(Historical, ABC):
 
 @dataclass(frozen=True)
 class Nested(RelationFunctionDefinition):
-    """One relation of a fixpoint that is computed at each iteration, from what its `inputs` are there."""
+    """One relation of a fixpoint that is computed at each iteration, from its `inputs` there."""
 
     fixpoint: ops.Fixpoint
     component: str
@@ -143,8 +143,8 @@ class Nested(RelationFunctionDefinition):
     @property
     def cost(self) -> str:
         return (
-            f"{FALLBACK.formula}, where a is what enters it where it was looked at last: the changes between the two "
-            "iterations are followed; keeps what enters it, and one of its states"
+            f"{FALLBACK.formula}, where a is its input at the last evaluation: it follows the changes between the two "
+            "iterations; keeps its input, and one of its states"
         )
 
     def __str__(self) -> str:
@@ -154,7 +154,7 @@ class Nested(RelationFunctionDefinition):
 
 @dataclass(frozen=True)
 class Applied(RelationFunctionDefinition):
-    """What a user's operator makes, at each iteration, of what its `inputs` are there."""
+    """The result of a user's operator at each iteration, from its `inputs` there."""
 
     operator: Apply
 
@@ -167,12 +167,12 @@ class Applied(RelationFunctionDefinition):
         custom = self.operator.custom
         if custom.state is not None:
             return (
-                "its state follows the changes between the iteration where it was looked at last and this one; keeps "
+                "its state follows the changes since the iteration of its last evaluation; keeps "
                 "the rows of its inputs, and the state in memory, which is rebuilt after an error or a restart"
             )
         if custom.derivative is not None:
             return (
-                "by its derivative, of what the epoch has changed until there; keeps the rows of its inputs, and costs "
+                "by its derivative, from the epoch's changes up to there; keeps the rows of its inputs, and costs "
                 "what it reads of them"
             )
         return (
@@ -185,5 +185,5 @@ class Applied(RelationFunctionDefinition):
 
 
 def delay_of(definition: Definition) -> int:
-    """How many iterations after they are derived the rows of a recursive relation are there."""
+    """How many iterations after their derivation the rows of a recursive relation appear."""
     return definition.delay if isinstance(definition, Historical) else 1

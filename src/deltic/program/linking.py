@@ -19,7 +19,7 @@ from deltic.program.scope import DraftRelation, ProgramBuilder
 class LinkedProgram:
     """What a program is made of: the numbers of relations of its tables and views, and those with a wanted name.
 
-    `remembering` are those of relations that stay in it for their past, whoever reads them.
+    `remembering` are those of relations that stay for their past, read or not.
     """
 
     tables: dict[str, str] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""What a program knows that its tables do not tell."""
+"""What a program remembers that its tables do not determine."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from deltic.program.program import Program
 
 
 def remembered(program: Program) -> str:
-    """What a program knows that its tables do not tell; nothing for one whose views are a function of its tables."""
+    """What a program remembers that its tables do not determine; nothing if its views are a function of its tables."""
     for name, relation in program.relations.items():
         if relation.definition.remembers:
             return f"{name} remembers epochs"

@@ -105,7 +105,7 @@ def _skeleton(rule: Rule) -> Skeleton:
 
 
 def _fingerprint(draft: DraftRelation, skeletons: Sequence[Skeleton], prints: Mapping[str, str]) -> str:
-    """What tells the relation from others, when `prints` tell the relations that it reads from others."""
+    """The identity of the relation, given `prints`, those of the relations that it reads."""
     texts = sorted(
         "".join(chain.from_iterable(zip_longest(around, (prints[name] for name in names), fillvalue="")))
         for around, names in skeletons

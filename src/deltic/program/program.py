@@ -84,7 +84,7 @@ class Program:
 
     @cached_property
     def passed(self) -> frozenset[str]:
-        """The sums of which nobody reads more than the changes: rows that are passed on to a definition."""
+        """The sums whose changes alone are read: rows that are passed on to a definition."""
         read = {name for rule in self.rules for name in rule.relations} | set(self.sinks.values())
         read |= {name for relation in self.relations.values() for name in relation.definition.contents}
         followed = {name for relation in self.relations.values() for name in relation.definition.sources}

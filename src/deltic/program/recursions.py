@@ -88,13 +88,13 @@ class StratumFormulas:
 
     @property
     def shown(self) -> list[str]:
-        """The relations with lines of their own: not the rows of which one of them is the set, or the aggregates."""
+        """The relations with lines of their own: not the rows of a set or of aggregates."""
         followed = {d.source for name in self.stratum.relations if isinstance(d := self._definition(name), Examined)}
         return [name for name in self.stratum.relations if name not in followed]
 
     @property
     def heads(self) -> list[str]:
-        """The relations that are there an iteration after they are derived, or all of a recursion of no histories."""
+        """The relations whose rows appear an iteration after they are derived, or all of a recursion without one."""
         return [name for name in self.shown if not self._is_helper(name)]
 
     def _definition(self, name: str) -> Definition:
@@ -131,7 +131,7 @@ class StratumFormulas:
     # Formulas
 
     def formula(self, name: str, terms: Sequence[Term], whole: bool = True) -> Formula:
-        """When the relation has a row: with `whole`, helpers in it stand for what they are made of."""
+        """When the relation has a row; with `whole`, helpers are replaced by their definitions."""
         definition = self._definition(name)
         if isinstance(definition, Examined):
             if isinstance(definition.function, Grouped):
@@ -144,7 +144,7 @@ class StratumFormulas:
         return any_of([self._instance(part, terms, whole) for part in self.parts[name]] or [Not(All(()))])
 
     def _instance(self, part: FormulaPart, terms: Sequence[Term], whole: bool) -> Formula:
-        """The formula of a rule for terms in the place of its head's."""
+        """The formula of a rule with terms for its head's."""
         case = self._case(part, whole)
         known: dict[int, Term] = {}
         equal: list[Formula] = []
@@ -218,10 +218,10 @@ class StratumFormulas:
             for result in occurrences(self.formula(name, self.variables(name))):
                 around = [*result.aggregates, *["¬"] * bool(result.negations)]
                 if result.atom.relation in self.heads and around:
-                    return f"{_shown(result.atom.relation)} stands behind {' and '.join(around)}"
+                    return f"{_shown(result.atom.relation)} stands under {' and '.join(around)}"
         inside = [d.component for n in self.stratum.relations if isinstance(d := self._definition(n), Nested)]
         if inside:
-            return f"another recursion, of {inside[0]}, stands in it"
+            return f"it contains another recursion, of {inside[0]}"
         definitions = [self._definition(name) for name in self.stratum.relations]
         made = [d.called for d in definitions if isinstance(d, RelationFunctionDefinition)]
         made += [str(d.function) for d in definitions if isinstance(d, Examined) and d.function]
@@ -248,7 +248,7 @@ class StratumFormulas:
             yield from named(list(self._rule(name, part, definition.is_set or rows != name)), self.names)
 
     def _rule(self, name: str, part: FormulaPart, is_set: bool) -> Iterator[str]:
-        """A rule, how the recursive atoms stand in it, and what comes and goes by it."""
+        """A rule, the parity of its recursive atoms, and what it inserts and deletes."""
         whole = not self._is_helper(name)
         unfolded = self._unfolded(part.formula) if whole else part.formula
         shown = text(_closed(part.terms, unfolded))
@@ -263,7 +263,7 @@ class StratumFormulas:
                 yield f"  {mark}: {sums}" + (f", {kept}" if is_set else "")
 
     def _parities(self, formula: Formula) -> Iterator[str]:
-        """How each recursive atom of a rule stands in it."""
+        """The parity of each recursive atom of a rule."""
         result = ((text(o.atom), _parity(o)) for o in occurrences(formula) if o.atom.relation in self.heads)
         yield from (f"  {atom} stands {parity}" for atom, parity in dict.fromkeys(result))
 
@@ -291,9 +291,9 @@ class StratumFormulas:
 
 
 def _parity(found: Occurrence) -> str:
-    """How an atom stands in a formula."""
+    """The parity of an atom in a formula."""
     behind = (
-        f"behind {found.negations} negation{'s' * (found.negations != 1)}" if found.negations else "behind no negation"
+        f"under {found.negations} negation{'s' * (found.negations != 1)}" if found.negations else "under no negation"
     )
     if found.aggregates:
         return f"in {', '.join(found.aggregates)}, {behind}: each change of its group is examined"
@@ -311,7 +311,7 @@ def _shown(name: str) -> str:
 
 
 def _lost(formula: Formula) -> Formula:
-    """The formula with what goes in the place of what comes."""
+    """The formula with deletions for insertions."""
     if isinstance(formula, Holds):
         return replace(formula, mark="∇") if formula.mark == "Δ" else formula
     if isinstance(formula, All):

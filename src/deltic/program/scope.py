@@ -80,7 +80,7 @@ class ProgramBuilder:
         self.strata |= dict.fromkeys(stratum.relations, stratum)
 
     def declare(self, draft: DraftRelation) -> str:
-        """Add a relation; the result stands for its name."""
+        """Add a relation; the result is a placeholder for its name."""
         name = f"#{len(self.relations)}"
         self.relations[name] = draft
         return name
@@ -223,7 +223,7 @@ class Scope:
         return self.drafts.declare(DraftRelation(wanted, self.circuit.type_of(number).schema, definition))
 
     def place(self, name: str) -> None:
-        """Let the relation be brought up to date after all that were placed before it."""
+        """Order the relation after all that were placed before it."""
         self.drafts.place(Stratum((name,), recursive=False))
 
     def derived(self, number: int, wanted: str, *, distinct: bool) -> str:

@@ -147,7 +147,7 @@ class _Signed(Scope):
         return name
 
     def _become(self, name: str, definition: Definition) -> None:
-        """Let a relation that was declared have another definition."""
+        """Give a declared relation another definition."""
         self.drafts.relations[name] = replace(self.drafts.relations[name], definition=definition)
 
     def _product(self, inputs: list[int]) -> list[Body]:
@@ -192,7 +192,7 @@ def _aggregate(scope: _Signed, number: int, delay: int) -> Examined:
 
 
 def _admission(calls: Sequence[GroupedAggregate], schema: Schema, columns: Sequence[str]) -> PriorityOrder | None:
-    """The order in which an aggregate's rows are let in: that of the first number of which it has an extreme."""
+    """The order in which an aggregate's rows are admitted: that of the first number whose extreme it has."""
     for call in calls:
         like, read = ACCUMULATORS[call.function].like, schema.columns[schema.index(columns[call.columns[0]])]
         is_counted = read.type.is_integer and read.type.kind is not Kind.UINT64

@@ -1,4 +1,4 @@
-"""What the local engine cannot run, told when it is made: the operator, its place, and what to do instead."""
+"""What the local engine cannot run, reported when it is made: the operator, its place, and an alternative."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def needs_fallback(number: int, operator: ops.Operator) -> UnsupportedError:
 
 
 def in_recursion(number: int, operator: ops.Operator) -> UnsupportedError:
-    """The error about an operator that stands in a recursion and depends on it."""
+    """The error about an operator in a recursion that depends on it."""
     return UnsupportedError(
         f"local engine: %{number} {operator.label} depends on the recursion in which it stands: compute it before the "
         f"recursion, as a table or a view of its own; {_INTERPRETER}"

@@ -80,7 +80,7 @@ class Users:
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
             raise DelticError(f"users {path}: {error}; `deltic user NAME` makes an entry") from None
         if not told:
-            raise DelticError(f"users {path}: there is none; `deltic user NAME` makes an entry")
+            raise DelticError(f"users {path}: it is missing; `deltic user NAME` makes an entry")
         return cls({name: _user(path, name, entry) for name, entry in told.items()})
 
     def named(self, name: str) -> User | None:

@@ -388,7 +388,7 @@ def _string_agg(asked: _Asked) -> LoweredAggregates:
     if result.type.type.is_composite or result.type.type is Type.BINARY:
         raise asked._mismatch(text, "texts", result)
     if asked.is_distinct and any(ordered.this != text for ordered in asked.order):
-        raise asked.error("with DISTINCT the order is that of the texts themselves", "order by the first argument")
+        raise asked.error("with DISTINCT, the texts themselves are ordered", "order by the first argument")
     orders = [asked.ordered(ordered.this) for ordered in asked.order]
     parameters = (str(separator or ""), *map(direction, asked.order))
     return _one("string_agg", coerced(result, Type.STRING), *orders, parameters=parameters)

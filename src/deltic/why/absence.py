@@ -163,7 +163,7 @@ class _Failing:
                     return
         if rows := self.of.rows(scope, below, passed):
             computed = [f"{c.name} = {show(e)}" for c, e in zip(operator.columns, operator.expressions, strict=True)]
-            yield FailedWay("", "", _told(scope, below, rows), f"{', '.join(computed)}: other values are asked for")
+            yield FailedWay("", "", _told(scope, below, rows), f"{', '.join(computed)}: you asked for other values")
         else:
             yield from self.ways(scope, below, passed)
 

@@ -189,7 +189,7 @@ def test_explanations_say_what_is_kept():
     text = windowed(10).engine.explain("v", full=True)
     assert "the rows of v.rows with ts at least v.clock − 10" in text
     assert "D(α), α = W(Δa + z⁻¹(α), Δθ)  [DBSP §8.5]" in text
-    assert "v.clock: rows that are passed on, of which nothing is kept" in text
+    assert "v.clock: rows that are passed on, without being kept" in text
 
 
 # Flatmaps

@@ -224,7 +224,7 @@ def test_a_first_line_that_names_the_columns_tells_where_they_stand(reader, here
     named = TableInput("edge", EDGES, rfc4180=True, by_name=True)
     assert read(reader, named) == [(1, "a,b"), (2, "c")]
     (here / "edge.csv" / "part-2.csv").write_text("source,label\n2,c\n")
-    with pytest.raises(DataError, match=r"part-2\.csv:1: table edge: the columns stand in another order than in edge"):
+    with pytest.raises(DataError, match=r"part-2\.csv:1: table edge: the columns are in another order than in edge"):
         read(reader, named)
 
 

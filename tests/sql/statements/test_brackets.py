@@ -44,7 +44,7 @@ def test_an_error_ends_the_transaction(pipeline):
 def test_transactions_are_of_threads(pipeline):
     pipeline.sql("BEGIN; UPDATE t SET n = 0 WHERE id = 1; SELECT * FROM v")
     in_thread(pipeline.sql, "BEGIN; UPDATE t SET n = 5 WHERE id = 2; COMMIT")
-    with pytest.raises(ChangeError, match="on top of epoch 1, and the pipeline is at epoch 2"):
+    with pytest.raises(ChangeError, match="at epoch 1, and the pipeline is now at epoch 2"):
         pipeline.sql("COMMIT")
     assert list(pipeline["v"]) == [(15,)]
 

@@ -125,7 +125,7 @@ class _Loader:
                 )
             hint = (
                 did_you_mean(path, library_modules())
-                or f"{_place(path)} is sought beside the program, and where `--ddlog-library` says"
+                or f"{_place(path)} is searched beside the program and in `--ddlog-library`"
             )
             raise ProgramError([wanted.span.error(f"there is no module `{path}`", hint)])
         return *result, True

@@ -65,7 +65,7 @@ class RuleParser(ExpressionParser):
             self.advance()
             at = self.token.start
             if not (delay := self.number("a number of transactions")):
-                raise ProgramError([self.span(at).error("a delay is of one transaction at least", "read it without")])
+                raise ProgramError([self.span(at).error("a delay is at least one transaction", "read it without")])
         arguments, record = None, None
         if self.accept("["):
             record = self.expression()

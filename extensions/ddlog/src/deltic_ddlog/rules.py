@@ -154,9 +154,9 @@ class _Checking:
         entry = self.relation(atom)
         if atom.location is not None:
             told = "rules that say where their results go are not supported"
-            self.inference.report(atom.location.span, told, "remove `@` and what is behind it")
+            self.inference.report(atom.location.span, told, "remove `@` and what follows it")
         if atom.delay or atom.differentiated:
-            self.inference.report(atom.span, "a head is of this transaction", f"write `{atom.relation}(...)`")
+            self.inference.report(atom.span, "a head has no delay", f"write `{atom.relation}(...)`")
         typed = self._head_record(atom, entry) if entry else self.inference.broken(atom.span)
         name = entry.name if entry else atom.relation
         return lambda: c.Head(name, typed.build(), atom.span)

@@ -17,7 +17,7 @@ _BEGINNING = ops.Constant(Schema(()), ((),))
     Maintain,
     "f'(a, Δa) + D(f(∅))",
     "DBSP Def. 4.1",
-    "whoever made it says so: deltic.check_derivative tests that f(a + Δa) = f(a) + f'(a, Δa)",
+    "its author says so; deltic.check_derivative tests that f(a + Δa) = f(a) + f'(a, Δa)",
     "its inputs, and what its state remembers",
 )
 def maintain_delta(op: Maintain, node: Node, views: NodeViews) -> int:

@@ -1,4 +1,4 @@
-"""Windows, of which the window alone is kept."""
+"""Windows, which keep only the rows in the window."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def _rule(rewriting: Rewriting, node: Node) -> int | None:
 
 
 def _without_distinct(rewriting: Rewriting, number: int, joined: bool) -> int | None:
-    """The new node for Q without the distincts before it; None when there are none that can be left out."""
+    """The new node for Q without the distincts before it; None if none can be left out."""
     node, circuit = rewriting.node(number), rewriting.circuit
     if not (isinstance(node.operator, _ABSORBED) and rewriting.only_read_here(number)):
         return None
@@ -73,7 +73,7 @@ def _is_nearly_set(circuit: Circuit, number: int) -> bool:
 
 
 def is_positive(circuit: Circuit, number: int) -> bool:
-    """Whether no weight of the node is ever negative, as far as its operators tell."""
+    """Whether the operators show that no weight of the node is ever negative."""
     pending, seen = [number], {number}
     while pending:
         node = circuit.nodes[pending.pop()]

@@ -66,7 +66,7 @@ def is_never(predicate: exp.Expression) -> bool:
 
 
 def _is_null(expression: exp.Expression) -> bool:
-    """Whether the value is surely NULL, as that of an operation is of which an operand is."""
+    """Whether the value is surely NULL, as an operation on NULL is."""
     if is_null_of_a_type(expression):
         return True
     is_strict = function_of(expression).strict if is_call(expression) else isinstance(expression, _STRICT)

@@ -16,7 +16,7 @@ from deltic.circuit.polarity import grows_with
 
 
 def flatten_fixpoints(circuit: Circuit) -> Circuit:
-    """The circuit with one fixpoint for each that has others in it, as far as these may be parts of it."""
+    """The circuit with one fixpoint for each that contains others, where those can be merged into it."""
     changed = {
         number: body
         for number, operator in enumerate(circuit.operators)

@@ -1,8 +1,7 @@
-"""σ[n ≤ k](over[row_number AS n](a)) = σ[n ≤ k](over[row_number AS n](top[k](a))): top-k as it is written with ranks.
+"""σ[n ≤ k](over[row_number AS n](a)) = σ[n ≤ k](over[row_number AS n](top[k](a))): top-k written with ranks.
 
-Of each partition the first k rows are numbered alike whether others follow them or not. So is every value that is
-computed of rows that come before, or have the same rank. A filter that may be an error stays what it is: it would not
-see the rows that are left out.
+The numbers of a partition's first k rows do not depend on later rows, nor do other values computed from earlier rows or
+from rows of the same rank. A filter that may raise an error stays: it would not see the rows that are left out.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _MIRRORED: dict[type[exp.Expression], type[exp.Expression]] = {
 
 
 def limit_ranks(circuit: Circuit) -> Circuit:
-    """The circuit with a top-k before window functions of which a filter keeps the first rows alone."""
+    """The circuit with a top-k before window functions whose first rows alone pass a filter."""
     return rewrite(circuit, _rule, ops.Over)
 
 

@@ -32,7 +32,7 @@ def _rule(rewriting: Rewriting, node: Node) -> int | None:
 
 
 def _narrowed(rewriting: Rewriting, number: int, live: set[str]) -> int | None:
-    """The new node for an old one with a join in it, without the columns that are not live; None if there are none."""
+    """The new node for an old one with a join in it, without dead columns; None if there are none."""
     node = rewriting.node(number)
     if not rewriting.only_read_here(number) or live >= set(_names(rewriting.circuit, number)):
         return None

@@ -240,7 +240,7 @@ def _is_null(circuit: Circuit, number: int, name: str) -> bool:
 
 
 def _equal(part: exp.Expression, schema: Schema) -> Iterator[tuple[str, str]]:
-    """The columns that have one value where the condition is true, both ways; no floats, of which equal ones differ."""
+    """Pairs of columns that are equal where the condition is true; no floats, since equal ones may differ."""
     if isinstance(part, exp.EQ) and isinstance(part.this, exp.Column) and isinstance(part.expression, exp.Column):
         one, other = (infer(side, schema.value_types).type for side in (part.this, part.expression))
         if one is other and not one.is_float:

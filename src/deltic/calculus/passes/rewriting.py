@@ -72,7 +72,7 @@ class Rewriting:
 
     @property
     def number(self) -> int:
-        """The number of the old node that the rule is asked for."""
+        """The number of the old node that is being rewritten."""
         return len(self._numbers)
 
     def node(self, number: int) -> Node:
@@ -129,10 +129,10 @@ class Rewriting:
 def rewrite(
     circuit: Circuit, rule: Rule, kind: type[ops.Operator] = ops.Operator, prepare: Prepare = _unprepared
 ) -> Circuit:
-    """The circuit with the rule applied everywhere, in bodies too, until it applies nowhere any more.
+    """The circuit with the rule applied everywhere, in bodies too, until it applies nowhere.
 
-    The rule applies nowhere in a circuit without an operator of that kind. `prepare` looks at each circuit before the
-    rule is asked for its nodes, and makes `notes` for it.
+    The rule applies nowhere in a circuit without an operator of that kind. `prepare` sees each circuit before the rule
+    sees its nodes, and makes `notes` for it.
     """
     while any(issubclass(result, kind) for result in circuit.kinds):
         rewriting = Rewriting(circuit, rule, prepare)

@@ -97,7 +97,7 @@ class _Early:
         return max(result, key=lambda each: each[0])[1:] if result else None
 
     def _divides(self, part: JoinPart, calls: Calls) -> bool:
-        """Whether aggregates of a part, of which some need its own variables, determine all of them."""
+        """Whether aggregates of a part, some of which need its own variables, determine all of them."""
         if {atom.node for atom in part.inside.atoms} <= self.partial or any(len(call.columns) > 1 for call in calls):
             return False
         variables = _variables(part.inside)

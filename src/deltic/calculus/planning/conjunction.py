@@ -88,7 +88,7 @@ def conjunction_of(circuit: Circuit, number: int, kept: Container[int] = ()) -> 
 
 
 class _Reader:
-    """Reads downwards: each node is told which variables its columns are, and gives the others new ones."""
+    """Reads downwards: each node receives the variables of its columns, and names the others."""
 
     def __init__(self, circuit: Circuit, kept: Container[int]) -> None:
         self.circuit, self.kept = circuit, kept

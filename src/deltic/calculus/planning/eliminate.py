@@ -206,7 +206,7 @@ class _Elimination:
         return f"({', '.join(part.kept)}) :- {', '.join(atoms)}"
 
     def _kept(self, rewriting: Rewriting, part: JoinPart, as_set: bool, decision: KeptDecision) -> int:
-        """The node of the hidden relation of a part; where it is there already, the decision is dropped."""
+        """The node of the hidden relation of a part; an existing one drops the decision."""
         made = build(rewriting.builder, part.inside, part.kept)
         if as_set and not is_set(rewriting.builder.type_of(made)):
             made = rewriting.add(ops.Distinct(), made)
@@ -225,7 +225,7 @@ class _Elimination:
 
 
 def _read_as_sets(circuit: Circuit) -> set[int]:
-    """The nodes of which every reader sees no more than which rows are there, all of positive weight."""
+    """The nodes whose readers see only which rows are present, all of positive weight."""
     readers: dict[int, list[int]] = {}
     for number, node in enumerate(circuit.nodes):
         for source in node.inputs:

@@ -1,9 +1,8 @@
-"""What is known of the rows of a node that somebody wants: relations over some of its columns, and how they come down.
+"""What is known of the demanded rows of a node: relations over some of its columns, and how they are passed down.
 
-A *factor* is a relation over some columns of the rows that are wanted; a row must agree with one of its rows. Factors
-of one node are about different columns, so that a row must agree with all of them. They are passed sideways: of a
-join, what is wanted of one input are the factors of the join, joined with the other inputs that connect them with
-columns of this one.
+A *factor* is a relation over some columns of the demanded rows; a row must agree with one of its rows. Factors of one
+node have disjoint columns, and a row must agree with all of them. They are passed sideways: the demand on one input of
+a join is the join's factors, joined with the other inputs that connect them with this one.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ class Factor:
 
 @dataclass(frozen=True)
 class FactorAtom:
-    """A node that may tell something of the rows of others: their values are among its own."""
+    """A node that may restrict the rows of others: their values are among its own."""
 
     node: int
     names: frozenset[str]
@@ -75,7 +74,7 @@ class WantedRows:
         return self.renamed({name: name for name in names})
 
     def where(self, predicate: exp.Expression, schema: Schema, unit: int, builder: CircuitBuilder) -> WantedRows:
-        """With what a filter tells: columns that are constants, and columns that equal others.
+        """With what a filter adds: columns that are constants, and columns that equal others.
 
         `unit` is a node with one row of no columns.
         """
@@ -98,9 +97,9 @@ class WantedRows:
 def sideways(
     builder: CircuitBuilder, context: WantedRows, atoms: Sequence[FactorAtom], wanted: frozenset[str], begins: bool
 ) -> WantedRows:
-    """What is known of an input with the columns `wanted` of a join of which `context` is known.
+    """The demand on an input with columns `wanted` of a join with demand `context`; `atoms` are the other inputs.
 
-    `atoms` are other inputs. Those that nothing connects with the context tell something only where demand `begins`.
+    Those without a connection to the context restrict something only where demand `begins`.
     """
     groups = [group for group in _groups(context.factors, atoms) if begins or group.factors]
     result: list[Factor] = []
@@ -156,7 +155,7 @@ def _groups(factors: Sequence[Factor], atoms: Sequence[FactorAtom]) -> list[_Gro
 
 
 def _pruned(group: _Group, wanted: frozenset[str], begins: bool) -> tuple[tuple[Factor, ...], tuple[FactorAtom, ...]]:
-    """The group without atoms that tell nothing of the wanted columns: only such that narrow others stay."""
+    """The group without atoms that restrict no wanted column, directly or through others."""
     atoms = list(group.atoms)
     for atom in reversed(group.atoms):
         rest = [other for other in atoms if other is not atom]
@@ -169,7 +168,7 @@ def _pruned(group: _Group, wanted: frozenset[str], begins: bool) -> tuple[tuple[
 def _told(
     factors: Sequence[Factor], atoms: Sequence[FactorAtom], wanted: frozenset[str], begins: bool
 ) -> frozenset[str]:
-    """The wanted columns of which factors and atoms tell something."""
+    """The wanted columns that factors and atoms restrict."""
     groups = (group for group in _groups(factors, atoms) if begins or group.factors)
     return frozenset().union(*(group.names & wanted for group in groups))
 
@@ -179,7 +178,7 @@ def _names(factors: Sequence[Factor], atoms: Sequence[FactorAtom]) -> frozenset[
 
 
 def _constant(equation: exp.Expression, schema: Schema) -> tuple[Column, exp.Expression] | None:
-    """The column that an equation makes a constant, with its value; no float, of which equal ones may differ."""
+    """The column that an equation makes a constant, with its value; no float, since equal ones may differ."""
     if not isinstance(equation, exp.EQ):
         return None
     for side, other in ((equation.left, equation.right), (equation.right, equation.left)):

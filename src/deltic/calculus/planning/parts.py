@@ -75,7 +75,7 @@ def _part(conjunction: NodeConjunction, gone: set[str], live: set[str]) -> JoinP
 
 
 def _apart(conjunction: NodeConjunction, atoms: tuple[NodeAtom, ...], live: set[str]) -> JoinPart:
-    """Some atoms with the conditions on their variables, and what of them everything else needs."""
+    """Some atoms with the conditions on their variables, and the variables of them that everything else needs."""
     own, rest = _split(conjunction, atoms)
     needed = live.union(*rest.parts())
     return JoinPart(own, rest, tuple(dict.fromkeys(v for atom in atoms for v in atom.variables if v in needed)))

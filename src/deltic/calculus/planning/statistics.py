@@ -39,7 +39,7 @@ def place_name(place: int) -> str:
 
 
 class Statistics(Protocol):
-    """The contents of tables, and of recursive relations as far as they have been computed."""
+    """The contents of tables, and of recursive relations that have been computed."""
 
     def rows(self, relation: str) -> float | None:
         """How many rows it has; None where that is not known."""
@@ -48,7 +48,7 @@ class Statistics(Protocol):
         """How many different rows its projection to these columns has."""
 
     def passing(self, relation: str, conditions: Sequence[exp.Expression], guess: float) -> float:
-        """What part of its rows meets conditions over columns by `place_name`: the guess where rows do not tell."""
+        """The fraction of rows that meets conditions over columns by `place_name`; a guess without rows."""
 
     def meeting(self, one: Origin, other: Origin) -> float:
         """How many pairs of rows have equal values in these columns."""
@@ -59,7 +59,7 @@ class Statistics(Protocol):
     def sampled(self, tables: Sequence[Table], kept: Sequence[str], rows: float) -> float | None:
         """How many different rows of these variables the join of tables has, by a sample of about `rows` expected ones.
 
-        None where no sample tells.
+        None without a usable sample.
         """
 
 

@@ -83,9 +83,9 @@ class Work:
 def _joined_by_name(
     sizes: Sequence[NodeSize], filters: Iterable[exp.Expression]
 ) -> tuple[list[NodeSize], list[exp.Expression], list[tuple[str, str]]]:
-    """The sizes with one variable for two that a filter says are equal: they are joined on it, like those they share.
+    """The sizes with one variable for two that a filter equates: they are joined on it, like those they share.
 
-    With the other filters, and the variables that are gone, each with the one that stands for it.
+    With the other filters, and for each removed variable the one that replaces it.
     """
     known, left, equal = list(sizes), list[exp.Expression](), list[tuple[str, str]]()
     for predicate in filters:

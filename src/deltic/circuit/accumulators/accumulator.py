@@ -40,15 +40,15 @@ class Accumulator(ABC):
         return self.name
 
     def takes(self, types: Sequence[Type]) -> bool:
-        """Whether it is defined for values of columns of these types; of one column, if not told otherwise."""
+        """Whether it is defined for values of columns of these types; by default, of one column."""
         return len(types) == 1
 
     def accepts(self, parameters: Sequence[Parameter], columns: int) -> bool:
-        """Whether it can be called with these constants for so many columns; with none, if not told otherwise."""
+        """Whether it can be called with these constants for so many columns; by default with none."""
         return not parameters
 
     def needed(self, columns: int) -> Sequence[int]:
-        """The positions, of so many columns, at which a row that counts has no NULL: all, if not told otherwise."""
+        """The positions, of so many columns, at which a counted row has no NULL; by default all."""
         return range(columns)
 
     def result(self, types: Sequence[Type]) -> Type:
@@ -57,10 +57,10 @@ class Accumulator(ABC):
 
     @abstractmethod
     def value(self, totals: Totals, types: Sequence[Type], parameters: Sequence[Parameter]) -> Any:
-        """Its value for a group's values of these types, of which there are some unless it `counts`; None for NULL.
+        """Its value for a group's values of these types, at least one unless it `counts`; None for NULL.
 
-        Weights may be negative in between; what every engine must agree with is this, to the last bit. Raises
-        EvaluationError where there should be a value and is none.
+        Weights may be negative in between. Every engine must agree with it to the last bit. Raises EvaluationError
+        where a value is missing.
         """
 
     def column(self, name: str, sources: Sequence[Column]) -> Column:

@@ -87,7 +87,7 @@ class MaxBy(ExtremeBy):
 
 
 def present(totals: Totals) -> list[Any]:
-    """The values that are there."""
+    """The values of positive weight."""
     return [value for value, weight in totals.items() if weight > 0]
 
 

@@ -13,11 +13,11 @@ from deltic.values.types import Column, Schema, Type
 
 
 class UserAggregate(Accumulator):
-    """A function of the values of the columns `of`, each as often as it is there, in ascending order.
+    """A function of the values of the columns `of`, with repetitions, in ascending order.
 
-    The value of one column `gives` is the result; of several, a struct of them. `state` makes what can be brought up to
-    date with values, see `deltic.aggregate`; engines may use it, and the meaning is the function. `name` is that in
-    circuits, which ends with the fingerprint of the code, and `called` what a reader calls it.
+    The value of one column `gives` is the result; of several, a struct of them. `state` makes an object that values can
+    update, see `deltic.aggregate`; engines may use it, and the function is the definition. `name` is that in circuits,
+    which ends with the fingerprint of the code, and `called` the name for readers.
     """
 
     def __init__(

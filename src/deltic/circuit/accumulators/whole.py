@@ -25,7 +25,7 @@ class WholeGroup(Accumulator):
 
 @accumulator
 class CollectList(WholeGroup):
-    """An array of all values, in ascending order, each as often as it is there; empty for none."""
+    """An array of all values with repetitions, in ascending order; empty for none."""
 
     name = "collect_list"
     counts = True
@@ -55,7 +55,7 @@ class CollectSet(WholeGroup):
 
 @accumulator
 class Mode(WholeGroup):
-    """The value that is there most often; of several the least one, or the greatest where its parameter is true."""
+    """The most frequent value; of several the least one, or the greatest where its parameter is true."""
 
     name = "mode"
     keeps = "all values in order; reads those of a changed group, for any of them may have become the most frequent"

@@ -34,7 +34,7 @@ class Import(Operator):
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
         self.zsets(inputs, 0)
         if not depth:
-            self.refuse("stands in a body only", inputs)
+            self.refuse("is allowed in a body only", inputs)
         return ZSetType(self.type.schema, self.type.is_set, depth)
 
     def arguments(self) -> str:
@@ -57,7 +57,7 @@ class Feedback(Operator):
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
         self.zsets(inputs, 0)
         if not depth:
-            self.refuse("stands in the body of a fixpoint only", inputs)
+            self.refuse("is allowed in the body of a fixpoint only", inputs)
         return ZSetType(self.schema, self.is_set, depth)
 
     def arguments(self) -> str:

@@ -44,7 +44,7 @@ class Bracket(Operator):
         self.zsets(inputs)
         for op in self.body.operators:
             if isinstance(op, Feedback):
-                self.refuse(f"feedback {op.name} stands in the body of a fixpoint only; use a back_edge", inputs)
+                self.refuse(f"feedback {op.name} is allowed in the body of a fixpoint only; use a back_edge", inputs)
             if isinstance(op, FixpointDelta):
                 self.refuse("in its body a fixpoint_delta would count the iterations; make it a bracket, too", inputs)
         return bundle({n: ZSetType(t.schema, self._sums_to_set(n), depth) for n, t in outputs(self.body).items()})

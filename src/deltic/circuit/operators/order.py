@@ -30,7 +30,7 @@ class Order:
 
 
 def show_parts(keys: Sequence[str], order: Sequence[Order]) -> str:
-    """PARTITION BY and ORDER BY, as far as there is one."""
+    """PARTITION BY and ORDER BY, where present."""
     clauses = [f"PARTITION BY {', '.join(map(word, keys))}"] * bool(keys)
     clauses += [f"ORDER BY {', '.join(map(str, order))}"] * bool(order)
     return " ".join(clauses)

@@ -56,8 +56,8 @@ class Interpreter:
     ) -> dict[str, Rows]:
         """The values of the sinks for these values of the sources (absent: zero), imports and feedbacks.
 
-        `time` is the time of the step where other circuits are around this one. After an exception the next step
-        takes the time of this one, and puts its own values in the place of what this one kept.
+        `time` is the time of the step where other circuits are around this one. After an exception the next step takes
+        the time of this one, and replaces its values.
         """
         environment = _Environment(sources, imports, feedback or {}, time or (self._steps,))
         self._values = []
@@ -85,7 +85,7 @@ class Interpreter:
         self._steps = other._steps
 
     def take_back(self) -> None:
-        """Let the last step not have been: the next one takes its time, and puts its own values in their place."""
+        """Undo the last step: the next one takes its time, and replaces its values."""
         self._steps -= 1
 
     def reset(self, level: int) -> None:

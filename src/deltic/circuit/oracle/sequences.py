@@ -43,7 +43,7 @@ def _key(value: Any, order: Order) -> Any:
 
 
 def peers(sequence: Sequence[Row], order: Sequence[Order], schema: Schema) -> list[int]:
-    """For each row of a sequence the number of its peers' group, from 0: rows that the order does not tell apart."""
+    """For each row of a sequence the number of its peers' group, from 0; peers tie in the order."""
     positions = [schema.index(o.column) for o in order]
     result: list[int] = []
     for i, row in enumerate(sequence):

@@ -54,9 +54,9 @@ def _add(builder: CircuitBuilder, parts: Sequence[Any], number: int, places: Tex
 
 
 def _inputs(tree: Tree[Token] | None, number: int, places: TextPlaces) -> list[int]:
-    """The numbers of the inputs, each of a node that stands before."""
+    """The numbers of the inputs, each of an earlier node."""
     references = [token for token in (tree.children if tree else []) if isinstance(token, Token)]
     for token in references:
         if int(token[1:]) >= number:
-            raise places.error(token, f"{token} does not stand before %{number}")
+            raise places.error(token, f"{token} must come before %{number}")
     return [int(token[1:]) for token in references]

@@ -52,7 +52,7 @@ class NodeLine:
         return unquoted(self.arguments) if kind == "NAME" else str(self.arguments)
 
     def outer(self, words: Sequence[Token | None]) -> int:
-        """What stands after `outer` in these words, 0 where there are none."""
+        """The number after `outer` in these words, 0 by default."""
         match [str(word) for word in words if word is not None]:
             case []:
                 return 0

@@ -130,7 +130,7 @@ def _flat_map(line: NodeLine) -> ops.FlatMap:
 
 
 def _custom(kind: type[Apply]) -> Reader:
-    """The reader of the name of a user's operator, which may have another fingerprint by now."""
+    """The reader of the name of a user's operator, whose fingerprint may have changed."""
 
     def read(line: NodeLine) -> Apply:
         from deltic.circuit.custom import operator_called

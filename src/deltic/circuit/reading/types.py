@@ -53,7 +53,7 @@ def _value(parts: list[Any], places: TextPlaces) -> ValueType:
 
 
 def _type(kind: Kind, arguments: list[Any], fields: Tree[Token] | None, places: TextPlaces) -> Type:
-    """The type of a kind with what stands in its (parentheses) and {braces}; ValueError where that does not fit."""
+    """The type of a kind with its (parentheses) and {braces}; ValueError where they do not fit."""
     if kind is Kind.STRUCT and fields is not None and not arguments:
         columns: list[Any] = [column.children for column in fields.children if isinstance(column, Tree)]
         return Type.struct(_column(column, places) for column in columns)

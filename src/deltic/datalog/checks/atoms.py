@@ -32,9 +32,7 @@ def check_wildcards(head: BodyAtom, body: Sequence[BodyFormula], findings: Findi
             if isinstance(atom, BodyAtom) and isinstance(argument, Wildcard):
                 continue
             if isinstance(literal, Negation) and is_structure(argument):
-                _refuse_wildcards(
-                    argument, "behind `!` each field needs a value; make a relation of the rows", findings
-                )
+                _refuse_wildcards(argument, "after `!` each field needs a value; make a relation of the rows", findings)
                 continue
             is_pattern = matches and is_structure(argument)
             for part in fields_of(argument) if is_pattern else [argument]:

@@ -38,7 +38,7 @@ def hints_of(
     magic |= {name: span for name, span in pragmas["magic-transform"].items() if name != EVERY}
     _check_opposites(declarations, findings)
     _check_unread(directives, inlined, "inlined", findings)
-    _check_unread(directives, magic.keys() - inlined, "`magic`: of it is computed what other rules ask for", findings)
+    _check_unread(directives, magic.keys() - inlined, "`magic`: only demanded rows are derived", findings)
     inputs = {directive.relation for directive in directives if directive.kind == "input"}
     for declaration in inlined.values():
         _check_inlined(declaration, inputs, findings)
@@ -70,7 +70,7 @@ def _check_unread(directives: Sequence[Directive], relations: Iterable[str], wha
     names = frozenset(relations)
     for directive in directives:
         if directive.kind in _WRITTEN and directive.relation in names:
-            message = f"`{directive.relation}` is {what}, so that nobody reads it"
+            message = f"`{directive.relation}` is {what}, so it cannot be read"
             findings.append(directive.span.error(message, "remove this, or the word from the declaration"))
 
 

@@ -56,5 +56,5 @@ def _check_pattern(pattern: StringLiteral, warnings: Findings) -> None:
     try:
         pattern_of(pattern.value)
     except PatternError as error:
-        hint = "the rule derives nothing, also behind `!`"
+        hint = "the rule derives nothing, also after `!`"
         warnings.append(pattern.span.error(f"this is not a regular expression: {error}", hint))

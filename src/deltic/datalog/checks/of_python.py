@@ -105,16 +105,16 @@ def _aggregate(
         message = f"there is no aggregate of Python `{name}`"
         findings.append(node.span.error(message, did_you_mean(name, names) or _GIVE))
     elif len(own.results) != 1 or any(column.nullable for column in own.of):
-        message = f"`{node.function}` is of {_shown(own.of)} and gives {_shown(own.results)}"
-        findings.append(node.span.error(message, "in Datalog an aggregate takes no NULL, and gives one value"))
+        message = f"`{node.function}` takes {_shown(own.of)} and returns {_shown(own.results)}"
+        findings.append(node.span.error(message, "in Datalog an aggregate takes no NULL and returns one value"))
         return None
     elif len(own.of) != len(node.targets):
-        message = f"`{node.function}` is of {_shown(own.of)}, and here of {len(node.targets)} value"
+        message = f"`{node.function}` takes {_shown(own.of)}, but here {len(node.targets)} value"
         hint = f"write {_call(node.function, own.of)} : {{ ... }}"
         findings.append(node.span.error(message + "s" * (len(node.targets) != 1), hint))
         return None
     elif any(seen(column.type) is not column.type for column in (*own.of, *own.results)):
-        message = f"`{node.function}` is of {_shown(own.of)} and gives {_shown(own.results)}"
+        message = f"`{node.function}` takes {_shown(own.of)} and returns {_shown(own.results)}"
         findings.append(node.span.error(message, "numbers of Datalog are int64, uint64 and float64"))
         return None
     return own

@@ -138,7 +138,7 @@ class _Apart:
         mentioned = names_in(node.part)
         for variable in node.variables:
             if variable.name not in mentioned:
-                message = f"nothing in this formula says which values `{variable.name}` takes"
+                message = f"no atom of this formula says which values `{variable.name}` takes"
                 self._findings.append(variable.span.error(message, "use it in an atom of the formula, or remove it"))
         clashes = {v.name: self._fresh(v.name) for v in node.variables if v.name in self._taken}
         self._taken.update(v.name for v in node.variables)

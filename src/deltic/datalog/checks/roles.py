@@ -27,7 +27,7 @@ def check_roles(relations: Mapping[str, CheckedRelation], directives: Sequence[D
             message = f"`{relation.name}` is a table, and only what rules derive can be hidden"
             findings.append(directive.span.error(message, "remove the pragma"))
         elif directive.kind in ("output", "printsize") and not relation.demand:
-            message = f"`{relation.name}` is hidden, so that nobody reads it"
+            message = f"`{relation.name}` is hidden, so it cannot be read"
             findings.append(directive.span.error(message, f'remove this or `.pragma "hidden" "{relation.name}"`'))
     for relation in relations.values():
         opaque = [column for column in relation.schema if column.type not in NAMES]

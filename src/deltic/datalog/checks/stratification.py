@@ -140,9 +140,9 @@ def _helpers(names: Sequence[str], uses: Sequence[Use], hidden: Collection[str],
         return chosen[0]
     one, other = sorted((first.user, first.used), key=names.index)
     if able:
-        message = f"`{one}` and `{other}` are each other's absence, and it is not said which of them starts empty"
-        hint = f"declare the helper `inline`: in `.decl {other}(...) inline` its rules stand where it is used, "
-        hint += f"and `{one}` has no more rows than follow from none"
+        message = f"`{one}` and `{other}` depend on each other's absence, and either could start empty"
+        hint = f"declare the helper `inline`: `.decl {other}(...) inline`; "
+        hint += f"then `{one}` starts empty"
     else:
         message = f"`{one}` and `{other}` depend on each other's absence, and both are recursive by themselves, too"
         hint = "one of them must be a helper, whose rules use no relation that depends on it but through another `!`"
@@ -156,7 +156,7 @@ def _is_recursive(names: Sequence[str], uses: Sequence[Use]) -> bool:
 
 
 def _circle(use: Use) -> Diagnostic:
-    message = f"`@{use.through}` and the helper `{use.used}` are computed of each other in the same iteration"
+    message = f"`@{use.through}` and the helper `{use.used}` are computed from each other in the same iteration"
     return use.span.error(message, "one of them must depend on the other through a relation that is no helper")
 
 

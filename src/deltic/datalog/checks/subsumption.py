@@ -95,11 +95,11 @@ def _may_be_chosen(
     name = declaration.name
     is_table = any(isinstance(i, DirectiveItem) and i.kind == "input" and i.relation == name for i in items)
     if "eqrel" in declaration.qualifiers:
-        message = f"{what} of an equivalence is not supported: it would be none without some of its rows"
-        hint = "derive another relation from it, and say so of that"
+        message = f"{what} of an equivalence is not supported: it would be no equivalence without some of its rows"
+        hint = "derive another relation from it, and declare that one so"
     elif is_table or name not in graph:
         message = f"{what} of a table is not supported: rows of `{name}` come from outside"
-        hint = "derive another relation from it, and say so of that"
+        hint = "derive another relation from it, and declare that one so"
     elif "inline" in declaration.qualifiers:
         message, hint = f"{what} of an inlined relation is not supported", "remove `inline`"
     else:

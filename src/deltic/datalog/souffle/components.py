@@ -200,7 +200,7 @@ class _Instantiation:
                 message = f"no base of the component `{component.name}` declares `{override.relation}`"
                 self._error(override.span, message, did_you_mean(override.relation, declared))
             elif "overridable" not in (declaration := declared[override.relation]).qualifiers:
-                hint = f"write `overridable` behind its declaration at {declaration.span.place}"
+                hint = f"write `overridable` after its declaration at {declaration.span.place}"
                 self._error(override.span, f"`{override.relation}` may not be overridden", hint)
 
     def _declare(self, names: _Names, statements: Sequence[_Statement]) -> None:

@@ -36,7 +36,7 @@ def local_path(place: str | Path) -> Path | None:
     if rest.startswith("//"):
         return None
     if name != "dbfs":
-        raise DelticError(f"{address}: an address has two slashes behind the colon, {name}:/{rest}")
+        raise DelticError(f"{address}: an address has two slashes after the colon, {name}:/{rest}")
     if not _DBFS.is_dir():
         raise DelticError(f"{address}: Databricks mounts its file system at {_DBFS}, and there is no such folder here")
     return _DBFS / rest.removeprefix("/")

@@ -20,7 +20,7 @@ class RelationKind(enum.Enum):
     RECURSIVE_BAG = "recursive bag, by the weight of each row at each iteration"
     HISTORY = "history, by the change of weight of each row at each iteration"
     BAG = "Z-set, by the weight of each row"
-    TRANSIENT = "rows that are passed on, of which nothing is kept"
+    TRANSIENT = "rows that are passed on, without being kept"
     AGGREGATE = "aggregate, by the totals of each group"
 
 

@@ -129,7 +129,7 @@ class _Reader:
         for key, value in node.value:
             name = key.value if key.id == "scalar" else ""
             if name in seen:
-                self._wrong(key, f"{name} is there twice")
+                self._wrong(key, f"{name} is given twice")
             elif known is not None and name not in known:
                 hint = did_you_mean(name, known) or f"{what} has {', '.join(known)}"
                 self._wrong(key, f"there is no {name!r} here", hint)
@@ -145,7 +145,7 @@ class _Reader:
     def _external(self, node: Any, role: Role) -> External | None:
         """A source or target; None where it is none, which is told."""
         if node.id != "mapping":
-            self._wrong(node, f"a {role} is told by its kind and options, as in {{kind: parquet, path: /data/orders}}")
+            self._wrong(node, f"a {role} needs its kind and options, as in {{kind: parquet, path: /data/orders}}")
             return None
         kinds = tuple(k for k, known in KINDS.items() if known.options(role) is not None and k != _OF_PROCESSES[role])
         chosen = next((value for key, value in node.value if key.value == "kind"), None)

@@ -49,12 +49,12 @@ class FolderSource:
         kind = KINDS[self._place.kind]
         if kind is FileKind.TEXT and not self._place.is_on("headers"):
             raise CatalogError(
-                f"{self._place}: csv files without a first line of names do not tell their columns; declare them, or "
+                f"{self._place}: csv files without a header have no column names; declare the columns, or "
                 "write OPTIONS (header 'true')"
             )
         first = next(iter(self._stamps()), None)
         if first is None:
-            raise CatalogError(f"{self._place}: there is no file that would tell the columns; declare them")
+            raise CatalogError(f"{self._place}: there is no file to read the columns from; declare them")
         with reading(self._folder, first) as file:
             own = Schema.of_arrow(_arrow_schema(file.path, kind, self._place))
         given = [Column(name, Type.STRING, True) for name in columns_of(first) if name not in own.names]

@@ -151,7 +151,5 @@ def of_path(address: str) -> External:
         raise CatalogError(f"{address}: it cannot be read: {error.strerror or error}") from error
     kind = next((kind for name in names if (kind := _ENDINGS.get(extension(Path(name))))), None)
     if kind is None:
-        raise CatalogError(
-            f"{address}: nothing there tells of what kind it is; say it, as in External('parquet', path={address!r})"
-        )
+        raise CatalogError(f"{address}: its kind is unknown; name it, as in External('parquet', path={address!r})")
     return External(kind, path=address)

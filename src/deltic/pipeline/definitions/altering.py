@@ -68,12 +68,12 @@ def with_altered(now: Definitions, name: str, alterations: Sequence[Alteration])
     elif name in {own.name for own in now.sql.tables}:
         made = replace(now, sql=now.sql.with_altered(name, table))
     else:
-        raise CatalogError(f"table {name} is of {now.catalog.front(name)}: change its declaration there")
+        raise CatalogError(f"table {name} is defined in {now.catalog.front(name)}: change its declaration there")
     _check_readers(now, name, table.name, [column for a in alterations for column in a.names])
     try:
         made.check()
     except DelticError as error:
-        raise CatalogError(f"table {name} cannot be altered so, for what reads it: {error}") from None
+        raise CatalogError(f"table {name} cannot be altered so, because of its readers: {error}") from None
     return made
 
 
@@ -111,7 +111,7 @@ def _readers(views: Sequence[str]) -> str:
 def _with_renamed_view(now: Definitions, name: str, to: str) -> Definitions:
     """Definitions with another name for a view of SQL that nothing else knows by its name."""
     if name not in now.sql.names:
-        raise CatalogError(f"view {name} is of {now.catalog.front(name)}: change its definition there")
+        raise CatalogError(f"view {name} is defined in {now.catalog.front(name)}: change its definition there")
     if to.lower() != name.lower() or to in now.catalog.relations:
         now.catalog.check_free(to)
     if readers := now.catalog.dependents(name):

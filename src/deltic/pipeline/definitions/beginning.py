@@ -65,7 +65,7 @@ def rows_of(name: str, given: Any, key: Iterable[str]) -> tuple[Schema, Any]:
     for field in fields:
         if pa.types.is_null(field.type):
             raise CatalogError(
-                f"table {name}, column {field.name}: it has no value that would tell its type; name its type"
+                f"table {name}, column {field.name}: it has no value to infer a type from; name its type"
             )
         try:
             columns.append(Column(field.name, type_of_arrow(field.type), field.name not in key))

@@ -196,7 +196,9 @@ class Definitions:
         """Without these relations, which nobody is asked about; raises CatalogError for one of `parts`."""
         for part in self.parts:
             for name in sorted(part.names.intersection(names)):
-                raise CatalogError(f"{name} is of a {part.front} program, of which no relation can go alone")
+                raise CatalogError(
+                    f"{name} is part of a {part.front} program, whose relations cannot be dropped one by one"
+                )
         programs = tuple(without(self.programs, names))
         return replace(
             self,

@@ -202,7 +202,7 @@ class StateDirectory:
         try:
             self._write(moment, compact=False)
         except (OSError, StateError) as error:
-            _LOG.warning("state %s: no checkpoint was made (%s); the log goes on", self.files.place, error)
+            _LOG.warning("state %s: no checkpoint was made (%s); the log continues", self.files.place, error)
 
     def checkpoint(self, moment: CheckpointContents, compact: bool = False) -> None:
         """Write a checkpoint now; raises StateError."""

@@ -139,8 +139,8 @@ class Epochs:
             raise BrokenError(str(self.failure)) from self.failure
         if os.getpid() != self._process:
             raise DelticError(
-                f"this pipeline is of process {self._process}, and was inherited by process {os.getpid()} when that "
-                "was forked: make a pipeline in the process that uses it"
+                f"this pipeline belongs to process {self._process}; process {os.getpid()} inherited it by a fork: "
+                "make a pipeline in the process that uses it"
             )
 
     # Writing

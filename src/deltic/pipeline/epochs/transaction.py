@@ -363,8 +363,8 @@ class Transaction:
         if self._seen is not None and last != self._seen:
             self._phase = _Phase.DISCARDED
             raise ChangeError(
-                f"the transaction was looked at on top of epoch {self._seen}, and the pipeline is at epoch {last} by "
-                "now: nothing was changed. Begin again, and look at what it does there"
+                f"the transaction was previewed at epoch {self._seen}, and the pipeline is now at epoch {last}: "
+                "nothing was changed. Begin again, and preview it there"
             )
 
     def _check_defined(self) -> None:

@@ -100,9 +100,7 @@ def _unknown(path: Path, name: str, inputs: Sequence[TableInput], remedy: str) -
     hint = did_you_mean(_stem(Path(name)), tables) or f"{remedy}; {known}"
     if Path(name).stem in tables:
         hint = f"{Path(name).suffix} is not an extension that is read; {known}"
-    return _error(
-        path, f"cannot tell which table these changes are for (the tables: {', '.join(tables) or 'none'})", hint
-    )
+    return _error(path, f"no table matches these changes (the tables: {', '.join(tables) or 'none'})", hint)
 
 
 def _error(path: Path, message: str, hint: str = "") -> DataError:

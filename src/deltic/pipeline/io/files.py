@@ -64,7 +64,7 @@ def write(rows: pa.Table, path: str | Path, wanted: Format | None, delimiter: st
     target = Path(path)
     chosen = wanted or _FORMATS.get(target.suffix.lower())
     if chosen is None:
-        raise DelticError(f"{target}: the end of a name tells the format: {', '.join(_FORMATS)}; or say kind=")
+        raise DelticError(f"{target}: the suffix of a name is its format: {', '.join(_FORMATS)}; or say kind=")
     check_choice(chosen, "format", get_args(Format))
     names = [name for name in rows.column_names if name != WEIGHT]
     between = delimiter or ("\t" if target.suffix.lower() in (".tsv", ".txt") else ",")

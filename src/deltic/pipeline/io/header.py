@@ -25,7 +25,7 @@ def places_by_name(table: str, paths: Iterable[Path], layout: FileLayout) -> tup
             result.setdefault(_places(table, path, line, layout), path)
     if len(result) > 1:
         first, other, *_ = result.values()
-        raise _error(table, other, "", f"the columns stand in another order than in {first}", "give all one order")
+        raise _error(table, other, "", f"the columns are in another order than in {first}", "give all one order")
     return next(iter(result), ())
 
 

@@ -86,7 +86,7 @@ def check_names(names: Iterable[str], layout: FileLayout) -> None:
             result = nearest(column, spare)
             raise Malformed(f"column {column} is missing", hint=f"there is a column {result}" if result else "")
     if layout.signed and not _tells(known, layout):
-        raise Malformed(f"nothing tells whether the row comes or goes: expected {_signs_wanted(layout)}")
+        raise Malformed(f"neither an insertion nor a deletion: expected {_signs_wanted(layout)}")
 
 
 def _tells(names: Iterable[str], layout: FileLayout) -> bool:
@@ -118,7 +118,7 @@ def _weight_field(row: Mapping[str, Any], layout: FileLayout) -> tuple[str, Any]
 def _without_weight(row: Mapping[str, Any], layout: FileLayout) -> Malformed:
     name, value = _weight_field(row, layout)
     if not name:
-        return Malformed(f"nothing tells whether the row comes or goes: expected {_signs_wanted(layout)}")
+        return Malformed(f"neither an insertion nor a deletion: expected {_signs_wanted(layout)}")
     if name == OP and isinstance(value, str) and needs_key(value):
         return Malformed(f"column {name}: found {shown(value)}, and the table has no key", hint=WITHOUT_KEY)
     known = words(name, layout)

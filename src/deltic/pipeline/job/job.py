@@ -168,7 +168,7 @@ class _Job:
     def load(self, initial: EpochFiles) -> None:
         """The first epoch: files of facts are sets, in which a row that stands twice is one row."""
         if self._last is not None:
-            self.outcome.notes.append(f"the state goes on behind {self._last}; what came before is not read again")
+            self.outcome.notes.append(f"the state continues after {self._last}; what came before is not read again")
             return
         started, rejected = time.perf_counter(), self._rejects.count
         tables = self._read(initial)
@@ -194,7 +194,7 @@ class _Job:
             return 0
         if self._last not in names:
             raise DelticError(
-                f"the state goes on behind the changes {self._last}, which are not among those of --changes: "
+                f"the state continues after the changes {self._last}, which are not among those of --changes: "
                 f"{', '.join(names)}; give the folder that has them, or leave it out"
             )
         return names.index(self._last) + 1

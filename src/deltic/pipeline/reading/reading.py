@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from deltic.why import Explanation, WhyNot
 
 _TABLE = "it is a table; CREATE VIEW … AS SELECT * FROM … makes a view of it"
-_HIDDEN = "it is hidden, there for other views alone"
-_INLINED = "it is inlined: its rules stand in those of others"
+_HIDDEN = "it is hidden, only other views read it"
+_INLINED = "it is inlined: its rules replace its atoms"
 
 
 @dataclass(frozen=True)

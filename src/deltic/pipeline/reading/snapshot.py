@@ -94,7 +94,7 @@ class Snapshot(Reading):
         self._source.release()
 
     def __repr__(self) -> str:
-        return f"the tables and views as of epoch {self.epoch}"
+        return f"the tables and views at epoch {self.epoch}"
 
 
 class Preview(Snapshot):

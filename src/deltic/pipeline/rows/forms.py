@@ -47,8 +47,8 @@ def updates(rows: Any, table: CatalogTable) -> Iterator[tuple[Any, Schema]]:
 def _names(row: Any, table: CatalogTable) -> tuple[str, ...]:
     if not isinstance(row, Mapping):
         raise DelticError(
-            f"table {table.name}: an update is told by names, in dicts or a frame: the key and the columns that get "
-            f"other values; found {row!r}"
+            f"table {table.name}: an update needs names, as dicts or a frame: the key and the columns to change; "
+            f"found {row!r}"
         )
     return tuple(sorted(map(str, row)))
 

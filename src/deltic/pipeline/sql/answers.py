@@ -112,7 +112,7 @@ def details_table(catalog: Catalog, name: str) -> pa.Table:
     facts = {
         "name": name,
         "kind": kind,
-        "rows": "a set: no row is there twice" if catalog.relations[name].is_set else "a bag: a row may be there twice",
+        "rows": "a set: no row occurs twice" if catalog.relations[name].is_set else "a bag: a row may occur twice",
         "defined by": catalog.front(name),
         "place": relation.place,
         "lateness": _lateness(catalog, name),

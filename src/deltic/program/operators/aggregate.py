@@ -71,7 +71,7 @@ class Grouped(Definition):
 
 @relation_of(ops.AggregateDelta)
 def aggregate_delta(scope: Scope, op: ops.AggregateDelta, node: Node, number: int, wanted: str) -> str:
-    """The aggregates of what the second input changes, of which only the columns that they read are passed on."""
+    """The aggregates of what the second input changes, restricted to the columns that they read."""
     (_, change) = node.inputs
     columns = tuple(dict.fromkeys((*op.keys, *(name for call in op.calls for name in call.columns))))
     calls = tuple(GroupedAggregate(c.function, tuple(map(columns.index, c.columns)), c.parameters) for c in op.calls)

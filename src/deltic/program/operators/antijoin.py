@@ -21,7 +21,7 @@ def antijoin_delta(scope: Scope, op: ops.AntijoinDelta, node: Node) -> list[Body
 
 
 def _probed(scope: Scope, number: int) -> Body:
-    """The atom of a relation whose change is that of node `number`: one that is there, or a new one."""
+    """The atom of a relation whose change is that of node `number`: an existing one, or a new one."""
     bodies = scope.bodies(number)
     if len(bodies) == 1 and len(bodies[0].atoms) == 1 and is_plain(bodies[0]):
         return bodies[0]

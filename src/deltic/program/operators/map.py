@@ -25,7 +25,7 @@ def map_(scope: Scope, op: ops.Map, node: Node) -> list[Body]:
 
 
 def _mapped(operator: ops.Map, partial: list[exp.Expression], body: Body) -> Body:
-    """The body with the map's results, of which the partial ones must be defined even if nothing reads them later."""
+    """The body with the map's results; the partial ones must be defined even if they are never read."""
     pairs = zip(operator.columns, operator.expressions, strict=True)
     out = {c.name: replace_columns(e, body.out) for c, e in pairs}
     defined = (is_not_null(as_expression(replace_columns(e, body.out)).copy()) for e in partial)

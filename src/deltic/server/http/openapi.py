@@ -22,7 +22,7 @@ _ERROR = {
 }
 ERRORS = {
     "400": "The request, the statement or a row is wrong; the message says where.",
-    "401": "No token, or one that nobody has.",
+    "401": "No token, or an unknown one.",
     "403": "The user's role may not do this.",
     "404": "There is no such relation.",
     "406": "Answers are not given in that form.",

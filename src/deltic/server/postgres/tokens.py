@@ -76,7 +76,7 @@ def _token(match: re.Match[str]) -> Token:
         case "name", written:
             return Token("name", written[1:-1].replace(written[0] * 2, written[0]), *place)
         case "operator", ("'" | '"' | "`") as quote:
-            raise PostgresError("42601", f"what begins here has no end: {quote} is missing", position=place[0] + 1)
+            raise PostgresError("42601", f"this is not closed: {quote} is missing", position=place[0] + 1)
         case ("bits" | "number" | "word" | "operator") as kind, written:
             return Token(kind, written, *place)
     raise AssertionError(match)
@@ -98,4 +98,4 @@ def _behind_comment(text: str, start: int) -> int:
         depth += 1 if match[0] == "/*" else -1
         if not depth:
             return match.end()
-    raise PostgresError("42601", "the comment that begins here has no end", position=start + 1)
+    raise PostgresError("42601", "this comment is not closed", position=start + 1)

@@ -34,9 +34,7 @@ def check_absence(body: Circuit, error: Callable[[str, str], ProgramError]) -> N
     for use in uses:
         if use.sign < 0 and (cycle := odd_cycle(use, uses)):
             way = ", which depends on ".join(map(str, cycle)) if cycle[1:] else "its own absence"
-            under = (
-                "it stands in its own recursion under an odd number of NOT, EXCEPT and optional sides of outer joins"
-            )
+            under = "it reads itself under an odd number of NOT, EXCEPT and optional sides of outer joins"
             raise error(f"{use.user} depends on {way}: {under}", "subtract in a view that reads the recursion")
     graph = {name: [use.used for use in uses if use.user == name and use.sign] for name in body.sinks}
     group = {name: number for number, names in enumerate(components(graph)) for name in names}

@@ -83,7 +83,7 @@ class TimeWindows:
     def _partition(self, call: exp.Expression, keys: Sequence[exp.Expression]) -> list[str]:
         """The columns by which GROUP BY groups beside a session; each group has sessions of its own."""
         if call not in [key.unnest() for key in keys]:
-            raise self._source.error(call, "session_window stands in GROUP BY", "use SESSION in FROM without one")
+            raise self._source.error(call, "session_window must be in GROUP BY", "use SESSION in FROM without one")
         values = self._values
         others = [key for key in keys if not is_time_window(key.unnest())]
         return [values.column(values.typed(prepared(key, values)), "key").name for key in others]

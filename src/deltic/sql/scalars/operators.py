@@ -58,7 +58,7 @@ def arithmetic(kind: type[exp.Expression], left: Typed, right: Typed, apply: App
     if Type.BOOLEAN in (t := [v.type.type for v in (left, right) if not v.is_null]) or any(x.is_composite for x in t):
         raise Mismatch
     if all(x is Type.STRING for x in t):
-        raise Mismatch("a text beside a text is no number; cast one of them")
+        raise Mismatch("two texts have no arithmetic; cast one of them")
     return _of_numbers(kind, left, right, apply)
 
 
@@ -248,7 +248,7 @@ def bitwise(kind: type[exp.Expression], left: Typed, right: Typed) -> Typed:
         return applied(kind, coerced(left, target or Type.INT32), coerced(amount, target or Type.INT32))
     target = type_in_common([left, right])
     if target is None or not target.is_integer:
-        raise Mismatch("bits are those of integers")
+        raise Mismatch("only integers have bits")
     return applied(kind, coerced(left, target), coerced(right, target))
 
 

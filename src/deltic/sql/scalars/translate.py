@@ -110,7 +110,9 @@ def returned(function: functions.written.SqlFunction, value: Typed) -> Typed:
 
 
 def _no_column(function: functions.written.SqlFunction, reference: exp.Column) -> Typed:
-    raise function.source.error(reference, "a DEFAULT is a constant", "give the argument where the function is called")
+    raise function.source.error(
+        reference, "a DEFAULT must be a constant", "give the argument where the function is called"
+    )
 
 
 def _parameter(function: functions.written.SqlFunction, values: Mapping[str, Typed], reference: exp.Column) -> Typed:
@@ -398,7 +400,7 @@ class _Translation:
     def complement(self, node: exp.Expression) -> Typed:
         operand = self.of(node.this)
         if not operand.type.type.is_integer:
-            raise Mismatch("bits are those of integers")
+            raise Mismatch("only integers have bits")
         return folded(applied(exp.BitwiseNot, operand))
 
     def joined(self, node: exp.Expression) -> Typed:

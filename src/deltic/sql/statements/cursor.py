@@ -70,7 +70,7 @@ class Cursor:
                 self.source,
                 self.tokens[self.position - 1],
                 f"{what} has one part here: there are no catalogs and schemas",
-                "leave out what stands in front of the last point",
+                "leave out everything before the last dot",
             )
         return identifier(self.tokens[self.position - 1])
 
@@ -103,9 +103,9 @@ class Cursor:
         result, place = list(divided(inside)), 0
         for part in result:
             if not part:
-                here = "in front of" if place < len(inside) else "behind"
+                here = "before" if place < len(inside) else "after"
                 comma = inside[min(place, len(inside) - 1)]
-                raise token_error(self.source, comma, f"nothing stands {here} this comma")
+                raise token_error(self.source, comma, f"nothing {here} this comma")
             place += len(part) + 1
         return result
 

@@ -27,7 +27,7 @@ from deltic.sql.statements.statements import (
 from deltic.values.types import Schema
 
 _TABLE_CLAUSES = {
-    "AS": "leave the columns out: they are those of the query",
+    "AS": "leave the columns out: the query defines them",
     "LIKE": "write the columns",
     "PARTITIONED": "Deltic keeps the rows itself: leave it out",
     "CLUSTERED": "Deltic keeps the rows itself: leave it out",
@@ -37,7 +37,7 @@ _TABLE_CLAUSES = {
 }
 _REFUSED = {
     **dict.fromkeys(("GLOBAL", "EXTERNAL"), "leave the word out"),
-    **dict.fromkeys(("INDEX", "UNIQUE INDEX"), "leave it out: the column orders that views need are there"),
+    **dict.fromkeys(("INDEX", "UNIQUE INDEX"), "leave it out: Deltic keeps the column orders that views need"),
     **dict.fromkeys(("SCHEMA", "DATABASE"), "leave it out: names have one part"),
 }
 _POLICIES: dict[tuple[str, ...], Refresh] = {
@@ -136,7 +136,7 @@ def _named(cursor: Cursor) -> Iterator[exp.Identifier]:
         if inner.take("COMMENT"):
             inner.text("a comment")
         if not inner.at_end:
-            inner.refuse("a view's columns have names alone here", "their types are those of the query")
+            inner.refuse("a view's columns have names alone here", "the query defines their types")
 
 
 def _policy(cursor: Cursor) -> Refresh:
@@ -199,8 +199,8 @@ def _clauses(cursor: Cursor) -> External | None:
         places.append(first)
     if not kind:
         if options:
-            remedy = "write USING and a kind, such as parquet, in front of it"
-            raise token_error(cursor.source, places[0], "LOCATION and OPTIONS are those of a source", remedy)
+            remedy = "write USING and a kind before it, such as parquet"
+            raise token_error(cursor.source, places[0], "LOCATION and OPTIONS need a source", remedy)
         return None
     try:
         result = External(kind, **options)

@@ -60,7 +60,7 @@ def default_value(node: exp.Expression, source: SourceText) -> Typed:
     """The value of a DEFAULT. Raises ProgramError for one that is no constant."""
 
     def resolve(reference: exp.Column) -> Typed:
-        raise source.error(reference, "a DEFAULT is a constant", "give the value where rows are inserted")
+        raise source.error(reference, "a DEFAULT must be a constant", "give the value in INSERT")
 
     return typed(node, resolve, source)
 

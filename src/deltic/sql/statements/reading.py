@@ -227,9 +227,9 @@ def _unreadable(source: SourceText, error: TokenError) -> ProgramError:
     """The error for a text in which a quote or comment does not end. sqlglot tells the offset of a quote's begin."""
     quote = re.search(r"Missing (\S+) from \d+:(\d+)", str(error.__cause__))
     if quote is not None:
-        start, message = int(quote[2]), f"what begins here has no end: {quote[1]} is missing"
+        start, message = int(quote[2]), f"this is not closed: {quote[1]} is missing"
     elif "/*" in source.text:
-        start, message = source.text.rindex("/*"), "the comment that begins here has no end: */ is missing"
+        start, message = source.text.rindex("/*"), "this comment is not closed: */ is missing"
     else:
         start, message = 0, "the text cannot be read as SQL"
     return ProgramError([source.at(start, start + 1, message)])

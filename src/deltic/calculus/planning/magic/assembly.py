@@ -50,7 +50,7 @@ class Assembly:
         return self._number(self._old.nodes[reader].inputs[position])
 
     def _add_fixpoint(self) -> int:
-        """The fixpoint; guards that nothing in it makes grow stand before it."""
+        """The fixpoint; guards that nothing in it makes grow are computed before it."""
         body = without_unread(self._bodies.builder.build())
         names = {self._bodies.guard_name(*key) for key in self._bodies.guards}
         fixed = {n: body.sinks[n] for n in body.sinks if n in names and not feedbacks(body, body.sinks[n])}

@@ -34,10 +34,9 @@ class _Asked:
 
 
 class Bodies:
-    """The body of the new fixpoint, as far as is known what may be asked.
+    """The body of the new fixpoint, for the demand that may arise.
 
-    `allowed` tells in which form a relation is asked: through an edge from outside, or None for one of the body, of
-    the form in which it could be.
+    `allowed` has the form of demand through each edge from outside, or, for None, through the body.
     """
 
     def __init__(self, circuit: Circuit, fixpoint: int, allowed: Callable[[Edge | None, str, Form], Form]) -> None:
@@ -145,7 +144,7 @@ class Bodies:
         return self.builder.add(ops.Feedback(self.guard_name(copy, guard), Schema(columns)))
 
     def _ask(self, name: str, context: WantedRows, edge: Edge | None) -> int:
-        """The relation of the fixpoint, of which something is asked, in its new form."""
+        """The relation of the fixpoint in the new form of its demand."""
         factors = {factor.names: factor for factor in context.factors}
         result = frozenset(factors)
         form = self._allowed(edge, name, result)
@@ -223,7 +222,7 @@ class Bodies:
         return self.imports.index(number)
 
     def _add(self, operator: ops.Operator, *inputs: int | None) -> int | None:
-        """A node of the body over nodes of which some may have no place there."""
+        """A node of the body over nodes, some of which may have no place there."""
         there = [i for i in inputs if i is not None]
         return self.builder.add(operator, *there) if len(there) == len(inputs) else None
 
@@ -273,7 +272,7 @@ class Bodies:
         return self._add(node.operator, self._input(place, number, 0, inner), given)
 
     def _join(self, place: WalkedCircuit, number: int, node: Node, context: WantedRows) -> int | None:
-        """Ask the inputs one after the other, those first of which the most columns are known."""
+        """Demand the inputs one after the other, first those with the most known columns."""
         new: dict[int, int | None] = {
             position: self._given(place, i) for position, i in enumerate(node.inputs) if i not in place.below
         }
@@ -287,7 +286,7 @@ class Bodies:
         return self._add(node.operator, *(new[position] for position in range(len(node.inputs))))
 
     def _atoms(self, place: WalkedCircuit, nodes: dict[int, int | None]) -> list[FactorAtom]:
-        """Those of some nodes that tell something of others: where no weight is negative."""
+        """Those of some nodes that restrict others: where no weight is negative."""
         return [
             FactorAtom(new, place.names(old))
             for old, new in nodes.items()

@@ -1,4 +1,4 @@
-"""The search for what can be asked of a fixpoint: from the most that may be to what holds."""
+"""The search for the demand on a fixpoint: from the largest possible one to the one that holds."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_COPIES = 4
 
 @dataclass(frozen=True)
 class DemandHints:
-    """The relations that are computed as far as others ask, whatever it costs, and those that are computed whole."""
+    """The relations that are always derived on demand, and those that are derived in full."""
 
     always: Collection[str] = ()
     never: Collection[str] = ()
@@ -34,21 +34,20 @@ class DemandHints:
 
 @dataclass(frozen=True)
 class PushedDemand:
-    """A recursive relation of which only a part is derived, and by which columns it is asked."""
+    """A recursive relation that is derived on demand, and the columns of the demand."""
 
     relation: str
     columns: tuple[tuple[str, ...], ...]
 
     def __str__(self) -> str:
         asked = " and ".join(f"({', '.join(names)})" for names in self.columns)
-        return f"{self.relation}: only rows whose {asked} somebody asks for"
+        return f"{self.relation}: only rows with demanded {asked}"
 
 
 def push_demand(circuit: Circuit, hints: DemandHints = DemandHints()) -> tuple[Circuit, tuple[PushedDemand, ...]]:
-    """The circuit, whose sinks have the same values, with recursions that derive what is asked of them; and which do.
+    """The circuit, with the same sinks, whose recursions derive demanded rows alone; and which recursions do.
 
-    So with each circuit that it calls, of which all sinks are asked for whole. Where nothing can be asked it is the
-    circuit itself.
+    Called circuits likewise, with demand on all their sinks. Without demand it is the circuit itself.
     """
     made = {op: _pushed(op.circuit, hints.within(op.circuit)) for op in circuit.operators if isinstance(op, ops.Call)}
     if any(pushed for _, pushed in made.values()):
@@ -116,7 +115,7 @@ class _Search:
                 yield node.operator.name
 
     def _is_sink(self, name: str) -> bool:
-        """Whether somebody reads all of a relation."""
+        """Whether a reader needs all of a relation."""
         nodes = self._old.nodes
         sources = [nodes[n.inputs[0]] for n in nodes if isinstance(n.operator, ops.Sink)]
         return any(n.operator == ops.BundleRelation(name) and n.inputs == (self._fixpoint,) for n in sources)
@@ -145,7 +144,7 @@ class _Search:
         return Assembly(self._old, self._fixpoint, self._bodies).circuit()
 
     def pushed(self) -> Iterator[PushedDemand]:
-        """The relations of which a part is derived."""
+        """The relations that are derived on demand."""
         for name, form in self._bodies.copies:
             if form:
                 yield PushedDemand(name, tuple(sorted(tuple(sorted(guard)) for guard in form)))

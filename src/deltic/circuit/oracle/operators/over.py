@@ -100,7 +100,7 @@ def _compare(value: Any, origin: Any, distance: int | Decimal, unit: Unit) -> in
 
 
 def _moved(value: Any, distance: int | Decimal, unit: Unit) -> Any:
-    """The value at that distance; OverflowError or ValueError where there is none."""
+    """The value at that distance; OverflowError or ValueError where it does not exist."""
     if unit is Unit.MONTHS:
         return _months_later(value, int(distance))
     if isinstance(value, float):
@@ -165,7 +165,7 @@ def _stepped(values: Sequence[Any], i: int, away: int) -> int:
 
 
 def _pick(partition: _Partition, call: WindowCall, i: int) -> Any:
-    """The first, last or so-manieth value of the frame; NULL where there is none."""
+    """The first, last or n-th value of the frame; NULL where it is missing."""
     values = partition.column(call)
     seen = [values[j] for j in partition.frame(call, i) if not (call.ignores_nulls and values[j] is None)]
     position = {"first_value": 0, "last_value": len(seen) - 1}.get(call.function, call.number - 1)
@@ -173,7 +173,7 @@ def _pick(partition: _Partition, call: WindowCall, i: int) -> Any:
 
 
 def _aggregated(partition: _Partition, call: WindowCall, i: int) -> Any:
-    """The aggregate of the frame; of no rows as of rows that have NULL alone."""
+    """The aggregate of the frame; over no rows as over NULLs alone."""
     over = bag(partition.rows[j] for j in partition.frame(call, i))
     first, *others = call.columns or ("",)
     applied = AggregateCall(call.function, first, call.name, tuple(others), call.parameters)

@@ -107,7 +107,7 @@ def expand(tokens: Sequence[MacroToken], macros: Mapping[str, Macro]) -> Iterato
         hidden |= {token.text}
         size += len(made := _substituted(macro, arguments, macros))
         if size > _MOST:
-            raise MacroError(token, f"the macro `{token.text}` stands for more than {_MOST:,} words")
+            raise MacroError(token, f"the macro `{token.text}` expands to more than {_MOST:,} words")
         made = [replace(part, start=token.start, end=end, is_made=True, hidden=part.hidden | hidden) for part in made]
         waiting.extend(reversed(made))
 

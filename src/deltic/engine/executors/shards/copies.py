@@ -71,7 +71,7 @@ class Copies:
             is_within = self.limit is None or held + wanted <= self.limit
             if is_within and margin * shards * sizes[name] <= rows[beside] >= self.least:
                 held += wanted / margin
-                result[name] = f"at most {sizes[name]:,.0f} rows, beside {rows[beside]:,} of {beside}"
+                result[name] = f"at most {sizes[name]:,.0f} rows, joined with {rows[beside]:,} of {beside}"
         return result
 
 

@@ -22,7 +22,7 @@ from deltic.errors import StateError
 RUNS, DESCRIPTIONS, MESSAGES = "runs", "shards", "letters"
 _REMEDY = (
     "nothing was changed. Without this file the shards cannot be read: open the pipeline's state again, or load the "
-    "tables into a new pipeline, with a directory in which nobody else removes files: Shards(directory=…)"
+    "tables into a new pipeline, with a directory from which nothing else removes files: Shards(directory=…)"
 )
 
 

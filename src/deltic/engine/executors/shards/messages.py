@@ -30,7 +30,7 @@ DIRECT = 1 << 18
 """The bytes of rows that a message has with it at most; also those that a task keeps, or sends to the driver."""
 # The most rows of a message.
 _MANY = 1 << 17
-LOST = "nothing was changed. Somebody else has removed or changed it, as the state's directory is for Deltic alone"
+LOST = "nothing was changed. Something else has removed or changed it; the state's directory is for Deltic alone"
 
 
 @dataclass(frozen=True)

@@ -82,8 +82,8 @@ class _Watch:
             return f"Spark has no executors, and its master {self._master} does not answer ({reasons})"
         if waited > self._patience:
             return (
-                f"Spark has had no executors for {waited:.0f} s, and {self._master} has given it none: see whether "
-                f"its workers are there and have cores and memory free, or have more patience, {PATIENCE} in seconds"
+                f"Spark has had no executors for {waited:.0f} s, and {self._master} has given it none: check "
+                f"that its workers run and have free cores and memory, or wait longer: {PATIENCE}, in seconds"
             )
         return ""
 

@@ -18,7 +18,7 @@ from deltic.program.operators.flat_map import Expanded
 
 _TOTALS = "from its total before an iteration and what changes there"
 _VALUES = "from what it was before an iteration and what changes there; where its value goes, a walk finds the next one"
-_WHOLE = "the whole history of a group is read at each iteration at which it is looked at"
+_WHOLE = "the whole history of a group is read at each iteration that examines it"
 
 
 def examinations_of(states: Mapping[str, State], environment: Environment) -> Examinations:
@@ -65,5 +65,5 @@ def choices(
 def _way(call: GroupedAggregate, whole: list[GroupedAggregate]) -> str:
     """How an aggregate is found beside others, of which these need whole groups."""
     if whole:
-        return _WHOLE if call in whole else f"as {ACCUMULATORS[whole[0].function].called}, beside which it stands"
+        return _WHOLE if call in whole else f"as {ACCUMULATORS[whole[0].function].called}, which needs the group"
     return _VALUES if ACCUMULATORS[call.function].like in IN_ORDER else _TOTALS

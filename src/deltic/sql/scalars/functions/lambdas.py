@@ -60,7 +60,9 @@ class Lambda:
 def _as_start(made: Typed, start: Type) -> Typed:
     """What a fold makes, which is of the type that it starts with."""
     if not made.is_null and made.type.type is not start:
-        raise Mismatch(f"it starts with {written(start)} and goes on with {written(made.type.type)}; cast one of them")
+        raise Mismatch(
+            f"it starts with {written(start)} and continues with {written(made.type.type)}; cast one of them"
+        )
     return coerced(made, start)
 
 
@@ -129,7 +131,7 @@ def array_sort(values: Typed, function: Lambda | Typed | None = None) -> Typed:
     pairs = [attempt(name, values) for name in ("firsts_of_pairs", "seconds_of_pairs")]
     signs = _function(function).over(*pairs)
     if signs.type.type.element.type is not Type.INT32:
-        raise Mismatch("the function is of two elements, and its result INT: -1, 0 or 1")
+        raise Mismatch("the function takes two elements and returns INT: -1, 0 or 1")
     return apply("sorted_by", values, signs)
 
 

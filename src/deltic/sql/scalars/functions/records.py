@@ -41,7 +41,7 @@ def from_json(text: Typed, schema: Typed, options: Typed | None = None) -> Typed
     """The value of a JSON text, of a type that is written as in a table's declaration."""
     type_ = schema_named(literal_of(schema, "the schema of from_json"))
     if type_.kind not in _ROOTS or _has(type_, _INSIDE) or (type_.kind is Kind.MAP and type_.key is not TEXT):
-        raise Mismatch("the schema of from_json is that of a struct, an array, or a map of STRING to something")
+        raise Mismatch("from_json needs the schema of a struct, an array, or a map from STRING")
     chosen = _chosen(options, READABLE, _OF_READING)
     given = [constant(type_name(type_), TEXT), *_given(chosen)]
     if not chosen.get("fails"):

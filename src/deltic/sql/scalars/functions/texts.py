@@ -87,7 +87,7 @@ def regexp_replace(text: Typed, pattern: Typed, replacement: Typed, position: Ty
         return _replaced_from(text, pattern, replacement, int(literal_of(position, "the position", INT)))
     written = literal_of(replacement, "the replacement of regexp_replace")
     if _UNFINISHED.search(_PART_OF_REPLACEMENT.sub("", written)):
-        raise Mismatch(r"in the replacement of regexp_replace $ stands before a digit, and \ before a letter or sign")
+        raise Mismatch(r"in the replacement of regexp_replace, $ must precede a digit, and \ a letter or sign")
     own = constant(_PART_OF_REPLACEMENT.sub(_for_duckdb, written), TEXT)
     known = pattern_of(pattern, "regexp_replace")
     expression = re.compile(known.expression.name)
@@ -129,9 +129,7 @@ def get_json_object(text: Typed, path: Typed) -> Typed:
     steps = steps_of(written)
     is_element = isinstance(steps[steps.index(None) - 1], int) if steps and None in steps[1:] else False
     if steps is None or steps.count(None) > 1 or is_element:
-        raise Mismatch(
-            "a path has fields and elements, $.a['b'][0], and behind a field all elements, [*], at most once"
-        )
+        raise Mismatch("a path has fields and elements, $.a['b'][0], and after a field all elements, [*], at most once")
     return attempt("get_json_object", to(text, TEXT), constant(written, TEXT))
 
 
@@ -162,7 +160,7 @@ def like(name: str, text: Typed, pattern: Typed, escape: str = "\\") -> Typed:
     if not pattern.is_null and isinstance(pattern.expression, exp.Literal):
         plain_text = pattern.expression.name.replace(escape * 2, "")
         if re.search(re.escape(escape) + r"(?![%_])", plain_text):
-            raise Mismatch(f"in the pattern of LIKE %, _ or {escape} stand behind {escape}")
+            raise Mismatch(f"in the pattern of LIKE, {escape} must precede %, _ or {escape}")
     own, sign = to(pattern, TEXT), constant(escape, TEXT)
     result = apply(name, to(text, TEXT), own, sign)
     if is_literal(own.expression):
