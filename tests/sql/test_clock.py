@@ -157,3 +157,10 @@ def test_where_the_time_cannot_stand():
         pipeline.sql("CREATE VIEW v AS SELECT k FROM t WHERE k < now()")
     with pytest.raises(ProgramError, match="current_user is not supported in a view"):
         pipeline.sql("CREATE VIEW v AS SELECT current_user() AS u FROM t")
+
+
+def test_statements_know_the_time_before_any_view_asks():
+    pipeline = deltic.Pipeline(transactions=deltic.Transactions(now=START))
+    pipeline.sql("CREATE TABLE t (ts TIMESTAMP); INSERT INTO t VALUES (now()), (now() - INTERVAL 1 HOUR)")
+    pipeline.sql("DELETE FROM t WHERE ts < current_timestamp()")
+    assert [row.ts for row in pipeline["t"]] == [START]

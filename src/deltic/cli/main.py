@@ -253,6 +253,30 @@ def serve(options: ServeOptions) -> None:
 
 
 @app.command()
+def mcp(
+    program: Annotated[
+        Path | None,
+        typer.Argument(
+            exists=True,
+            dir_okay=False,
+            readable=True,
+            help="All tables and views: SQL (.sql) or Datalog (.dl).",
+            show_default="those of the state",
+        ),
+    ] = None,
+    state: State = None,
+    write: Annotated[
+        bool, typer.Option("--write", help="Let agents change tables; then no other process may write to the state.")
+    ] = False,
+    functions: Functions = None,
+) -> None:
+    """Serve views to agents by the Model Context Protocol, on standard input and output."""
+    from deltic.cli.serve import mcp_command
+
+    raise typer.Exit(mcp_command(program, state, write, functions))
+
+
+@app.command()
 def user(
     name: Annotated[str, typer.Argument(help="The name of a new user.")],
     role: Annotated[

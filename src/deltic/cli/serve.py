@@ -6,6 +6,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from deltic.cli.serve_options import ServeOptions
 from deltic.errors import DelticError
 from deltic.extras import required
 from deltic.pipeline.observing import logged
-from deltic.pipeline.options import Resources, Transactions
+from deltic.pipeline.options import Durability, Resources
 from deltic.pipeline.session import Pipeline
 from deltic.server.limits import Limits
 from deltic.server.listening import Address, Tls
@@ -89,13 +90,7 @@ def _pipeline(options: ServeOptions) -> Pipeline:
 
     program = PROGRAM if options.demo else options.program
     resources = Resources(options.threads, None, options.memory)
-    return Pipeline(
-        state=options.state,
-        program=program,
-        functions=options.functions or (),
-        resources=resources,
-        transactions=Transactions(),
-    )
+    return Pipeline(state=options.state, program=program, functions=options.functions or (), resources=resources)
 
 
 def _frozen(options: ServeOptions) -> str:
@@ -142,6 +137,29 @@ def _stopping() -> Iterator[Event]:
     finally:
         for each, handler in before.items():
             signal.signal(each, handler)
+
+
+def mcp_command(program: Path | None, state: str | None, writes: bool, functions: Path | None) -> int:
+    """Serve agents until standard input ends; the exit status."""
+    required("mcp", "deltic mcp")
+    from deltic.server.agents import mcp_server
+
+    follows = state is not None and not writes
+    try:
+        if program is None and state is None:
+            raise DelticError("name a program, or the directory of a state with --state")
+        if program is not None and follows:
+            raise DelticError("a state that is only read has its own definitions: leave out the program, or --write")
+        durability = Durability(readonly=True) if follows else None
+        with (
+            Pipeline(state=state, program=program, functions=functions or (), durability=durability) as pipeline,
+            Service(pipeline, frozen="agents change no definitions") as service,
+        ):
+            mcp_server(service, writes, partial(service.do, pipeline.follow) if follows else lambda: None).run()
+    except DelticError as error:
+        print_error(error)
+        return 1
+    return 0
 
 
 def user_command(name: str, role: str, file: Path | None) -> int:

@@ -240,6 +240,10 @@ class Pipeline(Defining):
         doors = self.transaction, self.snapshot, self.explain, self._engine_of
         return StatementRunner(self._evolving, self._opened, *doors, lambda tables: self._refreshing.load(tables))
 
+    def unchanged(self) -> Evolution:
+        """What a text without statements, or whose statements have nothing to do, makes of definitions."""
+        return self._evolving.nothing()
+
     def stream(
         self,
         df: DataFrame,

@@ -45,11 +45,6 @@ class Follower:
         """The epoch up to which all changes were given."""
         return self._subscription.position
 
-    @property
-    def schema(self) -> object:
-        """The columns of the view."""
-        return self._subscription.schema
-
     def go_on_from(self, epoch: int) -> None:
         """Give the changes after a later epoch alone."""
         self._subscription.position = max(self._subscription.position, epoch)

@@ -142,9 +142,9 @@ class Service:
         BEGIN and COMMIT, for which there is `begin`; NotAllowedError; and what `ask` and `apply` do.
         """
         planned, signal = self.planned(text, args), signal or self.signal()
-        if not planned.steps:
-            raise DelticError("the text has no statement")
         self.require(user, planned)
+        if not planned.steps:
+            return Defined(self.pipeline.unchanged(), self.pipeline.epoch)
         if planned.only_asks:
             begun = time.perf_counter()
             with signal.heeded():

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from deltic.catalog import Catalog, CatalogTable, ViewDefinitions
+from deltic.catalog.clock import CLOCK
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Effect:
         if catalog.tables.get(self.table) != self.target:
             return self.table
         read = {name: type_ for definition in self.definitions for name, type_ in definition.sources.items()}
-        own = {name for definition in self.definitions for name in definition.names}
+        own = {CLOCK.name} | {name for definition in self.definitions for name in definition.names}
         now = catalog.relations
         return next((name for name, type_ in read.items() if name not in own and now.get(name) != type_), "")
 

@@ -1,0 +1,187 @@
+"""`deltic serve` and `deltic user` as processes: begin, stop, kill, go on.
+
+Catches a change that was acknowledged and is gone after a kill, one that is there twice when its client sends it again,
+and a stop that does not end.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
+
+import httpx
+import pytest
+
+PROGRAM = """
+CREATE TABLE visits (client INT, number INT);
+CREATE VIEW counts AS SELECT client, count(*) AS n FROM visits GROUP BY client;
+"""
+
+
+def deltic(*args):
+    return [sys.executable, "-m", "deltic", *map(str, args)]
+
+
+@contextmanager
+def serving(*args):
+    """A server on a free port, and its address; it is killed at the end if it is still there."""
+    command = deltic("serve", *args, "--http", "127.0.0.1:0")
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    try:
+        yield process, address_of(process)
+    finally:
+        process.kill()
+        process.wait()
+        process.stderr.close()
+
+
+def address_of(process):
+    told = []
+    for line in process.stderr:
+        told.append(line)
+        if (found := re.match(r"http: (\S+)", line)) is not None:
+            threading.Thread(target=process.stderr.read, daemon=True).start()
+            return found[1]
+    raise AssertionError("".join(told))
+
+
+@pytest.fixture
+def program(tmp_path):
+    path = tmp_path / "visits.sql"
+    path.write_text(PROGRAM)
+    return path
+
+
+def test_it_serves_stops_and_goes_on(tmp_path, program):
+    state = tmp_path / "state"
+    with serving(program, "--state", state) as (process, url):
+        answer = httpx.post(f"{url}/query", json={"text": "INSERT INTO visits VALUES (1, 1), (1, 2)"}, trust_env=False)
+        assert answer.status_code == 200, answer.text
+        answer = httpx.post(f"{url}/query", json={"text": "DROP VIEW counts"}, trust_env=False)
+        assert answer.status_code == 403
+        assert str(program) in answer.text
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0
+    program.write_text(PROGRAM.replace("count(*) AS n", "count(*) AS n, max(number) AS last"))
+    with serving(program, "--state", state) as (_, url):
+        assert httpx.get(f"{url}/views/counts", trust_env=False).json()["rows"] == [[1, 2, 2]]
+
+
+def test_without_a_program_clients_define(tmp_path):
+    for text in ("CREATE TABLE t (a INT); INSERT INTO t VALUES (7)", "SELECT a FROM t"):
+        with serving("--state", tmp_path / "state") as (process, url):
+            answer = httpx.post(f"{url}/query", json={"text": text}, trust_env=False)
+            process.send_signal(signal.SIGINT)
+            assert process.wait(60) == 0
+    assert answer.json()["rows"] == [[7]]
+
+
+def test_the_demonstration_goes_on():
+    with serving("--demo") as (_, url), httpx.Client(base_url=url, trust_env=False, timeout=60) as client:
+        epochs = []
+        for _ in range(300):
+            epochs = client.get("/status").json()["epochs"]
+            if len([each for each in epochs if "takings" in each["changed"]]) > 2:
+                break
+            time.sleep(0.1)
+        assert {"takings", "best_customers", "reward"} <= {name for each in epochs for name in each["changed"]}
+        assert client.get("/views/best_customers").json()["rows"]
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["--http", "0.0.0.0:0"], "--tls-cert"),
+        (["--http", "nowhere"], "HOST:PORT"),
+        (["--tls-cert", __file__], "--tls-key"),
+        (["--max-body", "many"], "body"),
+        (["--users", __file__], "deltic user"),
+    ],
+)
+def test_what_is_wrong_is_said(args, words):
+    result = subprocess.run(deltic("serve", *args), capture_output=True, text=True, timeout=120)
+    assert result.returncode == 1
+    assert words in result.stderr
+
+
+def test_users_are_made(tmp_path):
+    path = tmp_path / "users.toml"
+    secrets = []
+    for name, role in (("ada", "owner"), ("bob", "reader")):
+        command = deltic("user", name, "--role", role, "--file", path)
+        result = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+        secrets.append(result.stderr.split()[-1])
+    assert path.stat().st_mode & 0o077 == 0
+    again = subprocess.run(deltic("user", "ada", "--file", path), capture_output=True, text=True, timeout=120)
+    assert (again.returncode, "already" in again.stderr) == (1, True)
+    with serving("--users", path) as (_, url):
+        for secret, status in ((secrets[0], 200), (secrets[1], 403), ("wrong", 401)):
+            headers = {"Authorization": f"Bearer {secret}"}
+            asked = {"text": f"CREATE TABLE t{status} (a INT)"}
+            assert httpx.post(f"{url}/query", json=asked, headers=headers, trust_env=False).status_code == status
+
+
+class Client(threading.Thread):
+    """Sends rows, each with a key of its own, until the server is gone; `sent` are all, `acknowledged` those that are
+    durable.
+    """
+
+    def __init__(self, url, number, first):
+        super().__init__()
+        self.url, self.number, self.first = url, number, first
+        self.sent, self.acknowledged = [], []
+
+    def run(self):
+        with httpx.Client(base_url=self.url, trust_env=False, timeout=60) as client:
+            for n in range(self.first, self.first + 100_000):
+                self.sent.append(n)
+                try:
+                    send(client, self.number, n)
+                except httpx.HTTPError:
+                    return
+                self.acknowledged.append(n)
+
+
+def send(client, number, n):
+    headers = {"Idempotency-Key": f"{number}-{n}", "Content-Type": "application/x-ndjson"}
+    body = json.dumps({"client": number, "number": n})
+    answer = client.post("/tables/visits/changes?op=insert", content=body, headers=headers)
+    assert answer.status_code == 200, answer.text
+
+
+@pytest.mark.slow
+def test_kills_lose_nothing_that_was_acknowledged(tmp_path, program):
+    """Rows are a bag: one that is sent again and applied twice would be seen. DELTIC_KILLS says how often."""
+    kills, clients = int(os.environ.get("DELTIC_KILLS", "8")), 4
+    rng, state = random.Random(5), tmp_path / "state"
+    expected, pending, first = set(), [], 0
+    for _ in range(kills + 1):
+        with serving(program, "--state", state) as (process, url):
+            with httpx.Client(base_url=url, trust_env=False, timeout=60) as client:
+                asked = {"text": "SELECT client, number FROM visits", "limit": 100_000}
+                there = [tuple(row) for row in client.post("/query", json=asked).json()["rows"]]
+                assert len(there) == len(set(there)), "a row is there twice"
+                assert expected <= set(there), "an acknowledged row is gone"
+                for number, n in pending:
+                    send(client, number, n)
+                expected |= set(pending)
+            workers = [Client(url, number, first) for number in range(clients)]
+            for worker in workers:
+                worker.start()
+            time.sleep(rng.uniform(0.2, 1.5))
+            process.kill()
+            process.wait()
+            for worker in workers:
+                worker.join()
+            expected |= {(worker.number, n) for worker in workers for n in worker.acknowledged}
+            pending = [(w.number, n) for w in workers for n in w.sent if n not in w.acknowledged]
+            first += 100_000
+    assert len(expected) > kills * clients
