@@ -75,6 +75,20 @@ def test_it_serves_stops_and_goes_on(tmp_path, program):
         assert httpx.get(f"{url}/views/counts", trust_env=False).json()["rows"] == [[1, 2, 2]]
 
 
+def test_a_program_is_read_again_while_clients_read(tmp_path, program):
+    with serving(program, "--state", tmp_path / "state") as (process, url), httpx.Client(base_url=url) as client:
+        client.post("/query", json={"text": "INSERT INTO visits VALUES (1, 7)"})
+        for text, columns in ((PROGRAM.replace(" AS n", " AS m"), ["client", "m"]), ("CREATE nonsense", None)):
+            program.write_text(text)
+            process.send_signal(signal.SIGHUP)
+            for _ in range(200):
+                told = client.get("/views/counts").json()
+                if [each["name"] for each in told["columns"]] == columns:
+                    break
+                time.sleep(0.05 if columns else 0.005)
+        assert (told["rows"], [each["name"] for each in told["columns"]]) == ([[1, 1]], ["client", "m"])
+
+
 def test_without_a_program_clients_define(tmp_path):
     for text in ("CREATE TABLE t (a INT); INSERT INTO t VALUES (7)", "SELECT a FROM t"):
         with serving("--state", tmp_path / "state") as (process, url):

@@ -12,6 +12,7 @@ import io
 import json
 import threading
 from decimal import Decimal
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -348,3 +349,11 @@ def test_it_is_ready_until_it_stops(served, client):
     answer = post(client, json_lines(ROWS), op="insert")
     assert (answer.status_code, answer.headers["Retry-After"]) == (503, "1")
     assert client.get("/views/orders").status_code == 200
+
+
+def test_the_page_lists_every_endpoint(served):
+    """The table of docs/server.md, made of the endpoints."""
+    page = Path(__file__).parents[2].joinpath("docs", "server.md").read_text(encoding="utf-8")
+    for each in served.application.endpoints:
+        path, role = each.path.replace("{name}", "NAME"), each.role.name.lower() if each.role else "none"
+        assert f"\n| `{each.method} {path}` | {each.about} | {role} |\n" in page

@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from threading import Event
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from deltic.cli.report import print_error
 from deltic.cli.serve_options import ServeOptions
+from deltic.engine.stopping import StopSignal
 from deltic.errors import DelticError
 from deltic.extras import required
 from deltic.pipeline.observing import logged
@@ -29,22 +30,40 @@ if TYPE_CHECKING:
 
 
 def serve_command(options: ServeOptions) -> int:
-    """Serve until SIGTERM or Ctrl-C; the exit status."""
+    """Serve until SIGTERM or Ctrl-C, with the program as it is after each SIGHUP; the exit status."""
     try:
         with ExitStack() as stack:
-            stopping = stack.enter_context(_stopping())
-            _serve(options, stack)
-            print("ready; Ctrl-C stops it", file=sys.stderr, flush=True)
-            stopping.wait()
-            print("stopping: what waits is done first", file=sys.stderr, flush=True)
+            signals = stack.enter_context(_signals())
+            service = _serve(options, stack)
+            _say("ready; Ctrl-C stops it")
+            while signals.get() == signal.SIGHUP:
+                _upgrade(service, options.program)
+            _say("stopping: what waits is done first")
     except DelticError as error:
         print_error(error)
         return 1
     return 0
 
 
-def _serve(options: ServeOptions, stack: ExitStack) -> None:
-    """Begin to serve; what the stack ends, in the order of a graceful stop."""
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def _upgrade(service: Service, program: Path | None) -> None:
+    """Go on with the program as its file has it now, while clients read; where it is wrong, with the one before."""
+    if program is None:
+        _say("SIGHUP: there is no program to read again")
+        return
+    try:
+        evolution = service.do(partial(service.pipeline.redefine, program), StopSignal())
+    except DelticError as error:
+        print_error(error)
+    else:
+        _say(f"{program}: {evolution}")
+
+
+def _serve(options: ServeOptions, stack: ExitStack) -> Service:
+    """Begin to serve; the stack ends it, in the order of a graceful stop."""
     for module in ("starlette", "uvicorn", "prometheus_client"):
         required(module, "deltic serve")
     from deltic.server.http.app import Access, Application
@@ -64,7 +83,7 @@ def _serve(options: ServeOptions, stack: ExitStack) -> None:
     name = str(options.program or ("a demonstration" if options.demo else options.state or "memory"))
     server = stack.enter_context(HttpServer(Application(service, access, name), address, service.limits, tls))
     stack.callback(service.drain)
-    print(f"http: {server.url}", file=sys.stderr, flush=True)
+    _say(f"http: {server.url}")
     if options.refresh is not None:
         service.refreshing = refreshing = Refreshing(service, options.refresh)
         stack.callback(refreshing.close)
@@ -72,6 +91,7 @@ def _serve(options: ServeOptions, stack: ExitStack) -> None:
         from deltic.cli.serve_demo import Demonstration
 
         stack.callback(Demonstration(service).close)
+    return service
 
 
 def _postgres(service: Service, address: Address, users: Users | None, tls: Tls | None) -> PostgresServer:
@@ -81,7 +101,7 @@ def _postgres(service: Service, address: Address, users: Users | None, tls: Tls 
 
     address.check(tls, users is not None)
     server = PostgresServer(service, address, users, tls)
-    print(f"postgresql: {server.address}", file=sys.stderr, flush=True)
+    _say(f"postgresql: {server.address}")
     return server
 
 
@@ -122,18 +142,19 @@ def _tls(options: ServeOptions) -> Tls | None:
 
 
 @contextmanager
-def _stopping() -> Iterator[Event]:
-    """Set by SIGTERM and Ctrl-C; a second one ends the process as usual."""
-    stopping, before = Event(), dict[int, Any]()
+def _signals() -> Iterator[SimpleQueue[int]]:
+    """The signals that come: Ctrl-C, SIGTERM, SIGHUP. A second one that stops ends the process as usual."""
+    come, before = SimpleQueue[int](), dict[int, Any]()
 
-    def stop(number: int, _: object) -> None:
-        stopping.set()
-        signal.signal(number, before[number])
+    def receive(number: int, _: object) -> None:
+        come.put(number)
+        if number != signal.SIGHUP:
+            signal.signal(number, before[number])
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        before[number] = signal.signal(number, stop)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        before[number] = signal.signal(number, receive)
     try:
-        yield stopping
+        yield come
     finally:
         for each, handler in before.items():
             signal.signal(each, handler)

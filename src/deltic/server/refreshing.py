@@ -1,7 +1,6 @@
 """Tables with rows elsewhere follow their sources: a refresh every so many seconds, in the thread of the writer.
 
-Where a refresh fails it is tried again, after longer and longer pauses; from a few failures in a row on the sources
-count as quarantined, and are tried now and then alone. Nothing of a refresh that failed is applied.
+A source that fails is left out, and tried again later and later, as `pipeline.refresh` does it.
 """
 
 from __future__ import annotations
@@ -13,16 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from deltic.engine.stopping import StopSignal
 from deltic.errors import DelticError
+from deltic.pipeline.connectors.quarantine import failed_sources
 from deltic.pipeline.connectors.refreshing import RefreshReport
 
 if TYPE_CHECKING:
     from deltic.server.service import Service
 
 _LOG = logging.getLogger("deltic.server")
-_QUARANTINED = 5
-"""So many failures in a row."""
-_LONGEST = 300.0
-"""Seconds between tries at most."""
+_QUARANTINED = 3
+"""Failures in a row from which on a source is tried now and then alone."""
 
 
 class Refreshing:
@@ -30,7 +28,9 @@ class Refreshing:
 
     def __init__(self, service: Service, seconds: float) -> None:
         self._service, self._seconds = service, seconds
-        self._failures, self._reason, self._since = 0, "", datetime.now(UTC)
+        self._begun = datetime.now(UTC)
+        self._failure: tuple[datetime, str] | None = None
+        """Since when no refresh succeeds at all, and why."""
         self._read: dict[str, int] = {}
         self._ended = Event()
         self._thread = Thread(target=self._run, name="deltic refresh", daemon=True)
@@ -43,35 +43,34 @@ class Refreshing:
 
     def described(self) -> list[dict[str, Any]]:
         """Each table with a source, where that is, and how the last refresh went."""
-        state = "running" if not self._failures else "quarantined" if self._failures >= _QUARANTINED else "retrying"
         return [
-            {
-                "table": table,
-                "from": str(place),
-                "state": state,
-                "since": self._since,
-                "reason": self._reason,
-                "rows_read": self._read.get(table, 0),
-                "rejected": 0,
-            }
+            {"table": table, "from": str(place), "rows_read": self._read.get(table, 0)} | self._state(table)
             for table, place in self._service.pipeline.sources.items()
         ]
 
+    def _state(self, table: str) -> dict[str, Any]:
+        if (failure := failed_sources(self._service.pipeline.positions).get(table)) is not None:
+            state = "quarantined" if failure.count >= _QUARANTINED else "retrying"
+            return {"state": state, "since": failure.since, "reason": failure.reason}
+        if self._failure is not None:
+            since, reason = self._failure
+            return {"state": "retrying", "since": since, "reason": reason}
+        return {"state": "running", "since": self._begun, "reason": ""}
+
     def _run(self) -> None:
-        while not self._ended.wait(min(self._seconds * 2 ** min(self._failures, 10), max(self._seconds, _LONGEST))):
+        while not self._ended.wait(self._seconds):
             try:
                 report: RefreshReport = self._service.do(self._service.pipeline.refresh, StopSignal())
             except DelticError as error:
-                self._failed(error)
+                self._failure = self._failure or (datetime.now(UTC), str(error))
+                self._failed(str(error), None)
                 continue
-            if self._failures:
-                self._failures, self._reason, self._since = 0, "", datetime.now(UTC)
+            self._failure = None
             for table, told in report.sources.items():
                 self._read[table] = self._read.get(table, 0) + told.rows_read
+            for table, failure in report.failed.items():
+                self._failed(failure.reason, table)
 
-    def _failed(self, error: DelticError) -> None:
-        if not self._failures:
-            self._since = datetime.now(UTC)
-        self._failures, self._reason = self._failures + 1, str(error)
-        self._service.activity.error("source", str(error))
-        _LOG.warning("a refresh failed %d times in a row: %s", self._failures, error)
+    def _failed(self, reason: str, table: str | None) -> None:
+        self._service.activity.error("source", reason, table)
+        _LOG.warning("a refresh failed%s: %s", f" for {table}" if table else "", reason)
