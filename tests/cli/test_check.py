@@ -72,7 +72,7 @@ def test_a_state_that_is_none(program):
     (program.parent / "empty").mkdir()
     assert "empty has no state" in command("check", "reach.dl", "--state", "empty").err
     both = command("check", "reach.dl", "--state", "empty", "--facts", "facts").err
-    assert "those of --facts or those of --state" in both
+    assert "from --facts or from --state" in both
 
 
 def test_without_facts_the_views_alone_are_compared(program):

@@ -109,7 +109,7 @@ def test_values_that_the_schema_beside_them_tells():
         ((1, 2), "row 1: expected a dict or its JSON, found (1, 2)"),
         ({**row(1, price=None), "op": "x"}, "expected one of +, insert, i, c, r, -, delete, d, found 'x'"),
         ({**row(1, price=None), "op": "+", "nam": 1}, "row 1: there is no column nam\n  hint: did you mean `name`?"),
-        ({**row(1, price=None)}, "nothing tells whether the row comes or goes"),
+        ({**row(1, price=None)}, "neither an insertion nor a deletion"),
     ],
 )  # fmt: skip
 def test_what_is_no_change_is_refused_with_its_place(record, reason):

@@ -85,7 +85,7 @@ def test_paths_and_what_is_wrong_with_them(tmp_path):
     with pipeline.transaction("normalize") as change:
         change.insert("t", deltic.File(tmp_path / "t.csv", headers=True, rfc4180=True))
     assert list(pipeline["t"]) == [(1, "two\nlines")]
-    with pytest.raises(DelticError, match="the end of a name tells the format"):
+    with pytest.raises(DelticError, match="the suffix of a name is its format"):
         pipeline["t"].rows().write(tmp_path / "t.xls")
     months = Pipeline()
     months.table("t", {"m": "year_month_interval"})

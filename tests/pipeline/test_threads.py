@@ -212,7 +212,7 @@ def test_a_forked_child_is_told():
             try:
                 use()
             except DelticError as error:
-                told.append("was inherited by process" in str(error))
+                told.append("inherited it by a fork" in str(error))
         os.write(write, b"ok" if told == [True] * 3 else repr(told).encode())
         os._exit(0)
     os.close(write)
@@ -223,7 +223,7 @@ def test_a_forked_child_is_told():
 
 
 def test_a_pipeline_is_not_sent_to_another_process():
-    with pytest.raises(DelticError, match="of one process and cannot be sent"):
+    with pytest.raises(DelticError, match="belongs to one process and cannot be sent"):
         pickle.dumps(keyed())
 
 

@@ -416,7 +416,7 @@ def test_max_recursion_level_allows_as_many_steps(union):
         f"(SELECT 1 {union} SELECT r.n + 1 FROM r JOIN bound ON r.n < bound.n) SELECT n FROM r"
     )
     assert sorted(row["n"] for row in pipeline["v"].to_arrow().to_pylist()) == [1, 2, 3]
-    with pytest.raises(EvaluationError, match="goes on past its MAX RECURSION LEVEL"):
+    with pytest.raises(EvaluationError, match="exceeds its MAX RECURSION LEVEL"):
         pipeline.sql("UPDATE bound SET n = 5")
     assert sorted(row["n"] for row in pipeline["v"].to_arrow().to_pylist()) == [1, 2, 3]
     pipeline.sql("UPDATE bound SET n = 4")
@@ -429,7 +429,7 @@ def test_limit_stops_a_recursion_before_its_max_recursion_level():
     )
     pipeline = deltic.Pipeline()
     assert [row["n"] for row in pipeline.sql(text + "3").to_arrow().to_pylist()] == [1, 2, 3]
-    with pytest.raises(EvaluationError, match="goes on past its MAX RECURSION LEVEL"):
+    with pytest.raises(EvaluationError, match="exceeds its MAX RECURSION LEVEL"):
         pipeline.sql(text + "4")
 
 
