@@ -16,6 +16,7 @@ import psycopg
 import pytest
 from psycopg import errors
 from psycopg.pq import TransactionStatus
+from psycopg.types.numeric import Int8
 
 from tests.server.postgres.conftest import Running
 
@@ -50,6 +51,24 @@ def test_values_come_back(connection: Connection, type_: str, value: Any, binary
         cursor.execute(f"INSERT INTO kept VALUES ({placeholder}), (NULL)", [value])
         rows = cursor.execute("SELECT x FROM kept").fetchall()
     assert sorted(rows, key=lambda row: row[0] is None) == [(value,), (None,)]
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_values_have_the_types_that_are_described(connection: Connection, binary: bool) -> None:
+    connection.execute("INSERT INTO items VALUES (1, 'a')")
+    with connection.cursor(binary=binary) as cursor:
+        row = cursor.execute("SELECT id + %s, %s FROM items", [Int8(5), Int8(7)]).fetchone()
+        assert cursor.description is not None
+        assert [column.type_display for column in cursor.description] == ["int8", "int8"]
+    assert row == (6, 7)
+
+
+def test_a_prepared_statement_over_a_changed_view(connection: Connection) -> None:
+    connection.execute("CREATE VIEW some AS SELECT id FROM items")
+    assert connection.execute("SELECT * FROM some", prepare=True).fetchall() == []
+    connection.execute("CREATE OR REPLACE VIEW some AS SELECT id, name FROM items")
+    with pytest.raises(errors.FeatureNotSupported, match="cached plan"):
+        connection.execute("SELECT * FROM some", prepare=True)
 
 
 def test_floats_that_are_no_numbers(connection: Connection) -> None:

@@ -12,7 +12,7 @@ from deltic.server.postgres.errors import PostgresError, postgres_error
 if TYPE_CHECKING:
     from deltic.engine.stopping import StopSignal
     from deltic.pipeline.epochs.transaction import Transaction
-    from deltic.server.postgres.dialect import Statement
+    from deltic.server.postgres.dialect import ClientStatement
     from deltic.server.service import Service
 
 Status = Literal["I", "T", "E"]
@@ -42,7 +42,7 @@ class Block:
             self._transaction = self._service.begin()
         return self._transaction
 
-    async def bracket(self, statement: Statement, signal: StopSignal) -> str:
+    async def bracket(self, statement: ClientStatement, signal: StopSignal) -> str:
         """Do BEGIN, COMMIT, ROLLBACK, SAVEPOINT or RELEASE, and give the tag. Raises what a commit raises."""
         word, *rest = statement.words
         if "PREPARED" in rest:
@@ -70,7 +70,7 @@ class Block:
         self.status = "T"
         return "BEGIN"
 
-    def _at_savepoint(self, word: str, statement: Statement) -> None:
+    def _at_savepoint(self, word: str, statement: ClientStatement) -> None:
         """Make a savepoint, forget it, or what was done after it."""
         name = statement.tokens[-1].text
         if self.status == "I":

@@ -14,7 +14,7 @@ from deltic.server.postgres.catalog.answers import PostgresCatalog
 from deltic.server.postgres.connection import Connection
 from deltic.server.postgres.errors import PostgresError
 from deltic.server.postgres.messages import Disconnected, MessageStream
-from deltic.server.postgres.session import Session
+from deltic.server.postgres.session import ClientSession
 from deltic.server.postgres.settings import Client, Settings
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class Clients:
             del self._connections[session.client.process]
             connection.close()
 
-    async def _introduced(self, stream: MessageStream) -> Session | None:
+    async def _introduced(self, stream: MessageStream) -> ClientSession | None:
         """Who the client is, once that is proved; None for one that only cancels. Raises PostgresError."""
         is_encrypted = False
         while isinstance(message := await stream.startup(), SSLRequest | GSSEncRequest):
@@ -97,7 +97,7 @@ class Clients:
             return None
         return await self._known(stream, message, is_encrypted)
 
-    async def _known(self, stream: MessageStream, message: StartupMessage, is_encrypted: bool) -> Session:
+    async def _known(self, stream: MessageStream, message: StartupMessage, is_encrypted: bool) -> ClientSession:
         given = dict(message.params)
         name = given.pop("user", "")
         if not name:
@@ -111,7 +111,7 @@ class Clients:
         database = given.pop("database", name)
         given = {name: value for name, value in given.items() if name not in ("options", "replication")}
         client = Client(name, user, stream.address, database, next(self._processes), Settings(name, given))
-        return Session(self._service, self._catalog, client)
+        return ClientSession(self._service, self._catalog, client)
 
     def _cancel(self, message: CancelRequest) -> None:
         secret, connection = self._connections.get(message.process_id, (b"", None))

@@ -110,7 +110,11 @@ def rows_of(table: pa.Table, fields: Sequence[Field], forms: Sequence[int]) -> I
 def encoded(column: pa.Array, oid: int, form: int) -> list[bytes | None]:
     """The values of a column as bytes."""
     dump = dumper(oid, form)
-    return [None if value is None else dump(value) for value in column.to_pylist()]
+    try:
+        return [None if value is None else dump(value) for value in column.to_pylist()]
+    except (TypeError, ValueError, AttributeError, OverflowError, struct.error) as error:
+        told = f"values of Arrow's type {column.type} cannot be sent as the type with oid {oid}: {error}"
+        raise PostgresError("42804", told, hint="CAST the column") from None
 
 
 @cache

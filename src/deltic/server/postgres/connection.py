@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -48,19 +48,19 @@ from deltic.errors import DelticError
 from deltic.server.following import CutOffError
 from deltic.server.postgres.codec import load, rows_of
 from deltic.server.postgres.copying import copied_in, copied_out, copied_rows
-from deltic.server.postgres.cursors import Cursor
+from deltic.server.postgres.cursors import OpenCursor
 from deltic.server.postgres.dialect import statements
 from deltic.server.postgres.errors import PostgresError, postgres_error
 from deltic.server.postgres.following import changes
 from deltic.server.postgres.messages import Disconnected
-from deltic.server.postgres.outcomes import Answer, CopyIn, CopyOut, Done, Following, Outcome
-from deltic.server.postgres.session import Prepared
+from deltic.server.postgres.outcomes import CopyIn, CopyOut, Done, FollowedView, Outcome, ResultRows
+from deltic.server.postgres.session import PreparedStatement
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from deltic.server.postgres.messages import MessageStream, Request
-    from deltic.server.postgres.session import Session
+    from deltic.server.postgres.session import ClientSession
     from deltic.server.postgres.types import Field
 
 _LOG = logging.getLogger("deltic.server.postgres")
@@ -72,17 +72,17 @@ _ROWS = 4096
 class Portal:
     """A prepared statement with values; its answer, once it was asked for, as a cursor."""
 
-    prepared: Prepared | None
+    prepared: PreparedStatement | None
     args: Sequence[object]
     forms: Sequence[int]
-    cursor: Cursor | None = None
+    cursor: OpenCursor | None = None
     outcome: Outcome | None = None
 
 
 class Connection:
     """Serves a client that is known, until it leaves; `close` then lets go of what it has."""
 
-    def __init__(self, stream: MessageStream, session: Session, secret: bytes) -> None:
+    def __init__(self, stream: MessageStream, session: ClientSession, secret: bytes) -> None:
         self._stream, self._session, self._secret = stream, session, secret
         self._portals: dict[str, Portal] = {}
         self._told: dict[str, str] = {}
@@ -198,7 +198,7 @@ class Connection:
         known[message.statement] = await self._session.prepare(parts[0], message.param_types) if parts else None
         await self._stream.send(ParseComplete())
 
-    def _statement(self, name: str) -> Prepared | None:
+    def _statement(self, name: str) -> PreparedStatement | None:
         if name not in self._session.prepared:
             raise PostgresError("26000", f'prepared statement "{name}" does not exist')
         return self._session.prepared[name]
@@ -246,17 +246,18 @@ class Connection:
             return
         if portal.outcome is None:
             assert portal.prepared is not None
-            portal.outcome = await self._session.run(portal.prepared, portal.args, self._stream.is_next(b"S"))
-        if isinstance(portal.outcome, Answer) and message.max_rows:
+            outcome = await self._session.run(portal.prepared, portal.args, self._stream.is_next(b"S"))
+            portal.outcome = _as_described(outcome, portal.prepared)
+        if isinstance(portal.outcome, ResultRows) and message.max_rows:
             await self._send_part(portal, portal.outcome, message.max_rows)
         else:
             await self._send_outcome(portal.outcome, portal.forms, described=True)
 
-    async def _send_part(self, portal: Portal, answer: Answer, count: int) -> None:
+    async def _send_part(self, portal: Portal, answer: ResultRows, count: int) -> None:
         """Send the next rows of a portal, and say whether more are left."""
-        portal.cursor = portal.cursor or Cursor(answer)
+        portal.cursor = portal.cursor or OpenCursor(answer)
         part = portal.cursor.take(count)
-        await self._send_rows(Answer(answer.fields, part), portal.forms)
+        await self._send_rows(ResultRows(answer.fields, part), portal.forms)
         is_done = portal.cursor.is_done
         await self._stream.send(CommandComplete(f"{answer.tag} {len(part)}") if is_done else PortalSuspended())
 
@@ -269,13 +270,13 @@ class Connection:
         match outcome:
             case Done():
                 await self._stream.send(CommandComplete(outcome.tag))
-            case Answer():
+            case ResultRows():
                 if not described:
                     await self._stream.send(_description(outcome.fields, forms))
                 await self._send_rows(outcome, forms)
                 count = "" if outcome.tag == "SHOW" else f" {len(outcome.table)}"
                 await self._stream.send(CommandComplete(outcome.tag + count))
-            case Following():
+            case FollowedView():
                 if not described:
                     await self._stream.send(_description(outcome.fields, forms))
                 await self._follow(outcome, lambda table: self._encoded(outcome.fields, table, forms))
@@ -284,7 +285,7 @@ class Connection:
             case CopyIn():
                 await self._copy_in(outcome)
 
-    async def _send_rows(self, answer: Answer, forms: Sequence[int]) -> None:
+    async def _send_rows(self, answer: ResultRows, forms: Sequence[int]) -> None:
         await self._send_all(self._encoded(answer.fields, answer.table, forms))
 
     def _encoded(self, fields: Sequence[Field], table: pa.Table, forms: Sequence[int]) -> Iterator[bytes]:
@@ -300,12 +301,12 @@ class Connection:
     async def _copy_out(self, outcome: CopyOut) -> None:
         answer, options = outcome.answer, outcome.options
         await self._stream.send(CopyOutResponse(options.code, [options.code] * len(answer.fields)))
-        copied = copied_out if isinstance(answer, Answer) else copied_rows
+        copied = copied_out if isinstance(answer, ResultRows) else copied_rows
 
         def encode(table: pa.Table) -> Iterator[bytes]:
             return (CopyData(row).to_wire() for row in copied(table, answer.fields, options))
 
-        if isinstance(answer, Following):
+        if isinstance(answer, FollowedView):
             await self._follow(answer, encode)
         else:
             await self._send_all(encode(answer.table))
@@ -343,7 +344,7 @@ class Connection:
                 case other:
                     raise PostgresError("08P01", f"unexpected {type(other).__name__} in a copy", severity="FATAL")
 
-    async def _follow(self, following: Following, encode: Callable[[pa.Table], Iterator[bytes]]) -> None:
+    async def _follow(self, following: FollowedView, encode: Callable[[pa.Table], Iterator[bytes]]) -> None:
         """Send changes as they come, until the statement is cancelled or the client is gone."""
         self._following = asyncio.Event()
         sending = asyncio.ensure_future(self._send_changes(following, encode))
@@ -364,11 +365,24 @@ class Connection:
             await asyncio.gather(sending, *others, return_exceptions=True)
         raise PostgresError("57014", "canceling statement due to user request")
 
-    async def _send_changes(self, following: Following, encode: Callable[[pa.Table], Iterator[bytes]]) -> None:
+    async def _send_changes(self, following: FollowedView, encode: Callable[[pa.Table], Iterator[bytes]]) -> None:
         await self._stream.flush()
         async for table in changes(following):
             await self._send_all(encode(table))
             await self._stream.flush()
+
+
+def _as_described(outcome: Outcome, prepared: PreparedStatement) -> Outcome:
+    """Rows in the types that the client was given, which it reads them by. Raises PostgresError where that cannot be.
+
+    They may be others than those of the answer: a parameter's value has the least type of its values.
+    """
+    if not isinstance(outcome, ResultRows) or prepared.fields is None:
+        return outcome
+    if len(prepared.fields) != len(outcome.fields):
+        hint = "prepare it again: a definition has changed"
+        raise PostgresError("0A000", "cached plan must not change result type", hint=hint)
+    return replace(outcome, fields=prepared.fields)
 
 
 def _of_each(forms: Sequence[int], count: int) -> Sequence[int]:

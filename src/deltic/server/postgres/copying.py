@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from deltic.server.postgres.codec import BINARY_FORMAT, TEXT_FORMAT, load, rows_of
-from deltic.server.postgres.dialect import Statement
+from deltic.server.postgres.dialect import ClientStatement
 from deltic.server.postgres.errors import PostgresError
 
 if TYPE_CHECKING:
@@ -44,12 +44,12 @@ class Copy:
 
     table: str
     columns: Sequence[str]
-    query: Statement | None
+    query: ClientStatement | None
     is_in: bool
     options: CopyOptions
 
 
-def copy_of(statement: Statement) -> Copy:
+def copy_of(statement: ClientStatement) -> Copy:
     """What COPY says: COPY table (columns) FROM STDIN, COPY table TO STDOUT, COPY (query) TO STDOUT; and its options.
 
     Raises PostgresError.
@@ -73,7 +73,7 @@ def copy_of(statement: Statement) -> Copy:
     return Copy(table, columns, query, is_in, options)
 
 
-def _closing(statement: Statement, place: int) -> int:
+def _closing(statement: ClientStatement, place: int) -> int:
     """The number of the bracket that closes one."""
     depth = 0
     for number, word in enumerate(statement.words[place:], place):
@@ -83,7 +83,7 @@ def _closing(statement: Statement, place: int) -> int:
     raise statement.error(place, "a bracket is not closed")
 
 
-def _options(statement: Statement, words: Sequence[str]) -> CopyOptions:
+def _options(statement: ClientStatement, words: Sequence[str]) -> CopyOptions:
     """WITH (FORMAT csv, HEADER, DELIMITER ';'), or as older clients write it: CSV HEADER DELIMITER ';'."""
     rest = [word for word in words if word.upper() not in ("(", ")", ",", "WITH", "AS", "FORMAT")]
     form: Format = "text"

@@ -7,27 +7,27 @@ from typing import TYPE_CHECKING
 
 from deltic.server.postgres.errors import PostgresError
 from deltic.server.postgres.following import arrived
-from deltic.server.postgres.outcomes import Answer, Done, Following
+from deltic.server.postgres.outcomes import Done, FollowedView, ResultRows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pyarrow as pa
 
-    from deltic.server.postgres.dialect import Statement
+    from deltic.server.postgres.dialect import ClientStatement
     from deltic.server.postgres.types import Field
 
 
 @dataclass
-class Cursor:
+class OpenCursor:
     """An answer or a subscription, with the rows that have come of it and how many of these were given."""
 
-    outcome: Answer | Following
+    outcome: ResultRows | FollowedView
     table: pa.Table | None = None
     given: int = 0
 
     def __post_init__(self) -> None:
-        if isinstance(self.outcome, Answer):
+        if isinstance(self.outcome, ResultRows):
             self.table = self.outcome.table
 
     @property
@@ -45,7 +45,7 @@ class Cursor:
 
         Raises CutOffError.
         """
-        if isinstance(self.outcome, Following):
+        if isinstance(self.outcome, FollowedView):
             self._gather(self.outcome)
         assert self.table is not None
         part = self.table.slice(self.given, count)
@@ -54,10 +54,10 @@ class Cursor:
 
     def close(self) -> None:
         """Follow no more."""
-        if isinstance(self.outcome, Following):
+        if isinstance(self.outcome, FollowedView):
             self.outcome.follower.close()
 
-    def _gather(self, following: Following) -> None:
+    def _gather(self, following: FollowedView) -> None:
         """Add what has come to the rows that were not given yet."""
         import pyarrow as pa
 
@@ -69,9 +69,9 @@ class Cursors:
     """The cursors of a session, by their names."""
 
     def __init__(self) -> None:
-        self._cursors: dict[str, Cursor] = {}
+        self._cursors: dict[str, OpenCursor] = {}
 
-    def __getitem__(self, name: str) -> Cursor:
+    def __getitem__(self, name: str) -> OpenCursor:
         """Raises PostgresError where there is none of the name."""
         if name not in self._cursors:
             raise PostgresError("34000", f'cursor "{name}" does not exist')
@@ -80,13 +80,13 @@ class Cursors:
     def __contains__(self, name: str) -> bool:
         return name in self._cursors
 
-    def declare(self, name: str, outcome: Answer | Following) -> None:
+    def declare(self, name: str, outcome: ResultRows | FollowedView) -> None:
         """Add a cursor; raises PostgresError where there is one of the name."""
         if name in self._cursors:
             raise PostgresError("42P03", f'cursor "{name}" already exists')
-        self._cursors[name] = Cursor(outcome)
+        self._cursors[name] = OpenCursor(outcome)
 
-    def move(self, statement: Statement) -> Answer | Done:
+    def move(self, statement: ClientStatement) -> ResultRows | Done:
         """FETCH, MOVE and CLOSE."""
         if statement.words[0] == "CLOSE":
             self._close(statement)
@@ -94,9 +94,9 @@ class Cursors:
         count, name = fetched(statement)
         cursor = self[name]
         part = cursor.take(count)
-        return Answer(cursor.fields, part, "FETCH") if statement.words[0] == "FETCH" else Done(f"MOVE {len(part)}")
+        return ResultRows(cursor.fields, part, "FETCH") if statement.words[0] == "FETCH" else Done(f"MOVE {len(part)}")
 
-    def _close(self, statement: Statement) -> None:
+    def _close(self, statement: ClientStatement) -> None:
         names = list(self._cursors) if statement.words[1:] == ["ALL"] else [statement.tokens[-1].text]
         for name in names:
             self[name].close()
@@ -104,7 +104,7 @@ class Cursors:
 
     def end_transaction(self) -> None:
         """Let go of the cursors, but of those FOR SUBSCRIBE."""
-        self._cursors = {name: each for name, each in self._cursors.items() if isinstance(each.outcome, Following)}
+        self._cursors = {name: each for name, each in self._cursors.items() if isinstance(each.outcome, FollowedView)}
 
     def close(self) -> None:
         """Let go of all."""
@@ -113,7 +113,7 @@ class Cursors:
         self._cursors.clear()
 
 
-def fetched(statement: Statement) -> tuple[int | None, str]:
+def fetched(statement: ClientStatement) -> tuple[int | None, str]:
     """How many rows FETCH or MOVE wants, None for all, and of which cursor. Raises PostgresError."""
     how = [word for word in statement.words[1:-1] if word not in ("FROM", "IN", "FORWARD")]
     name = statement.tokens[-1].text

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from deltic.server.postgres.errors import PostgresError
-from deltic.server.postgres.tokens import Token, tokens
+from deltic.server.postgres.tokens import SqlToken, tokens
 
 SCHEMA = "public"
 """The one schema, in which all tables and views are."""
@@ -40,11 +40,11 @@ _SQL_STRING = str.maketrans({"\\": "\\\\", "'": "\\'"})
 
 
 @dataclass(frozen=True)
-class Statement:
+class ClientStatement:
     """One statement of a text: its tokens by PostgreSQL's rules, of which there is at least one."""
 
     whole: str
-    tokens: Sequence[Token]
+    tokens: Sequence[SqlToken]
     said: Mapping[int, str] = field(default_factory=dict)
     """What stands in the place of tokens in Deltic's words, by their numbers."""
 
@@ -62,11 +62,11 @@ class Statement:
         """Whether the statement begins with these words."""
         return self.words[: len(words)] == list(words)
 
-    def part(self, first: int, last: int | None = None) -> Statement:
+    def part(self, first: int, last: int | None = None) -> ClientStatement:
         """The statement that tokens of this one are, from one number up to, but not, another one."""
         if not (part := self.tokens[first:last]):
             raise self.error(len(self.tokens) - 1, f"the statement ends too early, after {self.tokens[-1].text}")
-        return Statement(self.whole, part)
+        return ClientStatement(self.whole, part)
 
     def name(self, place: int) -> tuple[str, int]:
         """The name that begins with a token, without those of database and schema, and the number behind it."""
@@ -96,7 +96,7 @@ class Rewritten:
     `replaced` are the parts in their order: from where to where in the client's text, and what stands there.
     """
 
-    def __init__(self, statement: Statement, replaced: Iterable[tuple[int, int, str]]) -> None:
+    def __init__(self, statement: ClientStatement, replaced: Iterable[tuple[int, int, str]]) -> None:
         begin = position = statement.tokens[0].start
         self._ends, self._shifts = [0], [begin]
         parts: list[str] = []
@@ -115,20 +115,20 @@ class Rewritten:
         return offset + self._shifts[bisect_right(self._ends, offset) - 1] + 1
 
 
-def statements(text: str) -> list[Statement]:
+def statements(text: str) -> list[ClientStatement]:
     """The statements of a text, without those that are empty. Raises PostgresError."""
-    results: list[Statement] = []
-    gathered: list[Token] = []
+    results: list[ClientStatement] = []
+    gathered: list[SqlToken] = []
     for token in tokens(text):
         if token.kind == "operator" and token.text == ";":
-            results += [Statement(text, gathered)] if gathered else []
+            results += [ClientStatement(text, gathered)] if gathered else []
             gathered = []
         else:
             gathered.append(token)
-    return [*results, Statement(text, gathered)] if gathered else results
+    return [*results, ClientStatement(text, gathered)] if gathered else results
 
 
-def _replacements(statement: Statement) -> Iterator[tuple[int, int, str]]:
+def _replacements(statement: ClientStatement) -> Iterator[tuple[int, int, str]]:
     """What is written in another way: from where to where, and how."""
     types = set(_places_of_types(statement))
     skipped = 0
@@ -153,7 +153,7 @@ def _replacements(statement: Statement) -> Iterator[tuple[int, int, str]]:
             yield token.start, end, written
 
 
-def _places_of_types(statement: Statement) -> Iterator[int]:
+def _places_of_types(statement: ClientStatement) -> Iterator[int]:
     """The numbers of the tokens with which types begin: behind `::`, AS in a CAST, and the names of columns."""
     words = statement.words
     declares = words[0] in ("CREATE", "ALTER") and "SELECT" not in words

@@ -84,7 +84,7 @@ _BY_CLASS: dict[type[BaseException], str] = {
 
 
 def postgres_error(error: BaseException, place: Callable[[Diagnostic], int] = lambda finding: 0) -> PostgresError:
-    """What a client is told of an error; `place` gives the position of a finding."""
+    """An error as a client gets it; `place` gives the position of a finding."""
     if isinstance(error, PostgresError):
         return error
     if not isinstance(error, DelticError | MemoryError):

@@ -12,24 +12,24 @@ from deltic.circuit.tables import WEIGHT
 
 if TYPE_CHECKING:
     from deltic.pipeline.epochs.history import EpochChange
-    from deltic.server.postgres.outcomes import Following
+    from deltic.server.postgres.outcomes import FollowedView
 
 
-async def changes(following: Following) -> AsyncIterator[pa.Table]:
+async def changes(following: FollowedView) -> AsyncIterator[pa.Table]:
     """What was there when it began, and then each change as it comes, without end. Raises CutOffError."""
     yield _begun(following)
     async for change in following.follower:
         yield _changed(change)
 
 
-def arrived(following: Following, is_first: bool) -> pa.Table:
+def arrived(following: FollowedView, is_first: bool) -> pa.Table:
     """What has come by now and was not given. Raises CutOffError."""
     begun = _begun(following)
     parts = [_changed(change) for change in following.follower]
     return pa.concat_tables([begun if is_first else begun.slice(0, 0), *parts])
 
 
-def _begun(following: Following) -> pa.Table:
+def _begun(following: FollowedView) -> pa.Table:
     return _with(following.epoch, pa.array(np.ones(len(following.rows), np.int64)), following.rows)
 
 

@@ -23,7 +23,7 @@ class Done:
 
 
 @dataclass(frozen=True)
-class Answer:
+class ResultRows:
     """Rows; with `tag` and their number the statement is complete."""
 
     fields: Sequence[Field]
@@ -44,12 +44,12 @@ class CopyIn:
 class CopyOut:
     """Rows that go out as a copy."""
 
-    answer: Answer | Following
+    answer: ResultRows | FollowedView
     options: CopyOptions
 
 
 @dataclass(frozen=True)
-class Following:
+class FollowedView:
     """The changes of a view after an epoch; `rows` are those of the view as of that epoch, where they are wanted."""
 
     fields: Sequence[Field]
@@ -58,4 +58,4 @@ class Following:
     rows: pa.Table
 
 
-Outcome = Done | Answer | CopyIn | CopyOut | Following
+Outcome = Done | ResultRows | CopyIn | CopyOut | FollowedView

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import sqlglot
 from sqlglot import exp
 
-from deltic.server.postgres.dialect import Statement
+from deltic.server.postgres.dialect import ClientStatement
 from deltic.server.postgres.readable import readable
 from deltic.server.postgres.types import (
     BOOL,
@@ -46,7 +46,7 @@ _OF_CASTS = {
 }
 
 
-def parameter_types(statement: Statement, given: Sequence[int], schemas: Mapping[str, Schema]) -> list[int]:
+def parameter_types(statement: ClientStatement, given: Sequence[int], schemas: Mapping[str, Schema]) -> list[int]:
     """The oid of each parameter's type: the one that the client gives, or the one of what it is compared with.
 
     `schemas` are those of tables and views. Where nothing says more, it is text.
@@ -59,7 +59,7 @@ def parameter_types(statement: Statement, given: Sequence[int], schemas: Mapping
     return types
 
 
-def _found(statement: Statement, schemas: Mapping[str, Schema]) -> Iterator[tuple[int, int]]:
+def _found(statement: ClientStatement, schemas: Mapping[str, Schema]) -> Iterator[tuple[int, int]]:
     """The numbers of parameters with types that their places give them; the first place counts least."""
     try:
         tree = sqlglot.parse_one(readable(statement), read="postgres")

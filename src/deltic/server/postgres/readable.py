@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from deltic.server.postgres.dialect import Rewritten, Statement
+from deltic.server.postgres.dialect import ClientStatement, Rewritten
 
 _TYPES = {"oid": "uint", "name": "text", "char": "text", "xid": "bigint"}
 """Types that are plain ones here, behind `::`."""
 
 
-def readable(statement: Statement) -> str:
+def readable(statement: ClientStatement) -> str:
     """The statement as sqlglot reads it."""
     return Rewritten(statement, _replacements(statement)).text
 
 
-def _replacements(statement: Statement) -> Iterator[tuple[int, int, str]]:
+def _replacements(statement: ClientStatement) -> Iterator[tuple[int, int, str]]:
     number = 0
     while number < len(statement.tokens):
         written, count = _written(statement, number)
@@ -24,7 +24,7 @@ def _replacements(statement: Statement) -> Iterator[tuple[int, int, str]]:
         number += count
 
 
-def _written(statement: Statement, number: int) -> tuple[str | None, int]:
+def _written(statement: ClientStatement, number: int) -> tuple[str | None, int]:
     """What is written for a token and those behind it, None for the same, and how many tokens these are."""
     token, words = statement.tokens[number], statement.words[number : number + 8]
     lowered = [word.lower() for word in words]

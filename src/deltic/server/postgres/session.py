@@ -16,13 +16,13 @@ from deltic.server.postgres.block import Block
 from deltic.server.postgres.catalog.questions import is_about_catalog
 from deltic.server.postgres.copying import copy_of
 from deltic.server.postgres.cursors import Cursors, fetched
-from deltic.server.postgres.dialect import Statement, statements
+from deltic.server.postgres.dialect import ClientStatement, statements
 from deltic.server.postgres.errors import PostgresError, postgres_error
-from deltic.server.postgres.outcomes import Answer, CopyIn, CopyOut, Done, Following, Outcome
+from deltic.server.postgres.outcomes import CopyIn, CopyOut, Done, FollowedView, Outcome, ResultRows
 from deltic.server.postgres.parameters import parameter_types
 from deltic.server.postgres.settings import Client, assignment
 from deltic.server.postgres.types import INT8, TEXT, Field, fields_of, modifier_of, oid_of, samples
-from deltic.server.service import Answer as ServiceAnswer
+from deltic.server.service import Answer
 from deltic.server.users import Role, require
 from deltic.sql.statements.ordering import KEY
 
@@ -69,16 +69,16 @@ _REFUSED = {
 
 
 @dataclass
-class Prepared:
+class PreparedStatement:
     """A statement with the types of its parameters; the columns of its answer, once they were asked for."""
 
-    statement: Statement
+    statement: ClientStatement
     oids: Sequence[int]
     fields: Sequence[Field] | None = None
     is_described: bool = False
 
 
-class Session:
+class ClientSession:
     """What one client has: settings, a transaction, prepared statements, cursors.
 
     `service` and `catalog` are those of all clients.
@@ -89,9 +89,9 @@ class Session:
         self.notices: list[str] = []
         self.block = Block(service, self.notices.append)
         self.cursors = Cursors()
-        self.prepared: dict[str, Prepared | None] = {}
+        self.prepared: dict[str, PreparedStatement | None] = {}
         self._signal = service.signal()
-        self._doers: Mapping[str, Callable[[Statement, Args, bool], Awaitable[Outcome]]] = {
+        self._doers: Mapping[str, Callable[[ClientStatement, Args, bool], Awaitable[Outcome]]] = {
             **dict.fromkeys(_QUESTIONS, self._question),
             **dict.fromkeys(_CHANGES, self._change),
             **dict.fromkeys(_BRACKETS, self._bracket),
@@ -108,20 +108,20 @@ class Session:
             "SUBSCRIBE": self._subscribe,
         }
 
-    async def prepare(self, statement: Statement, oids: Sequence[int] = ()) -> Prepared:
+    async def prepare(self, statement: ClientStatement, oids: Sequence[int] = ()) -> PreparedStatement:
         """A statement with the types of its parameters: for 0 the client leaves open what the place says."""
         if not statement.parameters or statement.words[0] == "PREPARE":
-            return Prepared(statement, ())
-        return Prepared(statement, await self._work(parameter_types, statement, oids, self._schemas))
+            return PreparedStatement(statement, ())
+        return PreparedStatement(statement, await self._work(parameter_types, statement, oids, self._schemas))
 
-    async def describe(self, prepared: Prepared) -> Sequence[Field] | None:
+    async def describe(self, prepared: PreparedStatement) -> Sequence[Field] | None:
         """The columns of its answer; None where it has none."""
         if not prepared.is_described:
             prepared.fields = await self._placed(prepared.statement, self._described(prepared))
             prepared.is_described = True
         return prepared.fields
 
-    async def run(self, prepared: Prepared, args: Args, is_last: bool) -> Outcome:
+    async def run(self, prepared: PreparedStatement, args: Args, is_last: bool) -> Outcome:
         """Do a statement; `is_last`: nothing that the client has sent already is of the same transaction.
 
         Raises PostgresError.
@@ -153,14 +153,14 @@ class Session:
         self.block.discard()
         self.cursors.close()
 
-    async def _placed(self, statement: Statement, work: Awaitable[T]) -> T:
+    async def _placed(self, statement: ClientStatement, work: Awaitable[T]) -> T:
         """The result of work on a statement; its error gets the place in the client's text."""
         try:
             return await work
         except (DelticError, MemoryError) as error:
             raise _with_place(error, statement) from error
 
-    async def _described(self, prepared: Prepared) -> Sequence[Field] | None:
+    async def _described(self, prepared: PreparedStatement) -> Sequence[Field] | None:
         statement = prepared.statement
         match statement.words[0]:
             case "SUBSCRIBE":
@@ -175,7 +175,7 @@ class Session:
                 return await self._work(self._asked, statement, samples(prepared.oids))
         return None
 
-    async def _done(self, statement: Statement, args: Args, is_last: bool) -> Outcome:
+    async def _done(self, statement: ClientStatement, args: Args, is_last: bool) -> Outcome:
         word, *rest = statement.words
         if word == "DECLARE" and "CURSOR" not in rest:
             return await self._define(statement, args, is_last)
@@ -183,7 +183,7 @@ class Session:
 
     # Changes
 
-    async def _change(self, statement: Statement, args: Args, is_last: bool) -> Done:
+    async def _change(self, statement: ClientStatement, args: Args, is_last: bool) -> Done:
         """Change a table: as an epoch of its own, or in the transaction that is open."""
         tag = _CHANGES[statement.words[0]]
         is_alone = self.block.status == "I" and self.block.transaction is None and is_last
@@ -193,7 +193,7 @@ class Session:
             return Done(tag.format(await self.block.commit(self._signal)))
         return Done(tag.format(await self._work(self._affected, transaction, effects)))
 
-    def _added(self, transaction: Transaction, statement: Statement, args: Args) -> list[Effect]:
+    def _added(self, transaction: Transaction, statement: ClientStatement, args: Args) -> list[Effect]:
         effects = self._planned(statement, args).changes
         for effect in effects:
             transaction.add(effect)
@@ -206,13 +206,13 @@ class Session:
         with self._signal.heeded():
             return transaction.preview().affected[-1]
 
-    async def _bracket(self, statement: Statement, _args: Args, _is_last: bool) -> Done:
+    async def _bracket(self, statement: ClientStatement, _args: Args, _is_last: bool) -> Done:
         tag = await self.block.bracket(statement, self._signal)
         if self.block.status == "I":
             self.cursors.end_transaction()
         return Done(tag)
 
-    async def _define(self, statement: Statement, _args: Args, _is_last: bool) -> Done:
+    async def _define(self, statement: ClientStatement, _args: Args, _is_last: bool) -> Done:
         """Definitions take effect at once; those of a transaction do not wait for its end."""
         await self.synchronize()
         if self.block.transaction is not None:
@@ -225,11 +225,11 @@ class Session:
             self.notices.append("definitions take effect at once: ROLLBACK does not undo them")
         return Done(_tag(statement))
 
-    def _evolved(self, statement: Statement) -> list[Evolution]:
+    def _evolved(self, statement: ClientStatement) -> list[Evolution]:
         planned = self._planned(self._altered(statement), ())
         return [each for each in self.service.pipeline.run_planned(planned) if isinstance(each, Evolution)]
 
-    def _altered(self, statement: Statement) -> Statement:
+    def _altered(self, statement: ClientStatement) -> ClientStatement:
         """ALTER TABLE of a view, as PostgreSQL's clients rename it, is ALTER VIEW."""
         if not statement.begins("ALTER", "TABLE"):
             return statement
@@ -239,7 +239,7 @@ class Session:
 
     # Settings
 
-    async def _set(self, statement: Statement, _args: Args, _is_last: bool) -> Done:
+    async def _set(self, statement: ClientStatement, _args: Args, _is_last: bool) -> Done:
         word, *rest = statement.words
         if word == "SET":
             name, value = assignment(statement)
@@ -256,7 +256,7 @@ class Session:
             return Done("DISCARD ALL")
         return Done(word)
 
-    async def _show(self, statement: Statement, args: Args, is_last: bool) -> Outcome:
+    async def _show(self, statement: ClientStatement, args: Args, is_last: bool) -> Outcome:
         word, *rest = [*statement.words[1:], ""]
         if word in _SHOWN:
             return await self._question(statement, args, is_last)
@@ -266,19 +266,19 @@ class Session:
         name = " ".join([word, *rest[:-1]]).lower() if word in ("TIME", "TRANSACTION") else word
         return _texts({statement.words[-1].lower(): [self.settings[name]]}, "SHOW")
 
-    async def _nothing(self, statement: Statement, _args: Args, _is_last: bool) -> Done:
+    async def _nothing(self, statement: ClientStatement, _args: Args, _is_last: bool) -> Done:
         return Done(statement.words[0])
 
-    async def _refused(self, statement: Statement, _args: Args, _is_last: bool) -> Done:
+    async def _refused(self, statement: ClientStatement, _args: Args, _is_last: bool) -> Done:
         word = statement.words[0]
         raise statement.error(0, f"{word} is not supported", _REFUSED[word], "0A000")
 
     # Questions
 
-    async def _question(self, statement: Statement, args: Args, _is_last: bool) -> Answer:
+    async def _question(self, statement: ClientStatement, args: Args, _is_last: bool) -> ResultRows:
         return await self._work(self._answer, statement, args)
 
-    def _answer(self, statement: Statement, args: Args) -> Answer:
+    def _answer(self, statement: ClientStatement, args: Args) -> ResultRows:
         """The answer to a question, as of now, or as the transaction has made the tables so far."""
         if is_about_catalog(statement):
             return self._catalog.answer(self.service.pipeline.catalog, self.client, statement, args)
@@ -288,12 +288,12 @@ class Session:
                 table = transaction.preview().query(statement.deltic.text, values).to_arrow()
         else:
             given = self.service.execute(statement.deltic.text, values, user=self.client.user, signal=self._signal)
-            if not isinstance(given, ServiceAnswer):
+            if not isinstance(given, Answer):
                 raise statement.error(0, "this is no question")
             table = given.rows.to_arrow()
-        return Answer(fields_of(table.schema), table)
+        return ResultRows(fields_of(table.schema), table)
 
-    def _asked(self, statement: Statement, args: Args) -> Sequence[Field]:
+    def _asked(self, statement: ClientStatement, args: Args) -> Sequence[Field]:
         """The columns of a question; of one that is no SELECT it is the answer that has them."""
         if is_about_catalog(statement):
             return self._catalog.answer(self.service.pipeline.catalog, self.client, statement, args).fields
@@ -304,7 +304,7 @@ class Session:
         columns = [(n, c.type) for n, c in zip(step.names, view.schema, strict=True) if not n.startswith(KEY)]
         return [Field(name, oid_of(type_), modifier_of(type_)) for name, type_ in columns]
 
-    def _planned(self, statement: Statement, args: Args) -> PlannedText:
+    def _planned(self, statement: ClientStatement, args: Args) -> PlannedText:
         """What a statement would do; raises what is wrong in it, and NotAllowedError."""
         planned = self.service.planned(statement.deltic.text, [args[number - 1] for number in statement.parameters])
         self.service.require(self.client.user, planned)
@@ -331,13 +331,13 @@ class Session:
 
     # Prepared statements and cursors
 
-    def _named(self, statement: Statement) -> Prepared:
+    def _named(self, statement: ClientStatement) -> PreparedStatement:
         name = statement.part(1).tokens[0].text
         if (prepared := self.prepared.get(name)) is None:
             raise statement.error(1, f'prepared statement "{name}" does not exist', sqlstate="26000")
         return prepared
 
-    async def _prepare(self, statement: Statement, _args: Args, _is_last: bool) -> Done:
+    async def _prepare(self, statement: ClientStatement, _args: Args, _is_last: bool) -> Done:
         """PREPARE name (types) AS statement."""
         if "AS" not in statement.words:
             raise statement.error(len(statement.words) - 1, "expected PREPARE name AS statement")
@@ -345,7 +345,7 @@ class Session:
         self.prepared[statement.tokens[1].text] = prepared
         return Done("PREPARE")
 
-    async def _execute(self, statement: Statement, _args: Args, is_last: bool) -> Outcome:
+    async def _execute(self, statement: ClientStatement, _args: Args, is_last: bool) -> Outcome:
         """EXECUTE name (values)."""
         prepared = self._named(statement)
         values: Sequence[Any] = ()
@@ -357,45 +357,45 @@ class Session:
             raise statement.error(1, f"there are {len(values)} values for {len(prepared.oids)} parameters")
         return await self._done(prepared.statement, values, is_last)
 
-    async def _deallocate(self, statement: Statement, _args: Args, _is_last: bool) -> Done:
+    async def _deallocate(self, statement: ClientStatement, _args: Args, _is_last: bool) -> Done:
         if statement.words[-1] == "ALL":
             self.prepared.clear()
         else:
             self.prepared.pop(statement.tokens[-1].text, None)
         return Done("DEALLOCATE")
 
-    async def _declare(self, statement: Statement, args: Args, _is_last: bool) -> Done:
+    async def _declare(self, statement: ClientStatement, args: Args, _is_last: bool) -> Done:
         """DECLARE name CURSOR FOR question."""
         if "FOR" not in statement.words:
             raise statement.error(len(statement.words) - 1, "expected DECLARE name CURSOR FOR question")
         outcome = await self._done(statement.part(statement.words.index("FOR") + 1), args, False)
-        if not isinstance(outcome, Answer | Following):
+        if not isinstance(outcome, ResultRows | FollowedView):
             raise statement.error(0, "a cursor is FOR a question or SUBSCRIBE")
         self.cursors.declare(statement.tokens[1].text, outcome)
         return Done("DECLARE CURSOR")
 
-    async def _cursor(self, statement: Statement, _args: Args, _is_last: bool) -> Outcome:
+    async def _cursor(self, statement: ClientStatement, _args: Args, _is_last: bool) -> Outcome:
         return await self._work(self.cursors.move, statement)
 
     # Subscriptions and copies
 
-    async def _subscribe(self, statement: Statement, _args: Args, _is_last: bool) -> Following:
+    async def _subscribe(self, statement: ClientStatement, _args: Args, _is_last: bool) -> FollowedView:
         """SUBSCRIBE TO view [SINCE epoch]: all that is there and then changes, or the changes alone."""
         name, since = _subscribed(statement)
         found = self._relation(name)
         fields = _followed(self.schema(found))
         if since is not None:
             empty = self.schema(found).to_arrow().empty_table()
-            return Following(fields, self.service.subscribe(found, since, self.client.name), since, empty)
+            return FollowedView(fields, self.service.subscribe(found, since, self.client.name), since, empty)
         seen = self.service.pipeline.snapshot()
         follower = self.service.subscribe(found, seen.epoch, self.client.name)
-        return Following(fields, follower, seen.epoch, await self._work(lambda: seen[found].to_arrow()))
+        return FollowedView(fields, follower, seen.epoch, await self._work(lambda: seen[found].to_arrow()))
 
-    async def _copy(self, statement: Statement, args: Args, _is_last: bool) -> Outcome:
+    async def _copy(self, statement: ClientStatement, args: Args, _is_last: bool) -> Outcome:
         copy = copy_of(statement)
         if copy.query is not None:
             outcome = await self._done(copy.query, args, False)
-            if not isinstance(outcome, Answer | Following):
+            if not isinstance(outcome, ResultRows | FollowedView):
                 raise statement.error(1, "COPY takes a question or SUBSCRIBE between its brackets")
             return CopyOut(outcome, copy.options)
         name = self._relation(copy.table)
@@ -424,12 +424,12 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _texts(columns: Mapping[str, Sequence[Any]], tag: str = "SELECT") -> Answer:
+def _texts(columns: Mapping[str, Sequence[Any]], tag: str = "SELECT") -> ResultRows:
     """An answer of texts."""
     import pyarrow as pa
 
     table = pa.table({name: pa.array(list(values), pa.string()) for name, values in columns.items()})
-    return Answer(fields_of(table.schema), table, tag)
+    return ResultRows(fields_of(table.schema), table, tag)
 
 
 def _followed(schema: Schema) -> list[Field]:
@@ -438,7 +438,7 @@ def _followed(schema: Schema) -> list[Field]:
     return [Field("epoch", INT8), Field("weight", INT8), *columns]
 
 
-def _subscribed(statement: Statement) -> tuple[str, int | None]:
+def _subscribed(statement: ClientStatement) -> tuple[str, int | None]:
     """The view of SUBSCRIBE [TO] view [SINCE epoch], and the epoch."""
     name, place = statement.name(2 if statement.words[1:2] == ["TO"] else 1)
     rest = statement.words[place:]
@@ -455,13 +455,13 @@ def _constant_rows(effects: Sequence[Effect]) -> int | None:
     return sum(len(op.rows) for op in operators if isinstance(op, Constant))
 
 
-def _tag(statement: Statement) -> str:
+def _tag(statement: ClientStatement) -> str:
     """The tag of a definition: CREATE TABLE, DROP VIEW."""
     words = [word for word in statement.words[:6] if word not in ("OR", "REPLACE", "TEMPORARY", "RECURSIVE")]
     return " ".join(words[: 3 if words[1:2] == ["MATERIALIZED"] else 2])
 
 
-def _with_place(error: DelticError | MemoryError, statement: Statement) -> PostgresError:
+def _with_place(error: DelticError | MemoryError, statement: ClientStatement) -> PostgresError:
     def place(finding: Diagnostic) -> int:
         return statement.deltic.position(finding.line, finding.column) if finding.column else 0
 

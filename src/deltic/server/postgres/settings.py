@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from deltic.errors import did_you_mean
-from deltic.server.postgres.dialect import Statement
+from deltic.server.postgres.dialect import ClientStatement
 from deltic.server.postgres.errors import PostgresError
 from deltic.server.users import User
 
@@ -28,7 +28,7 @@ _TOLD = (
     "standard_conforming_strings",
     "TimeZone",
 )
-"""What clients are told at once when it changes."""
+"""The settings whose changes are sent to the client."""
 _FIXED = {
     "client_encoding": ("UTF8", "UTF-8", "UNICODE"),
     "standard_conforming_strings": ("on", "true"),
@@ -116,11 +116,11 @@ class Settings:
 
     @property
     def told(self) -> dict[str, str]:
-        """What clients are told at once whenever it changes."""
+        """The settings whose changes are sent to the client, with their values."""
         return {name: self[name] for name in _TOLD}
 
 
-def assignment(statement: Statement) -> tuple[str, str | None]:
+def assignment(statement: ClientStatement) -> tuple[str, str | None]:
     """The name and value of SET, where the value may be DEFAULT: None. Raises PostgresError."""
     words = [word for word in statement.words[1:] if word not in ("SESSION", "LOCAL")]
     texts = [token.text for token in statement.tokens[-len(words) :]] if words else []

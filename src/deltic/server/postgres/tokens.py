@@ -34,7 +34,7 @@ _ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
 
 @dataclass(frozen=True)
-class Token:
+class SqlToken:
     """What stands from `start` up to, but not, `end`; `text` is without quotes."""
 
     kind: Kind
@@ -48,7 +48,7 @@ class Token:
         return self.text.upper() if self.kind == "word" else self.text
 
 
-def tokens(text: str) -> Iterator[Token]:
+def tokens(text: str) -> Iterator[SqlToken]:
     """The tokens of a text, without comments. Raises PostgresError for what has no end."""
     position = 0
     while position < len(text):
@@ -61,24 +61,24 @@ def tokens(text: str) -> Iterator[Token]:
             yield _token(match)
 
 
-def _token(match: re.Match[str]) -> Token:
+def _token(match: re.Match[str]) -> SqlToken:
     place = match.start(), match.end()
     match match.lastgroup, match[0]:
         case "escaped", written:
-            return Token("string", _ESCAPE.sub(_unescaped, written[2:-1]), *place)
+            return SqlToken("string", _ESCAPE.sub(_unescaped, written[2:-1]), *place)
         case "string", written:
-            return Token("string", written[written.index("'") + 1 : -1].replace("''", "'"), *place)
+            return SqlToken("string", written[written.index("'") + 1 : -1].replace("''", "'"), *place)
         case "dollar", written:
             quotes = len(match["tag"]) + 2
-            return Token("string", written[quotes:-quotes], *place)
+            return SqlToken("string", written[quotes:-quotes], *place)
         case "parameter", written:
-            return Token("parameter", written[1:], *place)
+            return SqlToken("parameter", written[1:], *place)
         case "name", written:
-            return Token("name", written[1:-1].replace(written[0] * 2, written[0]), *place)
+            return SqlToken("name", written[1:-1].replace(written[0] * 2, written[0]), *place)
         case "operator", ("'" | '"' | "`") as quote:
             raise PostgresError("42601", f"this is not closed: {quote} is missing", position=place[0] + 1)
         case ("bits" | "number" | "word" | "operator") as kind, written:
-            return Token(kind, written, *place)
+            return SqlToken(kind, written, *place)
     raise AssertionError(match)
 
 

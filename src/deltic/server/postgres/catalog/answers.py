@@ -20,7 +20,7 @@ from deltic.server.postgres.catalog.contents import (
 from deltic.server.postgres.catalog.questions import in_duckdb
 from deltic.server.postgres.catalog.relations import create, fill
 from deltic.server.postgres.errors import PostgresError
-from deltic.server.postgres.outcomes import Answer
+from deltic.server.postgres.outcomes import ResultRows
 from deltic.server.postgres.types import BY_OID, OID, Field, modifier_of, oid_of
 from deltic.values.types.arrow import type_of_arrow
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import duckdb
 
     from deltic.catalog import Catalog
-    from deltic.server.postgres.dialect import Statement
+    from deltic.server.postgres.dialect import ClientStatement
     from deltic.server.postgres.settings import Client
 
 
@@ -40,7 +40,7 @@ class PostgresCatalog:
         self._database: duckdb.DuckDBPyConnection | None = None
         self._shown: Catalog | None = None
 
-    def answer(self, catalog: Catalog, client: Client, statement: Statement, args: Sequence[Any]) -> Answer:
+    def answer(self, catalog: Catalog, client: Client, statement: ClientStatement, args: Sequence[Any]) -> ResultRows:
         """The answer to a question. Raises PostgresError with DuckDB's reason."""
         import duckdb
 
@@ -54,7 +54,7 @@ class PostgresCatalog:
             except duckdb.Error as error:
                 told = f"the question about the catalog has no answer: {str(error).splitlines()[0]}"
                 raise PostgresError("0A000", told) from None
-        return Answer([_field(field) for field in table.schema], table)
+        return ResultRows([_field(field) for field in table.schema], table)
 
     def _current(self, catalog: Catalog, client: Client) -> duckdb.DuckDBPyConnection:
         """The database, with the tables and views that there are."""

@@ -52,7 +52,7 @@ class Oids:
 
 
 @dataclass(frozen=True)
-class Relation:
+class CatalogRelation:
     """A table or view; `written` is the query of a view of SQL, or the program of another one."""
 
     oid: int
@@ -71,20 +71,20 @@ class Relation:
         return [self.schema.names.index(column) + 1 for column in self.key]
 
 
-def relations_of(catalog: Catalog, oids: Oids) -> list[Relation]:
+def relations_of(catalog: Catalog, oids: Oids) -> list[CatalogRelation]:
     """The tables and views that can be read."""
     tables = [
-        Relation(oids["class", name], name, table.schema, table.key, False, "")
+        CatalogRelation(oids["class", name], name, table.schema, table.key, False, "")
         for name, table in catalog.shown_tables.items()
     ]
     views = [
-        Relation(oids["class", name], name, schema, (), True, _QUERY.sub("", statement_of(catalog, name)))
+        CatalogRelation(oids["class", name], name, schema, (), True, _QUERY.sub("", statement_of(catalog, name)))
         for name, schema in catalog.view_schemas.items()
     ]
     return tables + views
 
 
-def contents(relations: Sequence[Relation], oids: Oids, database: str) -> Iterator[tuple[str, Sequence[Row]]]:
+def contents(relations: Sequence[CatalogRelation], oids: Oids, database: str) -> Iterator[tuple[str, Sequence[Row]]]:
     """The relations of the catalog that depend on tables and views, with their rows."""
     keyed = [relation for relation in relations if relation.key]
     yield "pg_catalog.pg_class", [*map(_class, relations), *(_index_class(each, oids) for each in keyed)]
@@ -104,7 +104,7 @@ def contents(relations: Sequence[Relation], oids: Oids, database: str) -> Iterat
     yield "information_schema.constraint_column_usage", usage
 
 
-def definitions(relations: Sequence[Relation], oids: Oids) -> list[tuple[int, str]]:
+def definitions(relations: Sequence[CatalogRelation], oids: Oids) -> list[tuple[int, str]]:
     """What pg_get_viewdef, pg_get_indexdef and pg_get_constraintdef say."""
     views = [(each.oid, each.written) for each in relations if each.is_view]
     keyed = [each for each in relations if each.key]
@@ -181,7 +181,7 @@ def _types() -> Iterator[Row]:
             yield common | array | io | {"oid": type_.array, "typname": f"_{type_.name}"}
 
 
-def _class(relation: Relation) -> Row:
+def _class(relation: CatalogRelation) -> Row:
     return {
         "oid": relation.oid,
         "relname": relation.name,
@@ -199,12 +199,12 @@ def _class(relation: Relation) -> Row:
     }
 
 
-def _index_class(relation: Relation, oids: Oids) -> Row:
+def _index_class(relation: CatalogRelation, oids: Oids) -> Row:
     own = {"oid": oids["index", relation.name], "relname": _key_name(relation), "relkind": "i", "relam": _BTREE}
     return {**_class(relation), **own, "relnatts": len(relation.key), "relhasindex": False}
 
 
-def _attributes(relation: Relation) -> Iterator[Row]:
+def _attributes(relation: CatalogRelation) -> Iterator[Row]:
     for number, column in enumerate(relation.schema, 1):
         oid = oid_of(column.type)
         yield {
@@ -225,7 +225,7 @@ def _attributes(relation: Relation) -> Iterator[Row]:
         }
 
 
-def _index(relation: Relation, oids: Oids) -> Row:
+def _index(relation: CatalogRelation, oids: Oids) -> Row:
     columns = relation.key_numbers
     truths = dict.fromkeys(
         ("indisunique", "indisprimary", "indimmediate", "indisvalid", "indisready", "indislive"), True
@@ -242,7 +242,7 @@ def _index(relation: Relation, oids: Oids) -> Row:
     }
 
 
-def _constraint(relation: Relation, oids: Oids) -> Row:
+def _constraint(relation: CatalogRelation, oids: Oids) -> Row:
     return {
         "oid": oids["key", relation.name],
         "conname": _key_name(relation),
@@ -257,49 +257,49 @@ def _constraint(relation: Relation, oids: Oids) -> Row:
     }
 
 
-def _key_name(relation: Relation) -> str:
+def _key_name(relation: CatalogRelation) -> str:
     return f"{relation.name}_pkey"
 
 
-def _index_written(relation: Relation) -> str:
+def _index_written(relation: CatalogRelation) -> str:
     columns = ", ".join(relation.key)
     return f"CREATE UNIQUE INDEX {_key_name(relation)} ON public.{relation.name} USING btree ({columns})"
 
 
-def _table(relation: Relation) -> Row:
+def _table(relation: CatalogRelation) -> Row:
     named = {"schemaname": "public", "tablename": relation.name, "tableowner": "deltic"}
     return named | {"hasindexes": bool(relation.key)}
 
 
-def _view(relation: Relation) -> Row:
+def _view(relation: CatalogRelation) -> Row:
     named = {"schemaname": "public", "viewname": relation.name, "viewowner": "deltic"}
     return named | {"definition": relation.written}
 
 
-def _indexes(relation: Relation, oids: Oids) -> Row:
+def _indexes(relation: CatalogRelation, oids: Oids) -> Row:
     named = {"schemaname": "public", "tablename": relation.name, "indexname": _key_name(relation)}
     return named | {"indexdef": _index_written(relation)}
 
 
-def _stat(relation: Relation) -> Row:
+def _stat(relation: CatalogRelation) -> Row:
     return {"relid": relation.oid, "schemaname": "public", "relname": relation.name}
 
 
-def _named(relation: Relation, database: str) -> dict[str, str]:
+def _named(relation: CatalogRelation, database: str) -> dict[str, str]:
     return {"table_catalog": database, "table_schema": "public", "table_name": relation.name}
 
 
-def _information_table(relation: Relation, database: str) -> Row:
+def _information_table(relation: CatalogRelation, database: str) -> Row:
     kind, insertable = ("VIEW", "NO") if relation.is_view else ("BASE TABLE", "YES")
     return _named(relation, database) | {"table_type": kind, "is_insertable_into": insertable, "is_typed": "NO"}
 
 
-def _information_view(relation: Relation, database: str) -> Row:
+def _information_view(relation: CatalogRelation, database: str) -> Row:
     changed = dict.fromkeys(("is_updatable", "is_insertable_into", "is_trigger_updatable"), "NO")
     return _named(relation, database) | changed | {"view_definition": relation.written, "check_option": "NONE"}
 
 
-def _columns(relation: Relation, database: str) -> Iterator[Row]:
+def _columns(relation: CatalogRelation, database: str) -> Iterator[Row]:
     for number, column in enumerate(relation.schema, 1):
         oid = oid_of(column.type)
         named = "_" + ELEMENTS[oid].name if oid in ELEMENTS else BY_OID[oid].name
@@ -330,7 +330,7 @@ def _columns(relation: Relation, database: str) -> Iterator[Row]:
         }
 
 
-def _table_constraint(relation: Relation, database: str) -> Row:
+def _table_constraint(relation: CatalogRelation, database: str) -> Row:
     return {
         **_named(relation, database),
         "constraint_catalog": database,
@@ -343,7 +343,7 @@ def _table_constraint(relation: Relation, database: str) -> Row:
     }
 
 
-def _key_columns(relation: Relation, database: str) -> Iterator[Row]:
+def _key_columns(relation: CatalogRelation, database: str) -> Iterator[Row]:
     for number, column in enumerate(relation.key, 1):
         yield {
             **_named(relation, database),

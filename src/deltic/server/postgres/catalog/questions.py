@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from deltic.server.postgres.catalog.relations import SCHEMAS, relations
 from deltic.server.postgres.codec import TEXT_FORMAT, load
-from deltic.server.postgres.dialect import Statement
+from deltic.server.postgres.dialect import ClientStatement
 from deltic.server.postgres.errors import PostgresError
 from deltic.server.postgres.readable import readable
 from deltic.server.postgres.settings import Client
@@ -32,7 +32,7 @@ _SESSION_WORDS = {"current_user", "current_role", "user"}
 _WORDS = {"information_schema", "regclass", "regtype", "regproc", "regnamespace"}
 
 
-def is_about_catalog(statement: Statement) -> bool:
+def is_about_catalog(statement: ClientStatement) -> bool:
     """Whether a statement is a question that names the catalog or the session."""
     if statement.words[0] not in ("SELECT", "WITH", "VALUES", "TABLE"):
         return False
@@ -41,7 +41,7 @@ def is_about_catalog(statement: Statement) -> bool:
     return is_of_session or any(word.startswith("pg_") or word in _FUNCTIONS | _OF_SESSION | _WORDS for word in words)
 
 
-def in_duckdb(statement: Statement, client: Client) -> str:
+def in_duckdb(statement: ClientStatement, client: Client) -> str:
     """A question in DuckDB's words, over the relations of the catalog. Raises PostgresError."""
     try:
         tree = sqlglot.parse_one(readable(statement), read="postgres")
