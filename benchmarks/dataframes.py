@@ -54,7 +54,7 @@ def _line(spark: SparkSession, rows: int, scratch: Path) -> list[str]:
     frame = spark.range(rows).selectExpr("id AS k", "id % 7 AS n", "concat('text ', id % 1000) AS s")
     return [
         *cells,
-        f"{_least(lambda: from_dataframe(frame)):.2f}",
+        f"{_least(lambda: from_dataframe(frame, 'rows')):.2f}",
         f"{_least(lambda: _read(frame, scratch)):.2f}",
         f"{_least(lambda: _mapped(frame)):.2f}",
     ]

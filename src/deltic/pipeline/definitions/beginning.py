@@ -80,7 +80,7 @@ def _read(name: str, given: Any) -> Any:
         return given
     if isinstance(given, str | Path):
         return _of_file(name, Path(given))
-    rows = tabular(given, (), lambda fields: list(fields.names))
+    rows = tabular(name, given, (), lambda fields: list(fields.names))
     if isinstance(rows, pa.Table):
         return rows
     named = [_named(row) for row in rows] if isinstance(rows, Iterable) else []

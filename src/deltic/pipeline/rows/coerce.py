@@ -52,7 +52,7 @@ def to_table(
     if isinstance(rows, pa.Table) and not signed and fits(rows, schema):
         return table_of(rows.columns, schema.to_arrow(), len(rows))
     layout = FileLayout(schema, signed=signed, key=key)
-    rows = tabular(rows, schema.names, lambda fields: _checked(name, fields, layout))
+    rows = tabular(name, rows, schema.names, lambda fields: _checked(name, fields, layout))
     if isinstance(rows, pa.Table):
         if not (signed and are_envelopes(rows.column_names, layout)):
             return _conformed(name, rows, layout, before)

@@ -12,6 +12,7 @@ from deltic.catalog import CatalogTable
 from deltic.errors import DelticError
 from deltic.pipeline.names import find
 from deltic.pipeline.reading.rows import Rows
+from deltic.pipeline.spark.spark import is_dataframe
 from deltic.values.types import Schema
 
 
@@ -21,7 +22,7 @@ def with_key_alone(rows: Any, table: CatalogTable) -> tuple[Any, bool]:
     The first row decides; of tuples their length does.
     """
     names = _column_names(rows)
-    if getattr(rows, "ndim", 1) == 2 and names is None:
+    if names is None and getattr(rows, "ndim", 1) == 2:
         return rows, rows.shape[1] == len(table.key)
     if names is None and isinstance(rows, Iterable) and not isinstance(rows, str | bytes | Mapping):
         rows = rows if isinstance(rows, Collection) else list(rows)
@@ -69,6 +70,8 @@ def _column_names(rows: Any) -> list[str] | None:
         rows = rows.to_arrow()
     if isinstance(rows, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
         return list(rows.schema.names)
+    if is_dataframe(rows):  # one of Spark Connect has a column of any name
+        return list(rows.columns)
     if (fields := getattr(getattr(rows, "dtype", None), "names", None)) is not None:
         return list(fields)
     columns = getattr(rows, "columns", None)

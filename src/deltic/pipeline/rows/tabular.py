@@ -23,15 +23,16 @@ Check = Callable[[pa.Schema], list[str]]
 """Refuses columns before a row moves, or returns which of them are needed."""
 
 
-def tabular(rows: Any, names: tuple[str, ...], check: Check) -> Any:
+def tabular(table: str, rows: Any, names: tuple[str, ...], check: Check) -> Any:
     """The rows as an Arrow table, whose columns go by their names; rows of Python as they are.
 
-    Columns that `check` does not ask for do not move. An array of two dimensions has the columns called `names`.
+    `table` is where they go, as Spark's pages say. Columns that `check` does not ask for do not move. An array of two
+    dimensions has the columns called `names`.
     """
     if isinstance(rows, Rows):
         rows = rows.to_arrow()
     if is_dataframe(rows):
-        return from_dataframe(rows.select(*map(quoted, check(arrow_schema_of(rows)))))
+        return from_dataframe(rows.select(*map(quoted, check(arrow_schema_of(rows)))), table)
     if _is_of("pandas", rows) and hasattr(rows, "columns"):
         return _of_pandas(rows, check)
     if _is_of("numpy", rows):

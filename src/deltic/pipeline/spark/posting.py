@@ -17,7 +17,7 @@ from deltic.catalog import CatalogTable
 from deltic.engine.batches import with_weights
 from deltic.engine.keyed import MOST, ORDER, keys_as_rows
 from deltic.pipeline.rows.coerce import columns_needed, to_table
-from deltic.pipeline.spark.spark import ROWS, arrow_schema_of, is_dataframe, quoted, with_months
+from deltic.pipeline.spark.spark import arrow_schema_of, is_dataframe, quoted, reading_job, with_months
 from deltic.values.types import Schema
 
 if TYPE_CHECKING:
@@ -105,4 +105,5 @@ def posted_by(
         if not site.has_keys:
             return None
         site = site.by_key(read.is_ordered)
-    return StagedRows.by(site, lambda: run_over(with_months(frame), partial(site.posting.over, read=read), ROWS))
+    told = reading_job(table.name)
+    return StagedRows.by(site, lambda: run_over(with_months(frame), partial(site.posting.over, read=read), told))

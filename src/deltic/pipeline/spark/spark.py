@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 
-ROWS = "Deltic: rows of a DataFrame"
-"""What Spark's pages call a job that reads one."""
 # Up to so many bytes a table is part of the plan of its DataFrame, where Spark knows its rows before it runs.
 _SMALL = 1 << 18
 # Above so many bytes Spark takes a table apart into partitions, instead of making it part of a plan.
@@ -77,14 +75,19 @@ def _plans_up_to(spark: SparkSession, small: int) -> Iterator[None]:
         spark.conf.unset(_IN_PLANS) if before is None else spark.conf.set(_IN_PLANS, before)
 
 
-def from_dataframe(frame: DataFrame) -> pa.Table:
+def reading_job(table: str) -> str:
+    """What Spark's pages call a job that reads a DataFrame for a table."""
+    return f"Deltic: rows of a DataFrame into {table}"
+
+
+def from_dataframe(frame: DataFrame, table: str) -> pa.Table:
     """A DataFrame as an Arrow table; intervals from years to months are numbers of months there.
 
     Raises what Spark does, and DelticError where it has no executors.
     """
     from deltic.engine.executors.spark.job import collected
 
-    return collected(with_months(frame), ROWS)
+    return collected(with_months(frame), reading_job(table))
 
 
 def with_months(frame: DataFrame) -> DataFrame:

@@ -111,7 +111,7 @@ class StreamForm:
         if result is not None:
             counts, digests = zip((0, 0), *result.report.about, strict=True)
             return ReadBatch(result, sum(counts), int(np.array(digests, np.int64).sum()))
-        rows = from_dataframe(chosen)
+        rows = from_dataframe(chosen, self.table.name)
         digest = _sum(rows)
         if self.order:
             rows = rows.sort_by([(_order_name(i), "ascending") for i in range(len(self.order))])
@@ -124,7 +124,7 @@ class StreamForm:
 
     def measured(self, frame: DataFrame) -> tuple[int, int]:
         """How many rows a batch has, and their digest."""
-        result = from_dataframe(frame.selectExpr(self.digest))
+        result = from_dataframe(frame.selectExpr(self.digest), self.table.name)
         return len(result), _sum(result)
 
     def changes(self, found: pa.Table, name: str, before: int = 0) -> pa.Table:

@@ -37,10 +37,36 @@ def check(spark: SparkSession, folder: Path) -> None:
         assert sorted(pipeline["reaches"]) == ALL
         assert sorted(map(tuple, pipeline["reaches"].to_spark().collect())) == ALL
         check_streams(spark, pipeline, folder)
+    check_keys(deltic.Pipeline(spark, engine="local"), spark)
+    check_keys(deltic.Pipeline(spark, engine="spark", shards=deltic.Shards(2, folder / "shards", "job")), spark)
     check_posting(spark, folder)
     check_many(spark)
     with pytest.raises(deltic.DelticError, match="name one that they all see"):
         deltic.Pipeline(spark, engine="spark")
+
+
+def check_keys(pipeline: deltic.Pipeline, spark: SparkSession) -> None:
+    """Changes by key, and DataFrames of views, of changes and of answers."""
+    pipeline.sql("""
+        CREATE TABLE stock (id BIGINT PRIMARY KEY, name STRING, n BIGINT);
+        CREATE VIEW names AS SELECT name, sum(n) AS n FROM stock GROUP BY name
+    """)
+    columns = "id long, name string, n long"
+    with pipeline.transaction() as change:
+        change.insert("stock", spark.createDataFrame([(1, "a", 1), (2, "b", 2), (3, "a", 3)], columns))
+    with pipeline.transaction() as change:
+        change.delete("stock", spark.createDataFrame([(1,)], "id long"))
+    assert sorted(pipeline["names"]) == [("a", 3), ("b", 2)]
+    with pipeline.transaction() as change:
+        change.upsert("stock", spark.createDataFrame([(2, "b", 7)], columns))
+        change.update("stock", spark.createDataFrame([(3, 4)], "id long, n long"))
+    assert sorted(map(tuple, pipeline["names"].to_spark().collect())) == [("a", 4), ("b", 7)]
+    assert change.of("names").to_spark().count() == 4
+    with pipeline.transaction() as change:
+        change.change("stock", spark.createDataFrame([(3, "a", 4, "-")], f"{columns}, op string"))
+    assert [tuple(row) for row in pipeline.query("SELECT n FROM names").to_spark().collect()] == [(7,)]
+    pipeline.table("frame", spark.createDataFrame([(1, "x")], "a int, b string"))
+    assert list(pipeline["frame"]) == [(1, "x")]
 
 
 def check_posting(spark: SparkSession, folder: Path) -> None:

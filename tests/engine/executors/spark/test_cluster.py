@@ -56,7 +56,7 @@ def test_views_are_those_of_the_reference_and_jobs_say_what_they_do(driver, shar
     driver.run(driving.insert_frame, shards)
     told = driver.run(driving.descriptions)
     assert told[0].startswith("epoch 7: ")
-    assert {"epoch 5: 3 stages: fans, reaches, linked and 1 more", "Deltic: rows of a DataFrame"} <= set(told)
+    assert {"epoch 5: 3 stages: fans, reaches, linked and 1 more", "Deltic: rows of a DataFrame into told"} <= set(told)
 
 
 @pytest.mark.parametrize("stage", [0, -1])
