@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 import deltic
-from deltic.server.http.app import Access, Application
+from deltic.server.http.app import AccessRules, HttpApplication
 from deltic.server.http.server import HttpServer
 from deltic.server.limits import Limits
 from deltic.server.listening import Address
@@ -28,7 +28,7 @@ class Served:
         if program:
             self.pipeline.sql(program)
         self.service = Service(self.pipeline, limits or Limits(), frozen)
-        self.application = Application(self.service, access or Access(), "shop.sql")
+        self.application = HttpApplication(self.service, access or AccessRules(), "shop.sql")
         self.server = HttpServer(self.application, LOOPBACK, self.service.limits)
         self._clients = []
 

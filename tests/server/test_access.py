@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from deltic.errors import DelticError
-from deltic.server.http.app import Access, Application
+from deltic.server.http.app import AccessRules, HttpApplication
 from deltic.server.http.server import HttpServer
 from deltic.server.listening import Address, Tls
 from deltic.server.users import Role, Users, new_entry
@@ -40,7 +40,7 @@ def users(tmp_path_factory):
 
 @pytest.fixture
 def guarded(serve, users):
-    return serve(access=Access(Users.load(users[0])))
+    return serve(access=AccessRules(Users.load(users[0])))
 
 
 def requests(number):
@@ -210,7 +210,7 @@ def certificate(tmp_path):
 
 
 def test_tls(served, certificate):
-    application = Application(served.service)
+    application = HttpApplication(served.service)
     with HttpServer(application, LOOPBACK, served.service.limits, Tls(*certificate)) as server:
         assert server.url.startswith("https://")
         with httpx.Client(verify=ssl.create_default_context(cafile=certificate[0]), trust_env=False) as client:
@@ -221,4 +221,4 @@ def test_tls(served, certificate):
 
 def test_an_address_that_is_taken(served):
     with pytest.raises(DelticError, match="choose another address"):
-        HttpServer(Application(served.service), served.server.address, served.service.limits)
+        HttpServer(HttpApplication(served.service), served.server.address, served.service.limits)

@@ -26,7 +26,7 @@ def test_sources_are_read_and_failures_are_said(serve, tmp_path):
     for name in ("a", "b"):
         served.pipeline.sql(f"CREATE TABLE {name} (x INT) USING csv OPTIONS (path '{tmp_path / name}')")
     client = served.client()
-    served.service.refreshing = refreshing = Refreshing(served.service, 0.05)
+    refreshing = Refreshing(served.service, 0.05)
     try:
         (tmp_path / "a" / "2.csv").write_text("2\n")
         wait_for(lambda: len(client.get("/views/a").json()["rows"]) == 2)

@@ -19,7 +19,7 @@ from deltic import DelticError
 from deltic.errors import BusyError, ChangeError, ProgramError, StoppedError
 from deltic.server.following import CutOffError
 from deltic.server.limits import Limits
-from deltic.server.service import Answer, Defined, Service
+from deltic.server.service import Answer, DefinedText, Service
 from deltic.server.writer import Committed
 
 PROGRAM = """
@@ -226,7 +226,7 @@ def test_old_keys_are_forgotten(pipeline):
 
 
 def test_statements_by_kind(service):
-    assert isinstance(service.execute("CREATE VIEW big AS SELECT * FROM bag WHERE b > 10"), Defined)
+    assert isinstance(service.execute("CREATE VIEW big AS SELECT * FROM bag WHERE b > 10"), DefinedText)
     assert isinstance(service.execute("INSERT INTO bag VALUES (1, 11), (2, 3)"), Committed)
     answer = service.execute("SELECT a FROM big")
     assert isinstance(answer, Answer)

@@ -66,7 +66,7 @@ def _serve(options: ServeOptions, stack: ExitStack) -> Service:
     """Begin to serve; the stack ends it, in the order of a graceful stop."""
     for module in ("starlette", "uvicorn", "prometheus_client"):
         required(module, "deltic serve")
-    from deltic.server.http.app import Access, Application
+    from deltic.server.http.app import AccessRules, HttpApplication
     from deltic.server.http.server import HttpServer
 
     users = None if options.access.users is None else Users.load(options.access.users)
@@ -79,13 +79,13 @@ def _serve(options: ServeOptions, stack: ExitStack) -> Service:
     service = stack.enter_context(Service(pipeline, _limits(options), _frozen(options)))
     if options.pg is not None:
         stack.enter_context(_postgres(service, Address.of(options.pg), users, tls))
-    access = Access(users, options.access.hosts(address))
+    access = AccessRules(users, options.access.hosts(address))
     name = str(options.program or ("a demonstration" if options.demo else options.state or "memory"))
-    server = stack.enter_context(HttpServer(Application(service, access, name), address, service.limits, tls))
+    server = stack.enter_context(HttpServer(HttpApplication(service, access, name), address, service.limits, tls))
     stack.callback(service.drain)
     _say(f"http: {server.url}")
     if options.refresh is not None:
-        service.refreshing = refreshing = Refreshing(service, options.refresh)
+        refreshing = Refreshing(service, options.refresh)
         stack.callback(refreshing.close)
     if options.demo:
         from deltic.cli.serve_demo import Demonstration

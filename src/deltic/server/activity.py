@@ -1,7 +1,7 @@
 """What a service does, for people who watch it: epochs, what each table and view costs, errors.
 
 It keeps the last epochs, the minutes of a day, sums since the server started, and the last errors, equal ones counted.
-What hidden relations cost is told of the views next above that need them, in equal parts.
+What hidden relations cost counts for the views next above that need them, in equal parts.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ class Aged(Generic[T]):
             return self._value
 
 
-class RowCounts:
+class CachedCounts:
     """The numbers of rows of relations, counted again once an epoch has changed them."""
 
     def __init__(self) -> None:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deltic import __version__
 from deltic.catalog import Catalog
 from deltic.engine.resources import memory_held, memory_limit
-from deltic.pipeline.durability.status import Status, status_of
+from deltic.pipeline.durability.status import Status
 from deltic.pipeline.registry import listed
 from deltic.pipeline.session import Pipeline
 from deltic.server.activity import LoggedError, RelationWork
@@ -21,9 +19,6 @@ from deltic.values.types import Schema
 
 if TYPE_CHECKING:
     from deltic.server.service import Service
-
-_PATIENCE = 0.05
-"""Seconds for which sizes wait for the epoch that is run."""
 
 
 def described_catalog(pipeline: Pipeline) -> dict[str, Any]:
@@ -111,19 +106,3 @@ def _subscription(follower: Follower, epoch: int) -> dict[str, Any]:
         "queued": epoch - follower.position,
         "since": follower.begun,
     }
-
-
-def sizes_of(pipeline: Pipeline) -> dict[str, int]:
-    """The bytes of memory of each table and view, with their parts of hidden relations; raises BusyError."""
-    result, views = Counter[str](), pipeline.views_by_relation()
-    for row in pipeline.sizes(timeout=_PATIENCE):
-        owners = views.get(row.relation, (row.relation,))
-        for owner in owners:
-            result[owner] += row.bytes // len(owners)
-    return dict(result)
-
-
-def disk_of(pipeline: Pipeline) -> Status | None:
-    """What the state has on the local disk; None where it has nothing there."""
-    place = pipeline.place
-    return None if place is None or not Path(place).is_dir() else status_of(place)

@@ -33,6 +33,7 @@ class Refreshing:
         """Since when no refresh succeeds at all, and why."""
         self._read: dict[str, int] = {}
         self._ended = Event()
+        service.sources = self.described
         self._thread = Thread(target=self._run, name="deltic refresh", daemon=True)
         self._thread.start()
 

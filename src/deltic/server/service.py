@@ -27,16 +27,15 @@ from deltic.pipeline.reading.rows import Rows
 from deltic.pipeline.reading.snapshot import Snapshot
 from deltic.pipeline.session import Pipeline
 from deltic.server.activity import Activity
-from deltic.server.aged import Aged, RowCounts
-from deltic.server.describing import disk_of, sizes_of
+from deltic.server.aged import Aged, CachedCounts
 from deltic.server.following import CutOffError, Follower
 from deltic.server.limits import Limits
+from deltic.server.space import disk_of, sizes_of
 from deltic.server.users import ANYONE, NotAllowedError, Role, User, require
-from deltic.server.writer import Committed, Writer
+from deltic.server.writer import Committed, ServiceWriter
 
 if TYPE_CHECKING:
     from deltic.pipeline.sql.planning import PlannedText
-    from deltic.server.refreshing import Refreshing
     from deltic.sql.statements.parameters import Args
 
 P = ParamSpec("P")
@@ -60,7 +59,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Defined:
+class DefinedText:
     """Definitions that are in force from an epoch on."""
 
     evolution: Evolution
@@ -76,13 +75,14 @@ class Service:
     def __init__(self, pipeline: Pipeline, limits: Limits = Limits(), frozen: str = "") -> None:
         """`frozen` says why clients may not change definitions, "" where they may."""
         self.pipeline, self.limits, self.frozen = pipeline, limits, frozen
-        self.writer = Writer(pipeline, limits)
+        self.writer = ServiceWriter(pipeline, limits)
         self.activity = Activity(self.writer.writers_of, pipeline.views_by_relation)
         self._unobserved = pipeline.observe(self.activity.epoch)
-        self.counts = RowCounts()
+        self.counts = CachedCounts()
         self._sizes = Aged[Mapping[str, int]](partial(sizes_of, pipeline), _SIZES_AGE, {})
         self._disk = Aged[Status | None](partial(disk_of, pipeline), _DISK_AGE, None)
-        self.refreshing: Refreshing | None = None
+        self.sources: Callable[[], list[dict[str, Any]]] = list
+        """The tables whose rows are elsewhere, and how their refreshes went; what refreshes them says it."""
         self.followers: set[Follower] = set()
         self._lock = Lock()
         self._threads = ThreadPoolExecutor(limits.threads, "deltic question")
@@ -135,7 +135,7 @@ class Service:
         digest: str = "",
         signal: StopSignal | None = None,
         most: int | None = None,
-    ) -> Committed | Defined | Answer:
+    ) -> Committed | DefinedText | Answer:
         """Run statements of SQL: all of them change tables, in one epoch; or all ask; or they define, one by one.
 
         What the last one gives is returned. Raises ProgramError, also for a table whose rows are elsewhere, and for
@@ -144,7 +144,7 @@ class Service:
         planned, signal = self.planned(text, args), signal or self.signal()
         self.require(user, planned)
         if not planned.steps:
-            return Defined(self.pipeline.unchanged(), self.pipeline.epoch)
+            return DefinedText(self.pipeline.unchanged(), self.pipeline.epoch)
         if planned.only_asks:
             begun = time.perf_counter()
             with signal.heeded():
@@ -175,10 +175,10 @@ class Service:
         planned.refuse_brackets()
         return planned
 
-    def _define(self, text: str, args: Args | None) -> Defined:
+    def _define(self, text: str, args: Args | None) -> DefinedText:
         """Run statements in the thread of the writer."""
         evolutions = [e for e in self.pipeline.run_planned(self.planned(text, args)) if isinstance(e, Evolution)]
-        return Defined(evolutions[-1], self.pipeline.epoch)
+        return DefinedText(evolutions[-1], self.pipeline.epoch)
 
     def begin(self) -> Transaction:
         """A transaction of a client: changes are added to it, its `preview` reads what it makes; `commit` ends it."""
@@ -195,7 +195,7 @@ class Service:
     ) -> Future[Committed]:
         """Commit a transaction: the verdict comes when it is durable. Cancelled before it was begun, it is discarded.
 
-        With a `key`, a change that comes again is not applied again; `digest` tells whether it is the same. Raises
+        With a `key`, a change that comes again is not applied again; equal digests mean equal changes. Raises
         BusyError where too many wait.
         """
         return self.writer.commit(transaction, key, digest, signal or self.signal())
@@ -264,10 +264,6 @@ class Service:
         """The subscriptions that there are."""
         with self._lock:
             return sorted(self.followers, key=lambda follower: follower.begun)
-
-    def sources(self) -> list[dict[str, Any]]:
-        """The tables whose rows are elsewhere, and how their refreshes went."""
-        return [] if self.refreshing is None else self.refreshing.described()
 
     async def in_thread(self, call: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """The result of a call in one of the threads that answer questions; others wait for theirs."""

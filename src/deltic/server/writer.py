@@ -43,7 +43,7 @@ class Committed:
 
 @dataclass
 class _Write:
-    """A transaction that waits, and who waits for its verdict."""
+    """A transaction that waits, and the verdict that its client waits for."""
 
     transaction: Transaction
     key: str
@@ -61,7 +61,7 @@ class _Work:
     verdict: Future[Any] = field(default_factory=Future)
 
 
-class Writer:
+class ServiceWriter:
     """Commits transactions of a pipeline in one thread, in the order in which they come."""
 
     def __init__(self, pipeline: Pipeline, limits: Limits) -> None:
@@ -156,7 +156,7 @@ class Writer:
             yield item
 
     def _commit_all(self, writes: Sequence[_Write]) -> None:
-        """Commit transactions whose keys differ, in groups; those that nobody waits for any more are left out."""
+        """Commit transactions whose keys differ, in groups; those that were cancelled are left out."""
         left = [each for each in writes if each.verdict.set_running_or_notify_cancel() and not self._is_known(each)]
         by_transaction = {id(write.transaction): write for write in left}
         tables = self._pipeline.catalog.tables

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import deltic
-from deltic.server.http.app import Access, Application
+from deltic.server.http.app import AccessRules, HttpApplication
 from deltic.server.http.server import HttpServer
 from deltic.server.listening import Address
 from deltic.server.service import Service
@@ -51,7 +51,7 @@ def browser():
 @contextmanager
 def served(service, access=None, port=0):
     """The address at which a service is served."""
-    application = Application(service, access or Access(), "shop.sql")
+    application = HttpApplication(service, access or AccessRules(), "shop.sql")
     with HttpServer(application, Address.of(f"127.0.0.1:{port}"), service.limits) as server:
         yield server.url
 

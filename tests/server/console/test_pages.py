@@ -11,7 +11,7 @@ import urllib.request
 import pytest
 
 import deltic
-from deltic.server.http.app import Access
+from deltic.server.http.app import AccessRules
 from deltic.server.service import Service
 from deltic.server.users import Role, Users, new_entry
 from tests.server.console.conftest import opened, order, screenshot, served
@@ -265,7 +265,7 @@ def test_a_token_is_asked_for_until_it_is_right(browser, service, tmp_path):
     secret, entry = new_entry("ada", Role.READER)
     (tmp_path / "users.toml").write_text(entry)
     users = Users.load(tmp_path / "users.toml")
-    with served(service, Access(users)) as url, opened(browser, url, expected=["status of 401"]) as page:
+    with served(service, AccessRules(users)) as url, opened(browser, url, expected=["status of 401"]) as page:
         for token in ("wrong", secret):
             page.wait_for_selector("#login[open]")
             page.fill("#token", token)

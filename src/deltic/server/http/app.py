@@ -20,7 +20,7 @@ from starlette.staticfiles import StaticFiles
 from deltic.errors import DelticError
 from deltic.passwords import redacted
 from deltic.server.http.answers import json_response
-from deltic.server.http.call import Call
+from deltic.server.http.call import HttpCall
 from deltic.server.http.endpoint import Endpoint
 from deltic.server.http.endpoints import endpoints
 from deltic.server.http.errors import error_response, told
@@ -46,7 +46,7 @@ _SAFE = {
 
 
 @dataclass(frozen=True)
-class Access:
+class AccessRules:
     """Who may use a server: `users`, or everyone where there are none; by these names of the host, or any if none."""
 
     users: Users | None = None
@@ -74,10 +74,10 @@ class Access:
         return ""
 
 
-class Application:
+class HttpApplication:
     """The endpoints of a service, `asgi` is what a server runs; `close` ends its metrics."""
 
-    def __init__(self, service: Service, access: Access = Access(), program: str = "") -> None:
+    def __init__(self, service: Service, access: AccessRules = AccessRules(), program: str = "") -> None:
         self._service, self._access, self._program = service, access, program
         self._events, self._metrics = EventTexts(), ServerMetrics(service)
         self.endpoints = endpoints(self._metrics.respond, self._openapi)
@@ -91,7 +91,7 @@ class Application:
         """Count no more."""
         self._metrics.close()
 
-    async def _openapi(self, _: Call) -> Response:
+    async def _openapi(self, _: HttpCall) -> Response:
         return json_response(document(self.endpoints))
 
     def _answering(self, endpoint: Endpoint) -> Callable[[Request], Awaitable[Response]]:
@@ -112,7 +112,7 @@ class Application:
         if user is None and endpoint.role is not None:
             message = "say who you are: Authorization: Bearer TOKEN, as `deltic user` has made it"
             return self._audited(request, user, told("UnauthorizedError", message, 401))
-        call = Call(self._service, request, user or ANYONE, self._events, self._program)
+        call = HttpCall(self._service, request, user or ANYONE, self._events, self._program)
         try:
             if endpoint.role is not None:
                 require(call.user, endpoint.role, endpoint.path)

@@ -31,7 +31,7 @@ class TooLargeError(DelticError):
 
 
 @dataclass(frozen=True)
-class Call:
+class HttpCall:
     """A request of a user."""
 
     service: Service
@@ -112,6 +112,6 @@ class Call:
         return self.request.headers.get("idempotency-key", "")
 
     def digest(self, body: bytes) -> str:
-        """What tells whether a request with a body is the same."""
+        """A text that is equal for equal requests."""
         about = f"{self.request.url.path}?{self.request.url.query} {self.request.headers.get('content-type', '')}\n"
         return hashlib.sha256(about.encode() + body).hexdigest()[:32]

@@ -8,15 +8,15 @@ from typing import Literal
 
 from starlette.responses import Response
 
-from deltic.server.http.call import Call
+from deltic.server.http.call import HttpCall
 from deltic.server.users import Role
 
-Handler = Callable[[Call], Awaitable[Response]]
+Handler = Callable[[HttpCall], Awaitable[Response]]
 ParameterType = Literal["string", "integer", "boolean"]
 
 
 @dataclass(frozen=True)
-class Parameter:
+class EndpointParameter:
     """A parameter of the address, or a header."""
 
     name: str
@@ -34,7 +34,7 @@ class Endpoint:
     handler: Handler
     about: str
     role: Role | None = Role.READER
-    parameters: tuple[Parameter, ...] = ()
+    parameters: tuple[EndpointParameter, ...] = ()
     takes: tuple[str, ...] = ()
     """The media types of bodies; none where there is no body."""
     gives: tuple[str, ...] = ("application/json",)

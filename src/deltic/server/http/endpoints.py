@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from deltic.server.http import answers, bodies, events, reading, writing
-from deltic.server.http.endpoint import Endpoint, Handler, Parameter
+from deltic.server.http.endpoint import Endpoint, EndpointParameter, Handler
 from deltic.server.users import Role
 
-_LIMIT = Parameter("limit", "Rows at most; the header Deltic-Truncated says whether there are more.", "integer")
-_FORMAT = Parameter("format", "json, jsonl, csv or arrow, in place of Accept.")
-_KEY = Parameter("Idempotency-Key", "A change that comes again with its key is not applied again.", place="header")
-_OPERATION = Parameter(
+_LIMIT = EndpointParameter("limit", "Rows at most; the header Deltic-Truncated says whether there are more.", "integer")
+_FORMAT = EndpointParameter("format", "json, jsonl, csv or arrow, in place of Accept.")
+_KEY = EndpointParameter(
+    "Idempotency-Key", "A change that comes again with its key is not applied again.", place="header"
+)
+_OPERATION = EndpointParameter(
     "op", "What all rows do: insert, delete, upsert, update. Without it each row says it in a column op: + - u d."
 )
 
@@ -60,9 +62,11 @@ def endpoints(metrics: Handler, openapi: Handler) -> tuple[Endpoint, ...]:
             events.changes,
             "How each epoch changes a view, as server-sent events `change`; `error` where the subscriber is cut off.",
             parameters=(
-                Parameter("since", "The epoch after which changes are sent; without it, from now on.", "integer"),
-                Parameter("snapshot", "true: first an event `rows` with all rows.", "boolean"),
-                Parameter("Last-Event-ID", "As since, for a client that comes again.", "integer", "header"),
+                EndpointParameter(
+                    "since", "The epoch after which changes are sent; without it, from now on.", "integer"
+                ),
+                EndpointParameter("snapshot", "true: first an event `rows` with all rows.", "boolean"),
+                EndpointParameter("Last-Event-ID", "As since, for a client that comes again.", "integer", "header"),
             ),
             gives=("text/event-stream",),
         ),
@@ -75,10 +79,10 @@ def endpoints(metrics: Handler, openapi: Handler) -> tuple[Endpoint, ...]:
             reading.why,
             "Why a row is there: the rules that make it, down to rows of tables.",
             parameters=(
-                Parameter("row", 'Values of columns: {"who": "ada"}.'),
-                Parameter("not", "true: why there is no such row.", "boolean"),
-                Parameter("depth", "Steps from the row down.", "integer"),
-                Parameter("budget", "Steps in all.", "integer"),
+                EndpointParameter("row", 'Values of columns: {"who": "ada"}.'),
+                EndpointParameter("not", "true: why there is no such row.", "boolean"),
+                EndpointParameter("depth", "Steps from the row down.", "integer"),
+                EndpointParameter("budget", "Steps in all.", "integer"),
             ),
         ),
         Endpoint(
@@ -86,7 +90,7 @@ def endpoints(metrics: Handler, openapi: Handler) -> tuple[Endpoint, ...]:
             "/status",
             reading.status,
             "What the server does: relations with rows, memory and cost, epochs, errors, sources, subscriptions.",
-            parameters=(Parameter("since", "Epochs after this one.", "integer"),),
+            parameters=(EndpointParameter("since", "Epochs after this one.", "integer"),),
         ),
         Endpoint("GET", "/metrics", metrics, "Metrics in Prometheus' text format.", gives=("text/plain",)),
         Endpoint("GET", "/openapi.json", openapi, "This table as OpenAPI.", None),

@@ -11,7 +11,7 @@ from starlette.types import Send
 
 from deltic.errors import DelticError
 from deltic.server.following import CutOffError, Follower
-from deltic.server.http.call import Call
+from deltic.server.http.call import HttpCall
 from deltic.server.http.event_texts import event
 from deltic.server.json_rows import columns_of, listed
 
@@ -24,7 +24,7 @@ _LARGE = 2_000
 """Rows of a change that are made a text in a thread, so that other clients do not wait."""
 
 
-async def changes(call: Call) -> StreamingResponse:
+async def changes(call: HttpCall) -> StreamingResponse:
     """The changes of a view after an epoch: that of `since`, of Last-Event-ID, or the present one."""
     name, last = call.name, call.request.headers.get("last-event-id", "")
     if last and not last.isdecimal():
@@ -37,7 +37,7 @@ async def changes(call: Call) -> StreamingResponse:
 class _EventStream(StreamingResponse):
     """Sends what a subscriber gets, until it goes, stalls, is cut off, or the server stops."""
 
-    def __init__(self, call: Call, follower: Follower, with_rows: bool) -> None:
+    def __init__(self, call: HttpCall, follower: Follower, with_rows: bool) -> None:
         self._call, self._follower, self._with_rows = call, follower, with_rows
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
         super().__init__(self._events(), media_type="text/event-stream", headers=headers)

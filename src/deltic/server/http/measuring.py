@@ -9,7 +9,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 from starlette.responses import Response
 
-from deltic.server.http.call import Call
+from deltic.server.http.call import HttpCall
 from deltic.server.service import Service
 
 _TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -47,7 +47,7 @@ class ServerMetrics:
         """Count no more epochs."""
         self._pipeline.close()
 
-    async def respond(self, call: Call) -> Response:
+    async def respond(self, call: HttpCall) -> Response:
         """All metrics in Prometheus' text format."""
         return Response(await call.service.in_thread(self.text), headers={"Content-Type": _TYPE})
 

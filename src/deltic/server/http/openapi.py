@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from deltic import __version__
-from deltic.server.http.endpoint import Endpoint, Parameter
+from deltic.server.http.endpoint import Endpoint, EndpointParameter
 
 _ERROR = {
     "type": "object",
@@ -54,7 +54,7 @@ def document(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
 
 def _operation(endpoint: Endpoint) -> dict[str, Any]:
     words = (endpoint.method.lower(), *re.findall(r"\w+", endpoint.path))
-    in_path = [Parameter(name, "A table or view.") for name in re.findall(r"\{(\w+)\}", endpoint.path)]
+    in_path = [EndpointParameter(name, "A table or view.") for name in re.findall(r"\{(\w+)\}", endpoint.path)]
     told: dict[str, Any] = {
         "operationId": "_".join(words),
         "summary": endpoint.about,
@@ -71,7 +71,7 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
     return told
 
 
-def _parameter(parameter: Parameter, place: str, required: bool) -> dict[str, Any]:
+def _parameter(parameter: EndpointParameter, place: str, required: bool) -> dict[str, Any]:
     about = {"name": parameter.name, "in": place, "description": parameter.about}
     return {**about, "required": required, "schema": {"type": parameter.type}}
 

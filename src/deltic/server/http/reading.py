@@ -12,17 +12,17 @@ from deltic.pipeline.reading.rows import Rows
 from deltic.pipeline.reading.snapshot import Snapshot
 from deltic.server.describing import described_catalog, described_plan, described_status
 from deltic.server.http.answers import json_response, respond
-from deltic.server.http.call import Call
+from deltic.server.http.call import HttpCall
 from deltic.server.json_rows import plain
 from deltic.server.rows_by_json import pattern_of
 
 
-async def catalog(call: Call) -> Response:
+async def catalog(call: HttpCall) -> Response:
     """All tables and views with their columns and definitions."""
     return json_response(await call.service.in_thread(described_catalog, call.service.pipeline))
 
 
-async def view(call: Call) -> Response:
+async def view(call: HttpCall) -> Response:
     """The rows of a table or view."""
     name, limit = call.name, call.number("limit")
 
@@ -33,12 +33,12 @@ async def view(call: Call) -> Response:
     return await call.service.in_thread(respond, call.request, answer)
 
 
-async def plan(call: Call) -> Response:
+async def plan(call: HttpCall) -> Response:
     """How a view is kept fresh, and what that has cost."""
     return json_response(await call.service.in_thread(described_plan, call.service.pipeline, call.name))
 
 
-async def why(call: Call) -> Response:
+async def why(call: HttpCall) -> Response:
     """Why a row is there, or with `not=true` why there is none with these values."""
     name, schema, pipeline = call.name, call.schema(), call.service.pipeline
     pattern = pattern_of(name, schema, _json_of(call.text("row") or "{}"))
@@ -62,18 +62,18 @@ def _json_of(text: str) -> Any:
         raise DataError([Diagnostic(f"row is not JSON: {error}", hint='it is an object, as {"who": "ada"}')]) from None
 
 
-async def status(call: Call) -> Response:
+async def status(call: HttpCall) -> Response:
     """What the server does: relations with what they cost, epochs, memory, errors, sources, subscriptions."""
     since = call.number("since") or 0
     return json_response(await call.service.in_thread(described_status, call.service, call.program, since))
 
 
-async def health(call: Call) -> Response:
+async def health(call: HttpCall) -> Response:
     """Whether the process answers."""
     return json_response({"status": "ok"})
 
 
-async def ready(call: Call) -> Response:
+async def ready(call: HttpCall) -> Response:
     """Whether the pipeline can be read and changed."""
     try:
         call.service.check_ready()

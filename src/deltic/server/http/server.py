@@ -10,7 +10,7 @@ from threading import Thread
 import uvicorn
 
 from deltic.errors import DelticError
-from deltic.server.http.app import Application
+from deltic.server.http.app import HttpApplication
 from deltic.server.limits import Limits
 from deltic.server.listening import Address, Tls
 
@@ -22,7 +22,7 @@ _BEGINS = 10.0
 class HttpServer:
     """Serves an application at an address until `stop`, or the end of a with-block; `address` is where."""
 
-    def __init__(self, application: Application, address: Address, limits: Limits, tls: Tls | None = None) -> None:
+    def __init__(self, application: HttpApplication, address: Address, limits: Limits, tls: Tls | None = None) -> None:
         self._application = application
         self._socket: socket.socket = address.bound()
         self.address = Address(address.host, self._socket.getsockname()[1])

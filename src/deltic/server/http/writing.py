@@ -13,12 +13,12 @@ from deltic.pipeline.epochs.transaction import Transaction
 from deltic.pipeline.names import find
 from deltic.server.http import bodies
 from deltic.server.http.answers import json_response, respond
-from deltic.server.http.call import Call, MissingError
+from deltic.server.http.call import HttpCall, MissingError
 from deltic.server.service import Answer, Service
 from deltic.server.writer import Committed
 
 
-async def table_changes(call: Call) -> Response:
+async def table_changes(call: HttpCall) -> Response:
     """Change one table by the rows of the body, in one epoch."""
     name, body = call.name, await call.body()
     service = call.service
@@ -31,7 +31,7 @@ async def table_changes(call: Call) -> Response:
     return _committed(await asyncio.wrap_future(service.submit(transaction, call.key, call.digest(body))))
 
 
-async def changes(call: Call) -> Response:
+async def changes(call: HttpCall) -> Response:
     """Change several tables by a JSON object of arrays of rows by table, in one epoch."""
     body = await call.body()
     value = bodies.json_value(body)
@@ -49,7 +49,7 @@ def _changing(service: Service, changes: Mapping[str, Any]) -> Transaction:
     return transaction
 
 
-async def query(call: Call) -> Response:
+async def query(call: HttpCall) -> Response:
     """Run statements: `text`, `args` (a list for `?`, an object for `:name`), `limit` of rows."""
     body = await call.body()
     asked = bodies.json_value(body)
