@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -12,6 +13,7 @@ import deltic
 from deltic.pipeline.epochs.report import EpochReport
 from deltic.server.describing import described_status
 from deltic.server.minutes import Minutes
+from deltic.server.refreshing import Refreshing
 from deltic.server.service import Service
 
 PROGRAM = """
@@ -114,3 +116,30 @@ def test_bytes_on_disk_are_those_of_the_last_checkpoint(service):
     told = described_status(service, "shop.sql", 0)
     assert told["disk"]["used"] > 0
     assert all(each["disk_bytes"] > 0 for each in told["relations"])
+
+
+def test_a_source_that_fails_is_told_with_its_reason(tmp_path):
+    for name, text in (("good", "1\n2\n"), ("bad", "1\nrubbish\n")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "1.csv").write_text(text)
+    with deltic.Pipeline() as pipeline:
+        for name in ("good", "bad"):
+            pipeline.table(name, {"x": "int32"})
+            pipeline.attach(name, deltic.External("csv", path=str(tmp_path / name)))
+        with Service(pipeline) as service:
+            service.refreshing = refreshing = Refreshing(service, 0.05)
+            until(lambda: service.activity.errors() and len(pipeline["good"]) == 2)
+            told = {each["table"]: each for each in described_status(service, "shop.sql", 0)["sources"]}
+            refreshing.close()
+    assert told["good"]["state"] == "running"
+    assert told["bad"]["state"] in ("retrying", "quarantined")
+    assert "1.csv:2:1" in told["bad"]["reason"]
+
+
+def until(holds):
+    """Wait until something holds."""
+    for _ in range(400):
+        if holds():
+            return
+        time.sleep(0.05)
+    raise AssertionError("it did not come to hold")

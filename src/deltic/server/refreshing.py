@@ -52,7 +52,7 @@ class Refreshing:
     def _state(self, table: str) -> dict[str, Any]:
         if (failure := failed_sources(self._service.pipeline.positions).get(table)) is not None:
             state = "quarantined" if failure.count >= _QUARANTINED else "retrying"
-            return {"state": state, "since": failure.since, "reason": failure.reason}
+            return {"state": state, "since": failure.since, "reason": failure.reason, "retry": failure.retry}
         if self._failure is not None:
             since, reason = self._failure
             return {"state": "retrying", "since": since, "reason": reason}

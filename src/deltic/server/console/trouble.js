@@ -1,4 +1,4 @@
-// Errors, sources that do not follow, rows that were put aside, and subscribers.
+// Errors, sources that cannot be read, and subscribers.
 import { h, link } from "./dom.js";
 import { ago, clock, count } from "./format.js";
 import { store } from "./store.js";
@@ -11,7 +11,7 @@ export class TroublePage {
   update() {
     const told = store.status;
     if (!told) return;
-    const key = JSON.stringify([told.errors, told.sources, told.dead_letters, told.subscriptions]);
+    const key = JSON.stringify([told.errors, told.sources, told.subscriptions]);
     if (key === this.told) return;
     this.told = key;
     const now = new Date(told.now).getTime();
@@ -20,10 +20,8 @@ export class TroublePage {
     this.element.replaceChildren(
       list("Errors", "No statement, epoch or subscription has failed since the server began.", told.errors, ["last", "times", "of", "table or view", "message"],
         (e) => [at(e.at), count(e.count), e.kind, relation(e.relation), h("pre", {}, e.message)]),
-      list("Sources", "No table has a source.", told.sources, ["table", "state", "since", "from", "rows read", "rejected", "reason"],
-        (e) => [link(e.table), h("b", { class: e.state === "running" ? "good" : "bad" }, e.state), e.since ? at(e.since) : "–", e.from, count(e.rows_read), count(e.rejected), e.reason ?? ""]),
-      list("Dead letters", "No row was put aside.", told.dead_letters, ["at", "table", "place", "reason", "row"],
-        (e) => [at(e.at), link(e.table), e.place, e.reason, h("code", {}, e.row)]),
+      list("Sources", "No table has a source.", told.sources, ["table", "state", "since", "tried again", "from", "rows read", "reason"],
+        (e) => [link(e.table), h("b", { class: e.state === "running" ? "good" : "bad" }, e.state), e.since ? at(e.since) : "–", e.retry ? at(e.retry) : "–", e.from, count(e.rows_read), h("pre", {}, e.reason ?? "")]),
       list("Subscriptions", "Nobody follows a view.", told.subscriptions, ["view", "behind by", "position", "since", "client"],
         (e) => [link(e.view), `${count(told.epoch - e.position)} epochs`, count(e.position), e.since ? at(e.since) : "–", e.client ?? ""]));
   }
