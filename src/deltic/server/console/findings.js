@@ -27,7 +27,7 @@ function slow(now, minutes) {
 function* causes({ slow, before }) {
   const { views, phases } = shares(slow);
   const hottest = views.filter(([, share]) => share > NOTABLE).slice(0, 3);
-  if (hottest.length) yield [...listed(hottest.map(([view, share]) => [link(view), ` (${percent(share)})`])), hottest.length === 1 ? " takes most of the time" : " take most of the time", ...visits(hottest[0][0], slow, before)];
+  if (hottest.length) yield [...listed(hottest.map(([view, share]) => [link(view), ` (${percent(share)})`])), hottest.length === 1 ? " takes most of the time" : " take most of the time", ...visits(hottest[0][0], slow, before, hottest.length === 1 ? hottest[0][0] : null)];
   const [phase, share] = phases.find(([name]) => name !== "evaluation") ?? [null, 0];
   if (share > 0.3) yield PHASES[phase]?.(percent(share)) ?? `The phase “${phase}” takes ${percent(share)} of the time`;
   const change = grown(slow, before);
@@ -38,11 +38,11 @@ function* causes({ slow, before }) {
 }
 
 // What a view visits for each changed row, where that is much, or more than before.
-function visits(view, slow, before) {
+function visits(view, slow, before, only) {
   const each = (epochs) => (shares(epochs).visited.get(view) ?? 0) / (epochs.reduce((sum, epoch) => sum + epoch.rows_in, 0) || 1);
   const now = each(slow), then = each(before);
   const more = before.length && now > 2 * then ? `, ${count(then)} before` : "";
-  return more || now > MANY ? [`; ${view} visits ${count(now)} rows for each changed row${more}`] : [];
+  return more || now > MANY ? [`; ${view === only ? "it" : view} visits ${count(now)} rows for each changed row${more}`] : [];
 }
 
 const PHASES = {
@@ -61,7 +61,7 @@ function* sources() {
   for (const source of store.status.sources ?? []) {
     if (source.state === "running") continue;
     const level = source.state === "paused" ? "warn" : "bad";
-    yield { level, title: `The source of ${source.table} is ${source.state}`, since: source.since, details: [[link(source.table), ` no longer follows ${source.from}: ${source.reason ?? "no reason was told"}`]] };
+    yield { level, title: `The source of ${source.table} is ${source.state}`, since: source.since, details: [[link(source.table), ` no longer follows ${source.from}: ${(source.reason ?? "no reason was told").split("\n")[0]}`]] };
   }
 }
 

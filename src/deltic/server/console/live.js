@@ -172,9 +172,11 @@ export class LiveRows {
       this.epoch = last;
       this.readAgain();
     }
+    // What is followed and was not changed is as of the last epoch.
+    const epoch = this.connection === "live" && !this.isHeld ? Math.max(this.epoch, store.status?.epoch ?? 0) : this.epoch;
     const shown = Math.min(SHOWN, this.matching ?? 0);
     const partly = this.isTruncated ? `; the first ${count(LOADED)} and what came since` : "";
-    put(this.state, `${this.isHeld ? "held" : (this.connection ?? "loading")} · epoch ${this.epoch} · ${count(shown)} of ${count(total)} rows${partly}`);
+    put(this.state, `${this.isHeld ? "held" : (this.connection ?? "loading")} · epoch ${count(epoch)} · ${count(shown)} of ${count(total)} rows${partly}`);
     this.state.dataset.state = this.isHeld ? "held" : this.connection;
   }
 

@@ -53,7 +53,7 @@ function step(steps, number, depth, seen) {
   seen.add(number);
   const rule = it.by === "table" ? null : h("code", { title: it.place }, it.by);
   if (!it.premises.length) return h("div", { class: "leaf" }, head, it.cut ? h("small", {}, " … not followed further") : null, rule);
-  const fold = h("details", { open: depth < OPEN }, h("summary", {}, head, h("small", {}, ` ${it.premises.length}`)), rule);
+  const fold = h("details", { open: depth < OPEN }, h("summary", {}, head, h("small", {}, ` from ${it.premises.length}`)), rule);
   // What is folded is made when it is opened: a tree may be large.
   const unfold = () => fold.append(...it.premises.map((premise) => (typeof premise === "number" ? step(steps, premise, depth + 1, seen) : h("div", { class: "leaf word" }, premise))));
   if (depth < OPEN) unfold();
