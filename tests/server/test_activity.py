@@ -60,6 +60,17 @@ def test_the_work_of_hidden_relations_is_that_of_views(service):
     assert relations["takings"]["changed"] == sum(sum(epoch["changed"]["takings"]) for epoch in epochs)
 
 
+def test_an_epoch_of_many_views_is_told_by_the_largest():
+    views = ";".join(f"CREATE VIEW v{n:02} AS SELECT x FROM t WHERE x >= {n}" for n in range(40))
+    with deltic.Pipeline() as pipeline:
+        pipeline.sql(f"CREATE TABLE t (x INT);{views}")
+        with Service(pipeline) as service:
+            service.apply({"t": [{"op": "+", "x": x} for x in range(40)]})
+            last = described_status(service, "many.sql", 0)["epochs"][-1]
+    assert last["changed"] == {f"v{n:02}": [40 - n, 0] for n in range(24)}
+    assert (len(last["work"]), last["rows_out"]) == (24, sum(range(1, 41)))
+
+
 def test_minutes_are_sums_of_epochs(service):
     for number in range(5):
         service.apply({"orders": [order(number)]})

@@ -10,6 +10,7 @@ from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from heapq import nlargest
 from itertools import takewhile
 from threading import Lock
 from typing import Any
@@ -21,6 +22,8 @@ from deltic.server.minutes import Minutes
 
 EPOCHS, ERRORS = 600, 100
 """How many of the last ones are kept."""
+_MOST = 24
+"""The views of an epoch that are told, of those that changed or cost most."""
 
 
 @dataclass
@@ -126,7 +129,8 @@ class Activity:
 def _described(
     at: datetime, report: EpochReport, seconds: Mapping[str, float], visited: Mapping[str, float], writers: int
 ) -> dict[str, Any]:
-    """An epoch as JSON."""
+    """An epoch as JSON: of each list by view the largest entries."""
+    changed = {view: counts.inserted + counts.deleted for view, counts in report.changed.items()}
     return {
         "epoch": report.epoch,
         "at": at,
@@ -135,15 +139,20 @@ def _described(
         "rows_out": report.rows_out,
         "rows_visited": report.rows_visited,
         "writers": writers,
-        "changed": {name: [counts.inserted, counts.deleted] for name, counts in report.changed.items()},
+        "changed": {view: [report.changed[view].inserted, report.changed[view].deleted] for view in _most(changed)},
         "tables": dict(report.tables),
         "phases": dict(report.phases),
-        "work": dict(seconds),
-        "visited": {view: round(rows) for view, rows in visited.items()},
+        "work": {view: seconds[view] for view in _most(seconds)},
+        "visited": {view: round(visited[view]) for view in _most(visited)},
         "components": list(map(_component, report.components)),
         "late": {each.table: each.count for each in report.late},
         "definitions": None if report.extension is None else str(report.extension),
     }
+
+
+def _most(amounts: Mapping[str, float]) -> list[str]:
+    """The views with the largest amounts."""
+    return nlargest(_MOST, amounts, key=amounts.__getitem__)
 
 
 def _component(component: ComponentReport) -> dict[str, Any]:

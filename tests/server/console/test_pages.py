@@ -244,6 +244,14 @@ def test_three_hundred_views_stay_usable(browser):
             page.keyboard.press("Escape")
             page.click("text='all 301'")
             page.wait_for_function("() => document.querySelectorAll('.graph a.node').length === 301")
+            page.focus(".graph a.node[data-name=level_299]")
+            in_sight = """() => {
+                const box = part => document.querySelector(part).getBoundingClientRect();
+                const [node, all] = [box(".graph a.node:focus"), box(".graph")];
+                const is_high = node.top >= all.top && node.bottom <= all.bottom;
+                return is_high && node.left >= all.left && node.right <= all.right;
+            }"""
+            assert page.evaluate(in_sight), "the drawing moves to what has the focus"
 
 
 def test_a_server_that_is_gone_is_told_and_found_again(browser, service):

@@ -7,6 +7,7 @@ import { measured, store } from "./store.js";
 
 const ALL = 60, HOTTEST = 8, FOUND = 30;
 const WIDTH = 168, HEIGHT = 40;
+const READABLE = 0.55, SMALLEST = 0.08;
 
 export class Graph {
   constructor() {
@@ -16,12 +17,13 @@ export class Graph {
     this.nodes = new Map();
     this.edges = [];
     this.view = { x: 0, y: 0, scale: 1 };
+    this.least = READABLE;
     this.drawing = s("g");
     this.svg = s("svg", { role: "group", "aria-label": "Tables and views, from left to right", onwheel: (e) => this.zoom(e), onpointerdown: (e) => this.drag(e) },
       s("defs", {}, s("marker", { id: "tip", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 8, markerHeight: 8, markerUnits: "userSpaceOnUse", orient: "auto" }, s("path", { d: "M0 1 7 4 0 7z", class: "tip" }))), this.drawing);
     this.element = h("div", { class: "graph" }, this.svg, h("div", { class: "tools" },
       (this.folding = h("button", { onclick: () => this.toggleWhole() })),
-      h("button", { title: "Show all of the drawing", onclick: () => this.fit() }, "fit"),
+      h("button", { title: "Show all of the drawing", onclick: () => this.fit(SMALLEST) }, "fit"),
       h("button", { title: "Larger", "aria-label": "larger", onclick: () => this.scale(1.25) }, "+"),
       h("button", { title: "Smaller", "aria-label": "smaller", onclick: () => this.scale(0.8) }, "−")));
     this.element.addEventListener("keydown", (event) => this.key(event));
@@ -94,7 +96,7 @@ export class Graph {
     const told = s("text", { x: 10, y: 31, class: "told" });
     const heat = s("rect", { width: 4, height: HEIGHT, rx: 2, class: "heat" });
     const box = s("a", { href: pageOf(name), class: `node ${relation.kind}`, "aria-label": name, dataset: { name }, tabindex: this.nodes.size ? 0 : -1,
-      onmouseenter: () => this.point(name), onmouseleave: () => this.point(null), onfocus: () => this.point(name), onblur: () => this.point(null) },
+      onmouseenter: () => this.point(name), onmouseleave: () => this.point(null), onfocus: () => this.focused(name), onblur: () => this.point(null) },
       s("rect", { width: WIDTH, height: HEIGHT, rx: 5, class: "box" }), heat, s("text", { x: 10, y: 16, class: "title" }, title), told, (this.hint = s("title")));
     const element = s("g", { transform: `translate(${x - WIDTH / 2} ${y - HEIGHT / 2})` }, box, this.stub(name, relation.reads, -7, "end"), this.stub(name, store.readers.get(name), WIDTH + 7, "start"));
     return { element, box, told, heat, hint: this.hint, x, y };
@@ -123,6 +125,11 @@ export class Graph {
     for (const { v, line } of this.edges) line.setAttribute("stroke-width", (1 + Math.min(3, Math.log10(1 + (store.rates.get(v)?.changed ?? 0)))).toFixed(1));
   }
 
+  focused(name) {
+    this.point(name);
+    this.reveal(this.nodes.get(name));
+  }
+
   // Emphasizes a node with its edges, or those that were searched for.
   point(name) {
     this.pointed = name;
@@ -143,8 +150,9 @@ export class Graph {
     this.drawing.setAttribute("transform", `translate(${this.view.x} ${this.view.y}) scale(${this.view.scale})`);
   }
 
-  // The whole drawing in the middle; it stays so, whatever becomes of the sizes, until someone moves it.
-  fit() {
+  // The drawing as large as there is room for, but not smaller than that; so it stays until someone moves it.
+  fit(least = READABLE) {
+    this.least = least;
     this.isMoved = false;
     this.place();
   }
@@ -152,12 +160,24 @@ export class Graph {
   whole() {
     const { clientWidth: width, clientHeight: height } = this.element;
     if (!this.size || !width) return this.view;
-    const scale = Math.max(0.12, Math.min(1.15, width / this.size.width, height / this.size.height));
-    return { scale, x: (width - this.size.width * scale) / 2, y: (height - this.size.height * scale) / 2 };
+    const scale = Math.max(this.least, Math.min(1.15, width / this.size.width, height / this.size.height));
+    const begin = (room, size) => Math.max(0, (room - size * scale) / 2);
+    return { scale, x: begin(width, this.size.width), y: begin(height, this.size.height) };
+  }
+
+  // Moves the drawing so that a node is in sight.
+  reveal({ x, y }) {
+    const { scale } = this.view, { clientWidth: width, clientHeight: height } = this.element;
+    const moved = (offset, at, room, half) => Math.min(Math.max(offset, half * scale - at * scale), room - half * scale - at * scale);
+    const view = { scale, x: moved(this.view.x, x, width, WIDTH / 2 + 8), y: moved(this.view.y, y, height, HEIGHT / 2 + 8) };
+    if (view.x === this.view.x && view.y === this.view.y) return;
+    this.isMoved = true;
+    this.view = view;
+    this.place();
   }
 
   scale(factor, at = { x: this.element.clientWidth / 2, y: this.element.clientHeight / 2 }) {
-    const scale = Math.max(0.1, Math.min(2.5, this.view.scale * factor)), by = scale / this.view.scale;
+    const scale = Math.max(SMALLEST, Math.min(2.5, this.view.scale * factor)), by = scale / this.view.scale;
     this.isMoved = true;
     this.view = { scale, x: at.x - (at.x - this.view.x) * by, y: at.y - (at.y - this.view.y) * by };
     this.place();
