@@ -200,6 +200,19 @@ def test_values_are_no_html(page, service):
     assert page.query_selector("main img, main script") is None
 
 
+def test_the_policy_forbids_other_servers(browser, url):
+    other = "http://127.0.0.1:9/"
+    with opened(browser, url, expected=["Content Security Policy", "Fetch API cannot load"]) as page:
+        violated = page.evaluate(
+            """other => new Promise(resolve => {
+                document.addEventListener("securitypolicyviolation", event => resolve(event.effectiveDirective));
+                fetch(other).catch(() => {});
+            })""",
+            other,
+        )
+    assert violated == "connect-src"
+
+
 def test_the_keyboard_reaches_the_list_the_graph_and_the_search(page):
     page.wait_for_selector(".graph a.node")
     page.keyboard.press("ArrowDown")
