@@ -26,6 +26,7 @@ from deltic.engine.plan.grouping import plan_groups
 from deltic.engine.plan.plan import Compute, Plan, PlanAccess
 from deltic.engine.plan.planner import is_test
 from deltic.engine.plan.planner import plan as planned
+from deltic.engine.plan.shifts import Shift, plan_shifts
 from deltic.engine.protocol import Engine
 from deltic.engine.storage.arrangement import Arrangement
 from deltic.engine.storage.interner import Interner
@@ -108,11 +109,17 @@ class Evaluation:
     """A query's plan, bound to the states of the relations that it reads.
 
     Where a recursive relation changes, lower strata are past, and read as they are now. A query that `reads_as_named`
-    reads each atom in the state that the atom names, in any case.
+    reads each atom in the state that the atom names, in any case. Sums of columns and constants are looked up where it
+    `looks_up`, and all of them fit into their types.
     """
 
     def __init__(
-        self, plan: Plan, domains: dict[int, Domain], environment: Environment, reads_as_named: bool = False
+        self,
+        plan: Plan,
+        domains: dict[int, Domain],
+        environment: Environment,
+        reads_as_named: bool = False,
+        looks_up: bool = True,
     ) -> None:
         self.plan, self.domains, self.environment = plan, domains, environment
         self._reads_as_named = reads_as_named
@@ -127,6 +134,10 @@ class Evaluation:
         self._ordered: dict[object, Evaluation] = {}
         self._accesses = [access for segment in plan.segments for access in segment.accesses[1:]]
         self._probed = [self.arrangement(access) for access in self._accesses]
+        self._shifts: tuple[Shift, ...] = ()
+        self._by_shifts: Evaluation | None = None
+        if looks_up and (other := plan_shifts(self.query)) is not None:
+            self._by_shifts, self._shifts = self._planned(other[0]), other[1]
 
     def arrangement(self, access: PlanAccess) -> Arrangement:
         """The arrangement that an access probes; it may not be built yet."""
@@ -148,7 +159,7 @@ class Evaluation:
 
     def _planned(self, plan: Plan) -> Evaluation:
         """The same query by another plan."""
-        return Evaluation(plan, self.domains, self.environment, self._reads_as_named)
+        return Evaluation(plan, self.domains, self.environment, self._reads_as_named, looks_up=False)
 
     @property
     def binding(self) -> Binding:
@@ -207,7 +218,13 @@ class Evaluation:
 
     def _plan_for(self, count: int) -> Evaluation:
         """The evaluation to use for a change of so many rows."""
+        if (looked_up := self.by_look_ups()) is not None:
+            return looked_up
         return (self.by_groups() if count >= self.environment.thresholds.grouped else None) or self._by_tests()
+
+    def by_look_ups(self) -> Evaluation | None:
+        """The evaluation that looks up sums, while those of all values fit into their types; None if there is none."""
+        return self._by_shifts if all(shift.is_defined(self.domains) for shift in self._shifts) else None
 
     @cached_property
     def _has_choice(self) -> bool:

@@ -146,12 +146,13 @@ def maintenance(
 
 def _query_plan(evaluation: Evaluation, plans: bool) -> QueryPlan:
     """What a query did, with its plan and that for large changes at the present sizes where it is another."""
-    text, *steps = evaluation.plan.describe().splitlines()
+    used = evaluation.by_look_ups() or evaluation
+    text, *steps = used.plan.describe().splitlines()
     did = QueryPlan(text, evaluation.actual.changed, evaluation.actual.visited, evaluation.actual.derived)
     if not plans:
         return did
-    expected = evaluation.estimate() if did.changed else None
-    grouped = evaluation.by_groups()
+    expected = used.estimate() if did.changed else None
+    grouped = evaluation.by_groups() if used is evaluation else None
     return replace(
         did,
         steps=tuple(map(str.strip, steps)),
