@@ -11,7 +11,7 @@ from deltic.circuit.expressions.lambdas import BoundElement, Fold, HigherOrder
 from deltic.circuit.expressions.text import show
 from deltic.circuit.expressions.trees import SAFE, Checked, column, operands_of, put
 from deltic.errors import EvaluationError
-from deltic.functions.function import function_of, is_call
+from deltic.functions.function import PREFIX, function_of, is_call
 
 _PLAIN: dict[type[exp.Expression], type[exp.Expression]] = {
     exp.SafeAdd: exp.Add,
@@ -52,6 +52,10 @@ def spoken(expression: exp.Expression) -> str:
             put(node, node.this)
         elif type(node) in _PLAIN:
             put(node, _PLAIN[type(node)](**node.args))
+        elif isinstance(node, exp.Anonymous) and node.name == f"{PREFIX}BOUNDED_TEXT":
+            text, limit, is_fixed = node.expressions
+            kind = f"{'CHAR' if is_fixed.this else 'VARCHAR'}({limit.name})"
+            put(node, exp.Cast(this=text, to=exp.DataType(this=exp.DType.USERDEFINED, kind=kind)))
         elif isinstance(node, exp.Anonymous):
             node.set("this", node.name.removeprefix("SPARK_").lower().partition("__")[0])
     return show(around.this)

@@ -120,8 +120,13 @@ class Definitions:
         return replace(self, functions={**self.functions, name: function}).after(self, "function", name=name)
 
     def adding(self, text: str, file: str, macros: Macros = MappingProxyType({})) -> Definitions:
-        """With a Datalog program beside the others, of whose components it may have instances. Raises ProgramError."""
+        """With a Datalog program beside the others, of whose components it may have instances. Raises ProgramError.
+
+        One that is there already is there once: a script may run again on the state that it has made.
+        """
         program = parse(with_pragmas(text, self.pragmas), file, components(self.programs), macros)
+        if program in self.programs:
+            return self
         made = replace(self, programs=(*self.programs, program))
         return made.after(self, "datalog", text=program.source.text, file=program.source.file)
 
