@@ -33,8 +33,10 @@ class Version(Protocol):
     def lookup(self, name: str, key: Mapping[str, object], *, counted: bool = False) -> pa.Table:
         """The rows of a table or view with these values in these columns, as `read` gives them."""
 
-    def history(self, name: str, key: Mapping[str, object], members: Collection[str]) -> pa.Table | None:
-        """How the rows of a recursive view with these values come and go: by how much the weight of a row changes.
+    def history(self, name: str, keys: pa.Table, members: Collection[str]) -> pa.Table | None:
+        """How rows of a recursive view come and go: by how much the weight of a row changes.
+
+        They are those that agree with one of the keys in the columns that these have; all where they have no columns.
 
         The changes stand in WEIGHT, each at the iteration in ITERATION, those of a row in order. None where the
         iterations that are kept are not those of a recursion of these `members` alone.

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from deltic import values
 from deltic.catalog import Catalog, ViewDefinitions
@@ -19,6 +19,9 @@ from deltic.engine.batches import with_weights
 from deltic.engine.version import Version
 from deltic.errors import DelticError, UnsupportedError
 from deltic.values.types import Kind, Schema, Type
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Row = tuple[Any, ...]
 Bound = Mapping[str, Any]
@@ -203,10 +206,7 @@ class VersionReader:
         name, schema, is_table = relation.name, relation.schema, isinstance(relation, SourceTable)
         key, version = _key(bound, schema), self.version(relation.back)
         if is_table and name in self.catalog.views and key:
-            import pyarrow as pa
-
-            columns = [values.to_arrow([bound[column]], schema.types[column]) for column in key]
-            table = with_weights(version.lookup_all(name, pa.table(columns, names=list(key))), 1)
+            table = with_weights(version.lookup_all(name, keys_of([bound], schema)), 1)
         elif key:
             table = version.lookup(name, key, counted=True)
         else:
@@ -216,7 +216,10 @@ class VersionReader:
     def kept(self, relation: RecursiveRelation, bound: Bound) -> Histories | None:
         """The histories of the rows of a recursion's relation with these values; None where none are kept of them."""
         version = self.version(relation.recursion.outer.back)
-        return read_histories(version, relation, bound) if self.is_the_view(relation) else None
+        if not self.is_the_view(relation):
+            return None
+        table = read_history(version, relation, [bound])
+        return None if table is None else histories_of(table, relation, bound)
 
     def is_the_view(self, relation: RecursiveRelation) -> bool:
         """Whether the view of the relation's name is this relation, and no query over it."""
@@ -228,15 +231,26 @@ class VersionReader:
         return is_component and node.inputs == (relation.recursion.number,)
 
 
-def read_histories(version: Version, relation: RecursiveRelation, bound: Bound) -> Histories | None:
-    """The histories of the rows with these values in a version that has the relation as a view; None where it has not.
+def read_history(version: Version, relation: RecursiveRelation, bounds: Sequence[Bound]) -> pa.Table | None:
+    """The entries of rows with one of these sets of values, and others, where the relation is a view of the version.
 
-    A row that comes and goes before the end has one, too.
+    None where its iterations are not kept. A row that comes and goes before the end has entries, too.
     """
     members = relation.recursion.operator.body.sinks
-    table = version.history(relation.name, _key(bound, relation.schema), members)
-    if table is None:
-        return None
+    return version.history(relation.name, keys_of(bounds, relation.schema), members)
+
+
+def keys_of(bounds: Sequence[Bound], schema: Schema) -> pa.Table:
+    """Sets of values of the same columns as a table, without columns whose values are not looked up."""
+    import pyarrow as pa
+
+    names = [name for name in bounds[0] if schema.types[name].kind in _LOOKED_UP]
+    columns = [values.to_arrow([bound[name] for bound in bounds], schema.types[name]) for name in names]
+    return pa.table(columns, names=names)
+
+
+def histories_of(table: pa.Table, relation: RecursiveRelation, bound: Bound) -> Histories:
+    """The histories of the rows with these values, of entries."""
     changes: dict[Row, list[tuple[int, int]]] = defaultdict(list)
     for (*row, iteration), change in from_arrow(table):
         changes[tuple(row)].append((iteration, change))

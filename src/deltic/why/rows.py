@@ -7,10 +7,11 @@ from collections.abc import Callable, Hashable, Iterator
 from dataclasses import replace
 from functools import cache
 from itertools import chain, permutations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
+from deltic import values as values_
 from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit.edges import ZSetType
@@ -40,11 +41,22 @@ from deltic.why.relations import (
     SourceTable,
     VersionReader,
     agreeing,
+    histories_of,
+    keys_of,
     named,
-    read_histories,
+    read_history,
     same,
 )
 from deltic.why.runs import run_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_Binding = tuple[dict[str, Any], int]
+"""Values by column, and the weight of the rows that have them."""
+
+_MANY = 16
+"""Bindings for which the next input is asked at once; where there are more, ever larger parts of them."""
 
 PASSED = (ops.Distinct, Keep, ops.Sink, ops.Close)
 """Operators whose rows are those of their input."""
@@ -136,9 +148,9 @@ class Evaluator:
         return min((iteration - 1 for iteration in comes if iteration is not None), default=None)
 
     def _run(self, relation: RecursiveRelation, bound: Bound) -> Histories:
-        histories = read_histories(run_of(relation.recursion, self), relation, bound)
-        assert histories is not None
-        return histories
+        table = read_history(run_of(relation.recursion, self), relation, [bound])
+        assert table is not None
+        return histories_of(table, relation, bound)
 
     def rows(self, scope: RelationScope, number: int, bound: Bound) -> Rows:
         """The rows of a node with these values, with their weights."""
@@ -249,8 +261,55 @@ class Evaluator:
         others = inputs.copy()
         others.remove(first)
         schema = scope.circuit.type_of(first).schema
-        for row, w in self.rows(scope, first, {n: values[n] for n in schema.names if n in values}).items():
-            yield from self._matches(scope, others, {**values, **named(row, schema)}, weight * w)
+        rows = self.rows(scope, first, {n: values[n] for n in schema.names if n in values}).items()
+        bindings = [({**values, **named(row, schema)}, weight * w) for row, w in rows]
+        for chunk in _growing(bindings):
+            for more, both in self._promising(scope, others, chunk):
+                yield from self._matches(scope, others, more, both)
+
+    def _promising(self, scope: RelationScope, inputs: list[int], bindings: list[_Binding]) -> list[_Binding]:
+        """Those of many bindings for which the next input may have a row, by one look-up where that is a relation."""
+        if not inputs or len(bindings) < _MANY:
+            return bindings
+        following = min(inputs, key=lambda i: self.freedom(scope, i, bindings[0][0]))
+        if (below := self._relation_below(scope, following)) is None:
+            return bindings
+        relation, names = below[0], {c: n for n, c in below[1].items() if n in bindings[0][0]}
+        bounds = [{column: values[name] for column, name in names.items()} for values, _ in bindings]
+        if not names or (there := self._with_one_of(relation, bounds)) is None:
+            return bindings
+        columns = [values_.from_arrow(there.column(name), relation.schema.types[name]) for name in there.column_names]
+        known = set(zip(*columns, strict=True))
+        keys = (tuple(bound[name] for name in there.column_names) for bound in bounds)
+        return [binding for binding, key in zip(bindings, keys, strict=True) if key in known]
+
+    def _relation_below(self, scope: RelationScope, number: int) -> tuple[Relation, dict[str, str]] | None:
+        """The relation that a node has the rows of, and its columns by those of the node; None for other nodes."""
+        names = {name: name for name in scope.circuit.type_of(number).schema.names}
+        while (leaf := self.leaf(scope, number)) is None or isinstance(leaf, tuple):
+            if leaf is not None:
+                scope, number = leaf
+                continue
+            node = scope.circuit.nodes[number]
+            if isinstance(node.operator, ops.Map):
+                pairs = zip(node.operator.columns, node.operator.expressions, strict=True)
+                passed = {c.name: e.name for c, e in pairs if isinstance(e, exp.Column)}
+                names = {name: passed[column] for name, column in names.items() if column in passed}
+            elif not isinstance(node.operator, PASSED):
+                return None
+            (number,) = node.inputs
+        return leaf, names
+
+    def _with_one_of(self, relation: Relation, bounds: list[dict[str, Any]]) -> pa.Table | None:
+        """The columns that are looked up of the rows with one of these values; None where each is asked by itself."""
+        keys = keys_of(bounds, relation.schema)
+        if isinstance(relation, RecursiveRelation) and self.reader.is_the_view(relation):
+            table = read_history(self.reader.version(relation.recursion.outer.back), relation, bounds)
+        elif isinstance(relation, SourceTable) and keys.column_names:
+            table = self.reader.version(relation.back).lookup_all(relation.name, keys)
+        else:
+            return None
+        return table.select(keys.column_names) if table is not None and keys.column_names else None
 
     def freedom(self, scope: RelationScope, number: int, values: Bound) -> tuple[bool, bool, int]:
         """How many rows an input may have: all, where nothing is bound; a recursion's are more; by free columns."""
@@ -365,6 +424,14 @@ def unexplained(operator: ops.Operator) -> UnsupportedError:
     return UnsupportedError(
         f"why: the operator {operator.keyword} is not explained; ask for rows of the views that it reads"
     )
+
+
+def _growing(bindings: list[_Binding]) -> Iterator[list[_Binding]]:
+    """Parts of a list, each four times as long as the one before: the first ones may be all that is needed."""
+    start, size = 0, _MANY
+    while start < len(bindings):
+        yield bindings[start : start + size]
+        start, size = start + size, size * 4
 
 
 def _sum(pairs: Iterator[tuple[Row, int]]) -> Rows:

@@ -30,12 +30,13 @@ def find_rows(relation: Frozen, key: Mapping[int, int | None], ranges: Ranges) -
     return _canonical(relation, chosen, result) if result else relation.no_rows()
 
 
-def find_history(relation: Frozen, key: Mapping[int, int | None]) -> tuple[Words, Times, Weights] | None:
-    """The entries with these values, rows in canonical layout: when the weight of each changes, and by how much.
+def find_history(relation: Frozen, keys: Mapping[int, Column]) -> tuple[Words, Times, Weights] | None:
+    """The entries that have one of these keys, or all: rows in canonical layout, when and by how much each changes.
 
     Those of a row are in order. None where the runs have no iterations.
     """
-    chosen, result = _entries(relation, key, {})
+    chosen = max(relation.orders, key=lambda order: order.prefix(keys))
+    result = _with_keys(chosen, keys) if keys else [*chosen.runs]
     if not all(run.times.size for run in result if len(run)):
         return None
     merged = reduce(merge_runs, result) if result else None
@@ -79,10 +80,16 @@ def _useful(order: SortedRows, key: Mapping[int, int | None], ranges: Ranges) ->
 def find_all(relation: Frozen, keys: Mapping[int, Column]) -> tuple[Words, Weights]:
     """The rows, in canonical layout, that have one of these keys, given by the values in their columns."""
     chosen = max(relation.orders, key=lambda order: order.prefix(keys))
-    offsets, there = _offsets(chosen, keys)
-    if not chosen.runs or not there.any():
-        return relation.no_rows()
-    return _canonical(relation, chosen, [_with_one_of(chosen, run, offsets) for run in _near(chosen, offsets)])
+    runs = _with_keys(chosen, keys)
+    return _canonical(relation, chosen, runs) if runs else relation.no_rows()
+
+
+def _with_keys(order: SortedRows, keys: Mapping[int, Column]) -> list[Run]:
+    """The entries of an order's runs that have one of these keys."""
+    offsets, there = _offsets(order, keys)
+    if not order.runs or not there.any():
+        return []
+    return [_with_one_of(order, run, offsets) for run in _near(order, offsets)]
 
 
 def count_each(relation: Frozen, keys: Mapping[int, Column]) -> Counts:

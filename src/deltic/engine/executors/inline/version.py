@@ -17,7 +17,6 @@ from deltic.engine.storage.frozen import Frozen
 from deltic.engine.storage.interner import Interner
 from deltic.engine.storage.kinds import RelationKind
 from deltic.engine.storage.lookup import count_each, find_all, find_history, find_rows, first_of_each
-from deltic.engine.storage.run import NO_TIMES
 from deltic.engine.storage.state import State
 from deltic.engine.storage.store import Store
 from deltic.engine.version import ITERATION, Version
@@ -117,13 +116,13 @@ class StateVersion(Version):
 
         return self._of_all(ask, name)
 
-    def history(self, name: str, key: Mapping[str, object], members: Collection[str]) -> pa.Table | None:
+    def history(self, name: str, keys: pa.Table, members: Collection[str]) -> pa.Table | None:
         called = {member: self._program.sinks.get(member, member) for member in members}
         kept = self._program.histories.get(frozenset(called.values()), {}).get(called[name])
         if kept is None:
             return None
         with postponed:
-            parts = [_history(store.relations[kept], store.interner, key) for store in self._stores]
+            parts = [_history(store.relations[kept], store.interner, keys) for store in self._stores]
         known = [part for part in parts if part is not None]
         return pa.concat_tables(known) if len(known) == len(parts) else None
 
@@ -162,9 +161,8 @@ class StateVersion(Version):
         return tables[name] if table or name not in sinks else sinks[name]
 
 
-def _history(relation: Frozen, interner: Interner, key: Mapping[str, object]) -> pa.Table | None:
-    values, (nothing, none) = relation.key(key, interner), relation.no_rows()
-    result = (nothing, NO_TIMES, none) if values is None else find_history(relation, values)
+def _history(relation: Frozen, interner: Interner, keys: pa.Table) -> pa.Table | None:
+    result = find_history(relation, relation.keys(keys, interner)[0])
     if result is None:
         return None
     words, times, weights = first_of_each(*result) if relation.is_set else result
