@@ -57,6 +57,12 @@ CASES = {
     "dropna": lambda o, p: o.dropna(subset=["price"]),
     "dropna of NaN": lambda o, p: o.withColumn("x", F.expr("double(if(id = 1, 'NaN', NULL))")).dropna("any", 4),
     "distinct": lambda o, p: o.select("who").distinct(),
+    "rollup": lambda o, p: o.rollup("who", "day").agg(F.count("*").alias("n"), F.sum("price").alias("s")),
+    "cube": lambda o, p: o.cube("who", "day").count(),
+    "grouping": lambda o, p: o.rollup("who").agg(F.grouping("who").alias("g"), F.grouping_id().alias("i")),
+    "unpivot": lambda o, p: p.unpivot(["who"], ["age"], "name", "value"),
+    "pivot": lambda o, p: o.groupBy("day").pivot("who", ["ada", "bob"]).sum("price"),
+    "pivot of several": lambda o, p: o.groupBy("day").pivot("who", ["ada", "cyd"]).agg(F.min("id"), F.max("price")),
     "dropDuplicates": lambda o, p: o.select("who", "day").dropDuplicates(),
     "group": lambda o, p: o.groupBy("who").count(),
     "aggregates": lambda o, p: o.groupBy("who").agg(
@@ -139,9 +145,7 @@ def python_function(o):
 
 
 REFUSED = {
-    "rollup": (lambda o, p: o.rollup("who").count(), "rollup, cube and groupingSets is not supported; write it in SQL"),
-    "pivot": (lambda o, p: o.groupBy("id").pivot("who", ["ada"]).sum("price"), "pivot is not supported"),
-    "sample": (lambda o, p: o.sample(0.5), "sample is not supported; write it in SQL"),
+    "sample": (lambda o, p: o.sample(0.5), "sample, which takes other rows where they lie otherwise, is not supported"),
     "some duplicates": (lambda o, p: o.dropDuplicates(["who"]), "dropDuplicates of some columns is not supported"),
     "offset": (lambda o, p: o.offset(1), "offset is not supported"),
     "in pandas": (lambda o, p: p.mapInPandas(lambda parts: parts, "who string"), "mapInPandas is not supported"),

@@ -33,8 +33,7 @@ _PASSED = (
 )
 _CALLS = {
     "Deduplicate": "dropDuplicates of some columns",
-    "Sample": "sample",
-    "Expand": "rollup, cube and groupingSets",
+    "Sample": "sample, which takes other rows where they lie otherwise,",
     "MapInPandas": "mapInPandas",
     "PythonMapInArrow": "mapInArrow",
     "MapInArrow": "mapInArrow",
@@ -73,6 +72,7 @@ class _PlanReader:
 
     def __init__(self, view: str, relations: Mapping[str, Schema], spark: Any) -> None:
         self._view, self._to_seq = view, spark.api.python.PythonUtils.toSeq
+        self._literal = spark.sql.catalyst.expressions.Literal
         self._struct = spark.sql.catalyst.expressions.CreateNamedStruct
         self._numbers: dict[int, int] = {}
         self._relations = {name.lower(): (name, schema) for name, schema in relations.items()}
@@ -167,11 +167,7 @@ class _PlanReader:
         return f"{told} IS NULL{f' OR isnan({told})' if is_float else ''}"
 
     def aggregate(self, plan: Any, below: Sequence[Any]) -> str | None:
-        if _kind(below[0]) == "Expand":
-            raise self._refused("Expand", below)
-        columns = ", ".join(map(self.named, _each(plan.aggregateExpressions())))
-        if "pivotfirst(" in columns:
-            raise self._error("pivot is not supported: write sum(CASE WHEN … THEN … END) for each value")
+        columns = ", ".join(map(self._aggregated, _each(plan.aggregateExpressions())))
         groups = ", ".join(map(self.written, _each(plan.groupingExpressions())))
         return f"SELECT {columns} FROM ({self.query(below[0])}){f' GROUP BY {groups}' if groups else ''}"
 
@@ -195,6 +191,29 @@ class _PlanReader:
             columns = ", ".join(f"{one} AS {other}" for one, other in zip(inner, outer, strict=True))
             parts.append(f"SELECT {columns} FROM ({self.query(part)})")
         return f" {word} ".join(parts)
+
+    def _aggregated(self, expression: Any) -> str:
+        """A column of an aggregation; for `pivot` an array of the values for each of those that become columns."""
+        call = expression.child() if _kind(expression) == "Alias" else expression
+        if _kind(call) != "AggregateExpression" or _kind(call.aggregateFunction()) != "PivotFirst":
+            return self.named(expression)
+        pivot = call.aggregateFunction()
+        column, value = self.written(pivot.pivotColumn()), self.written(pivot.valueColumn())
+        literals = (
+            self._literal.create(each, pivot.pivotColumn().dataType()).sql()
+            for each in _each(pivot.pivotColumnValues())
+        )
+        parts = (f"max(CASE WHEN {column} <=> {literal} THEN {value} END)" for literal in literals)
+        return f"array({', '.join(parts)}) AS {self.called(expression)}"
+
+    def expand(self, plan: Any, below: Sequence[Any]) -> str:
+        """Several rows of each, as rollup, cube, groupingSets and unpivot have them."""
+        outer, inside = [*map(self.called, _each(plan.output()))], self.query(below[0])
+        parts = []
+        for projection in _each(plan.projections()):
+            pairs = zip(map(self.written, _each(projection)), outer, strict=True)
+            parts.append(f"SELECT {', '.join(f'{value} AS {name}' for value, name in pairs)} FROM ({inside})")
+        return " UNION ALL ".join(parts)
 
     def union(self, plan: Any, below: Sequence[Any]) -> str:
         return self.together(plan, below, "UNION ALL")
@@ -235,6 +254,7 @@ _READERS: Mapping[str, Callable[[_PlanReader, Any, Sequence[Any]], str | None]] 
     "Filter": _PlanReader.filter,
     "Aggregate": _PlanReader.aggregate,
     "Join": _PlanReader.join,
+    "Expand": _PlanReader.expand,
     "Union": _PlanReader.union,
     "Intersect": _PlanReader.intersect,
     "Except": _PlanReader.subtract,
