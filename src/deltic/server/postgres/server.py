@@ -33,7 +33,8 @@ class PostgresServer:
         self._loop = asyncio.new_event_loop()
         self._thread = Thread(target=self._loop.run_forever, name="deltic postgres", daemon=True)
         self._thread.start()
-        self._listening: asyncio.Server = self._do(asyncio.start_server(self._clients.connected, sock=bound, backlog=1024))
+        listening = asyncio.start_server(self._clients.connected, sock=bound, backlog=1024)
+        self._listening: asyncio.Server = self._do(listening)
 
     def _do(self, work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
