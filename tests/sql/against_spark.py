@@ -99,10 +99,10 @@ def quick(spark) -> Iterator[None]:
         spark.conf.set(name, value) if value is not None else spark.conf.unset(name)
 
 
-def followed(query, course):
+def followed(query, course, engine_of=IncrementalEngine):
     """The rows of the view after each epoch."""
     circuit = circuit_of(query, course.schema)
-    engine = IncrementalEngine(circuit)
+    engine = engine_of(circuit)
     for change in course.changes:
         engine.apply(batches_of(circuit, course.schema, change), "trust")
         yield bag_of(engine.read("v", counted=True))

@@ -85,3 +85,6 @@ SELECT c, bitmap_count(bitmap_construct_agg(abs(a) % 100)) AS n, hex(substring(b
 SELECT hex(substring(bitmap_or_agg(CAST(c AS BINARY)), 1, 8)) AS o, hex(substring(bitmap_and_agg(CAST(c AS BINARY)), 1, 8)) AS p FROM t
 SELECT c, approx_percentile(date_add(DATE '2024-01-01', a % 100), 0.5) AS p, percentile_approx(timestamp_seconds(b), array(0.1, 1)) AS q FROM t GROUP BY c
 SELECT window(date_add(DATE '2024-01-01', a % 100), '3 days').start AS w, count(*) AS n FROM t GROUP BY 1
+SELECT a, c LIKE '%a%' AS p, count(*) AS n FROM t GROUP BY ROLLUP (a, c LIKE '%a%')
+SELECT a > 1 AS p, b IS NULL AS q, count(*) AS n FROM t GROUP BY GROUPING SETS ((a > 1, b IS NULL), (a > 1), b IS NULL)
+SELECT a > 1 OR b > 1 AS p, count(*) AS n FROM t GROUP BY CUBE (a > 1 OR b > 1)

@@ -232,6 +232,15 @@ class DelticParser(SparkParser):
             words[0].token_type = TokenType.VAR
         return super()._parse_group(skip_group_by_token)
 
+    def _parse_cube_or_rollup(self, with_prefix: bool = False) -> exp.Cube | exp.Rollup | None:
+        """CUBE and ROLLUP, of any expressions: sqlglot takes no comparison."""
+        kind = exp.Cube if self._match(TokenType.CUBE) else exp.Rollup if self._match(TokenType.ROLLUP) else None
+        keys = [] if with_prefix or kind is None else self._parse_wrapped_csv(self._parse_disjunction)
+        return None if kind is None else self.expression(kind(expressions=keys))
+
+    def _parse_grouping_set(self) -> exp.Expr | None:
+        return self._parse_grouping_sets() or self._parse_cube_or_rollup() or self._parse_disjunction()
+
     def _parse_bitwise(self) -> Any:
         """Shifts bind more than `&`, this more than `^`, and this more than `|`, as in Spark."""
         return self._parse_bits(_BITS)
