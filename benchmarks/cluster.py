@@ -48,10 +48,10 @@ def growth(count: int, note: str) -> None:
                 for change, one in _epochs(spark, pipeline, count):
                     work = one.work
                     assert work is not None
-                    told = [f"{work.wall:.2f}", work.jobs, work.stages, work.tasks, f"{work.rows:,}"]
-                    told += [f"{size / 2**20:.2f}" for size in (work.sent, one.read, one.written)]
-                    told += [f"{work.busy:.2f}", f"{work.slowest:.2f}", f"{one.visited:.1f}"]
-                    rows.append([workers, shards, change, *told])
+                    parts = [f"{work.wall:.2f}", work.jobs, work.stages, work.tasks, f"{work.rows:,}"]
+                    parts += [f"{size / 2**20:.2f}" for size in (work.sent, one.read, one.written)]
+                    parts += [f"{work.busy:.2f}", f"{work.slowest:.2f}", f"{one.visited:.1f}"]
+                    rows.append([workers, shards, change, *parts])
                 views.append(sorted(pipeline["revenue"]))
     assert all(view == views[0] for view in views), "the views differ"
     header = ["workers", "shards", "change", "wall s", "jobs", "stages", "tasks", "rows sent", "MiB sent", "MiB read"]
@@ -111,7 +111,7 @@ def galen_by_jobs(note: str) -> None:
         pipeline.datalog(galen.PROGRAM)
         rows: list[list[object]] = []
 
-        def epoch(told: str, gone: dict[str, pa.Table], new: dict[str, pa.Table]) -> deltic.Transaction:
+        def epoch(message: str, gone: dict[str, pa.Table], new: dict[str, pa.Table]) -> deltic.Transaction:
             changes: list[deltic.Transaction] = []
 
             def run() -> None:
@@ -128,7 +128,7 @@ def galen_by_jobs(note: str) -> None:
             told_rows = " ".join(f"{v} +{c.inserted} -{c.deleted}" for v, c in views.items())
             report = changes[0].report
             sizes = (f"{size / 2**20:.1f}" for size in (work.sent, report.bytes_read, report.bytes_written))
-            rows.append([told, f"{work.wall:.1f}", work.jobs, work.stages, work.tasks, *sizes, told_rows])
+            rows.append([message, f"{work.wall:.1f}", work.jobs, work.stages, work.tasks, *sizes, told_rows])
             return changes[0]
 
         epoch("first load", {}, tables)

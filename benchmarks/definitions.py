@@ -124,8 +124,8 @@ def figures(sizes: Sequence[int], file: int) -> Iterator[tuple[str, float]]:
     for front, (texts, add, _) in fronts.items():
         for rows in (0, 20_000):
             held = f"{rows:,} rows" if rows else "no rows"
-            told = [*(f"{front}, view {size}, {held}" for size in sizes), f"{front}, all {max(sizes)}, {held}"]
-            yield from zip(told, one_by_one(texts(), add, sizes, rows), strict=True)
+            parts = [*(f"{front}, view {size}, {held}" for size in sizes), f"{front}, all {max(sizes)}, {held}"]
+            yield from zip(parts, one_by_one(texts(), add, sizes, rows), strict=True)
     for front, (texts, add, between) in fronts.items():
         text = between.join(islice(texts(), file))
         yield f"{front}, {file} views in one text", spent(partial(getattr(with_tables(0), add), text))

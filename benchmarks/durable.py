@@ -273,13 +273,13 @@ def limited(folder: str, size: int) -> None:
     outcomes = {
         limit: run_isolated(limited_part, f"{folder}/limited {limit}", size, limit, 500_000) for limit in (0, 512, 300)
     }
-    told = {limit: {name: f"{taken:,.2f}" for name, taken in found.values} for limit, found in outcomes.items()}
-    steps = max(told.values(), key=len)
+    fields = {limit: {name: f"{taken:,.2f}" for name, taken in found.values} for limit, found in outcomes.items()}
+    steps = max(fields.values(), key=len)
     report(
         "durable-limited",
         f"{size:,} rows in a state, and less memory than that",
         ["limit MiB", *steps, ""],
-        [[n or "none", *(told[n].get(step, "") for step in steps), found.failure] for n, found in outcomes.items()],
+        [[n or "none", *(fields[n].get(step, "") for step in steps), found.failure] for n, found in outcomes.items()],
         "Seconds. The limit is a control group's: it counts what the process takes beyond its libraries, pages of\n"
         "mapped files included, and the system ends a process that cannot keep to it. Loaded by 500,000 rows; with\n"
         "defaults.",

@@ -54,13 +54,13 @@ def _measured(pipeline: deltic.Pipeline, query: str, count: int) -> list[str]:
     with pipeline.transaction() as change:
         change.insert("item", _items(rng, 0, count, orders))
         change.insert("orders", pa.table({"o": np.arange(orders), "c": rng.integers(0, 1000, orders)}))
-    told, end = [f"{change.report.bytes_written / 2**20:.1f}"], count
+    parts, end = [f"{change.report.bytes_written / 2**20:.1f}"], count
     for more, unit in ((2, 2**10), (count // 1000, 2**20)):
         with pipeline.transaction() as change:
             change.insert("item", _items(rng, end, more, orders))
         end += more
-        told += [f"{change.report.bytes_read / unit:.1f}", f"{change.report.rows_visited / more:.1f}"]
-    return told
+        parts += [f"{change.report.bytes_read / unit:.1f}", f"{change.report.rows_visited / more:.1f}"]
+    return parts
 
 
 def _items(rng: np.random.Generator, first: int, count: int, orders: int) -> pa.Table:

@@ -74,7 +74,7 @@ def measure() -> tuple[Floors, list[list[object]]]:
     row = _slope(_of_large_changes())
     own = max(task, (small.cpu - start) / (SHARDS * (stages - 1) + 2))
     floors = Floors(own, max(_slope(shuffles), 0.0), row, launch, start, stages, 40)
-    told: list[list[object]] = [
+    parts: list[list[object]] = [
         ["a task of Spark that does nothing", f"{launch * 1e3:.2f} ms"],
         ["a task that hands batches through Python", f"{task * 1e3:.1f} ms"],
         ["a task of an epoch of few rows: opening its shard, looking, writing", f"{own * 1e3:.0f} ms"],
@@ -83,7 +83,7 @@ def measure() -> tuple[Floors, list[list[object]]]:
         ["the start of a job", f"{start:.2f} s"],
         ["stages of a job for two joins and an aggregate", str(stages)],
     ]
-    return floors, told
+    return floors, parts
 
 
 def _of_large_changes(what: str = "cpu s", name: str = "spark") -> list[tuple[float, float]]:
@@ -158,10 +158,10 @@ def _checked(floors: Floors, rng: np.random.Generator) -> str:
     """What the simulation says of one machine with two cores, of which files of benchmarks/results have the truth."""
     machine, lines = Cluster(1, 2, slow=0.0), []
     for name, shards, rows in (("spark", SHARDS, 1e7), ("spark-100000000", 16, 1e8)):
-        told = ", ".join(f"{simulate(floors, machine, shards, rows * part, rng):.1f} s" for part in PARTS)
+        message = ", ".join(f"{simulate(floors, machine, shards, rows * part, rng):.1f} s" for part in PARTS)
         *others, last = (f"{seconds:.1f} s" for _, seconds in _of_large_changes("wall s", name))
         what = f"the same of local[2], {name}.txt has {', '.join(others)} and {last}"
-        lines.append(f"{what:>78}  {told}")
+        lines.append(f"{what:>78}  {message}")
     return "\n".join(lines)
 
 

@@ -109,13 +109,13 @@ def _of_view(spark: Any, view: str, options: argparse.Namespace, scratch: Path) 
 
 def _told(one: Refresh, whole: Refresh) -> list[object]:
     """The cells about a refresh, beside a full recomputation."""
-    told: list[object] = [f"{one.wall:.3f}", f"{one.cpu:.3f}", f"{one.visited:.1f}" if one.visited else "-"]
-    told += [f"{ratio:.1f}" for ratio in (whole.cpu / max(one.cpu, TICK), whole.wall / one.wall)]
+    parts: list[object] = [f"{one.wall:.3f}", f"{one.cpu:.3f}", f"{one.visited:.1f}" if one.visited else "-"]
+    parts += [f"{ratio:.1f}" for ratio in (whole.cpu / max(one.cpu, TICK), whole.wall / one.wall)]
     if one.work is None or not one.work.jobs:
-        return [*told, 0, 0, 0, *["0.00"] * 3]
+        return [*parts, 0, 0, 0, *["0.00"] * 3]
     read = f"{one.read / 2**20:.2f}" if one.read else "-"
     sent, written = f"{one.work.sent / 2**20:.2f}", f"{(one.written or one.work.written) / 2**20:.2f}"
-    return [*told, one.work.jobs, one.work.stages, f"{one.work.rows:,}", sent, read, written]
+    return [*parts, one.work.jobs, one.work.stages, f"{one.work.rows:,}", sent, read, written]
 
 
 def tables_of(count: int) -> dict[str, pa.Table]:

@@ -87,8 +87,8 @@ def _told(one: Refresh, changed: int) -> list[object]:
     assert one.work is not None
     sizes = [f"{size / 2**20:.2f}" for size in (one.work.sent, one.read, one.written)]
     visited = f"{one.visited * changed:,.0f}"
-    told = [f"{one.wall:.2f}", f"{one.cpu:.2f}", f"{changed:,}", visited, one.work.jobs, one.work.stages]
-    return [*told, f"{one.work.rows:,}", *sizes]
+    parts = [f"{one.wall:.2f}", f"{one.cpu:.2f}", f"{changed:,}", visited, one.work.jobs, one.work.stages]
+    return [*parts, f"{one.work.rows:,}", *sizes]
 
 
 if __name__ == "__main__":

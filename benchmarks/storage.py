@@ -121,14 +121,14 @@ def main() -> None:
     parser.add_argument("--shards", type=int, default=8)
     parser.add_argument("--limits", type=int, nargs="+", default=[0, 512])
     given = parser.parse_args()
-    told = []
+    parts = []
     with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder:
         for limit in given.limits:
             place = given.address or f"{folder}/{limit}"
             outcome = isolated(part, place, given.rows, given.batch, given.shards, limit)
-            told.append((limit or "none", dict(outcome.values), outcome.failure))
-    columns = max((list(values) for _, values, _ in told), key=len)
-    rows = [[limit, *(values.get(column, "") for column in columns), failure] for limit, values, failure in told]
+            parts.append((limit or "none", dict(outcome.values), outcome.failure))
+    columns = max((list(values) for _, values, _ in parts), key=len)
+    rows = [[limit, *(values.get(column, "") for column in columns), failure] for limit, values, failure in parts]
     report(
         "storage-limited",
         f"{given.rows:,} rows on {given.shards} shards, and tasks with less memory than the state",

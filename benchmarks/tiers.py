@@ -394,8 +394,8 @@ def main(answers: Path, datafusion: str | None, only: str) -> None:
     exact = {
         name: sum(line[i] == "100" for line in rows) for name, i in (("Deltic", 2), ("DuckDB", 5), ("DataFusion", 7))
     }
-    told = ", ".join(f"{name} {count}" for name, count in exact.items())
-    notes = f"{NOTES}\n\n{fixed(duckdb, other)}\nCalls that are exact of {len(rows)}: {told}."
+    message = ", ".join(f"{name} {count}" for name, count in exact.items())
+    notes = f"{NOTES}\n\n{fixed(duckdb, other)}\nCalls that are exact of {len(rows)}: {message}."
     report("tiers", f"Calls of functions over {ROWS} random rows", HEADER, rows, notes)
 
 

@@ -58,16 +58,16 @@ class Standalone:
 
     def start_master(self) -> None:
         """Start the master, and wait until it answers."""
-        told = ["--host", "127.0.0.1", "--port", str(self.port), "--webui-port", "0"]
-        self.master_process = self._start("org.apache.spark.deploy.master.Master", "127.0.0.1", told)
+        parts = ["--host", "127.0.0.1", "--port", str(self.port), "--webui-port", "0"]
+        self.master_process = self._start("org.apache.spark.deploy.master.Master", "127.0.0.1", parts)
         wait_for(lambda: answers(self.port), "the master does not answer")
 
     def start_worker(self) -> None:
         """Start one more worker, and wait until the master knows it."""
         before, host = self._registered(), f"127.0.0.{next(self._hosts)}"
-        told = ["--host", host, "--cores", str(self.cores), "--memory", self.memory, "--webui-port", "0"]
-        told += ["--work-dir", str(self.folder / host), self.master]
-        self.workers.append(self._start("org.apache.spark.deploy.worker.Worker", host, told))
+        parts = ["--host", host, "--cores", str(self.cores), "--memory", self.memory, "--webui-port", "0"]
+        parts += ["--work-dir", str(self.folder / host), self.master]
+        self.workers.append(self._start("org.apache.spark.deploy.worker.Worker", host, parts))
         wait_for(lambda: self._registered() > before, "the worker was not registered")
 
     def _registered(self) -> int:

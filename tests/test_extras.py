@@ -71,8 +71,8 @@ for door in (pipeline["v"].to_pandas, pipeline["v"].to_spark, lambda: deltic.reg
 def test_the_command_without_its_extra_says_what_to_install() -> None:
     program = f"{_WITHOUT_EXTRAS}\nfrom deltic.__main__ import main; main()"
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    told = "Error: the deltic command needs the package typer, which is not installed: pip install 'deltic[cli]'\n"
-    assert (run.returncode, run.stderr) == (1, told)
+    message = "Error: the deltic command needs the package typer, which is not installed: pip install 'deltic[cli]'\n"
+    assert (run.returncode, run.stderr) == (1, message)
 
 
 def test_a_package_that_is_broken_is_not_called_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

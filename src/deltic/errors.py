@@ -81,8 +81,8 @@ class DataError(DiagnosticError):
 
     def of(self, operation: str) -> DataError:
         """The same of an operation, with whose name those findings begin that have no place in a file."""
-        told = [d if d.file else replace(d, message=f"{operation}: {d.message}") for d in self.diagnostics]
-        return DataError(told)
+        parts = [d if d.file else replace(d, message=f"{operation}: {d.message}") for d in self.diagnostics]
+        return DataError(parts)
 
 
 class CatalogError(DelticError):
@@ -172,8 +172,8 @@ class CountOverflowError(EvaluationError):
 
     def naming_views(self, views: Sequence[str]) -> CountOverflowError:
         """The same error with the views that read the relations."""
-        told = " and ".join(views or self.relations)
-        return CountOverflowError(f"{told}: {self}", self.relations)
+        message = " and ".join(views or self.relations)
+        return CountOverflowError(f"{message}: {self}", self.relations)
 
 
 class IterationLimitError(UnsupportedError):

@@ -141,12 +141,12 @@ ERRORS = {
 
 
 def test_what_does_not_go_together_is_refused(golden):
-    told = []
+    parts = []
     for name, make in ERRORS.items():
         with pytest.raises(CatalogError) as caught:
             make()
-        told.append(f"{name}:\n  {caught.value}")
-    golden("catalog/errors.txt", "\n".join(told))
+        parts.append(f"{name}:\n  {caught.value}")
+    golden("catalog/errors.txt", "\n".join(parts))
 
 
 def test_relations_may_be_dropped_with_their_readers():

@@ -81,8 +81,8 @@ def test_runs_one_after_the_other(shop):
 def test_an_output_that_is_taken_out_is_published_no_longer(shop):
     refresh(shop / "shop.yml")
     (shop / "shop.yml").write_text(FILE.replace("    - {kind: parquet, path: out/takings, rows: 1000}\n", ""))
-    told = json.loads(refresh(shop / "shop.yml", "--json").stdout)
-    assert [name.split()[2] for name in told["published"]] == ["database"]
+    content = json.loads(refresh(shop / "shop.yml", "--json").stdout)
+    assert [name.split()[2] for name in content["published"]] == ["database"]
 
 
 def test_a_source_that_is_taken_out_is_detached(shop):
@@ -149,10 +149,10 @@ def test_settings_of_spark_are_those_of_the_session(shop, monkeypatch):
 
 
 def test_what_is_wrong_with_a_file(shop, golden):
-    told = []
+    parts = []
     for name, text in WRONG.items():
         (shop / "wrong.yml").write_text(text)
         found = refresh(shop / "wrong.yml")
         assert found.exit_code == 2, (name, found.output)
-        told.append(f"── {name}\n{found.stderr.replace(str(shop) + '/', '')}")
-    golden("cli/refresh.txt", "\n".join(told))
+        parts.append(f"── {name}\n{found.stderr.replace(str(shop) + '/', '')}")
+    golden("cli/refresh.txt", "\n".join(parts))

@@ -69,9 +69,9 @@ def test_statements_go_on_where_the_last_ones_ended(tmp_path):
 
 def test_status_verify_and_compact(job):
     assert run(job, "--changes", job / "changes").exit_code == 0
-    told = json.loads(deltic("status", job / "s", "--json").stdout)
-    assert (told["epoch"], told["positions"], told["log_records"]) == (3, {"deltic run": "2"}, 0)
-    assert [(kept["name"], kept["kind"], kept["rows"]) for kept in told["relations"]][:2] == [
+    content = json.loads(deltic("status", job / "s", "--json").stdout)
+    assert (content["epoch"], content["positions"], content["log_records"]) == (3, {"deltic run": "2"}, 0)
+    assert [(kept["name"], kept["kind"], kept["rows"]) for kept in content["relations"]][:2] == [
         ("e", "table", 2),
         ("p", "view", 3),
     ]

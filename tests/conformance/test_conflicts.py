@@ -60,8 +60,8 @@ def test_many_conflicts_are_counted(social):
 
 
 def test_all_kinds_of_conflicts_are_told(social):
-    told = r"insert a row that is present: \('ada', 'bob'\), .*once: \('x', 'y'\).*absent: \('cy', 'ada'\);"
-    with pytest.raises(ChangeError, match=told):
+    message = r"insert a row that is present: \('ada', 'bob'\), .*once: \('x', 'y'\).*absent: \('cy', 'ada'\);"
+    with pytest.raises(ChangeError, match=message):
         social.apply({"follows": [(CA, -1), (("x", "y"), 2), (AB, 1)]})
 
 

@@ -170,8 +170,8 @@ def test_what_cannot_be_read_is_told(tmp_path):
     with pytest.raises(ProgramError) as caught:
         parse(text, str(tmp_path / "main.dl"))
     own = [finding for finding in caught.value.diagnostics if finding.file.endswith("main.dl")]
-    told = [(finding.line, finding.message.replace(f"{tmp_path}/", ""), finding.hint) for finding in own]
-    assert told == [
+    parts = [(finding.line, finding.message.replace(f"{tmp_path}/", ""), finding.hint) for finding in own]
+    assert parts == [
         (1, "the file rulez.dl cannot be read: No such file or directory", "did you mean `rules.dl`?"),
         (2, "the file latin.dl is not UTF-8 text", ""),
         (4, "`.include` names a file in quotes", 'as in `.include "rules.dl"`'),

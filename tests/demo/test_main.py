@@ -58,16 +58,16 @@ def test_spark_s_own_views_are_those_of_the_program(spark):
 @pytest.mark.slow
 @pytest.mark.spark
 def test_the_demo_on_shards_has_equal_results(spark, repository, tmp_path, capsys):
-    told = {}
+    fields = {}
     for engine in ("auto", "spark"):
         assert run(repo=repository, out=str(tmp_path / engine), json=True, engine=engine) == 0
-        told[engine] = json.loads(capsys.readouterr().out)
-    assert told["spark"]["recomputed by Spark"] == list(QUERIES)
-    assert told["auto"]["recomputed by Spark"] == []
-    one, other = ([(e["words"], e["views"], e["rows_in"]) for e in told[engine]["epochs"]] for engine in told)
+        fields[engine] = json.loads(capsys.readouterr().out)
+    assert fields["spark"]["recomputed by Spark"] == list(QUERIES)
+    assert fields["auto"]["recomputed by Spark"] == []
+    one, other = ([(e["words"], e["views"], e["rows_in"]) for e in fields[engine]["epochs"]] for engine in fields)
     assert one == other
     for view in (tmp_path / "auto" / "views").iterdir():
-        rows = (pq.read_table(tmp_path / engine / "views" / view.name).to_pylist() for engine in told)
+        rows = (pq.read_table(tmp_path / engine / "views" / view.name).to_pylist() for engine in fields)
         assert len({frozenset(tuple(row.items()) for row in table) for table in rows}) == 1
 
 
@@ -81,12 +81,12 @@ def nothing_written(monkeypatch):
 @pytest.mark.usefixtures("nothing_written")
 def test_json_is_all_of_the_standard_output(spark, repository, tmp_path, capsys):
     assert run(repo=repository, out=str(tmp_path / "out"), commits=2, json=True) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert [epoch["words"].partition(" ")[2] for epoch in told["epochs"]] == ["everything", "break it", "mend it"]
-    assert told["epochs"][1]["views"]["reaches"] == {"inserted": 0, "deleted": 2}
-    assert all(epoch["recomputation"] > 0 for epoch in told["epochs"][1:])
-    assert told["medians"]["edits"] == 2
-    assert told["differences"] == []
+    content = json.loads(capsys.readouterr().out)
+    assert [epoch["words"].partition(" ")[2] for epoch in content["epochs"]] == ["everything", "break it", "mend it"]
+    assert content["epochs"][1]["views"]["reaches"] == {"inserted": 0, "deleted": 2}
+    assert all(epoch["recomputation"] > 0 for epoch in content["epochs"][1:])
+    assert content["medians"]["edits"] == 2
+    assert content["differences"] == []
 
 
 @pytest.mark.spark

@@ -11,18 +11,18 @@ from deltic.demo import session
 @pytest.fixture
 def events(monkeypatch):
     """What happens to the sessions that a run makes for itself, without Java."""
-    told = []
+    parts = []
 
     @contextmanager
     def spark_session(master):
-        told.append(f"start {master}")
+        parts.append(f"start {master}")
         try:
             yield "own"
         finally:
-            told.append("stop")
+            parts.append("stop")
 
     monkeypatch.setattr(session, "spark_session", spark_session)
-    return told
+    return parts
 
 
 def test_the_callers_session_is_used_and_left_alone(events, monkeypatch):

@@ -50,14 +50,14 @@ def test_as_if_the_rows_had_always_been_there(what: str, kind: str) -> None:
         else [(("a", n, n % 3), 1) for n in range(7)]
     )
     others = [((n, n * n), 1) for n in range(4)]
-    told = []
+    parts = []
     for driver in drivers:
         driver.apply({"t": [((n % 4, n % 3), 1) for n in range(12)], "s": others})
         driver.schemas = whole.schemas
         changes = driver.engine.extend(then, {"t": driver.batch("t", rows)}).changes
-        told.append({view: from_arrow(changes[view]) for view in changes})
+        parts.append({view: from_arrow(changes[view]) for view in changes})
         driver.circuit = then
-    assert told[0] == told[1]
+    assert parts[0] == parts[1]
     whole.apply({"t": rows, "s": others})
     more = {"t": [(rows[0][0], -1), ((*rows[1][0][:-1], 9), 1)], "s": [((9, 9), 1)]}
     assert [driver.changes(more) for driver in drivers] == [whole.changes(more)] * 2

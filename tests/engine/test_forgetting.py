@@ -123,12 +123,12 @@ def test_a_key_without_the_time_keeps_the_rows():
 def test_explain_says_what_is_forgotten():
     pipeline = pipeline_of()
     feed(pipeline, 0, 300)
-    told = pipeline.explain("v")
-    assert "t: rows are forgotten whose ts is before the watermark of t" in told
+    text = pipeline.explain("v")
+    assert "t: rows are forgotten whose ts is before the watermark of t" in text
     assert (
-        "groups are forgotten whose window_start is before WINDOW_START(the watermark of t, 3600000000, 0, 0)" in told
+        "groups are forgotten whose window_start is before WINDOW_START(the watermark of t, 3600000000, 0, 0)" in text
     )
-    assert "the plan stays as it is from now on" in told
+    assert "the plan stays as it is from now on" in text
 
 
 def test_a_view_that_comes_later_sees_what_is_left_and_says_so():

@@ -63,8 +63,8 @@ class Model:
         self.columns = {n: self.columns.get(n, (type_, True)) for n in names}
         value = None if default is None else default.strip("'") if type_ == "STRING" else int(default)
         self.rows = [{**row, name: value} for row in self.rows]
-        told = "" if after is None else f" AFTER {after.upper()}" if after else " FIRST"
-        return f"ADD COLUMN {name} {type_}{'' if default is None else f' DEFAULT {default}'}{told}"
+        message = "" if after is None else f" AFTER {after.upper()}" if after else " FIRST"
+        return f"ADD COLUMN {name} {type_}{'' if default is None else f' DEFAULT {default}'}{message}"
 
     def drop(self, rng: random.Random) -> str:
         name = rng.choice(self.names())
@@ -75,7 +75,7 @@ class Model:
     def rename(self, rng: random.Random) -> str:
         self.fresh += 1
         old, new = rng.choice(self.names()), f"r{self.fresh}"
-        self.columns = {new if n == old else n: told for n, told in self.columns.items()}
+        self.columns = {new if n == old else n: entry for n, entry in self.columns.items()}
         self.rows = [{new if n == old else n: v for n, v in row.items()} for row in self.rows]
         return f"RENAME COLUMN {old} TO {new}"
 

@@ -124,8 +124,8 @@ def test_types_by_the_names_of_sql():
     pipeline = Pipeline()
     types = {"a": "BIGINT", "b": "INT?", "c": "DOUBLE", "d": "DECIMAL(8, 2)?", "e": "ARRAY<INT>?", "f": "STRING"}
     pipeline.table("t", types)
-    told = "{a: int64, b: int32?, c: float64, d: decimal(8,2)?, e: array(int32?)?, f: string}"
-    assert repr(pipeline["t"]).replace(", 2)", ",2)") == f"t{told}: no epoch yet"
+    message = "{a: int64, b: int32?, c: float64, d: decimal(8,2)?, e: array(int32?)?, f: string}"
+    assert repr(pipeline["t"]).replace(", 2)", ",2)") == f"t{message}: no epoch yet"
 
 
 def test_texts_of_bounded_length_are_those_of_sql(tmp_path):
@@ -136,7 +136,7 @@ def test_texts_of_bounded_length_are_those_of_sql(tmp_path):
         pipeline.execute("INSERT INTO t VALUES ('ab   ', 'x ', 'y')")
     with Pipeline(state=tmp_path) as pipeline:
         assert list(pipeline["t"]) == [("ab ", "x", "y")]
-        told = "CREATE TABLE t (a VARCHAR(3) NOT NULL, b CHAR(2), c STRING NOT NULL)"
-        assert list(pipeline.query("SHOW CREATE TABLE t")) == [(told,)]
+        message = "CREATE TABLE t (a VARCHAR(3) NOT NULL, b CHAR(2), c STRING NOT NULL)"
+        assert list(pipeline.query("SHOW CREATE TABLE t")) == [(message,)]
         with pytest.raises(deltic.DelticError, match="more letters than its column takes"):
             pipeline.execute("INSERT INTO t VALUES ('long', 'x', 'y')")

@@ -238,9 +238,9 @@ def test_up_to_ten_dicts_that_do_not_fit_are_told(signed):
     bad = [{**op, "x": "a", "y": "b"}, {**op, "x": 1}, {**op, "x": 1, "y": "b", "z": 2}]
     with pytest.raises(DataError) as error:
         to_table("t", schema, [{**op, "x": 1, "y": "a"}, *bad * 4], signed)
-    told = [diagnostic.message for diagnostic in error.value.diagnostics]
-    assert [message.partition(":")[0].partition(",")[2].split(",")[0] for message in told[:-1]] == [
+    parts = [diagnostic.message for diagnostic in error.value.diagnostics]
+    assert [message.partition(":")[0].partition(",")[2].split(",")[0] for message in parts[:-1]] == [
         f" row {number}" for number in range(2, 12)
     ]
-    assert told[-1] == "these are the first 10 of 12 rows that do not fit table t"
-    assert "there is no column z" in told[2]
+    assert parts[-1] == "these are the first 10 of 12 rows that do not fit table t"
+    assert "there is no column z" in parts[2]

@@ -270,9 +270,9 @@ def test_mistakes_with_definitions(golden):
     pipeline = deltic.Pipeline(engine="reference")
     pipeline.datalog(FOLLOWS + REACHES, "program.dl")
     follow(pipeline, ("ada", "bob"))
-    told = []
+    parts = []
     for name, action in MISTAKES.items():
         with pytest.raises(DelticError) as caught:
             action(pipeline)
-        told.append(f"{name}:\n{caught.value}\n")
-    golden("catalog/mistakes.txt", "\n".join(told))
+        parts.append(f"{name}:\n{caught.value}\n")
+    golden("catalog/mistakes.txt", "\n".join(parts))

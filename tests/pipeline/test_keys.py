@@ -74,8 +74,8 @@ def test_a_change_by_key_hides_no_conflict_of_a_row(engine, gone):
     unfit = [("delete", [(1, "z")], "delete a row that is absent: \\(1, 'z'\\)"),
              ("insert", [(1, "u")], "insert a row that is present: \\(1, 'u'\\)")]  # fmt: skip
     for kind, given in by_key:
-        for row_kind, row, told in unfit:
-            with pytest.raises(ChangeError, match=told):
+        for row_kind, row, entry in unfit:
+            with pytest.raises(ChangeError, match=entry):
                 _do(pipeline, (row_kind, row), (kind, given))
             assert sorted(pipeline["t"]) == rows
             assert sorted(pipeline["v"]) == [("u", 1), ("v", 1)]

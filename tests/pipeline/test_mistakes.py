@@ -90,13 +90,13 @@ MISTAKES = {
 
 
 def test_what_is_said(golden):
-    told = []
+    parts = []
     for name, mistake in MISTAKES.items():
         pipeline = Pipeline()
         pipeline.sql(DEFINITIONS)
         with pytest.raises(DelticError) as caught:
             mistake(pipeline)
         assert (len(pipeline["orders"]), list(pipeline)) == (0, ["orders", "plain", "v"]), name
-        told += [f"── {name}", f"{type(caught.value).__name__}: {caught.value}".replace("PosixPath", "Path"), ""]
+        parts += [f"── {name}", f"{type(caught.value).__name__}: {caught.value}".replace("PosixPath", "Path"), ""]
     assert len(MISTAKES) >= 60
-    golden("pipeline/mistakes.txt", "\n".join(told))
+    golden("pipeline/mistakes.txt", "\n".join(parts))

@@ -228,7 +228,7 @@ def test_what_the_code_raises_rejects_the_epoch():
         deltic.aggregate(fails, of={"n": "int64"}, gives={"r": "int64"}),
         deltic.aggregate(fails, name="stateful", state=Failing, of={"n": "int64"}, gives={"r": "int64"}),
     ]
-    for name, told in (
+    for name, entry in (
         ("fails", "aggregate fails raised ZeroDivisionError"),
         ("stateful", "aggregate stateful raised"),
     ):
@@ -238,7 +238,7 @@ def test_what_the_code_raises_rejects_the_epoch():
         with pipeline.transaction() as change:
             change.insert("t", [(1, 2)])
         before = list(pipeline["v"])
-        with pytest.raises(EvaluationError, match=told), pipeline.transaction() as change:
+        with pytest.raises(EvaluationError, match=entry), pipeline.transaction() as change:
             change.insert("t", [(1, 3), (1, 0)])
         assert list(pipeline["v"]) == before
         with pipeline.transaction() as change:
@@ -277,11 +277,11 @@ WRONG = {
 
 def test_messages_in_sql(golden):
     pipeline = tables()
-    told = [f"{name}\n{refused(pipeline.sql, f'CREATE VIEW z AS SELECT {text}')}" for name, text in WRONG.items()]
+    parts = [f"{name}\n{refused(pipeline.sql, f'CREATE VIEW z AS SELECT {text}')}" for name, text in WRONG.items()]
     step = "SELECT a, 1.0D FROM near(TABLE(r), TABLE(place)) AS p(a, b)"
     recursive = f"CREATE VIEW z AS WITH RECURSIVE r(a, b) AS (SELECT id, x FROM place UNION ALL {step}) SELECT a FROM r"
-    told.append(f"a recursion of bags\n{refused(pipeline.sql, recursive)}")
-    golden("sql/of-python.txt", "\n\n".join(told) + "\n")
+    parts.append(f"a recursion of bags\n{refused(pipeline.sql, recursive)}")
+    golden("sql/of-python.txt", "\n\n".join(parts) + "\n")
 
 
 WRONG_RULES = {
@@ -302,11 +302,11 @@ WRONG_RULES = {
 
 def test_messages_in_datalog(golden):
     pipeline = tables()
-    told = []
+    parts = []
     for name, text in WRONG_RULES.items():
         program = f".decl a(n: number)\n{text}"
-        told.append(f"{name}\n{refused(pipeline.datalog, program)}")
-    golden("datalog/of-python.txt", "\n\n".join(told) + "\n")
+        parts.append(f"{name}\n{refused(pipeline.datalog, program)}")
+    golden("datalog/of-python.txt", "\n\n".join(parts) + "\n")
 
 
 def refused(define, text):

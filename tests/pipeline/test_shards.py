@@ -153,10 +153,10 @@ def test_what_remembers_epochs_is_not_laid_out_in_another_way():
         pipeline.view("recent", WINDOW)
         with pipeline.transaction() as change:
             change.insert("edge", [(1, 2), (2, 3)])
-        told = (
+        message = (
             "on one shard: no key is handed on by all rules, and its way cannot change, since recent remembers epochs"
         )
-        assert told in pipeline.explain("path")
+        assert message in pipeline.explain("path")
 
 
 def test_what_a_state_remembers_is_not_opened_elsewhere(tmp_path):
@@ -238,8 +238,8 @@ def test_a_cluster_without_a_directory_leaves_auto_local(session, monkeypatch):
     ids=str,
 )
 def test_how_many_tasks_run_at_once(settings, count, monkeypatch):
-    told = {f"spark.{name}": value for name, value in settings.items()}
-    monkeypatch.setattr(Session.conf, "get", staticmethod(lambda name, default=None: told.get(name, default)))
+    fields = {f"spark.{name}": value for name, value in settings.items()}
+    monkeypatch.setattr(Session.conf, "get", staticmethod(lambda name, default=None: fields.get(name, default)))
     assert slots(Session()) == count
 
 
@@ -256,8 +256,8 @@ def test_how_many_tasks_run_at_once(settings, count, monkeypatch):
     ids=str,
 )
 def test_what_a_task_is_to_hold(settings, shards, memory, monkeypatch):
-    told = {f"spark.{name}": value for name, value in settings.items()}
-    monkeypatch.setattr(Session.conf, "get", staticmethod(lambda name, default=None: told.get(name, default)))
+    fields = {f"spark.{name}": value for name, value in settings.items()}
+    monkeypatch.setattr(Session.conf, "get", staticmethod(lambda name, default=None: fields.get(name, default)))
     monkeypatch.setattr("deltic.pipeline.shards.available", lambda: 8 << 30)
     assert task_memory(shards, Session()) == memory
 

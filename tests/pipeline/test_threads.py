@@ -155,11 +155,13 @@ def test_a_transaction_of_statements_minds_what_it_reads_alone():
         change.sql("UPDATE t SET n = n + 1")
         in_thread(pipeline.sql, "CREATE VIEW other AS SELECT id FROM t")
     assert set(pipeline["t"]) == {(1, "a", 2)}
-    told = "other: another thread has changed its definition while the transaction was open, .* Begin the transaction"
+    message = (
+        "other: another thread has changed its definition while the transaction was open, .* Begin the transaction"
+    )
     with pipeline.transaction() as change:
         change.sql("DELETE FROM t WHERE id IN (SELECT id FROM other)")
         in_thread(pipeline.sql, "DROP VIEW other; CREATE VIEW other AS SELECT name AS id FROM t")
-        with pytest.raises(deltic.ChangeError, match=told):
+        with pytest.raises(deltic.ChangeError, match=message):
             change.commit()
     assert set(pipeline["t"]) == {(1, "a", 2)}
 
@@ -207,13 +209,13 @@ def test_a_forked_child_is_told():
     read, write = os.pipe()
     child = os.fork()
     if not child:
-        told = []
+        parts = []
         for use in (lambda: len(pipeline["t"]), lambda: load(pipeline, (2, "b", 2)), lambda: pipeline.epoch):
             try:
                 use()
             except DelticError as error:
-                told.append("inherited it by a fork" in str(error))
-        os.write(write, b"ok" if told == [True] * 3 else repr(told).encode())
+                parts.append("inherited it by a fork" in str(error))
+        os.write(write, b"ok" if parts == [True] * 3 else repr(parts).encode())
         os._exit(0)
     os.close(write)
     os.waitpid(child, 0)

@@ -81,7 +81,7 @@ def test_a_stratum_changes_as_a_whole(old, new):
 
 
 def test_types_and_rules_tell_relations_apart():
-    told = [
+    parts = [
         program(".decl v(x: number)\nv(x) :- node(x).\n"),
         program(".decl v(y: number)\nv(x) :- node(x).\n"),
         program(".decl v(x: number)\nv(x) :- node(x), node(x + 1).\n"),
@@ -89,7 +89,7 @@ def test_types_and_rules_tell_relations_apart():
         program(".decl v(x: number)\nv(x) :- edge(x, _).\n"),
         program(".decl v(x: number)\nv(x) :- edge(_, x).\n"),
     ]
-    assert len({p.relations[p.sinks["v"]].fingerprint for p in told}) == len(told)
+    assert len({p.relations[p.sinks["v"]].fingerprint for p in parts}) == len(parts)
 
 
 def test_the_names_of_variables_do_not_matter():

@@ -326,12 +326,12 @@ def test_an_operator_without_a_derivative_says_what_it_costs():
     body = Body()
     given, found = body.table("s", "x"), body.feedback("p", "x")
     halved = body.builder.add(Apply(made.entry), found)
-    told = IncrementalEngine(body.circuit(p=body.distinct(given, halved))).explain("p")
-    assert "p: signed histories: they are made by" in told
+    text = IncrementalEngine(body.circuit(p=body.distinct(given, halved))).explain("p")
+    assert "p: signed histories: they are made by" in text
     assert (
-        "f(a ⊕ Δa) ⊖ f(a), for it has no derivative: each look costs all rows of its inputs and of its result" in told
+        "f(a ⊕ Δa) ⊖ f(a), for it has no derivative: each look costs all rows of its inputs and of its result" in text
     )
-    assert "recomputed from whole inputs: halves" in told
+    assert "recomputed from whole inputs: halves" in text
 
 
 def test_formulas_and_changes_of_random_bodies():

@@ -65,16 +65,16 @@ def requests(number):
 @pytest.mark.parametrize("role", Role)
 def test_roles(guarded, users, role):
     client = guarded.client(users[1][role])
-    for needed, method, path, told in requests(int(role)):
-        answer = client.request(method, path, **told)
+    for needed, method, path, entry in requests(int(role)):
+        answer = client.request(method, path, **entry)
         assert answer.status_code == (200 if role >= needed else 403), (role, path, answer.text)
 
 
 @pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer wrong"}, {"Authorization": "Basic YTpi"}])
 def test_somebody_is_refused(guarded, headers):
     client = guarded.client(**headers)
-    for _, method, path, told in requests(0):
-        answer = client.request(method, path, **told)
+    for _, method, path, entry in requests(0):
+        answer = client.request(method, path, **entry)
         assert (answer.status_code, answer.headers["WWW-Authenticate"]) == (401, "Bearer"), path
     for path in ("/healthz", "/readyz", "/openapi.json"):
         assert client.get(path).status_code == 200
@@ -119,12 +119,12 @@ def test_audit_lines_say_who(guarded, users, caplog):
     reader, writer = guarded.client(users[1][Role.READER]), guarded.client(users[1][Role.WRITER])
     for client in (reader, writer):
         client.post("/query", json={"text": "INSERT INTO visits VALUES ('password=hunter2', NULL)"})
-    told = [record.getMessage() for record in caplog.records if record.name == "deltic.audit"]
-    assert ["403" in told[0], "200" in told[1]] == [True, True]
-    assert told[0].startswith("reader@127.0.0.1 POST /query")
-    assert told[1].startswith("writer@127.0.0.1 POST /query")
-    assert "INSERT INTO visits" in told[1]
-    assert "hunter2" not in "".join(told)
+    parts = [record.getMessage() for record in caplog.records if record.name == "deltic.audit"]
+    assert ["403" in parts[0], "200" in parts[1]] == [True, True]
+    assert parts[0].startswith("reader@127.0.0.1 POST /query")
+    assert parts[1].startswith("writer@127.0.0.1 POST /query")
+    assert "INSERT INTO visits" in parts[1]
+    assert "hunter2" not in "".join(parts)
 
 
 def test_verifiers_are_those_of_scram(users):

@@ -140,11 +140,11 @@ def test_a_source_that_fails_is_told_with_its_reason(tmp_path):
         with Service(pipeline) as service:
             service.refreshing = refreshing = Refreshing(service, 0.05)
             until(lambda: service.activity.errors() and len(pipeline["good"]) == 2)
-            told = {each["table"]: each for each in described_status(service, "shop.sql", 0)["sources"]}
+            fields = {each["table"]: each for each in described_status(service, "shop.sql", 0)["sources"]}
             refreshing.close()
-    assert told["good"]["state"] == "running"
-    assert told["bad"]["state"] in ("retrying", "quarantined")
-    assert "1.csv:2:1" in told["bad"]["reason"]
+    assert fields["good"]["state"] == "running"
+    assert fields["bad"]["state"] in ("retrying", "quarantined")
+    assert "1.csv:2:1" in fields["bad"]["reason"]
 
 
 def until(holds):

@@ -44,13 +44,13 @@ def serving(*args):
 
 
 def address_of(process):
-    told = []
+    parts = []
     for line in process.stderr:
-        told.append(line)
+        parts.append(line)
         if (found := re.match(r"http: (\S+)", line)) is not None:
             threading.Thread(target=process.stderr.read, daemon=True).start()
             return found[1]
-    raise AssertionError("".join(told))
+    raise AssertionError("".join(parts))
 
 
 @pytest.fixture

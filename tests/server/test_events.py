@@ -26,16 +26,16 @@ def following(client, path, **headers):
 
 
 def events(lines):
-    told = {}
+    fields = {}
     for line in lines:
         if line.startswith(":"):
             continue
         name, _, value = line.partition(": ")
         if name:
-            told[name] = value
-        elif told:
-            yield told.get("id"), told["event"], json.loads(told["data"])
-            told = {}
+            fields[name] = value
+        elif fields:
+            yield fields.get("id"), fields["event"], json.loads(fields["data"])
+            fields = {}
 
 
 def order(served, number, who="ada"):

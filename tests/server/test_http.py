@@ -100,12 +100,12 @@ def test_dates_are_texts(served, client):
 
 def test_several_tables_are_one_epoch(served, client):
     before = served.pipeline.epoch
-    told = {"orders": objects(ROWS, op="+"), "visits": [{"op": "+", "who": "a", "day": "2026-01-01"}]}
-    answer = client.post("/changes", json=told)
+    fields = {"orders": objects(ROWS, op="+"), "visits": [{"op": "+", "who": "a", "day": "2026-01-01"}]}
+    answer = client.post("/changes", json=fields)
     assert answer.status_code == 200, answer.text
     assert answer.json()["epoch"] == before + 1
-    told = {"orders": [{"op": "d", "id": 1}], "visits": [{"op": "-", "who": "nobody", "day": None}]}
-    assert client.post("/changes", json=told).status_code == 409
+    fields = {"orders": [{"op": "d", "id": 1}], "visits": [{"op": "-", "who": "nobody", "day": None}]}
+    assert client.post("/changes", json=fields).status_code == 409
     assert len(served.rows("orders")) == 3
 
 
@@ -168,9 +168,9 @@ def test_definitions_of_a_program_stay(serve):
 
 def test_a_key_is_applied_once(served, client):
     body, headers = b'{"who": "a", "day": null}', {"Content-Type": JSON_LINES, "Idempotency-Key": "k1"}
-    told = [client.post("/tables/visits/changes?op=insert", content=body, headers=headers).json() for _ in range(3)]
-    assert [each["applied_before"] for each in told] == [False, True, True]
-    assert len({each["epoch"] for each in told}) == 1
+    parts = [client.post("/tables/visits/changes?op=insert", content=body, headers=headers).json() for _ in range(3)]
+    assert [each["applied_before"] for each in parts] == [False, True, True]
+    assert len({each["epoch"] for each in parts}) == 1
     assert len(served.rows("visits")) == 1
     answer = client.post("/tables/visits/changes?op=delete", content=body, headers=headers)
     assert answer.status_code == 409

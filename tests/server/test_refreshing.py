@@ -34,9 +34,9 @@ def test_sources_are_read_and_failures_are_said(serve, tmp_path):
         (tmp_path / "b" / "2.csv").write_text("no number\n")
         (tmp_path / "a" / "3.csv").write_text("3\n")
         wait_for(lambda: len(client.get("/views/a").json()["rows"]) == 3)
-        told = {each["table"]: each for each in client.get("/status").json()["sources"]}
-        assert (told["a"]["state"], told["b"]["state"]) == ("running", "retrying")
-        assert "no number" in told["b"]["reason"]
+        fields = {each["table"]: each for each in client.get("/status").json()["sources"]}
+        assert (fields["a"]["state"], fields["b"]["state"]) == ("running", "retrying")
+        assert "no number" in fields["b"]["reason"]
         assert client.get("/status").json()["errors"][0]["relation"] == "b"
         assert client.get("/views/b").json()["rows"] == [[1]]
     finally:

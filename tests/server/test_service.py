@@ -122,8 +122,8 @@ def test_verdicts_are_those_of_one_writer_after_the_other(seed):
                     for operation in operations:
                         operation(transaction)
                     waiting.append(service.submit(transaction))
-            told = [verdict(future.result) for future in waiting]
-            assert told == [verdict(lambda operations=operations: apply(alone, operations)) for operations in changes]
+            parts = [verdict(future.result) for future in waiting]
+            assert parts == [verdict(lambda operations=operations: apply(alone, operations)) for operations in changes]
             assert state(grouped) == state(alone)
 
 
@@ -177,8 +177,8 @@ def test_rows_of_each_statement_are_counted(service):
         updates = [service.begin(), service.begin()]
         updates[0].sql("UPDATE keyed SET v = 'x' WHERE k < 3")
         updates[1].sql("DELETE FROM keyed WHERE k > 1; INSERT INTO bag VALUES (1, 1), (1, 1)")
-        told = [service.submit(each) for each in updates]
-    assert [future.result().affected for future in told] == [(2,), (2, 2)]
+        parts = [service.submit(each) for each in updates]
+    assert [future.result().affected for future in parts] == [(2,), (2, 2)]
 
 
 def test_a_key_is_applied_once(service, pipeline):
@@ -192,10 +192,10 @@ def test_a_key_is_applied_once(service, pipeline):
 
 def test_one_key_twice_at_once(service, pipeline):
     with Held(service):
-        told = []
+        parts = []
         for _ in range(2):
-            told.append(service.submit(inserting(service, "bag", [(1, 2)]), key="same"))
-    assert [future.result().was_applied for future in told] == [False, True]
+            parts.append(service.submit(inserting(service, "bag", [(1, 2)]), key="same"))
+    assert [future.result().was_applied for future in parts] == [False, True]
     assert rows(pipeline, "bag") == [(1, 2)]
 
 
@@ -334,9 +334,9 @@ def test_subscribers_see_each_epoch(service):
     with service.subscribe("sums") as follower:
         service.execute("INSERT INTO bag VALUES (1, 1)")
         service.execute("INSERT INTO bag VALUES (1, 2)")
-        told = [(change.epoch - follower.position, list(change)) for change in follower]
+        parts = [(change.epoch - follower.position, list(change)) for change in follower]
         position = follower.position
-    assert [sorted((tuple(row), weight) for row, weight in changes) for _, changes in told] == [
+    assert [sorted((tuple(row), weight) for row, weight in changes) for _, changes in parts] == [
         [((1, 1), 1)],
         [((1, 1), -1), ((1, 3), 1)],
     ]

@@ -16,8 +16,8 @@ from tests.sql.against_spark import FORMS, TIMES, WINDOWS, Course, answers, foll
 def check(course, expected):
     for query, bags in expected.items():
         for epoch, (found, bag) in enumerate(zip(followed(query, course), bags, strict=True)):
-            told = f"epoch {epoch}: {query}\nSpark  {bag}\nDeltic {found}\n{course.states[epoch]}"
-            assert found == bag, told
+            message = f"epoch {epoch}: {query}\nSpark  {bag}\nDeltic {found}\n{course.states[epoch]}"
+            assert found == bag, message
 
 
 def test_what_spark_has_answered(record_property):

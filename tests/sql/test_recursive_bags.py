@@ -382,8 +382,8 @@ def endless(engine: str, step: str, **options: float) -> deltic.Pipeline:
 @pytest.mark.parametrize(("engine", "kind"), [*product(["local"], ENDLESS), ("rounds", "a bag")])
 def test_a_recursion_without_an_end_says_so_after_some_time(engine, kind):
     pipeline = endless(engine, ENDLESS[kind], recursion_timeout=0.05, iteration_limit=10_000_000)
-    told = r"r has no end after [\d,]+ iterations in 0.05 s; nothing was changed.*more time with recursion_timeout"
-    with pytest.raises(IterationLimitError, match=told), pipeline.transaction() as change:
+    message = r"r has no end after [\d,]+ iterations in 0.05 s; nothing was changed.*more time with recursion_timeout"
+    with pytest.raises(IterationLimitError, match=message), pipeline.transaction() as change:
         change.insert("t", [(1,)])
     assert len(pipeline["t"]) == len(pipeline["v"]) == 0
 

@@ -97,10 +97,10 @@ def test_what_is_refused_changes_nothing() -> None:
     pipeline = Pipeline()
     pipeline.sql(TABLES + FUNCTIONS)
     before = list(pipeline.sql("SHOW FUNCTIONS"))
-    for text, told in REFUSED.items():
+    for text, entry in REFUSED.items():
         with pytest.raises(ProgramError) as error:
             pipeline.sql(text)
-        assert told in str(error.value), text
+        assert entry in str(error.value), text
         assert list(pipeline.sql("SHOW FUNCTIONS")) == before
 
 
@@ -113,8 +113,8 @@ def test_functions_are_told_of() -> None:
         ("of_key", "key INT", "TABLE (n INT, letter STRING)"),
         ("twice", "x INT, y INT", "INT"),
     ]
-    told = [line for (line,) in pipeline.sql("DESCRIBE FUNCTION EXTENDED of_key")]
-    assert told[:4] == ["Function: of_key", "Type: TABLE", "Input: key INT", "Returns: TABLE (n INT, letter STRING)"]
-    assert told[5].startswith("Text: CREATE FUNCTION of_key")
+    parts = [line for (line,) in pipeline.sql("DESCRIBE FUNCTION EXTENDED of_key")]
+    assert parts[:4] == ["Function: of_key", "Type: TABLE", "Input: key INT", "Returns: TABLE (n INT, letter STRING)"]
+    assert parts[5].startswith("Text: CREATE FUNCTION of_key")
     pipeline.sql("DROP FUNCTION both; DROP TEMPORARY FUNCTION IF EXISTS both; DROP FUNCTION names")
     assert [name for name, *_ in pipeline.sql("SHOW FUNCTIONS")] == ["of_key", "twice"]

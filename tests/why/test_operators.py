@@ -123,9 +123,9 @@ def test_functions_of_python_show_arguments_and_value():
     made.sql("CREATE TABLE t (a BIGINT NOT NULL); CREATE VIEW v AS SELECT twice(a) AS b FROM t WHERE twice(a + 1) > 5")
     with made.transaction() as change:
         change.insert("t", [(2,)])
-    told = str(made.why("v", (4,)))
-    assert "twice(2) = 4" in told
-    assert "twice(3) = 6" in told
+    message = str(made.why("v", (4,)))
+    assert "twice(2) = 4" in message
+    assert "twice(3) = 6" in message
 
 
 @deltic.operator(takes=[{"x": "int64"}], gives={"x": "int64"})

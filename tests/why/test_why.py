@@ -69,11 +69,11 @@ def test_what_is_needed_and_what_would_go(pipeline):
 
 
 def test_questions_of_sql(pipeline):
-    told = str(pipeline.sql("EXPLAIN WHY SELECT total FROM grouped WHERE who = 'ada'"))
-    assert [line.split("(")[0].strip() for line in told.splitlines()][:2] == ["the answer", "grouped"]
-    told = str(pipeline.sql("EXPLAIN WHY NOT SELECT * FROM grouped WHERE who = 'bob'"))
-    assert 'fails: no row of grouped with who = "bob"' in told
-    assert "where" in told.split("no row of grouped")[-1]
+    message = str(pipeline.sql("EXPLAIN WHY SELECT total FROM grouped WHERE who = 'ada'"))
+    assert [line.split("(")[0].strip() for line in message.splitlines()][:2] == ["the answer", "grouped"]
+    message = str(pipeline.sql("EXPLAIN WHY NOT SELECT * FROM grouped WHERE who = 'bob'"))
+    assert 'fails: no row of grouped with who = "bob"' in message
+    assert "where" in message.split("no row of grouped")[-1]
     rows = pipeline.sql("EXPLAIN LINEAGE SELECT who FROM both WHERE who = 'bob'")
     assert [(row.table, json.loads(row.row)["who"]) for row in rows] == [("o", "bob"), ("c", "bob")]
     assert pipeline.lineage("joined").count() == 2 * pipeline["joined"].rows().count()

@@ -251,8 +251,8 @@ def test_transformers_of_graphs_are_rules() -> None:
         ("apply g::SCC(Edge, from, of) -> (Cycles)", "there is no function or variable `of`"),
     ],
 )
-def test_a_transformer_with_other_arguments_is_told(rule: str, told: str) -> None:
+def test_a_transformer_with_other_arguments_is_told(rule: str, message: str) -> None:
     with pytest.raises(ProgramError) as error:
         check(f"{GRAPH}{rule}\n")
-    assert told in str(error.value)
+    assert message in str(error.value)
     assert ":12:1:" in str(error.value)

@@ -59,9 +59,9 @@ SMALL = "input relation A(x: u8)\noutput relation B(x: u8)\nB(x) :- A(x), x > 3.
         ("profile disk on;", "`cpu` or `change` or `timely` is missing here"),
     ],
 )
-def test_wrong_commands_are_told_with_their_place(commands: str, told: str) -> None:
+def test_wrong_commands_are_told_with_their_place(commands: str, message: str) -> None:
     last = printed(SMALL, commands)[-1]
-    assert told in last
+    assert message in last
     assert "<commands>:1:" in last
 
 

@@ -38,11 +38,11 @@ def refuse_fallbacks(circuit: Circuit) -> None:
     """Raise UnsupportedError for the first operator, in bodies too, without a row in the derivative table."""
     for number, operator in fallbacks(circuit):
         if isinstance(operator, Apply):
-            told, remedy = f"operator {operator.called} has no derivative", "give it one, or a state"
+            message, remedy = f"operator {operator.called} has no derivative", "give it one, or a state"
         else:
-            told, remedy = "the calculus has no derivative for it", "use other operators"
+            message, remedy = "the calculus has no derivative for it", "use other operators"
         raise UnsupportedError(
-            f"%{number} {operator.keyword}: {told}, so that each change would "
+            f"%{number} {operator.keyword}: {message}, so that each change would "
             f"recompute it from its whole inputs; {remedy}, or do without `strict`"
         )
 

@@ -281,9 +281,9 @@ class Catalog:
         for names in components(self._graph):
             if len(names) > 1:
                 views = [name for first in names for name in self._by_name[first].names]
-                told = ", ".join(f"{name} ({self.front(name)})" for name in views)
+                message = ", ".join(f"{name} ({self.front(name)})" for name in views)
                 raise CatalogError(
-                    f"views of several definitions depend on each other: {told}; "
+                    f"views of several definitions depend on each other: {message}; "
                     "a recursion is one definition, of one front end"
                 )
 

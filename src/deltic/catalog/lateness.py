@@ -32,8 +32,8 @@ class Lateness:
         if given is None or (isinstance(given, Mapping) and not given):
             return None
         if not isinstance(given, Mapping) or len(given) > 1:
-            told = "one column has its lateness" if isinstance(given, Mapping) else f"{given!r} is no lateness"
-            raise CatalogError(f"table {table}: {told}; {_REMEDY}")
+            message = "one column has its lateness" if isinstance(given, Mapping) else f"{given!r} is no lateness"
+            raise CatalogError(f"table {table}: {message}; {_REMEDY}")
         ((name, length),) = given.items()
         result = next((column for column in schema if column.name == name), None)
         if result is None:

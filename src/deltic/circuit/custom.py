@@ -142,8 +142,8 @@ class CustomOperator:
         try:
             return self._checked(function(*arguments))
         except Exception as error:
-            told = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-            raise EvaluationError(f"operator {self.name} raised {told}; the epoch was rejected") from error
+            message = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+            raise EvaluationError(f"operator {self.name} raised {message}; the epoch was rejected") from error
 
     def _checked(self, found: Any) -> pa.Table:
         """A result as a table with the columns that are promised; raises whatever is wrong with it."""

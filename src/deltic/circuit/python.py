@@ -88,8 +88,8 @@ class PythonFunction:
         There it is NULL where it fails. So its result is a struct with the value where that may be NULL, and what it
         takes is one struct where it gets NULLs.
         """
-        told = (self.name, self.arguments, self.returns, self.mode, self.nulls, self.fingerprint)
-        key = hashlib.sha256(repr([*map(str, told)]).encode()).hexdigest()[:12]
+        facts = (self.name, self.arguments, self.returns, self.mode, self.nulls, self.fingerprint)
+        key = hashlib.sha256(repr([*map(str, facts)]).encode()).hexdigest()[:12]
         name = f"{self.name.lower()}__{key}"
         if name not in FUNCTIONS:
             compute, type_ = _Computing(self), self.returns.type

@@ -43,8 +43,8 @@ def explain_command(
     try:
         front = front_end_of(program, language)
         if isinstance(front, CommandedFrontEnd) and (facts or text.define):
-            told = f"programs of {front.title} have rows from commands, and no macros: without --facts, -M"
-            raise typer.BadParameter(told)
+            message = f"programs of {front.title} have rows from commands, and no macros: without --facts, -M"
+            raise typer.BadParameter(message)
         pipeline = Pipeline(functions=text.functions or (), pragmas=text.pragmas)
         load_program(program, front, pipeline, text.macros, text.include_dir or ())
         if facts is not None:

@@ -102,9 +102,9 @@ def _document(report: RefreshReport) -> dict[str, Any]:
         "epoch": report.epoch,
         "changed": {n: asdict(c) for n, c in report.report.changed.items()} if report.report else {},
         "rows_in": report.report.rows_in if report.report else 0,
-        "sources": {name: asdict(told) for name, told in report.sources.items()},
-        "failed": {name: asdict(told) for name, told in report.failed.items()},
-        "published": {name: asdict(told) for name, told in report.published.items()},
+        "sources": {name: asdict(entry) for name, entry in report.sources.items()},
+        "failed": {name: asdict(entry) for name, entry in report.failed.items()},
+        "published": {name: asdict(entry) for name, entry in report.published.items()},
     }
 
 

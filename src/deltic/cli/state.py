@@ -33,9 +33,11 @@ def status_command(place: str, as_json: bool) -> int:
 
 def _print_status(found: Status) -> None:
     made = found.checkpoint
-    told = f"checkpoint {made['number']} at epoch {made['epoch']:,}, {made['written']}" if made else "no checkpoint yet"
+    message = (
+        f"checkpoint {made['number']} at epoch {made['epoch']:,}, {made['written']}" if made else "no checkpoint yet"
+    )
     print(f"{found.place}: epoch {found.epoch:,}{f', token {found.token!r}' if found.token else ''}")
-    print(f"{told}; after it {found.log_records:,} records of the log, {size(found.log_bytes)}")
+    print(f"{message}; after it {found.log_records:,} records of the log, {size(found.log_bytes)}")
     if found.retained:
         print(f"checkpoints that are kept: of epochs {', '.join(f'{epoch:,}' for epoch in found.retained)}")
     for name, failure in failed_sources(found.positions).items():
@@ -57,8 +59,8 @@ def _relations(relations: list[KeptRelation]) -> Table:
         table.add_column(title, justify="right" if title in ("rows", "size", "size of it") else "left", overflow="fold")
     for kept in relations:
         first = (kept.name, kept.kind, f"{kept.rows:,}", size(kept.bytes))
-        for told, taken in kept.arrangements.items() or [("", 0)]:
-            table.add_row(*first, told, size(taken))
+        for entry, taken in kept.arrangements.items() or [("", 0)]:
+            table.add_row(*first, entry, size(taken))
             first = ("", "", "", "")
     return table
 

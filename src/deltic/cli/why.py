@@ -99,8 +99,8 @@ def asked(row: str, schemas: dict[str, Schema]) -> tuple[str, RowPattern]:
         name, given = ast.unparse(call.func), [_value(argument) for argument in call.args]
         named = {str(keyword.arg): _value(keyword.value) for keyword in call.keywords}
     except (ValueError, SyntaxError):
-        told = """a row is written as reaches("ada", "cyd"), with _ for any value, or as reaches(x="ada")"""
-        raise DelticError(f"{row!r} is no row: {told}") from None
+        message = """a row is written as reaches("ada", "cyd"), with _ for any value, or as reaches(x="ada")"""
+        raise DelticError(f"{row!r} is no row: {message}") from None
     schema = find(name, "view or table", schemas)
     if given and len(given) != len(schema):
         raise DelticError(f"{name} has the columns {', '.join(schema.names)}: give as many values, with _ for any")

@@ -62,9 +62,9 @@ class ConflictError(TableError):
 
     def __init__(self, table: str, kinds: Sequence[Conflict]) -> None:
         self.table, self.kinds = table, tuple(kinds)
-        told = ", and ".join(f"{_what(kind)}: {listed(kind.rows, kind.total)}" for kind in kinds)
+        message = ", and ".join(f"{_what(kind)}: {listed(kind.rows, kind.total)}" for kind in kinds)
         super().__init__(
-            f"table {table}: the transaction would {told}; nothing was changed. "
+            f"table {table}: the transaction would {message}; nothing was changed. "
             'Pass conflicts="normalize" to ignore such changes.'
         )
 
@@ -92,8 +92,8 @@ class KeysError(TableError):
 
     def beside(self, others: Sequence[Self]) -> Self:
         same = [self, *(other for other in others if other.what == self.what)]
-        told = [text for error in same for text in error.examples]
-        return type(self)(self.table, told[:SHOWN], sum(error.total for error in same), self.what)
+        parts = [text for error in same for text in error.examples]
+        return type(self)(self.table, parts[:SHOWN], sum(error.total for error in same), self.what)
 
     @abstractmethod
     def _text(self) -> str:

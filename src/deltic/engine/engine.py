@@ -167,11 +167,11 @@ class IncrementalEngine(Engine):
 
     @exclusive
     def explain(self, name: str, full: bool = False) -> str:
-        told = self.executor.explain(name, full)
+        text = self.executor.explain(name, full)
         if self.extension is None:
-            return told
+            return text
         below = self.program.below(self.program.sinks[name])
-        return f"{told}\n\nthe last change of definitions {self.extension.of(below)}"
+        return f"{text}\n\nthe last change of definitions {self.extension.of(below)}"
 
     def views_by_relation(self) -> Mapping[str, tuple[str, ...]]:
         return self.program.views_by_relation

@@ -93,8 +93,8 @@ class ReferenceEngine(Engine):
         return self._prepared
 
     def explain(self, name: str, full: bool = False) -> str:
-        told = f"{name} {self._running.schema(name)}, recomputed in every epoch by the reference interpreter"
-        return f"{told}:\n{self.circuit}" if full else told
+        message = f"{name} {self._running.schema(name)}, recomputed in every epoch by the reference interpreter"
+        return f"{message}:\n{self.circuit}" if full else message
 
 
 class _Interpreted:

@@ -64,14 +64,14 @@ class Extension:
 
     def of(self, relations: Collection[str]) -> Extension:
         """What was made of some relations."""
-        told = (self.built, self.kept, self.moved)
-        built, kept, moved = (tuple(name for name in names if name in relations) for names in told)
+        facts = (self.built, self.kept, self.moved)
+        built, kept, moved = (tuple(name for name in names if name in relations) for names in facts)
         return Extension(built, kept, moved=moved)
 
     def __str__(self) -> str:
         parts = {"built": self.built, "kept": self.kept, "moved": self.moved, "dropped": self.dropped}
-        told = [f"{what} {', '.join(names)}" for what, names in parts.items() if names]
-        return "; ".join([*told, *self.notes])
+        texts = [f"{what} {', '.join(names)}" for what, names in parts.items() if names]
+        return "; ".join([*texts, *self.notes])
 
     @property
     def notes(self) -> list[str]:

@@ -132,7 +132,7 @@ class Engines:
         from deltic.engine.executors.spark.job import run_each, run_job
         from deltic.engine.executors.spark.placed import PlacedExecutor
         from deltic.engine.executors.spark.placement import Home, Placement
-        from deltic.engine.executors.spark.probe import Probe
+        from deltic.engine.executors.spark.probe import ExecutorProbe
 
         is_auto = self.name == "auto"
         executors: list[Place] = ["process", "job"] if shards.executor == "auto" else [shards.executor]
@@ -144,7 +144,7 @@ class Engines:
             job, each = partial(run_job, spark), partial(run_each, spark)
             holder = partial(SparkShards, directory=files, run_tasks=job, run_each=each)
             if not is_here(spark):
-                holder = partial(holder, before_jobs=Probe(spark, files, self.slots).check)
+                holder = partial(holder, before_jobs=ExecutorProbe(spark, files, self.slots).check)
             return ShardsExecutor.empty(circuit, options, host, holder)
 
         homes: dict[Home, MakeExecutor] = {"shards": on_shards}

@@ -61,8 +61,8 @@ class JsonLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         time = datetime.fromtimestamp(record.created, UTC).isoformat()
-        told = {"time": time, "level": record.levelname, "message": record.getMessage()}
-        return json.dumps({**told, **getattr(record, "deltic", {})}, ensure_ascii=False)
+        fields = {"time": time, "level": record.levelname, "message": record.getMessage()}
+        return json.dumps({**fields, **getattr(record, "deltic", {})}, ensure_ascii=False)
 
 
 def sizes_table(sizes: Sequence[Size]) -> pa.Table:

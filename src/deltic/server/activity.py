@@ -112,7 +112,7 @@ class Activity:
     def minutes(self, since: int) -> list[dict[str, Any]]:
         """The minutes of a day as they are now, those that were over with an epoch left out; all for 0."""
         with self._lock:
-            known = next((told["at"] for told in self._epochs if told["epoch"] == since), None)
+            known = next((entry["at"] for entry in self._epochs if entry["epoch"] == since), None)
             return self._minutes.described(known)
 
     def work(self) -> Mapping[str, RelationWork]:

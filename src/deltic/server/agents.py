@@ -55,8 +55,8 @@ class AgentTools:
         result = self._service.execute(sql, args or None, user=User("an agent", Role.READER), most=limit)
         assert isinstance(result, Answer)
         rows = result.rows.to_arrow()
-        told = {"columns": columns_of(rows), "rows": listed(rows), "epoch": result.epoch}
-        return {**told, "truncated": result.truncated}
+        fields = {"columns": columns_of(rows), "rows": listed(rows), "epoch": result.epoch}
+        return {**fields, "truncated": result.truncated}
 
     def changes(self, view: str, since: int) -> dict[str, Any]:
         """How each epoch after `since` changed a view: rows with weights, 1 for one that came, -1 for one that went."""

@@ -67,8 +67,8 @@ class Refreshing:
                 self._failed(str(error), None)
                 continue
             self._failure = None
-            for table, told in report.sources.items():
-                self._read[table] = self._read.get(table, 0) + told.rows_read
+            for table, entry in report.sources.items():
+                self._read[table] = self._read.get(table, 0) + entry.rows_read
             for table, failure in report.failed.items():
                 self._failed(failure.reason, table)
 

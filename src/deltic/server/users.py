@@ -76,12 +76,12 @@ class Users:
     def load(cls, path: Path) -> Users:
         """The users of a file; raises DelticError, which names the entry that is wrong."""
         try:
-            told = tomllib.loads(path.read_text(encoding="utf-8"))
+            content = tomllib.loads(path.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
             raise DelticError(f"users {path}: {error}; `deltic user NAME` makes an entry") from None
-        if not told:
+        if not content:
             raise DelticError(f"users {path}: it is missing; `deltic user NAME` makes an entry")
-        return cls({name: _user(path, name, entry) for name, entry in told.items()})
+        return cls({name: _user(path, name, entry) for name, entry in content.items()})
 
     def named(self, name: str) -> User | None:
         """The user of that name."""
@@ -93,20 +93,20 @@ class Users:
 
 
 def _user(path: Path, name: str, entry: Any) -> User:
-    told = f"users {path}: {name}"
+    message = f"users {path}: {name}"
     if not isinstance(entry, Mapping) or (unknown := [key for key in entry if key not in _KNOWN]):
         what = f"there is no key {unknown[0]!r}" if isinstance(entry, Mapping) else "it is no table"
-        raise DelticError(f"{told}: {what}; an entry has {', '.join(_KNOWN)}")
+        raise DelticError(f"{message}: {what}; an entry has {', '.join(_KNOWN)}")
     try:
         role = Role[str(entry.get("role", "")).upper()]
     except KeyError:
         roles = ", ".join(role.name.lower() for role in Role)
-        raise DelticError(f"{told}: role is {entry.get('role')!r}; it is one of {roles}") from None
+        raise DelticError(f"{message}: role is {entry.get('role')!r}; it is one of {roles}") from None
     token, password = str(entry.get("token", "")), str(entry.get("password", ""))
     if token and not token.startswith("sha256:"):
-        raise DelticError(f"{told}: token is to be sha256:… of the token, as `deltic user {name}` makes it")
+        raise DelticError(f"{message}: token is to be sha256:… of the token, as `deltic user {name}` makes it")
     if password and not password.startswith("SCRAM-SHA-256$"):
-        raise DelticError(f"{told}: password is to be a SCRAM-SHA-256 verifier, as `deltic user {name}` makes it")
+        raise DelticError(f"{message}: password is to be a SCRAM-SHA-256 verifier, as `deltic user {name}` makes it")
     return User(name, role, token.removeprefix("sha256:"), password)
 
 

@@ -529,8 +529,8 @@ def _own(asked: _Asked) -> LoweredAggregates:
     asked.take(len(own.of), len(own.of))
     column = next((column for column in own.of if column.nullable), None)
     if column is not None:
-        told = f"{asked.name} takes NULL in {column.name}, and in SQL aggregates pass over NULL"
-        raise asked.error(told, f"declare its type without ?, and write coalesce({column.name}, …)")
+        message = f"{asked.name} takes NULL in {column.name}, and in SQL aggregates pass over NULL"
+        raise asked.error(message, f"declare its type without ?, and write coalesce({column.name}, …)")
     pairs = zip(asked.arguments, own.of, strict=True)
     return _one(own.accumulator, *(asked.typed(argument, column.type) for argument, column in pairs))
 

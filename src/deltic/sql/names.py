@@ -52,10 +52,10 @@ def find_name(
 
 def ambiguous(name: exp.Identifier | exp.Table, found: Iterable[str], source: SourceText) -> ProgramError:
     """The error for a name that may mean several relations, which Datalog tells apart by case."""
-    told = " or ".join(sorted(found))
+    message = " or ".join(sorted(found))
     return source.error(
         name,
-        f"{name.name} may mean {told}: names of SQL are the same whatever their case",
+        f"{name.name} may mean {message}: names of SQL are the same whatever their case",
         "give one of them another name",
     )
 

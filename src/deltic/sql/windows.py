@@ -151,8 +151,8 @@ class _Window:
         if not self.order:
             raise self.error(self.node, f"{self.name} needs an order", "write ORDER BY in its window")
         if self.window.args.get("spec") is not None and self._frame() != own:
-            told = f"{self.name} takes no frame but {own}"
-            raise self.error(self.node, told, "leave out everything after ORDER BY")
+            message = f"{self.name} takes no frame but {own}"
+            raise self.error(self.node, message, "leave out everything after ORDER BY")
 
     def _aggregate(self) -> LoweredWindow:
         if not is_aggregate(self.node):

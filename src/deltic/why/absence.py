@@ -71,8 +71,8 @@ def why_not(search: ExplanationSearch, name: str, pattern: Mapping[str, Any]) ->
     """Why no row of a view has these values; raises DelticError where one has."""
     relation = search.relation(name)
     if rows := search.evaluator.rows_of(relation, pattern):
-        told = ", ".join(map(shown, next(iter(rows))))
-        raise DelticError(f"{name} has a row with these values, ({told}): ask why")
+        message = ", ".join(map(shown, next(iter(rows))))
+        raise DelticError(f"{name} has a row with these values, ({message}): ask why")
     if isinstance(relation, SourceTable):
         return WhyNot(name, pattern, (FailedWay("table", "", (), Absence(name, pattern)),))
     scope = search.evaluator.reader.scope(name)
@@ -138,8 +138,8 @@ class _Failing:
         key = tuple(next(iter(rows))[left.index(name)] for name in right.names)
         derivation = next(self.search.derivations.of_row(scope, inputs[1], key), Derivation())
         blocking = [p for p in derivation.premises if isinstance(p, Fact)]
-        told = [f"{p.relation.name}({', '.join(map(shown, p.row))})" for p in blocking]
-        yield FailedWay("", "", holds[:1], f"not {', '.join(told) or named(key, right)}")
+        parts = [f"{p.relation.name}({', '.join(map(shown, p.row))})" for p in blocking]
+        yield FailedWay("", "", holds[:1], f"not {', '.join(parts) or named(key, right)}")
 
     def _of_group(self, scope: RelationScope, number: int, bound: Bound) -> Iterator[FailedWay]:
         """Other results of the same group; or what its rows lack, where there are none."""
@@ -183,7 +183,7 @@ class _Failing:
             rows = self.of.rows(scope, first, {n: values[n] for n in schema.names if n in values})
             pending += [((*done, first), {**values, **named(row, schema)}) for row in reversed(rows)]
         done, values, failing = best
-        holds = [told for i in done for told in _told(scope, i, [_picked(scope, i, values)])]
+        holds = [entry for i in done for entry in _told(scope, i, [_picked(scope, i, values)])]
         schema = scope.circuit.type_of(failing).schema
         way = next(self.ways(scope, failing, {n: values[n] for n in schema.names if n in values}))
         return replace(way, holds=(*holds, *way.holds))

@@ -31,8 +31,8 @@ def deciding(operator: ops.Operator, row: Row, group: Rows, schema: Schema, eval
         return f", it is number {stretch.at:,}", Counter(stretch.rows)
     if isinstance(operator, ops.Over):
         stretch, own = _seen(operator, row, group, schema, evaluate), row[: len(schema)]
-        told = f", {len(stretch.rows):,} from number {stretch.first:,} on are seen from number {stretch.at:,}"
-        return told, {own: 0} | Counter(stretch.rows)
+        message = f", {len(stretch.rows):,} from number {stretch.first:,} on are seen from number {stretch.at:,}"
+        return message, {own: 0} | Counter(stretch.rows)
     if isinstance(operator, ops.Aggregate):
         chosen = _extreme(operator, row, group, schema)
         return f", {len(chosen):,} decide" if len(chosen) < len(group) else "", chosen

@@ -146,9 +146,9 @@ class RowDerivations:
         assert isinstance(operator, ops.Window)
         if self.of.is_recent(scope, number, row):
             begin = self.of.begin_of(scope, number)
-            told = "no time yet" if begin is None else f"not before {begin}"
+            message = "no time yet" if begin is None else f"not before {begin}"
             values = named(row, scope.circuit.type_of(number).schema)
-            note = Derivation((Note(f"window: {operator.column} = {values[operator.column]}, {told}"),), values)
+            note = Derivation((Note(f"window: {operator.column} = {values[operator.column]}, {message}"),), values)
             yield from (below.with_(note) for below in self.of_passed(scope, number, row))
 
     def of_custom(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
@@ -166,8 +166,8 @@ class RowDerivations:
         rows = ((i, row, max(copies, 1)) for i, each in given for row, copies in each.items())
         ways = (way for i, row, copies in rows for way in islice(self.of_row(scope, i, row), copies))
         taken = list(islice(ways, _SAMPLE + 1))
-        told = f", {_SAMPLE} of them shown" if len(taken) > _SAMPLE else ""
-        return told, reduce(_beside, taken[:_SAMPLE], Derivation())
+        message = f", {_SAMPLE} of them shown" if len(taken) > _SAMPLE else ""
+        return message, reduce(_beside, taken[:_SAMPLE], Derivation())
 
     def of_negate(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
         """A row that is taken away is no reason for one."""
@@ -182,7 +182,7 @@ class RowDerivations:
         for origin in () if passed is None else self.of.stream(scope, below, passed):
             result = self.of.mapped(operator, origin, scope, number)
             if result is not None and all(map(same, result, row)):
-                calls = [Note(told) for each in operator.expressions for told in self.of.called(each, origin, schema)]
+                calls = [Note(entry) for each in operator.expressions for entry in self.of.called(each, origin, schema)]
                 yield from (
                     way.with_(Derivation((*dict.fromkeys(calls),))) for way in self.of_row(scope, below, origin)
                 )

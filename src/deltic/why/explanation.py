@@ -192,10 +192,10 @@ def shown(value: Any) -> str:
 
 def _described(step: ExplanationStep, numbers: Mapping[int, int]) -> dict[str, Any]:
     premises = [numbers[id(p)] if isinstance(p, ExplanationStep) else str(p) for p in step.premises]
-    told: dict[str, Any] = {"relation": step.relation, "row": list(step.row), "by": step.by, "place": step.place}
-    told |= {"at": step.at, "variables": dict(step.variables), "premises": premises}
+    fields: dict[str, Any] = {"relation": step.relation, "row": list(step.row), "by": step.by, "place": step.place}
+    fields |= {"at": step.at, "variables": dict(step.variables), "premises": premises}
     return (
-        told
+        fields
         | ({"cut": True} if step.is_cut else {})
         | {name: value for name, value in (("until", step.until), ("epoch", step.epoch)) if value is not None}
     )
@@ -208,16 +208,16 @@ def _head(step: ExplanationStep) -> str:
 
 def _walk(root: ExplanationStep) -> Iterator[tuple[str, int]]:
     """The lines of the tree with their depths; a step that stands above already is named alone."""
-    told: set[int] = set()
+    listed: set[int] = set()
     pending: list[tuple[ExplanationStep | Absence | Note | str, int]] = [(root, 0)]
     while pending:
         premise, depth = pending.pop()
         if not isinstance(premise, ExplanationStep):
             yield str(premise), depth
-        elif id(premise) in told and premise.premises:
+        elif id(premise) in listed and premise.premises:
             yield f"{premise} (as above)", depth
         else:
-            told.add(id(premise))
+            listed.add(id(premise))
             yield _head(premise), depth
             pending += [(below, depth + 1) for below in reversed(_folded(premise, depth))]
 

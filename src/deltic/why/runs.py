@@ -6,7 +6,7 @@ is asked for alone, and where a recursion is part of a view. What a run finds st
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 from weakref import WeakKeyDictionary
 
 from deltic.algebra.zset import ZSet
@@ -22,8 +22,7 @@ from deltic.why.relations import DefinedView, RecursionBody, SourceTable
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from deltic.why.relations import RelationScope
-    from deltic.why.rows import Evaluator
+    from deltic.why.relations import Bound, RelationScope, Rows, VersionReader
 
 _MOST = 4
 """Recursions of one version whose runs are remembered."""
@@ -31,7 +30,19 @@ _MOST = 4
 _REMEMBERED: WeakKeyDictionary[Version, list[tuple[RecursionBody, Version]]] = WeakKeyDictionary()
 
 
-def run_of(recursion: RecursionBody, evaluator: Evaluator) -> Version:
+class NodeRows(Protocol):
+    """The rows of nodes of circuits."""
+
+    reader: VersionReader
+
+    def leaf(self, scope: RelationScope, number: int) -> object:
+        """What a leaf of a circuit is."""
+
+    def rows(self, scope: RelationScope, number: int, bound: Bound) -> Rows:
+        """The rows of a node that have these values, with their weights."""
+
+
+def run_of(recursion: RecursionBody, evaluator: NodeRows) -> Version:
     """The rows of a recursion's relations, with their histories."""
     remembered = _REMEMBERED.setdefault(evaluator.reader.version(recursion.outer.back), [])
     run = next((run for ran, run in remembered if _is_same(ran, recursion)), None)
@@ -49,7 +60,7 @@ def _is_same(a: RecursionBody, b: RecursionBody) -> bool:
     return is_outer and a.outer.definition is b.outer.definition and a.number == b.number
 
 
-def _run(recursion: RecursionBody, evaluator: Evaluator) -> Version:
+def _run(recursion: RecursionBody, evaluator: NodeRows) -> Version:
     """Run the circuit that a fixpoint stands on, from its leaves."""
     scope, builder = recursion.outer, CircuitBuilder()
     places: dict[int, int] = {}
@@ -71,7 +82,7 @@ def _run(recursion: RecursionBody, evaluator: Evaluator) -> Version:
     return engine.version
 
 
-def _rows(scope: RelationScope, number: int, evaluator: Evaluator) -> pa.Table:
+def _rows(scope: RelationScope, number: int, evaluator: NodeRows) -> pa.Table:
     """The rows of a leaf of a circuit, with their weights."""
     leaf, version = evaluator.leaf(scope, number), evaluator.reader.version(scope.back)
     if isinstance(leaf, SourceTable):

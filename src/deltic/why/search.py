@@ -53,8 +53,8 @@ class ExplanationSearch:
         """The first row with these values; raises DelticError where none has them."""
         rows = self.rows_with(name, bound)
         if not rows:
-            told = ", ".join(f"{column} = {shown(value)}" for column, value in bound.items())
-            raise DelticError(f"{name} has no row{told and f' with {told}'}; why_not says what is missing")
+            message = ", ".join(f"{column} = {shown(value)}" for column, value in bound.items())
+            raise DelticError(f"{name} has no row{message and f' with {message}'}; why_not says what is missing")
         return rows[0]
 
     def rows_with(self, name: str, bound: Bound) -> list[Row]:

@@ -64,14 +64,14 @@ class _Maker:
         body = [self._atom(self.hidden, used, (0.2, 0.4, 0.0)) for _ in range(self.rng.randint(1, 2))]
         if used and self.rng.random() < 0.4:
             body.append(self._atom(self.tables, used, (0.8, 0.0, 0.2)))
-        told = f".decl {name}(x: number)\n"
+        message = f".decl {name}(x: number)\n"
         if used and self.rng.random() < 0.15:
-            return told + f"{name}(n) :- n = count : {{ {', '.join(body)} }}."
+            return message + f"{name}(n) :- n = count : {{ {', '.join(body)} }}."
         if used and self.rng.random() < 0.2:
             table, relation = self._given("k", self.tables), self._given("k", self.hidden)
-            return told + f"{name}(n + k) :- {table}, n = count : {{ {relation} }}."
+            return message + f"{name}(n + k) :- {table}, n = count : {{ {relation} }}."
         body += self._conditions(used, self.hidden)
-        return told + f"{name}({self.rng.choice(used) if used else self._value()}) :- {', '.join(body)}."
+        return message + f"{name}({self.rng.choice(used) if used else self._value()}) :- {', '.join(body)}."
 
     def _atom(self, relations: dict[str, int], used: list[str], shares: tuple[float, float, float]) -> str:
         """An atom: `shares` are those of variables used before, of constants, and of `_`."""

@@ -97,8 +97,8 @@ def test_pairs(name, golden):
     before = optimize(circuit_of(text))
     after, pushed = push_demand(before, hints)
     assert pushed
-    told = "\n".join(map(str, pushed))
-    golden(f"calculus/magic/{name.replace(' ', '-')}.txt", f"before:\n{before}\n\nafter:\n{after}\n\n{told}")
+    message = "\n".join(map(str, pushed))
+    golden(f"calculus/magic/{name.replace(' ', '-')}.txt", f"before:\n{before}\n\nafter:\n{after}\n\n{message}")
     for seed in range(8):
         tables = contents(random.Random(seed), {"e": 2, "a": 1, "b": 1})
         assert run(after, tables) == run(before, tables)

@@ -101,8 +101,8 @@ def checked(name, before, rewrite, golden, values=1e3, marks=1e6):
     tables = {op.name: op for op in before.operators if isinstance(op, ops.Source)}
     after, decisions = rewrite(before, Large(tables, values, marks))
     assert decisions
-    told = "\n".join(map(str, decisions))
-    golden(f"calculus/planning/{name.replace(' ', '-')}.txt", f"before:\n{before}\n\nafter:\n{after}\n\n{told}")
+    message = "\n".join(map(str, decisions))
+    golden(f"calculus/planning/{name.replace(' ', '-')}.txt", f"before:\n{before}\n\nafter:\n{after}\n\n{message}")
     for seed in range(12):
         rng = random.Random(seed)
         drawn = {table: rows(rng, source) for table, source in tables.items()}

@@ -154,8 +154,8 @@ def test_an_error_rejects_the_epoch_and_names_view_and_operator():
     pipeline.view("w", circuit_of(custom, "w", [ops.Source("p", pipeline.catalog.tables["p"].schema)]))
     with pipeline.transaction() as change:
         change.insert("p", [(1, 2.0)])
-    told = "v: operator inverse raised ZeroDivisionError: float division by zero; the epoch was rejected"
-    with pytest.raises(EvaluationError, match=told), pipeline.transaction() as change:
+    message = "v: operator inverse raised ZeroDivisionError: float division by zero; the epoch was rejected"
+    with pytest.raises(EvaluationError, match=message), pipeline.transaction() as change:
         change.insert("p", [(2, 0.0)])
     assert sorted(pipeline["v"]) == [(1, 6.0)]
 
@@ -185,8 +185,8 @@ def test_the_report_tells_what_was_computed_anew():
         change.insert("p", [(n, float(n)) for n in range(100)])
     with pipeline.transaction() as change:
         change.insert("q", [(1, 1.0)])
-    told = {c.relations: (c.action, c.reason, c.rows_in) for c in change.report.components}
-    assert told == {("anew",): ("recompute", "anew has no derivative", 1)}
+    fields = {c.relations: (c.action, c.reason, c.rows_in) for c in change.report.components}
+    assert fields == {("anew",): ("recompute", "anew has no derivative", 1)}
     (component,) = change.report.components
     assert (component.rows_visited, component.rows_out) == (100 + 1 + 1, 1)
 

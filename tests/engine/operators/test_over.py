@@ -205,7 +205,7 @@ def test_explain_tells_what_is_read_and_why():
         ops.WindowCall("rank", (), "r"),
         ops.WindowCall("min", ("t",), "m", (), frame("RANGE", None, 0)),
     )
-    told = over(("k",), (ops.Order("x"),), calls).engine.explain("v")
-    assert "lag(t; 2) AS l: reads 2 rows before and after a changed one, of which 0 and 2 can see it" in told
-    assert "rank() AS r: reads the whole partition of a changed row, for it counts rows of the whole partition" in told
-    assert "is not a number of rows" in told
+    text = over(("k",), (ops.Order("x"),), calls).engine.explain("v")
+    assert "lag(t; 2) AS l: reads 2 rows before and after a changed one, of which 0 and 2 can see it" in text
+    assert "rank() AS r: reads the whole partition of a changed row, for it counts rows of the whole partition" in text
+    assert "is not a number of rows" in text

@@ -46,13 +46,13 @@ def random_row(rng, reach):
 def by_duckdb(rows, keys, order, limit, offset):
     """The rows that DuckDB takes, ties decided by all columns."""
     table = pa.table(dict(zip(ROWS.names, map(list, zip(*rows, strict=True)), strict=True)), ROWS.to_arrow())
-    told = [str(o) for o in (*order, *map(ops.Order, ROWS.names))]
+    texts = [str(o) for o in (*order, *map(ops.Order, ROWS.names))]
     parts = f"PARTITION BY {', '.join(keys)}" if keys else ""
     last = "" if limit is None else f"AND n <= {offset + limit}"
     with duckdb.connect() as connection:
         connection.register("s", table)
         found = connection.execute(
-            f"SELECT * EXCLUDE n FROM (SELECT *, row_number() OVER ({parts} ORDER BY {', '.join(told)}) n FROM s) "
+            f"SELECT * EXCLUDE n FROM (SELECT *, row_number() OVER ({parts} ORDER BY {', '.join(texts)}) n FROM s) "
             f"WHERE n > {offset} {last}"
         ).fetchall()
     return sorted(map(repr, found))

@@ -281,8 +281,8 @@ def test_what_is_attached_is_told_and_detached(tmp_path):
     pipeline.attach("orders", tmp_path / "a.csv")
     pipeline.publish("many", tmp_path / "out")
     assert str(pipeline.catalog).splitlines()[0] == f"table orders{{id: int64?}} bag from csv {tmp_path}/a.csv"
-    told = pipeline.explain("many")
-    assert told.endswith(
+    text = pipeline.explain("many")
+    assert text.endswith(
         f"outside:\n  orders has the rows of csv {tmp_path}/a.csv\n  published to parquet {tmp_path}/out"
     )
     pipeline.refresh()

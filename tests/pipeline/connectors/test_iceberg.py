@@ -30,10 +30,10 @@ def outside(tmp_path):
     pytest.importorskip("sqlalchemy", reason="sqlalchemy, for a catalog in SQLite, is not installed")
     from pyiceberg.catalog import load_catalog
 
-    told = {"uri": f"sqlite:///{tmp_path}/catalog.db", "warehouse": f"file://{tmp_path}/warehouse"}
-    catalog = load_catalog("default", **told)
+    fields = {"uri": f"sqlite:///{tmp_path}/catalog.db", "warehouse": f"file://{tmp_path}/warehouse"}
+    catalog = load_catalog("default", **fields)
     catalog.create_namespace("shop")
-    return catalog.create_table("shop.sale", schema=SCHEMA), External("iceberg", table="shop.sale", **told)
+    return catalog.create_table("shop.sale", schema=SCHEMA), External("iceberg", table="shop.sale", **fields)
 
 
 @pytest.fixture

@@ -78,11 +78,11 @@ def failure(pipeline):
 
 def chain(error):
     """All that an error and what it names as its causes say, as a log prints them and one by one."""
-    told = ["".join(traceback.format_exception(error))]
+    parts = ["".join(traceback.format_exception(error))]
     while error is not None:
-        told += [str(error), repr(error), *map(str, error.args)]
+        parts += [str(error), repr(error), *map(str, error.args)]
         error = error.__cause__ or error.__context__
-    return "\n".join(told)
+    return "\n".join(parts)
 
 
 def silent(text):

@@ -131,9 +131,9 @@ def test_the_command_names_what_failed(place, capsys):
     (place / "b" / "1.csv").write_text("3,3\n")
     capsys.readouterr()
     assert refresh_command(place / "p.yml", False, None, False, True) == 1
-    told = json.loads(capsys.readouterr().out)
-    assert not told["ok"]
-    assert list(told["failed"]) == ["a"]
+    content = json.loads(capsys.readouterr().out)
+    assert not content["ok"]
+    assert list(content["failed"]) == ["a"]
     assert status_command(f"{place}/state", False) == 0
     assert "source of a: failed since" in capsys.readouterr().out
     assert status_command(f"{place}/state", True) == 0

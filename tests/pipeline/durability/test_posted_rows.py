@@ -236,7 +236,7 @@ def test_damaged_rows_are_told_and_the_log_is_cut_there(tmp_path, damage):
         name.unlink()
     with pytest.raises(StateError, match=rf"{name.name}: .*--repair"):
         open_(place)
-    assert any(name.name in told for told in verify(place).wrong)
+    assert any(name.name in entry for entry in verify(place).wrong)
     repair(place)
     with open_(place) as pipeline:
         step = found_step(pipeline)

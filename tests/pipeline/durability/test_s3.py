@@ -134,11 +134,11 @@ def run(place, acknowledged, last, kills=None):
     """The steps that a process told, which goes on from the last that was acknowledged, and may be killed meanwhile."""
     command = [sys.executable, "-m", "tests.pipeline.durability.stepping", place, str(acknowledged), str(last)]
     child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    told = []
+    parts = []
     for line in child.stdout:
-        told += [int(line)] if line.endswith("\n") else []
+        parts += [int(line)] if line.endswith("\n") else []
         if kills is not None and kills.random() < 0.2:
             time.sleep(kills.uniform(0, 0.3))
             child.kill()
     assert child.wait() in (0, -9)
-    return told
+    return parts

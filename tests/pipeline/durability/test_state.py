@@ -162,11 +162,11 @@ def test_all_kinds_of_definitions_come_back(place):
     pipeline.replace(".decl p(x: symbol, y: symbol)\np(y, x) :- e(x, y).", "turned.dl")
     pipeline.sql("CREATE OR REPLACE VIEW v AS\n  SELECT a + 1 AS a FROM s")
     pipeline.drop("t")
-    told, before = str(pipeline.catalog), everything(pipeline)
+    message, before = str(pipeline.catalog), everything(pipeline)
     abandon(pipeline)
     for _ in range(2):
         with Pipeline(state=place) as again:
-            assert str(again.catalog) == told
+            assert str(again.catalog) == message
             assert everything(again) == before
             assert again.epoch == pipeline.epoch
 
@@ -290,7 +290,7 @@ def test_acknowledged_records_that_the_log_has_no_more_are_named(place, shop, lo
     for readonly in (False, True):
         with pytest.raises(StateError, match=r"log/ ends with record \d, and record 5 was acknowledged"):
             Pipeline(state=place, durability=Durability(readonly=readonly))
-    assert any("record 5 was acknowledged" in told for told in verify(place).wrong)
+    assert any("record 5 was acknowledged" in entry for entry in verify(place).wrong)
 
 
 def test_what_is_left_of_a_shortened_log_can_be_had(place, shop):

@@ -279,12 +279,12 @@ def _pandas(rng: random.Random, schema: Schema, rows: Rows, spoilt: bool) -> Bat
         how = "object"  # pandas has no intervals of months
     rows = [tuple(1.5 if isinstance(v, float) and v != v else v for v in row) for row in rows]
     frame = _frame(how, schema, rows)
-    told = ["pandas", how]
+    parts = ["pandas", how]
     if rng.random() < 0.2:
         frame.index = rng.sample(range(100, 100 + len(frame)), len(frame))
     if spoilt:
-        frame = _spoilt_frame(rng, schema, frame, told)
-    return Batch(frame, lambda: _frame_cells(frame, schema), told, not spoilt and _is_natural(schema))
+        frame = _spoilt_frame(rng, schema, frame, parts)
+    return Batch(frame, lambda: _frame_cells(frame, schema), parts, not spoilt and _is_natural(schema))
 
 
 def _is_natural(schema: Schema) -> bool:

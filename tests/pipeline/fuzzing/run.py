@@ -32,5 +32,5 @@ def run(batches: int, seed: int) -> Iterator[Found]:
                 outcome, batch = world.step()
                 yield Found(number, outcome, str(batch.how))
         except Exception as error:  # noqa: BLE001
-            told = f"{world.last}, columns {world.schema}" if world else "a pipeline could not be made"
-            yield Found(number, "failed", told, error)
+            message = f"{world.last}, columns {world.schema}" if world else "a pipeline could not be made"
+            yield Found(number, "failed", message, error)

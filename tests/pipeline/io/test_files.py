@@ -231,8 +231,8 @@ def test_a_first_line_that_names_the_columns_tells_where_they_stand(reader, here
 @pytest.mark.parametrize("header", ["op,label,source", "label,source", "source,label"])
 def test_in_changes_a_header_may_name_the_sign(reader, here, header):
     row = {"label": "a", "source": "1"}
-    told = ",".join(row[name] for name in header.split(",") if name in row)
-    (here / "edge.csv").write_text(f"{header}\n+{told}\n-,{told.replace('1', '2')}\n")
+    message = ",".join(row[name] for name in header.split(",") if name in row)
+    (here / "edge.csv").write_text(f"{header}\n+{message}\n-,{message.replace('1', '2')}\n")
     assert read(reader, TableInput("edge", EDGES, by_name=True), signed=True) == [(1, "a", 1), (2, "a", -1)]
 
 

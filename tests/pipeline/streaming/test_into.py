@@ -253,8 +253,8 @@ def test_jobs_of_a_batch_are_described(spark, tmp_path):
         folder.drain(pipeline.stream(folder.frame(spark), into="follows"))
     store = spark.sparkContext._jsc.sc().statusStore()
     jobs = store.jobsList(None)
-    told = [jobs.apply(i).description().getOrElse(None) for i in range(min(jobs.size(), 5))]
-    assert "epoch 1: batch 0 of stream follows" in told
+    parts = [jobs.apply(i).description().getOrElse(None) for i in range(min(jobs.size(), 5))]
+    assert "epoch 1: batch 0 of stream follows" in parts
 
 
 @pytest.mark.slow

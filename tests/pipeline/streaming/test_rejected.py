@@ -73,8 +73,8 @@ def test_records_of_kafka_and_a_batch_that_comes_again(spark, tmp_path):
         with of_kind("local", spark, tmp_path) as pipeline:
             folder.drain(pipeline.stream(folder.frame(spark), into="stock", errors="table"))
             assert sorted(pipeline["items"]) == [("a", 1)]
-            told = sorted((at["offset"], row) for row, _, at, _ in rejected(pipeline))
-            assert told == list(enumerate(values))[1:]
+            parts = sorted((at["offset"], row) for row, _, at, _ in rejected(pipeline))
+            assert parts == list(enumerate(values))[1:]
         folder.forget_commit(0)
 
 

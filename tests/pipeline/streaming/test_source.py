@@ -158,8 +158,8 @@ def test_the_feed_of_a_bag(spark, shop, tmp_path):
     with shop.transaction() as change:
         change.delete("sale", [("a", 1)])
     batches = collected(feed, tmp_path / "checkpoint")
-    told = sorted((r["shop"], r["price"], r["_change_type"], r["_commit_version"]) for b in batches for r in b)
-    assert told == [("a", 1, "delete", 3), ("a", 5, "insert", 2), ("a", 5, "insert", 2)]
+    parts = sorted((r["shop"], r["price"], r["_change_type"], r["_commit_version"]) for b in batches for r in b)
+    assert parts == [("a", 1, "delete", 3), ("a", 5, "insert", 2), ("a", 5, "insert", 2)]
 
 
 @pytest.mark.slow
@@ -253,13 +253,13 @@ def test_types_and_parts_arrive_as_they_left(spark, tmp_path):
 def test_options_are_checked():
     from deltic.pipeline.streaming.source import StreamOptions
 
-    for options, told in [
+    for options, entry in [
         ({"view": "v"}, "needs the directory"),
         ({"path": "p"}, "needs a view"),
         ({"path": "p", "view": "v", "epoch": "last"}, "it is a number"),
         ({"path": "p", "view": "v", "form": "weights"}, "did you mean `weight`"),
     ]:
-        with pytest.raises(DelticError, match=told):
+        with pytest.raises(DelticError, match=entry):
             StreamOptions(options)
 
 

@@ -88,17 +88,17 @@ def page(browser, url):
 def opened(browser, url, expected=(), **context):
     """A page of the console at its first screen; when it ends, nothing may have failed but what is `expected`."""
     made = browser.new_context(viewport={"width": 1280, "height": 800}, **context)
-    page, told, asked = made.new_page(), [], []
+    page, parts, asked = made.new_page(), [], []
     page.set_default_timeout(20_000)
-    page.on("console", lambda message: told.append(message.text) if message.type in ("error", "warning") else None)
-    page.on("pageerror", lambda error: told.append(str(error)))
+    page.on("console", lambda message: parts.append(message.text) if message.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: parts.append(str(error)))
     page.on("request", lambda request: asked.append(request.url))
     page.goto(f"{url}/")
     try:
         yield page
     finally:
         made.close()
-    assert [text for text in told if not any(part in text for part in expected)] == []
+    assert [text for text in parts if not any(part in text for part in expected)] == []
     assert [address for address in asked if not address.startswith((url, "data:"))] == []
 
 

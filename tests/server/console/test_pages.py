@@ -152,7 +152,7 @@ def test_a_plan_has_the_rows_that_queries_visited(page, service, pipeline):
         q.text for q in queries
     ]
     figures = page.eval_on_selector_all(".query .figures", "all => all.map(one => one.textContent)")
-    assert all(f"{q.visited:,} visited" in told for q, told in zip(queries, figures, strict=True) if q.changed)
+    assert all(f"{q.visited:,} visited" in entry for q, entry in zip(queries, figures, strict=True) if q.changed)
     assert any(query.changed for query in queries)
     page.keyboard.press("3")
     page.wait_for_selector(".source")

@@ -148,14 +148,14 @@ def test_transactions_that_meet(running: Running, connection: Connection) -> Non
 
 def test_definitions(connection: Connection) -> None:
     assert connection.execute("CREATE TABLE extra (a int8, b text)").statusmessage == "CREATE TABLE"
-    told: list[str] = []
-    connection.add_notice_handler(lambda notice: told.append(str(notice.message_primary)))
+    parts: list[str] = []
+    connection.add_notice_handler(lambda notice: parts.append(str(notice.message_primary)))
     with connection.transaction():
         connection.execute("CREATE VIEW sums AS SELECT b, sum(a) AS total FROM public.extra GROUP BY b")
         connection.execute("INSERT INTO extra VALUES (1, 'x'), (2, 'x')")
         with pytest.raises(errors.ActiveSqlTransaction), connection.transaction():
             connection.execute("DROP VIEW sums")
-    assert told == ["definitions take effect at once: ROLLBACK does not undo them"]
+    assert parts == ["definitions take effect at once: ROLLBACK does not undo them"]
     assert connection.execute("SELECT total FROM sums").fetchall() == [(3,)]
     assert connection.execute("DROP VIEW IF EXISTS sums CASCADE").statusmessage == "DROP VIEW"
 

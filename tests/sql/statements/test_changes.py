@@ -214,13 +214,13 @@ def test_update_and_merge_assign_fields_of_structs(pipeline):
         (row.id, row.p["x"], row.p["q"]["y"], row.p["q"]["z"]) for row in pipeline.sql("SELECT * FROM s ORDER BY id")
     ]
     assert found == [(1, 11, 2, "d"), (2, 12, 2, "d")]
-    for text, told in {
+    for text, entry in {
         "UPDATE s SET p.x = 1, p.X = 2": "stands here twice",
         "UPDATE s SET p = NULL, p.x = 2": "as a whole and by its fields",
         "UPDATE s SET p.w = 1": "there is no field called w",
         "UPDATE s SET id.w = 1": "there is no field w in INT",
     }.items():
-        assert told in refused(pipeline, text)
+        assert entry in refused(pipeline, text)
 
 
 def test_fields_of_an_inserted_struct_are_stored_in_their_order():

@@ -70,9 +70,9 @@ TEXTS = {
 def test_messages(golden):
     pipeline = deltic.Pipeline()
     pipeline.sql("CREATE TABLE t (id INT PRIMARY KEY, name STRING)")
-    told = []
+    parts = []
     for name, text in TEXTS.items():
         with pytest.raises(DelticError) as raised:
             pipeline.sql(text, file="a.sql")
-        told.append(f"── {name}\n{raised.value}\n")
-    golden("sql/statements.txt", "\n".join(told))
+        parts.append(f"── {name}\n{raised.value}\n")
+    golden("sql/statements.txt", "\n".join(parts))

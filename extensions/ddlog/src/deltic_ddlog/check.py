@@ -98,8 +98,8 @@ def _relation(declarations: Declarations, entry: RelationEntry, findings: list[D
             key = c.PrimaryKey(name, typed.build())
             inference.findings += check_expression(declarations, key.expression, {name: False})
         findings += inference.findings
-    told = [a.value.value for a in item.attributes if a.name == "original" and isinstance(a.value, s.StringExpression)]
-    original = told[0] if told else None
+    parts = [a.value.value for a in item.attributes if a.name == "original" and isinstance(a.value, s.StringExpression)]
+    original = parts[0] if parts else None
     return c.ResolvedRelation(entry.name, entry.record, item.role, item.semantics, key, item.span, original)
 
 
@@ -110,24 +110,24 @@ def _streams(relations: Mapping[str, c.ResolvedRelation], rule: c.ResolvedRule) 
         is_stream = relations[atom.relation].semantics == "stream"
         of_stream |= is_stream and not atom.differentiated
         if of_stream and isinstance(atom, c.AbsentStep):
-            told = "`not` is for relations, and the records of a stream before it or in it go"
-            yield atom.span.error(told, "differentiate the stream: `S'(...)`")
+            message = "`not` is for relations, and the records of a stream before it or in it go"
+            yield atom.span.error(message, "differentiate the stream: `S'(...)`")
         if atom.differentiated and not is_stream:
-            told = f"`'` is what is new of a stream, and {atom.relation} is a {relations[atom.relation].semantics}"
-            yield atom.span.error(told, f"declare it as a stream, or read `{atom.relation}`")
+            message = f"`'` is what is new of a stream, and {atom.relation} is a {relations[atom.relation].semantics}"
+            yield atom.span.error(message, f"declare it as a stream, or read `{atom.relation}`")
         if atom.differentiated or not is_stream:
             continue
         for head in rule.heads:
             if (semantics := relations[head.relation].semantics) != "stream":
-                told = f"{head.relation} is a {semantics}, and the records of the stream {atom.relation} go"
-                yield head.span.error(told, f"declare it as a stream, or read `{atom.relation}'`")
+                message = f"{head.relation} is a {semantics}, and the records of the stream {atom.relation} go"
+                yield head.span.error(message, f"declare it as a stream, or read `{atom.relation}'`")
 
 
 def _refuse(declarations: Declarations, module: Module, item: s.ApplyItem) -> None:
     names = declarations.transformers
     if names.find(module, item.transformer):
-        told = f"the transformer `{item.transformer}` is written in Rust, and cannot be applied"
-        declarations.report(item.span, told, "write its rules: recursive ones may use negation and groups of others")
+        message = f"the transformer `{item.transformer}` is written in Rust, and cannot be applied"
+        declarations.report(item.span, message, "write its rules: recursive ones may use negation and groups of others")
     else:
         hint = did_you_mean(item.transformer, names.visible(module))
         declarations.report(item.span, f"there is no transformer `{item.transformer}`", hint)

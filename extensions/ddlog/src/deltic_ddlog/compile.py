@@ -78,9 +78,9 @@ class FunctionCompiler:
             for name, signatures in self.declarations.functions.entries.items()
             if (plain := _python_name(name)) in self.given and any(s.declaration.body is None for s in signatures)
         }
-        told = sorted((name, fingerprint(function)) for name, function in functions.items())
+        parts = sorted((name, fingerprint(function)) for name, function in functions.items())
         return ResolvedProgram(
-            digest((*(f"{path}:{text.text}" for path, text in texts), *map(str, told))), texts, functions
+            digest((*(f"{path}:{text.text}" for path, text in texts), *map(str, parts))), texts, functions
         )
 
     def expression(self, expression: core.TypedExpression, names: Sequence[str]) -> Callable[..., Any]:
@@ -109,8 +109,8 @@ class FunctionCompiler:
         try:
             code = compile(source, f"<ddlog {name}>", "exec")
         except (SyntaxError, MemoryError, RecursionError) as error:
-            told = "this is nested more levels deep than Python can"
-            raise ProgramError([span.error(told, "put its inner parts into functions of their own")]) from error
+            message = "this is nested more levels deep than Python can"
+            raise ProgramError([span.error(message, "put its inner parts into functions of their own")]) from error
         exec(code, self._namespace, scope)
         self.sources[name] = source
         result: Callable[..., Any] = scope[name]
@@ -231,8 +231,8 @@ class FunctionCompiler:
             return result
         if given:
             return _promised(given, signature, instance.result)
-        told = f"the function `{signature}` is not written in DDlog, and there is none of Python for it"
-        raise ProgramError([span.error(told, "give one: `pipeline.function(...)` or `--functors module.py`")])
+        message = f"the function `{signature}` is not written in DDlog, and there is none of Python for it"
+        raise ProgramError([span.error(message, "give one: `pipeline.function(...)` or `--functors module.py`")])
 
 
 def _promised(function: Callable[..., Any], signature: Signature, result: DdlogType) -> Callable[..., Any]:

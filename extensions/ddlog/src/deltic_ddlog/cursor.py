@@ -150,9 +150,9 @@ class TokenCursor:
     def unexpected(self, wanted: str, hint: str = "") -> ProgramError:
         """What is told where the next token does not fit."""
         token = self.token
-        told = "the end of the text" if token.kind == END and not token.text else f"`{self._text(token)}`"
+        message = "the end of the text" if token.kind == END and not token.text else f"`{self._text(token)}`"
         result = self.source.place(token.start, max(token.end, token.start + 1))
-        return ProgramError([result.error(f"{wanted} is expected here, and not {told}", hint)])
+        return ProgramError([result.error(f"{wanted} is expected here, and not {message}", hint)])
 
     def _text(self, token: Token) -> str:
         text = self.source.text[token.start : token.end].split("\n")[0]

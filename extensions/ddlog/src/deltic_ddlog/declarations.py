@@ -83,8 +83,8 @@ class Signature:
     module: Module
 
     def __str__(self) -> str:
-        told = ", ".join(f"{n}: {p}" for n, p in zip(self.names, self.parameters, strict=True))
-        return f"{self.name}({told}): {self.result}"
+        message = ", ".join(f"{n}: {p}" for n, p in zip(self.names, self.parameters, strict=True))
+        return f"{self.name}({message}): {self.result}"
 
 
 @dataclass(frozen=True)
@@ -201,8 +201,8 @@ class Declarations:
         match mention:
             case s.WidthType():
                 if mention.kind == "signed" and mention.width not in _SIGNED:
-                    told = f"there is no `signed<{mention.width}>`"
-                    self.report(mention.span, told, "signed numbers have 8, 16, 32, 64 or 128 bits")
+                    message = f"there is no `signed<{mention.width}>`"
+                    self.report(mention.span, message, "signed numbers have 8, 16, 32, 64 or 128 bits")
                 return (Bit if mention.kind == "bit" else Signed)(mention.width)
             case s.TupleType():
                 return Tuple(tuple(self.type(item, module, variables) for item in mention.items))

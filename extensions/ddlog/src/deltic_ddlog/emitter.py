@@ -154,8 +154,8 @@ class Emitter:
                 self.line(f"{name} = {value}")
             if place.name in self._parts:
                 whole, path = self._parts[place.name]
-                told = ", ".join(map(str, path))
-                self.store(whole, f"with_path({self.value(whole)}, ({told},), {name})" if path else name)
+                message = ", ".join(map(str, path))
+                self.store(whole, f"with_path({self.value(whole)}, ({message},), {name})" if path else name)
         elif isinstance(place, core.FieldOf | core.SharedField):
             owner = self.kept(self.value(place.of))
             self.store(place.of, f"with_item({owner}, {self.offset(place, owner)}, {value})")

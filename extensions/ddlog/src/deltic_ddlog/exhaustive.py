@@ -25,8 +25,10 @@ def check_patterns(declarations: Declarations, expression: core.TypedExpression)
         if isinstance(node, core.MatchOn):
             rows, type_ = [(pattern,) for pattern, _ in node.cases], node.subject.type
             if missing := uncovered(declarations, rows, (type_,)):
-                told = f"no case of this `match` covers `{missing[0]}`"
-                yield node.span.error(told, f"add a case for it, or `_ -> ...` at the end: a `{type_}` has all cases")
+                message = f"no case of this `match` covers `{missing[0]}`"
+                yield node.span.error(
+                    message, f"add a case for it, or `_ -> ...` at the end: a `{type_}` has all cases"
+                )
             for place, (pattern, _) in enumerate(node.cases):
                 # What a `match` of statements ends with has no place of its own.
                 if pattern.span != node.span and not is_useful(declarations, rows[:place], (pattern,), (type_,)):
@@ -34,8 +36,8 @@ def check_patterns(declarations: Declarations, expression: core.TypedExpression)
         elif isinstance(node, core.AssignTo | core.ForEach):
             pattern = node.target if isinstance(node, core.AssignTo) else node.pattern
             if missing := uncovered(declarations, [(pattern,)], (pattern.type,)):
-                told = f"this pattern does not cover `{missing[0]}`"
-                yield pattern.span.error(told, "use `match`, which has a case for each")
+                message = f"this pattern does not cover `{missing[0]}`"
+                yield pattern.span.error(message, "use `match`, which has a case for each")
 
 
 def uncovered(declarations: Declarations, rows: Sequence[Row], types: tuple[DdlogType, ...]) -> tuple[str, ...] | None:

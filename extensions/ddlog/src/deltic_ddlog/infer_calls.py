@@ -77,8 +77,8 @@ def function_value(inference: Inference, node: s.NameExpression) -> InferredExpr
         return True
 
     def fail() -> None:
-        told = "; ".join(map(str, candidates))
-        inference.report(node.span, f"`{node.name}` may be one of several functions: {told}")
+        message = "; ".join(map(str, candidates))
+        inference.report(node.span, f"`{node.name}` may be one of several functions: {message}")
 
     inference.wait(attempt, fail)
 
@@ -107,16 +107,16 @@ def _function_call(inference: Inference, node: s.CallExpression, callee: s.NameE
         if not candidates:
             _unknown_function(inference, callee.span, callee.name)
         else:
-            told = f"`{callee.name}` takes {_counts(candidates)}, and not {len(arguments)}"
-            inference.report(node.span, told, f"it is declared as `{candidates[0]}`")
+            message = f"`{callee.name}` takes {_counts(candidates)}, and not {len(arguments)}"
+            inference.report(node.span, message, f"it is declared as `{candidates[0]}`")
         return inference.broken(node.span)
     return call(inference, node.span, callee.name, fitting, arguments, spans)
 
 
 def _counts(candidates: Sequence[Signature]) -> str:
     counts = sorted({len(c.parameters) for c in candidates})
-    told = " or ".join(map(str, counts))
-    return f"{told} argument{'s' * (counts != [1])}"
+    message = " or ".join(map(str, counts))
+    return f"{message} argument{'s' * (counts != [1])}"
 
 
 def call(
@@ -139,8 +139,8 @@ def call(
         fitting = [c for c in candidates if could_be(c)] if len(candidates) > 1 else list(candidates)
         if not fitting:
             types = ", ".join(shown(argument.type) for argument in arguments)
-            told = f"no function `{name}` takes ({types})" + _told_result(wanted)
-            inference.report(span, told, f"there is `{'`, `'.join(map(str, candidates[:4]))}`")
+            message = f"no function `{name}` takes ({types})" + _told_result(wanted)
+            inference.report(span, message, f"there is `{'`, `'.join(map(str, candidates[:4]))}`")
             chosen.append(lambda: core.FunctionInstance(name, 0, (), (), inference.known(wanted)))
             return True
         if len(fitting) > 1:
@@ -156,8 +156,8 @@ def call(
         chosen.append(lambda: _made(inference, signature, parameters, result))
 
     def fail() -> None:
-        told = "; ".join(map(str, [c for c in candidates if could_be(c)][:4]))
-        inference.report(span, f"`{name}` may be one of several functions: {told}", "say the types: `(x: T)`")
+        message = "; ".join(map(str, [c for c in candidates if could_be(c)][:4]))
+        inference.report(span, f"`{name}` may be one of several functions: {message}", "say the types: `(x: T)`")
 
     def guess() -> bool:
         """Of functions that all fit, that of the module itself."""

@@ -134,8 +134,8 @@ class PatternOf:
             self.inference.report(node.span, "this is no place for a value", hint)
         typed = self.inference.expect(node, type_)
         for name in self.bound & {part.name for part in nodes_in(node) if isinstance(part, s.NameExpression)}:
-            told = f"`{name}` is bound in this pattern, and cannot be used in it"
-            self.inference.report(node.span, told, f"give this another name, and ask for `{name} == ...` behind it")
+            message = f"`{name}` is bound in this pattern, and cannot be used in it"
+            self.inference.report(node.span, message, f"give this another name, and ask for `{name} == ...` behind it")
         return lambda: core.Equal(self.inference.known(type_), typed.build(), span=node.span)
 
 
@@ -146,8 +146,8 @@ def find_constructor(inference: Inference, node: s.Construct) -> ConstructorEntr
     if len(result) == 1:
         return names.entries[result[0]]
     if result:
-        told = " or ".join(f"`{name}`" for name in result)
-        inference.report(node.span, f"`{node.constructor}` is ambiguous: {told}", "write one of these in full")
+        message = " or ".join(f"`{name}`" for name in result)
+        inference.report(node.span, f"`{node.constructor}` is ambiguous: {message}", "write one of these in full")
     else:
         hint = did_you_mean(node.constructor, names.visible(inference.module))
         inference.report(node.span, f"there is no constructor `{node.constructor}`", hint)
@@ -171,8 +171,8 @@ def place_arguments(
         inference.report(node.span, "some arguments have names and some have not", "name all, or none")
         return result
     if not named and len(arguments) != len(fields) and (arguments or complete):
-        told = f"`{name}` has {len(fields)} field{'s' * (len(fields) != 1)}, and not {len(arguments)}"
-        inference.report(node.span, told, f"its fields are {', '.join(fields)}" if fields else "")
+        message = f"`{name}` has {len(fields)} field{'s' * (len(fields) != 1)}, and not {len(arguments)}"
+        inference.report(node.span, message, f"its fields are {', '.join(fields)}" if fields else "")
         return result
     for place, argument in enumerate(arguments):
         if argument.name is not None and argument.name not in fields:

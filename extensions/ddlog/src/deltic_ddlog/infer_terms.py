@@ -260,10 +260,10 @@ def _operation(
 def _want(inference: Inference, node: s.ParsedExpression, type_: DdlogType, kind: Kind) -> None:
     """Report an operand that is no number of a kind."""
     unknown = inference.number(TypeUnknown(kind))
-    told = shown(type_)
+    message = shown(type_)
     if not unify(type_, unknown):
         wanted = "a number" if kind == "number" else "an integer"
-        inference.report(node.span, f"this is of type `{told}`, and {wanted} is expected here")
+        inference.report(node.span, f"this is of type `{message}`, and {wanted} is expected here")
 
 
 @infers(s.Binary)
@@ -353,8 +353,8 @@ def _cast(inference: Inference, node: s.CastExpression) -> InferredExpression:
         if isinstance(result, TypeUnknown):
             return False
         if not _castable(result, type_):
-            told = f"`{shown(result)}` cannot be cast to `{type_}`"
-            inference.report(node.span, told, _remedy(result, type_))
+            message = f"`{shown(result)}` cannot be cast to `{type_}`"
+            inference.report(node.span, message, _remedy(result, type_))
         return True
 
     def guess() -> bool:
@@ -407,8 +407,8 @@ def _field(inference: Inference, node: s.FieldAccess) -> InferredExpression:
         return True
 
     def fail() -> None:
-        told = f"the type of this is not known, so that its field `{node.name}` is not"
-        inference.report(node.of.span, told, "say the type: `(x: T)`")
+        message = f"the type of this is not known, so that its field `{node.name}` is not"
+        inference.report(node.of.span, message, "say the type: `(x: T)`")
 
     inference.wait(attempt, fail)
     return InferredExpression(result, lambda: chosen[0]())
@@ -435,8 +435,8 @@ def _field_of(
         inference.report(node.span, f"`{shown(found)}` has no field `{node.name}`", hint)
         return of.build
     if len(having) < len(entry.constructors):
-        told = f"not all constructors of `{shown(found)}` have a field `{node.name}`"
-        inference.report(node.span, told, "use `match`")
+        message = f"not all constructors of `{shown(found)}` have a field `{node.name}`"
+        inference.report(node.span, message, "use `match`")
         return of.build
     places = [c.constructor.fields.index(node.name) for c in having]
     type_ = inference.declarations.fields(found, having[0])[places[0]]

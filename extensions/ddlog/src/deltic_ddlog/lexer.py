@@ -148,20 +148,20 @@ class _Lexer:
     def _quoted(self, start: int) -> Token:
         r"""`"..."`, with escapes and expressions; in an expression of such a string also `\"...\"`."""
         mark = '"' if self.text[start] == '"' else r"\""
-        parts, told, at = list[str | tuple[Token, ...]](), list[str](), start + len(mark)
+        parts, texts, at = list[str | tuple[Token, ...]](), list[str](), start + len(mark)
         while at < len(self.text):
             if self.text.startswith(mark, at):
-                return Token(LIT, "", start, at + len(mark), parts=(*parts, "".join(told)))
+                return Token(LIT, "", start, at + len(mark), parts=(*parts, "".join(texts)))
             if self.text.startswith("${", at):
                 inside = tuple(self.until_end(at + 2, at))
-                parts += ["".join(told), inside]
-                told, at = [], inside[-1].end
+                parts += ["".join(texts), inside]
+                texts, at = [], inside[-1].end
             elif self.text[at] == "\\":
                 is_twice = len(mark) > 1 and self.text.startswith(r"\\", at)
                 said, at = self._escape(at + is_twice + (is_twice and self.text.startswith("\\", at + 2)))
-                told.append(said)
+                texts.append(said)
             else:
-                told.append(self.text[at])
+                texts.append(self.text[at])
                 at += 1
         raise self.error(start, start + 1, "this string has no end", 'close it by `"`')
 
@@ -181,16 +181,16 @@ class _Lexer:
     def _raw(self, start: int) -> Token:
         """`[|...|]`, or `$[|...|]` with expressions."""
         interpolated = self.text[start] == "$"
-        parts, told = list[str | tuple[Token, ...]](), list[str]()
+        parts, texts = list[str | tuple[Token, ...]](), list[str]()
         at = begin = start + 2 + interpolated
         while at < len(self.text):
             if self.text.startswith("|]", at):
-                told.append(self.text[begin:at])
-                return Token(LIT, "", start, at + 2, parts=(*parts, "".join(told)))
+                texts.append(self.text[begin:at])
+                return Token(LIT, "", start, at + 2, parts=(*parts, "".join(texts)))
             if interpolated and self.text.startswith("${", at):
                 inside = tuple(self.until_end(at + 2, at))
-                parts += ["".join([*told, self.text[begin:at]]), inside]
-                told, at = [], inside[-1].end
+                parts += ["".join([*texts, self.text[begin:at]]), inside]
+                texts, at = [], inside[-1].end
                 begin = at
             else:
                 at += 1

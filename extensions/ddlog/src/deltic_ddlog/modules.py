@@ -105,11 +105,11 @@ class _Loader:
         imports = [item for item in module.items if isinstance(item, s.ImportItem)]
         for item in imports:
             self.load(item.module, item)
-        told = {item.module: item.alias for item in imports}
+        fields = {item.module: item.alias for item in imports}
         if GRAPH in self.modules and self.modules[GRAPH].is_library:
             module = expanded(module)
-        seen = [(name, None) for name in PRELUDE if name not in told and name != path]
-        self.modules[path] = Module(path, text, module, (*told.items(), *seen), is_library)
+        seen = [(name, None) for name in PRELUDE if name not in fields and name != path]
+        self.modules[path] = Module(path, text, module, (*fields.items(), *seen), is_library)
 
     def _found(self, path: str, wanted: s.ImportItem | None) -> tuple[Text, s.ModuleFile, bool]:
         """A module, and whether it is one of ours."""
@@ -119,9 +119,9 @@ class _Loader:
         if result is None:
             assert wanted is not None
             if path in _NOT_HERE:
-                told = f"the module `{path}` of DDlog's library is not here: {_NOT_HERE[path]}"
+                message = f"the module `{path}` of DDlog's library is not here: {_NOT_HERE[path]}"
                 raise ProgramError(
-                    [wanted.span.error(told, "a module of that name beside the program takes its place")]
+                    [wanted.span.error(message, "a module of that name beside the program takes its place")]
                 )
             hint = (
                 did_you_mean(path, library_modules())

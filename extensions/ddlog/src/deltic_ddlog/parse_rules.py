@@ -115,8 +115,8 @@ class RuleParser(ExpressionParser):
 
     def _check_arguments(self, call: s.CallExpression, count: int) -> None:
         if len(call.arguments) != count:
-            told = "its items" if count == 1 else "variables to group by, and a function of a value"
-            raise ProgramError([call.span.error(f"this takes {count} argument{'s'[: count - 1]}: {told}")])
+            message = "its items" if count == 1 else "variables to group by, and a function of a value"
+            raise ProgramError([call.span.error(f"this takes {count} argument{'s'[: count - 1]}: {message}")])
 
     # --- loops
 

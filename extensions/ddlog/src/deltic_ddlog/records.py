@@ -424,8 +424,8 @@ class Codecs:
             shown = [part.show(each) for part, each in zip(codecs, value.fields, strict=True)]
             if self._style == "debug":
                 return f"{constructor.name}{{{','.join(shown)}}}"
-            told = ", ".join(f".{name} = {text}" for name, text in zip(constructor.fields, shown, strict=True))
-            return f"{constructor.name}{{{told}}}"
+            message = ", ".join(f".{name} = {text}" for name, text in zip(constructor.fields, shown, strict=True))
+            return f"{constructor.name}{{{message}}}"
 
         return Codec(type_, read, show)
 
@@ -464,8 +464,15 @@ def _simple(type_: t.DdlogType) -> Codec | None:
 
 
 def _unfit(record: Record, type_: t.DdlogType, hint: str = "") -> RecordError:
-    told = {bool: "a Boolean", int: "a number", float: "a number", str: "a string", tuple: "a tuple", Listed: "a list"}
-    what = record.name if isinstance(record, Made) else told.get(type(record), "this")
+    fields = {
+        bool: "a Boolean",
+        int: "a number",
+        float: "a number",
+        str: "a string",
+        tuple: "a tuple",
+        Listed: "a list",
+    }
+    what = record.name if isinstance(record, Made) else fields.get(type(record), "this")
     return RecordError(f"{what} is no value of the type {type_}" + (f"; {hint}" if hint else ""))
 
 

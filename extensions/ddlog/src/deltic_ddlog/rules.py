@@ -92,8 +92,8 @@ class _Checking:
         if len(result) == 1:
             return names.entries[result[0]]
         if result:
-            told = " or ".join(f"`{name}`" for name in result)
-            self.inference.report(atom.span, f"`{atom.relation}` is ambiguous: {told}", "write one of these in full")
+            message = " or ".join(f"`{name}`" for name in result)
+            self.inference.report(atom.span, f"`{atom.relation}` is ambiguous: {message}", "write one of these in full")
             return None
         hint = did_you_mean(atom.relation, names.visible(self.module))
         self.inference.report(atom.span, f"there is no relation `{atom.relation}`", hint)
@@ -103,8 +103,8 @@ class _Checking:
         """The constructor whose fields are an atom's arguments: the one of the relation's name, or the only one."""
         chosen = self._chosen(entry)
         if chosen is None:
-            told = f"records of `{atom.relation}` are of type `{entry.record}`, and have no arguments"
-            self.inference.report(atom.span, told, f"write `{atom.relation}[...]`")
+            message = f"records of `{atom.relation}` are of type `{entry.record}`, and have no arguments"
+            self.inference.report(atom.span, message, f"write `{atom.relation}[...]`")
         return chosen
 
     def _chosen(self, entry: RelationEntry) -> ConstructorEntry | None:
@@ -153,8 +153,8 @@ class _Checking:
         """What is derived."""
         entry = self.relation(atom)
         if atom.location is not None:
-            told = "rules that say where their results go are not supported"
-            self.inference.report(atom.location.span, told, "remove `@` and what follows it")
+            message = "rules that say where their results go are not supported"
+            self.inference.report(atom.location.span, message, "remove `@` and what follows it")
         if atom.delay or atom.differentiated:
             self.inference.report(atom.span, "a head has no delay", f"write `{atom.relation}(...)`")
         typed = self._head_record(atom, entry) if entry else self.inference.broken(atom.span)
@@ -201,8 +201,8 @@ class _Checking:
         entry, pattern, bindings = result
         if clause.negated:
             for name in sorted(bindings.bound):
-                told = f"`{name}` is not known here, and `not` binds nothing"
-                self.inference.report(span, told, f"bind `{name}` before, or write `_` where it may be anything")
+                message = f"`{name}` is not known here, and `not` binds nothing"
+                self.inference.report(span, message, f"bind `{name}` before, or write `_` where it may be anything")
             self.built.append(lambda: [c.AbsentStep(entry.name, pattern(), atom.delay, atom.differentiated, span)])
             return
         self.built.append(lambda: [c.MatchStep(entry.name, pattern(), atom.delay, atom.differentiated, span)])

@@ -75,8 +75,8 @@ def form_of(item: s.Typedef, keys: Keys) -> JsonForm:
         fields = tuple(_field(field, rule, "default" in own, refused, keys) for field in constructor.fields)
         name = _first(options, "rename") or _variant(constructor.name, _first(own, "rename_all"))
         made.append(ConstructorForm(name, options.get("alias", ()), fields))
-    told = ", ".join(sorted(refused))
-    return JsonForm(tuple(made), _first(own, "tag"), _first(own, "content"), "untagged" in own, told)
+    message = ", ".join(sorted(refused))
+    return JsonForm(tuple(made), _first(own, "tag"), _first(own, "content"), "untagged" in own, message)
 
 
 def _field(item: s.FieldDeclaration, rule: str, has_default: bool, refused: set[str], keys: Keys) -> FieldForm:

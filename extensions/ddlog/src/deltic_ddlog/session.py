@@ -222,8 +222,8 @@ class Session:
             try:
                 function(*known, weight, self._committed)
             except Exception as error:
-                told = f"what is inspected failed, after the transaction: {error}"
-                raise DataError([inspected.clause.span.error(told)]) from error
+                message = f"what is inspected failed, after the transaction: {error}"
+                raise DataError([inspected.clause.span.error(message)]) from error
 
     # Dumps
 
@@ -248,8 +248,8 @@ class Session:
         name = command.argument.replace(".", "::")
         result = next((r for r in self._outputs if r.name == name), None)
         if result is None:
-            told = f"there is no output relation {command.argument}"
-            raise DataError([command.span.error(told, _meant(command.argument, [r.name for r in self._outputs]))])
+            message = f"there is no output relation {command.argument}"
+            raise DataError([command.span.error(message, _meant(command.argument, [r.name for r in self._outputs]))])
         self._print_relation(result)
         self._shown.add(name)
 

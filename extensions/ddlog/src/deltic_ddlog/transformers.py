@@ -90,5 +90,7 @@ def _node(module: s.ModuleFile, item: s.ApplyItem, labels: str) -> str:
             record = declared.record
             if isinstance(record, s.TupleType) and len(record.items) == 2:
                 return record.items[0].span.text
-    told = f"`{labels}` is no relation of this module that has pairs of nodes"
-    raise ProgramError([item.span.error(told, f"declare it: `output relation {labels}[(N, N)]`, N the type of nodes")])
+    message = f"`{labels}` is no relation of this module that has pairs of nodes"
+    raise ProgramError(
+        [item.span.error(message, f"declare it: `output relation {labels}[(N, N)]`, N the type of nodes")]
+    )

@@ -70,8 +70,10 @@ class Struct(tuple[Any, ...]):
         return Struct(self.constructor, (*self[1 : 1 + place], value, *self[2 + place :]))
 
     def __repr__(self) -> str:
-        told = ", ".join(f".{name} = {value!r}" for name, value in zip(self.constructor.fields, self[1:], strict=True))
-        return f"{self.constructor.name}{{{told}}}"
+        message = ", ".join(
+            f".{name} = {value!r}" for name, value in zip(self.constructor.fields, self[1:], strict=True)
+        )
+        return f"{self.constructor.name}{{{message}}}"
 
 
 class Vec(tuple[Any, ...]):

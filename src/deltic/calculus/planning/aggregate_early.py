@@ -136,8 +136,8 @@ class _Early:
         """The node of the hidden relation of the aggregates of a part."""
         name = unused("-".join([self.view, *dict.fromkeys(call.function for call in calls)]), self.decisions)
         read = [f"{self._label(atom.node)}({', '.join(atom.variables)})" for atom in part.inside.atoms]
-        told = ", ".join(f"{c.name} = {c.function} {c.column}".rstrip() for c in calls)
-        text = f"{name}({', '.join([*part.kept, *(c.name for c in calls)])}) :- {told} : {{ {', '.join(read)} }}"
+        message = ", ".join(f"{c.name} = {c.function} {c.column}".rstrip() for c in calls)
+        text = f"{name}({', '.join([*part.kept, *(c.name for c in calls)])}) :- {message} : {{ {', '.join(read)} }}"
         self.decisions.append(KeptDecision("eliminate", name, text, before, after))
         made = self.rewriting.add(Keep(name), self._aggregate(part.inside, part.kept, calls))
         self.partial.add(made)

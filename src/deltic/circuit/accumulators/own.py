@@ -78,5 +78,5 @@ class UserAggregate(Accumulator):
         try:
             return call()
         except Exception as error:
-            told = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-            raise EvaluationError(f"aggregate {self.called} raised {told}; the epoch was rejected") from error
+            message = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+            raise EvaluationError(f"aggregate {self.called} raised {message}; the epoch was rejected") from error

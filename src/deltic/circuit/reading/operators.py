@@ -138,8 +138,8 @@ def _custom(kind: type[Apply]) -> Reader:
         name = line.argument("NAME")
         result = operator_called(name)
         if result is None:
-            told = f"there is no operator {name.rpartition('__')[0] or name}: make it by deltic.operator first"
-            raise line.places.error(line.arguments or line.keyword, told)
+            message = f"there is no operator {name.rpartition('__')[0] or name}: make it by deltic.operator first"
+            raise line.places.error(line.arguments or line.keyword, message)
         if kind is MaintainDelta:
             return MaintainDelta(result.entry)
         return (Maintain if result.is_maintained else Apply)(result.entry)

@@ -205,10 +205,10 @@ class _Inlining:
         """Report inlined relations that depend on each other, at the first atom that says so."""
         atom = next(a for rule in rules for a in _atoms(rule) if a.relation in names)
         way = " and ".join(f"`{name}`" for name in names)
-        told = f"{way} cannot be inlined: " + (
+        message = f"{way} cannot be inlined: " + (
             "it depends on itself" if len(names) == 1 else "they depend on each other"
         )
-        self._findings.append(atom.span.error(told, self._remedy(names[0])))
+        self._findings.append(atom.span.error(message, self._remedy(names[0])))
 
     def _remedy(self, name: str) -> str:
         return f"remove `inline` from its declaration at {self._inlined[name].span.place}"

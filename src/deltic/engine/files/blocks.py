@@ -82,8 +82,8 @@ class _Cached:
             result = self._store.ranges(self._path, lows, highs)
             for low, high, data in zip(lows, highs, result, strict=True):
                 if len(data) != high - low:
-                    told = f"it has {len(data):,} of {high - low:,} bytes from {low:,} on"
-                    raise OSError(errno.EIO, told, self._path)
+                    message = f"it has {len(data):,} of {high - low:,} bytes from {low:,} on"
+                    raise OSError(errno.EIO, message, self._path)
                 self._data[low:high] = np.frombuffer(data, np.uint8)
             self._there[missing] = True
             return sum(highs) - sum(lows)

@@ -71,7 +71,7 @@ class ImageContents:
         """What was written, of which an engine says `about`; see `MappedFile` and `StoredPiece` for the rest."""
         sizes = self.sizes if trusted else {}
         mapped = {name: MappedFile(files, name, remedy, sizes.get(name, 0)) for name in sorted(self.files)}
-        pieces = [StoredPiece(mapped[place.file], place, told, trusted) for place, told in self.pieces]
+        pieces = [StoredPiece(mapped[place.file], place, entry, trusted) for place, entry in self.pieces]
         growing = {
             name: [StoredPiece(mapped[s.place.file], s.place, s.about, trusted) for s in stretches]
             for name, stretches in self.growing.items()

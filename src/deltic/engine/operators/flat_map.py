@@ -83,8 +83,8 @@ def ranges(
     some = defined & np.where(up, start < stop, (start > stop) & (step < 0))
     counts = np.where(some, (distance - np.uint64(1)) // np.maximum(size, np.uint64(1)) + np.uint64(1), np.uint64(0))
     if (made := float(counts.sum(dtype=np.float64))) > MOST_VALUES:
-        told = f"range makes {made:,.0f} values in one change, more than {MOST_VALUES:,}"
-        raise UnsupportedError(f"{told}; bring its ends nearer together, or change fewer rows at a time")
+        message = f"range makes {made:,.0f} values in one change, more than {MOST_VALUES:,}"
+        raise UnsupportedError(f"{message}; bring its ends nearer together, or change fewer rows at a time")
     lengths = counts.astype(np.int64)
     rows = np.repeat(np.arange(len(start)), lengths)
     places = np.arange(len(rows)) - np.repeat(np.cumsum(lengths) - lengths, lengths)

@@ -136,7 +136,7 @@ class Planner:
         Where it `merges`, rows that agree in that are visited as one, if the order puts them next to one another.
         """
         free = {t for c in columns if isinstance(t := atom.terms[c], int) and t not in self.bound}
-        wanted = free and self._wanted(atom) | {v for v in free if atom.terms.count(v) > 1}
+        wanted = free and self.variables_read(atom) | {v for v in free if atom.terms.count(v) > 1}
         binds: list[tuple[int, int]] = []
         checks: list[tuple[Term, int]] = []
         order = self.accesses[number][2]
@@ -155,9 +155,9 @@ class Planner:
     def check(self) -> None:
         """Everything that can be computed and decided now; what must be absent is computed when all else is known."""
         self._test()
-        while self._bind(sought=True):
+        while self.bind_computed(sought=True):
             self._test()
-        while not self.probes and self._bind(sought=False):
+        while not self.probes and self.bind_computed(sought=False):
             self._test()
         for atom in [a for a in self.absent if a.variables() <= self.bound]:
             self.absent.remove(atom)
@@ -181,7 +181,7 @@ class Planner:
         self.conditions = waiting
         return ready
 
-    def _bind(self, sought: bool) -> bool:
+    def bind_computed(self, sought: bool) -> bool:
         """Bind the variable of an equation by arithmetic on bound ones: one that an atom must have, or not."""
         for variable, expression in self.equations:
             known = self._is_bound(expression) and is_arithmetic(expression, self.types)
@@ -303,7 +303,7 @@ class Planner:
             known = len(probe.order) + len(probe.known(self.bound))
             is_joined = not probe.variables.isdisjoint(self.bound)
             last = is_last(probe)
-            counts = last and not free & self._wanted(probe.atom)
+            counts = last and not free & self.variables_read(probe.atom)
             return (not is_joined, known == 0, last, not counts, -known)
 
         ranks = [rank(probe) for probe in self.probes]
@@ -333,7 +333,7 @@ class Planner:
 
     def _wanted_first(self, probe: Probe) -> list[int]:
         """The columns of an atom, those first that anything else reads."""
-        wanted = self._wanted(probe.atom)
+        wanted = self.variables_read(probe.atom)
         return sorted(range(len(probe.atom.terms)), key=lambda column: probe.atom.terms[column] not in wanted)
 
     # The ends of segments
@@ -371,9 +371,9 @@ class Planner:
     def _needed(self, compute: Compute) -> set[int]:
         """The variables that the computation or anything after it reads."""
         terms = [*compute.conditions, *(e for _, e in compute.values)]
-        return self._wanted() | {v for term in terms for v in variables_of(term)}
+        return self.variables_read() | {v for term in terms for v in variables_of(term)}
 
-    def _wanted(self, but: Atom | None = None) -> set[int]:
+    def variables_read(self, but: Atom | None = None) -> set[int]:
         """The variables that the head and all that is not yet done read, but for one atom."""
         terms: list[Term] = [*self.query.terms, *self.conditions]
         terms += [*(v for v, _ in self.equations), *(e for _, e in self.equations)]

@@ -122,8 +122,8 @@ class Plans:
                 name, rows = decision.relation, len(states[decision.relation].contents)
                 for_it = sum(q.actual.visited for q in queries if q.query.head == name)
                 by_readers = sum(q.actual.visited for q in queries if name in q.query.relations)
-                told = f"{for_it:,} rows visited for it, {by_readers:,} by the rules that read it; it holds {rows:,}"
-                result += [str(decision), f"  so far: {told}"]
+                message = f"{for_it:,} rows visited for it, {by_readers:,} by the rules that read it; it holds {rows:,}"
+                result += [str(decision), f"  so far: {message}"]
         return result
 
     def pays(self, old: Plans, held: int, added: int) -> bool:

@@ -69,8 +69,8 @@ class _ShiftPlanner(Planner):
         other, sums = offset
         return Shift(variable, other, sums[-1][0], sums) if sums else None
 
-    def _bind(self, sought: bool) -> bool:
-        return (sought and self._look_up()) or super()._bind(sought)
+    def bind_computed(self, sought: bool) -> bool:
+        return (sought and self._look_up()) or super().bind_computed(sought)
 
     def _look_up(self) -> bool:
         """Bind the variable of a shift by the other one, or test it where both are bound."""
@@ -93,8 +93,8 @@ class _ShiftPlanner(Planner):
         else:
             self._let(LetStep(shift.other, _moved(shift.variable, -shift.constant), sought=True))
 
-    def _wanted(self, but: Atom | None = None) -> set[int]:
-        return super()._wanted(but) | {v for shift in self.shifts for v in (shift.variable, shift.other)}
+    def variables_read(self, but: Atom | None = None) -> set[int]:
+        return super().variables_read(but) | {v for shift in self.shifts for v in (shift.variable, shift.other)}
 
 
 def _offset(

@@ -151,8 +151,8 @@ class _Reader:
         chosen = next((value for key, value in node.value if key.value == "kind"), None)
         if chosen is None or chosen.value not in kinds:
             hint = did_you_mean(chosen.value, kinds) if chosen is not None and chosen.id == "scalar" else ""
-            told = f"there is no kind {chosen.value!r} of {role}s" if chosen is not None else "kind is missing"
-            self._wrong(chosen or node, told, hint or f"the kinds of {role}s are {', '.join(kinds)}")
+            message = f"there is no kind {chosen.value!r} of {role}s" if chosen is not None else "kind is missing"
+            self._wrong(chosen or node, message, hint or f"the kinds of {role}s are {', '.join(kinds)}")
             return None
         known = KINDS[chosen.value].options(role) or ()
         before = len(self.findings)

@@ -81,8 +81,8 @@ class FileReader:
                     yield self._with(given, batch.table, name)
             is_same = self.folder.stamp(name) == stamp
         if not is_same:
-            told = "the file was written while it was read; refresh again"
-            raise DataError([Diagnostic(told, named(self.folder, name))])
+            message = "the file was written while it was read; refresh again"
+            raise DataError([Diagnostic(message, named(self.folder, name))])
 
     def _layout(self, name: str) -> FileLayout:
         """How a file is read: without the columns that its folders give."""

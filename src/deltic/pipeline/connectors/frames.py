@@ -74,8 +74,8 @@ class _Reader(PostedRows):
         super().__init__(table.name, table.schema, advance.weight, table if advance.weight == UPSERT else None)
         self._column = column
 
-    def read(self, rows: pa.Table, told: str, before: int) -> tuple[pa.Table, str | None]:
-        result, _ = super().read(rows, told, before)
+    def read(self, rows: pa.Table, message: str, before: int) -> tuple[pa.Table, str | None]:
+        result, _ = super().read(rows, message, before)
         return result, _largest(result, self._column)
 
 

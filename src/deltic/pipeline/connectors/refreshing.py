@@ -66,14 +66,14 @@ class RefreshReport:
     """The tables whose sources were left out, and why."""
 
     def __str__(self) -> str:
-        lines = [f"{name}: {told}" for places in (self.failed, self.sources) for name, told in places.items()]
+        lines = [f"{name}: {entry}" for places in (self.failed, self.sources) for name, entry in places.items()]
         lines.append(f"epoch {self.epoch}: {self.report or 'nothing was new'}")
-        lines += [f"{name}: {told}" for name, told in self.published.items()]
+        lines += [f"{name}: {entry}" for name, entry in self.published.items()]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         places = {**self.failed, **self.sources, **self.published}
-        shown = facts({name: str(told) for name, told in places.items()}, f"epoch {self.epoch}")
+        shown = facts({name: str(entry) for name, entry in places.items()}, f"epoch {self.epoch}")
         return shown + ("" if self.report is None else self.report._repr_html_())
 
 
@@ -139,8 +139,8 @@ class Refresher:
         """What the next refresh would read of each source, from its own positions, or from those of another state."""
         if positions is None:
             return {name: self._source(name).pending(self._position(name)) for name in self._sources}
-        told = {name: positions.get(POSITION.format(name)) for name in self._sources}
-        known = {name: at["at"] for name, at in told.items() if at and at["source"] == str(self._sources[name])}
+        fields = {name: positions.get(POSITION.format(name)) for name in self._sources}
+        known = {name: at["at"] for name, at in fields.items() if at and at["source"] == str(self._sources[name])}
         return {name: self._source(name).pending(known.get(name)) for name in self._sources}
 
     def refresh(self, full: bool, tables: Collection[str] | None) -> RefreshReport:
@@ -200,7 +200,7 @@ class Refresher:
         for result, _ in read.values():
             result.done()
         self._forget_dropped()
-        return _Taken({name: told for name, (_, told) in read.items()}, report)
+        return _Taken({name: entry for name, (_, entry) in read.items()}, report)
 
     def _taken_one_by_one(
         self, tables: Collection[str], full: bool, places: Sequence[_Place], known: Mapping[str, SourceFailure]
@@ -291,9 +291,9 @@ class Refresher:
         positions = dict(noted)
         for name, result in news.items():
             left = self._count(name) + result.inserted - result.deleted
-            told = {"source": str(self._sources[name]), "at": result.position, "empty": left <= 0}
-            if self._pipeline.positions.get(POSITION.format(name)) != told:
-                positions[POSITION.format(name)] = told
+            fields = {"source": str(self._sources[name]), "at": result.position, "empty": left <= 0}
+            if self._pipeline.positions.get(POSITION.format(name)) != fields:
+                positions[POSITION.format(name)] = fields
         is_new = positions or any(result.count for result in news.values())
         if not is_new and all(place.epoch == self._pipeline.epoch for place in places):
             return None

@@ -48,8 +48,8 @@ def read_listing(files: Files, name: str = LISTING) -> dict[str, Any] | None:
 
 def write_listing(files: Files, mark: TargetMark, listing: Listing, name: str = LISTING, **more: Any) -> None:
     """Say of which epoch the files are, and what each has; it appears when it is complete."""
-    told = {**more, "stamp": mark.stamp, "epoch": mark.epoch, "listing": listing.to_json()}
-    files.write(name, [json.dumps(told).encode()])
+    fields = {**more, "stamp": mark.stamp, "epoch": mark.epoch, "listing": listing.to_json()}
+    files.write(name, [json.dumps(fields).encode()])
 
 
 def marked(found: dict[str, Any] | None) -> TargetMark | None:

@@ -40,9 +40,9 @@ def altered_by(now: Definitions, statement: Altering) -> Definitions:
     is_view = bool(result) and result[0] in now.catalog.views
     if result and is_view is not isinstance(statement, AlterView):
         kind, other = ("view", "table") if is_view else ("table", "view")
-        told = f"{result[0]} is a {kind}"
+        message = f"{result[0]} is a {kind}"
         hint = f"write ALTER {kind.upper()}" if isinstance(statement, AlterView) or not statement.alterations else ""
-        raise statement.source.error(statement.name, told, hint or f"a {other} alone can be altered so")
+        raise statement.source.error(statement.name, message, hint or f"a {other} alone can be altered so")
     known = now.catalog.views if isinstance(statement, AlterView) else now.catalog.shown_tables
     name = find_name(statement.name, statement.kind, known, statement.source)
     try:

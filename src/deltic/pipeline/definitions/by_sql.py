@@ -79,8 +79,8 @@ def _dropping(now: Definitions, statement: Drop) -> Definitions:
     name = find_name(statement.name, statement.kind, known, statement.source)
     readers = now.catalog.dependents(name)
     if readers and not statement.cascade:
-        told = f"{name} cannot be dropped: {', '.join(readers)} read{'s' * (len(readers) == 1)} it"
-        raise statement.source.error(statement.name, told, "drop what reads it first, or write CASCADE")
+        message = f"{name} cannot be dropped: {', '.join(readers)} read{'s' * (len(readers) == 1)} it"
+        raise statement.source.error(statement.name, message, "drop what reads it first, or write CASCADE")
     return now.without([name, *readers])
 
 
@@ -88,8 +88,8 @@ def _check_free(now: Definitions, statement: CreateTable | CreateView | DeclareV
     if there:
         kind = "view" if there[0] in now.catalog.views else "table"
         remedy = "or write CREATE OR REPLACE VIEW" if kind == "view" else "or DROP that one first"
-        told = f"there is a {kind} {there[0]} already"
-        raise statement.source.error(statement.name, told, f"choose another name, {remedy}")
+        message = f"there is a {kind} {there[0]} already"
+        raise statement.source.error(statement.name, message, f"choose another name, {remedy}")
 
 
 def _check_kind(now: Definitions, statement: CreateTable | CreateView | Drop, name: str) -> None:

@@ -54,6 +54,6 @@ def without_function(now: Definitions, statement: DropFunction) -> Definitions:
         return now
     name = find_name(statement.name, "function of SQL", now.sql.functions, statement.source)
     if callers := now.sql.callers(name):
-        told = f"{name} cannot be dropped: {', '.join(callers)} call{'s' * (len(callers) == 1)} it"
-        raise statement.source.error(statement.name, told, "drop or replace what calls it first")
+        message = f"{name} cannot be dropped: {', '.join(callers)} call{'s' * (len(callers) == 1)} it"
+        raise statement.source.error(statement.name, message, "drop or replace what calls it first")
     return replace(now, sql=now.sql.without_function(name))

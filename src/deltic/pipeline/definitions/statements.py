@@ -23,8 +23,8 @@ def completed(
     statements = parse_statements(text, file, args)
     for statement in statements if not outside else ():
         if isinstance(statement, CreateTable) and statement.table.source is not None:
-            told = "a table with rows outside may not be made here: that would read files and addresses"
-            raise statement.error(told, "name it in the program that the server begins with")
+            message = "a table with rows outside may not be made here: that would read files and addresses"
+            raise statement.error(message, "name it in the program that the server begins with")
     text = statements[0].source.text if statements else text
     lacking = [s for s in statements if isinstance(s, CreateTable) and s.lacks_columns]
     if not lacking:

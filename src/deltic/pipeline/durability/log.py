@@ -128,9 +128,9 @@ class Record:
         for name, size in named or ():
             parts[name] = [TableBatch(of_stream(pa.py_buffer(body).slice(at, size)))]
             at += size
-        for name, told in about.pop("lettered", ()):
+        for name, entry in about.pop("lettered", ()):
             nothing = parts[name][0].to_arrow().slice(0, 0)
-            rows = _from_json(told, files, nothing, memoryview(body)[at:])
+            rows = _from_json(entry, files, nothing, memoryview(body)[at:])
             parts[name].append(rows)
             at += sum(message.size for message in rows.messages if not message.file)
         about["edits"] = tuple(about["edits"])
@@ -247,31 +247,31 @@ class LogReader:
 
     def _body(self, name: str, data: bytes, at: int, is_last: bool) -> bytes | None:
         """The body of the record at a place; None where it ends the file unfinished."""
-        told, start = f"the record at byte {at:,}", at + _START
+        record, start = f"the record at byte {at:,}", at + _START
         head = data[at : at + _HEAD.size]
         if start <= len(data) and zlib.crc32(head) != _SUM.unpack_from(data, at + _HEAD.size)[0]:
-            self._check_unwritten(name, told, is_last, data[at:])
+            self._check_unwritten(name, record, is_last, data[at:])
             return None
         magic, version, length, checksum = _HEAD.unpack(head) if start <= len(data) else (_MAGIC, _VERSIONS[0], 1, 0)
         if magic != _MAGIC or version not in _VERSIONS:
             raise StateError(
-                f"state {self.files.place}: {name}: {told} has version {version} of the format, and this Deltic reads "
+                f"state {self.files.place}: {name}: {record} has version {version} of the format, and this Deltic reads "
                 f"versions up to {_VERSIONS[0]}; open the state with the Deltic that wrote it"
             )
         body = data[start : start + length]
         if len(body) < length:
             if not is_last:
-                raise self._damaged(name, f"{told} is not whole, and there are later ones")
+                raise self._damaged(name, f"{record} is not whole, and there are later ones")
             return None
         if zlib.crc32(body) != checksum:
-            self._check_unwritten(name, told, is_last and start + length == len(data), data[at:])
+            self._check_unwritten(name, record, is_last and start + length == len(data), data[at:])
             return None
         return body
 
-    def _check_unwritten(self, name: str, told: str, is_last: bool, data: bytes) -> None:
+    def _check_unwritten(self, name: str, message: str, is_last: bool, data: bytes) -> None:
         """Raises StateError for a record with another checksum, but for the last one when its end was not written."""
         if not is_last or any(data[(len(data) - 1) // _SECTOR * _SECTOR :]):
-            raise self._damaged(name, f"{told} has another checksum than was written")
+            raise self._damaged(name, f"{message} has another checksum than was written")
 
     def _damaged(self, name: str, what: str) -> StateError:
         place = self.files.place

@@ -97,8 +97,8 @@ class StateKeeper:
         """What a checkpoint of a state is to hold now."""
         engine = epochs.engine
         image = engine.capture() if epochs.have_begun else None
-        told = dict(epochs.positions), self.options, epochs.last.definitions.history
-        return CheckpointContents(state.sequence, engine.epoch, engine.token, *told, image)
+        facts = dict(epochs.positions), self.options, epochs.last.definitions.history
+        return CheckpointContents(state.sequence, engine.epoch, engine.token, *facts, image)
 
     def _writable(self, what: str) -> StateDirectory:
         """The state, to be written to; raises DelticError where there is none."""

@@ -89,9 +89,9 @@ def watermarks(catalog: Catalog, version: Version) -> dict[str, Any]:
 
 def late_error(late: list[LateRows]) -> LateError:
     """The error for rows that are too late."""
-    told = "; ".join(each.summary for each in late)
+    message = "; ".join(each.summary for each in late)
     return LateError(
-        f'{told}; nothing was changed. Leave them out, or pass late="drop", which ignores and reports them.'
+        f'{message}; nothing was changed. Leave them out, or pass late="drop", which ignores and reports them.'
     )
 
 

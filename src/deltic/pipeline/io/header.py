@@ -39,9 +39,9 @@ def _places(table: str, path: Path, line: str, layout: FileLayout) -> tuple[int,
         names = names[1:]
     for column in columns:
         if names.count(column) != 1:
-            told = "two fields have the name" if column in names else "no field has the name"
+            message = "two fields have the name" if column in names else "no field has the name"
             hint = did_you_mean(column, names) or f"the first line names {', '.join(names)}"
-            raise _error(table, path, line, f"{told} of the column {column}", hint)
+            raise _error(table, path, line, f"{message} of the column {column}", hint)
     places = tuple(map(names.index, columns))
     return () if places == tuple(range(len(names))) else places
 

@@ -32,11 +32,11 @@ class RowReader(Protocol):
 
 def _with_hints_once(findings: Iterable[Diagnostic]) -> list[Diagnostic]:
     """The findings, without the hints that an earlier one has given."""
-    told: set[str] = set()
+    listed: set[str] = set()
     shortened = []
     for finding in findings:
-        shortened.append(replace(finding, hint="") if finding.hint in told else finding)
-        told.add(finding.hint)
+        shortened.append(replace(finding, hint="") if finding.hint in listed else finding)
+        listed.add(finding.hint)
     return shortened
 
 

@@ -212,8 +212,8 @@ class _Job:
             rows = f"{count_of(self._rejects.count, 'malformed row')}"
             self.outcome.notes.append(f"{rows} left out; they are listed in {self._rejects.folder}")
         if late := self._publisher.late:
-            told = f"{late:,} rows came too late and were" if late > 1 else "1 row came too late and was"
-            self.outcome.notes.append(f"{told} left out; see {self._publisher.late_folder}")
+            message = f"{late:,} rows came too late and were" if late > 1 else "1 row came too late and was"
+            self.outcome.notes.append(f"{message} left out; see {self._publisher.late_folder}")
 
     def _apply(self, epoch: EpochFiles, conflicts: Conflicts) -> None:
         started, rejected = time.perf_counter(), self._rejects.count

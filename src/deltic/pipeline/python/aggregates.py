@@ -46,8 +46,8 @@ def aggregate(
     if body is None:
         return lambda decorated: aggregate(decorated, of=of, gives=gives, by=by, name=name, state=state)
     if not of or not gives or {*by} & ({*of} | {*gives}):
-        told = "by, of and gives have the columns of groups, values and results, all under names of their own"
-        raise CatalogError(f"aggregate {name or getattr(body, '__name__', body)}: {told}")
+        message = "by, of and gives have the columns of groups, values and results, all under names of their own"
+        raise CatalogError(f"aggregate {name or getattr(body, '__name__', body)}: {message}")
     function, keys, alone = body, len(by), len(of) == 1
 
     def value(rows: ZSet[Row]) -> Iterator[Row]:

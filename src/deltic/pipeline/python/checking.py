@@ -32,8 +32,8 @@ def check_derivative(
     state, or without hypothesis.
     """
     if not operator.is_maintained:
-        told = f"operator {operator.name} has no derivative and no state"
-        raise DelticError(f"{told}, and is recomputed: there is nothing to test")
+        message = f"operator {operator.name} has no derivative and no state"
+        raise DelticError(f"{message}, and is recomputed: there is nothing to test")
     required("hypothesis", "check_derivative, which makes examples,")
     from hypothesis import HealthCheck, Phase, Verbosity, given, settings
     from hypothesis import strategies as st

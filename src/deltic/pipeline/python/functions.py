@@ -131,6 +131,6 @@ def _in_module(module: Path) -> list[OfPython]:
         raise DataError([Diagnostic(f"{type(error).__name__}: {error}", str(module))]) from error
     result = {f.name: f for f in vars(loaded).values() if isinstance(f, PythonFunction | CustomOperator)}
     if not result:
-        told = "nothing in it was made by deltic.function, functor, aggregate or operator"
-        raise DataError([Diagnostic(told, str(module))])
+        message = "nothing in it was made by deltic.function, functor, aggregate or operator"
+        raise DataError([Diagnostic(message, str(module))])
     return list(result.values())

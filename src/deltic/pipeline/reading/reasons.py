@@ -55,8 +55,8 @@ class Reasons:
     def whys(self, name: str) -> str:
         """Why the first rows are there, one explanation after the other."""
         rows = self._search.rows_with(name, {})
-        told = [str(self._search.why(name, row)) for row in rows[:_MOST]]
-        return "\n".join([*told, f"… {len(rows) - _MOST:,} more rows"] if len(rows) > _MOST else told or ["no rows"])
+        parts = [str(self._search.why(name, row)) for row in rows[:_MOST]]
+        return "\n".join([*parts, f"… {len(rows) - _MOST:,} more rows"] if len(rows) > _MOST else parts or ["no rows"])
 
     def why_not(self, name: str, schema: Schema, row: RowPattern) -> WhyNot:
         """Why no row is there with these values."""
@@ -74,9 +74,9 @@ class Reasons:
 
         def given(rows: Additions) -> TableRows:
             """The rows as Python has them, in order."""
-            told = ((t, zip(row, schemas[t].columns, strict=True)) for t, row in sorted(rows, key=repr))
+            parts = ((t, zip(row, schemas[t].columns, strict=True)) for t, row in sorted(rows, key=repr))
             return [
-                (table, tuple(values.to_python(value, column.type) for value, column in row)) for table, row in told
+                (table, tuple(values.to_python(value, column.type) for value, column in row)) for table, row in parts
             ]
 
         found = additions(self._search, name, pattern, most, lambda rows: makes(given(rows)))
@@ -113,8 +113,10 @@ def bound(name: str, schema: Schema, row: RowPattern) -> dict[str, Any]:
     """The values by column, as rows have them; raises DelticError for columns and values that do not fit."""
     if not isinstance(row, Mapping):
         if isinstance(row, str) or len(row) != len(schema):
-            told = count_of(len(schema), "column")
-            raise DelticError(f"{name} has {told}: {', '.join(schema.names)}; give a value of each, or a dict of some")
+            message = count_of(len(schema), "column")
+            raise DelticError(
+                f"{name} has {message}: {', '.join(schema.names)}; give a value of each, or a dict of some"
+            )
         row = dict(zip(schema.names, row, strict=True))
     columns = {column.name: column for column in schema}
     result = {}

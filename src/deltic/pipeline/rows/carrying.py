@@ -50,9 +50,9 @@ def _recast(rows: pa.Table, table: CatalogTable, former: FormerTable) -> pa.Tabl
         values = _fixed(source, column.type, len(rows)) if isinstance(source, FixedValue) else rows.column(source)
         if values.null_count and not column.nullable:
             count = pc.sum(rows.column(WEIGHT).filter(values.is_null())).as_py()
-            told = f"{count:,} row{'s' * (count != 1)} would be NULL there"
+            message = f"{count:,} row{'s' * (count != 1)} would be NULL there"
             hint = "give it a DEFAULT" if isinstance(source, FixedValue) else "UPDATE them first"
-            raise CatalogError(f"{table.name}.{column.name} cannot be NOT NULL: {told}; {hint}")
+            raise CatalogError(f"{table.name}.{column.name} cannot be NOT NULL: {message}; {hint}")
         columns.append(values.cast(column.type.arrow) if values.type != column.type.arrow else values)
     fields = table.schema.to_arrow().append(pa.field(WEIGHT, pa.int64(), nullable=False))
     return pa.table([*columns, rows.column(WEIGHT)], schema=fields)

@@ -155,18 +155,18 @@ def _signed(row: Any, layout: FileLayout) -> list[Signed]:
 
 def _each(name: str, rows: Iterable[Any], read: Callable[[Any], T], before: int = 0) -> list[T]:
     """What is read of each row; raises DataError, which lists the first ones that cannot be read."""
-    result, told, count = [], list[Diagnostic](), 0
+    result, parts, count = [], list[Diagnostic](), 0
     for number, row in enumerate(rows, before + 1):
         try:
             result.append(read(row))
         except Malformed as error:
             count += 1
             if count <= SHOWN:
-                told.append(Diagnostic(_place(f"{name}, row {number}", error.reason), hint=error.hint))
+                parts.append(Diagnostic(_place(f"{name}, row {number}", error.reason), hint=error.hint))
     if count > SHOWN:
-        told.append(_more(name, count))
-    if told:
-        raise DataError(told)
+        parts.append(_more(name, count))
+    if parts:
+        raise DataError(parts)
     return result
 
 

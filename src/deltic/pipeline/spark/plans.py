@@ -102,8 +102,8 @@ class _PlanReader:
             f'{names}: begin with pipeline["NAME"].to_spark(), or give a DataFrame such a name by alias'
         )
 
-    def _error(self, told: str) -> CatalogError:
-        return CatalogError(f"view {self._view}: {told}")
+    def _error(self, message: str) -> CatalogError:
+        return CatalogError(f"view {self._view}: {message}")
 
     def _relation(self, plan: Any) -> str | None:
         """The rows of a relation of the pipeline, where the plan stands for one by its name; else None."""
@@ -118,8 +118,8 @@ class _PlanReader:
         attributes = [*_each(plan.output())]
         names = [attribute.name() for attribute in attributes]
         if names != [*schema.names]:
-            told = ", ".join(names)
-            raise self._error(f"the DataFrame called {name} has the columns {told}, and {name} has {schema}")
+            message = ", ".join(names)
+            raise self._error(f"the DataFrame called {name} has the columns {message}, and {name} has {schema}")
         columns = ", ".join(f"{quoted(a.name())} AS {self.called(a)}" for a in attributes)
         return f"SELECT {columns or 1} FROM {quoted(name)}"
 

@@ -56,7 +56,7 @@ class TaskReader(ABC):
         return result, about
 
     @abstractmethod
-    def read(self, rows: pa.Table, told: str, before: int) -> tuple[pa.Table, Any]:
+    def read(self, rows: pa.Table, message: str, before: int) -> tuple[pa.Table, Any]:
         """The same of a part of the partition that is `told`, in which so many rows came before."""
 
 
@@ -68,8 +68,8 @@ class PostedRows(TaskReader):
         super().__init__(is_ordered=of is not None)
         self._table, self._columns, self._weight, self._of = table, columns, weight, of
 
-    def read(self, rows: pa.Table, told: str, before: int) -> tuple[pa.Table, Any]:
-        name, key = f"{self._table}, {told}", self._of.key if self._of is not None else ()
+    def read(self, rows: pa.Table, message: str, before: int) -> tuple[pa.Table, Any]:
+        name, key = f"{self._table}, {message}", self._of.key if self._of is not None else ()
         if self._weight is None:
             return to_table(name, self._columns, rows, signed=True, key=key, before=before), None
         result = to_table(name, self._columns, rows, before=before)

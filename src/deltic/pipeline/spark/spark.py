@@ -167,8 +167,8 @@ def spark_errors(error: Callable[[str], DelticError]) -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JError) as failure:
-        told = failure.java_exception.toString() if isinstance(failure, Py4JJavaError) else str(failure)
-        raise error(redacted_reason(told.strip().splitlines()[0])) from cause(failure)
+        message = failure.java_exception.toString() if isinstance(failure, Py4JJavaError) else str(failure)
+        raise error(redacted_reason(message.strip().splitlines()[0])) from cause(failure)
 
 
 def is_dataframe(value: Any) -> bool:

@@ -87,14 +87,14 @@ def functions_table(functions: Iterable[SqlFunction]) -> pa.Table:
 
 def function_table(function: SqlFunction, extended: bool) -> pa.Table:
     """The description of a function, a line for each fact, as Spark prints it."""
-    told = [
+    parts = [
         f"Function: {function.name}",
         f"Type: {'TABLE' if function.is_table else 'SCALAR'}",
         f"Input: {function.signature or '()'}",
         f"Returns: {_returned(function)}",
     ]
     more = [f"Place: {function.place}", f"Text: {function.text}"]
-    return _table({"function_desc": told + more * extended})
+    return _table({"function_desc": parts + more * extended})
 
 
 def _returned(function: SqlFunction) -> str:
@@ -120,9 +120,9 @@ def details_table(catalog: Catalog, name: str) -> pa.Table:
         "read by": ", ".join(catalog.readers([name])),
         "text": relation.text,
     }
-    told = {fact: value for fact, value in facts.items() if value}
-    empty = [""] * len(told)
-    return _table({"column": list(told), "type": list(told.values()), "nullable": empty, "key": empty})
+    fields = {fact: value for fact, value in facts.items() if value}
+    empty = [""] * len(fields)
+    return _table({"column": list(fields), "type": list(fields.values()), "nullable": empty, "key": empty})
 
 
 def statement_of(catalog: Catalog, name: str) -> str:

@@ -116,7 +116,9 @@ def _change(rows: pa.Table, sign: int, table: CatalogTable) -> pa.Table:
     for column in table.schema:
         if not column.nullable and rows.column(column.name).null_count:
             first, *_ = rows.filter(rows.column(column.name).is_null()).select(table.schema.names).to_pylist()
-            told = f"table {table.name}: column {column.name} is NOT NULL, and would be NULL in {tuple(first.values())}"
-            raise DataError([Diagnostic(told, hint="give it a value, or coalesce(…, …) one in its place")])
+            message = (
+                f"table {table.name}: column {column.name} is NOT NULL, and would be NULL in {tuple(first.values())}"
+            )
+            raise DataError([Diagnostic(message, hint="give it a value, or coalesce(…, …) one in its place")])
     weights = pc.multiply(rows.column(WEIGHT), sign)
     return pa.table([*(rows.column(name) for name in table.schema.names), weights], arrow_schema(table.schema, True))

@@ -105,8 +105,8 @@ class PlannedText:
         """Raises ProgramError for BEGIN, COMMIT and ROLLBACK."""
         for step in self.steps:
             if isinstance(step, TransactionBracket):
-                told = "no transaction is begun or ended here: all changes of one text are one"
-                raise step.error(told, "leave it out; a client of PostgreSQL's protocol may keep one open")
+                message = "no transaction is begun or ended here: all changes of one text are one"
+                raise step.error(message, "leave it out; a client of PostgreSQL's protocol may keep one open")
 
     @property
     def only_asks(self) -> bool:
@@ -150,8 +150,8 @@ def effects(text: str, file: str, definitions: Definitions, args: Args | None = 
     with knowing(definitions.functions, definitions.sql.functions):
         for statement in parse(text, file, args):
             if not isinstance(statement, Change):
-                told = "a transaction takes INSERT, DELETE, UPDATE and MERGE"
-                raise statement.error(told, "pipeline.query takes questions, pipeline.sql any statement")
+                message = "a transaction takes INSERT, DELETE, UPDATE and MERGE"
+                raise statement.error(message, "pipeline.query takes questions, pipeline.sql any statement")
             result.append(_effect(statement, definitions.catalog))
     return result
 
@@ -162,8 +162,8 @@ def asked(text: str, file: str, definitions: Definitions, args: Args | None = No
     with knowing(definitions.functions, definitions.sql.functions):
         for statement in parse(text, file, args):
             if not isinstance(statement, Select | Show | Describe):
-                told = "a question is SELECT, SHOW or DESCRIBE"
-                raise statement.error(told, "pipeline.execute takes changes, pipeline.sql any statement")
+                message = "a question is SELECT, SHOW or DESCRIBE"
+                raise statement.error(message, "pipeline.execute takes changes, pipeline.sql any statement")
             steps.append(_step(statement, definitions.catalog))
     result = steps[-1] if steps else _rows(relations_table(definitions.catalog, False))
     assert isinstance(result, PlannedQuery | Rows)

@@ -75,8 +75,8 @@ class StreamForm:
             frame.select(*order)
         if "value" in names and set(names) <= set(_KAFKA) and "value" not in table.schema.names:
             _check_texts(frame, table)
-            told = [name for name in _KAFKA_ORDER if name in names]
-            return cls._of(frame, table, StreamKind.RECORDS, ["value"], order or told)
+            parts = [name for name in _KAFKA_ORDER if name in names]
+            return cls._of(frame, table, StreamKind.RECORDS, ["value"], order or parts)
         if are_envelopes(names, layout):
             _check_envelopes(frame, table)
             return cls._of(frame, table, StreamKind.CHANGES, [part for part in PARTS if part in names], order)
@@ -146,8 +146,8 @@ class _Batch(TaskReader):
         super().__init__(is_ordered)
         self._form = form
 
-    def read(self, rows: pa.Table, told: str, before: int) -> tuple[pa.Table, tuple[int, int]]:
-        return self._form.changes(rows, f"{self._form.table.name}, {told}", before), (len(rows), _sum(rows))
+    def read(self, rows: pa.Table, message: str, before: int) -> tuple[pa.Table, tuple[int, int]]:
+        return self._form.changes(rows, f"{self._form.table.name}, {message}", before), (len(rows), _sum(rows))
 
 
 def _digest(frame: DataFrame, columns: Sequence[str]) -> str:
@@ -196,5 +196,5 @@ def _check_envelopes(frame: DataFrame, table: CatalogTable) -> None:
     names = getattr(frame.schema["after"].dataType, "names", None) if "after" in frame.columns else None
     missing = [name for name in table.schema.names if name not in names] if names is not None else []
     if names is not None and missing:
-        told = f"table {table.name}: column {missing[0]} is missing in after"
-        raise DataError([Diagnostic(told, hint=did_you_mean(missing[0], names) or f"it has {', '.join(names)}")])
+        message = f"table {table.name}: column {missing[0]} is missing in after"
+        raise DataError([Diagnostic(message, hint=did_you_mean(missing[0], names) or f"it has {', '.join(names)}")])

@@ -80,8 +80,8 @@ class TableStream:
         """Apply a micro-batch as an epoch, or pass over one that was applied; raises StreamError."""
         query = frame.sparkSession.sparkContext.getLocalProperty(_QUERY) or ""
         is_known = comes_again(self.name, query, batch, self._last(), self.place)
-        told = f"epoch {self.pipeline.epoch + (not is_known)}: batch {batch} of stream {self.name}"
-        with described(frame.sparkSession, told), self._refusing(query, batch):
+        message = f"epoch {self.pipeline.epoch + (not is_known)}: batch {batch} of stream {self.name}"
+        with described(frame.sparkSession, message), self._refusing(query, batch):
             form = self.form(frame)
             if is_known:
                 self._pass_over(AppliedBatch(query, batch, *form.measured(frame)))
@@ -123,13 +123,13 @@ class TableStream:
     @contextmanager
     def _refusing(self, query: str, batch: int) -> Iterator[None]:
         """Names the batch in what is raised about it."""
-        told = f"stream {self.name}: batch {batch} of query {query}"
+        offered = f"stream {self.name}: batch {batch} of query {query}"
         try:
             with spark_errors(lambda reason: StreamError(f"it cannot be read: {reason}")):
                 yield
         except DelticError as error:
             raise StreamError(
-                f"{told} was refused; nothing of it was applied, and epoch {self.pipeline.epoch} is the last\n{error}"
+                f"{offered} was refused; nothing of it was applied, and epoch {self.pipeline.epoch} is the last\n{error}"
             ) from None
 
 

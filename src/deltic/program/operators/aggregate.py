@@ -62,8 +62,8 @@ class Grouped(Definition):
         key = ", ".join(names[: self.keys]) or "nothing"
         for name, call in zip(names[self.keys :], self.calls, strict=False):
             result = ACCUMULATORS[call.function]
-            told = f"keeps {result.keeps}; looks at changed groups alone"
-            yield f"{name} = {result.called} of {self.source} by {key}: {told}"
+            message = f"keeps {result.keeps}; looks at changed groups alone"
+            yield f"{name} = {result.called} of {self.source} by {key}: {message}"
 
     def __str__(self) -> str:
         return f"aggregate [{self.keys} keys, {', '.join(map(str, self.calls))}] of {self.source}"

@@ -50,8 +50,8 @@ def change(transaction: Transaction, table: CatalogTable, operation: str, media_
         check_choice(operation, "operation", OPERATIONS)
     kind = ALIASES.get(media_type, media_type)
     if kind not in _READ:
-        told = f"a body of {media_type or 'no type'} is not read"
-        raise MediaTypeError(f"{told}; Content-Type is one of {', '.join(_READ)}")
+        message = f"a body of {media_type or 'no type'} is not read"
+        raise MediaTypeError(f"{message}; Content-Type is one of {', '.join(_READ)}")
     rows = _READ[kind](table, operation, body)
     if operation:
         getattr(transaction, operation)(table.name, rows)

@@ -32,8 +32,8 @@ class EventTexts:
             return known
         rows = change.to_arrow()
         weights = rows.column(WEIGHT).to_pylist()
-        told = {"epoch": change.epoch, "rows": listed(rows.drop_columns([WEIGHT])), "weights": weights}
-        text = event("change", told, change.epoch)
+        fields = {"epoch": change.epoch, "rows": listed(rows.drop_columns([WEIGHT])), "weights": weights}
+        text = event("change", fields, change.epoch)
         if len(text) <= _MOST_BYTES:
             self._texts[place] = text
             if len(self._texts) > _KEPT:

@@ -74,8 +74,8 @@ class _EventStream(StreamingResponse):
         rows = answer.rows.to_arrow()
         weights = rows.columns[-1].to_pylist()
         rows = rows.select(rows.column_names[:-1])
-        told = {"epoch": answer.epoch, "columns": columns_of(rows), "rows": listed(rows), "weights": weights}
-        return event("rows", told, answer.epoch)
+        fields = {"epoch": answer.epoch, "columns": columns_of(rows), "rows": listed(rows), "weights": weights}
+        return event("rows", fields, answer.epoch)
 
     async def _changes(self) -> AsyncIterator[bytes]:
         service, follower, texts = self._call.service, self._follower, self._call.events

@@ -55,7 +55,7 @@ def document(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
 def _operation(endpoint: Endpoint) -> dict[str, Any]:
     words = (endpoint.method.lower(), *re.findall(r"\w+", endpoint.path))
     in_path = [EndpointParameter(name, "A table or view.") for name in re.findall(r"\{(\w+)\}", endpoint.path)]
-    told: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "operationId": "_".join(words),
         "summary": endpoint.about,
         "parameters": [
@@ -65,10 +65,10 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
         "responses": {"200": {"description": "Done.", "content": {kind: {} for kind in endpoint.gives}}} | _errors(),
     }
     if endpoint.takes:
-        told["requestBody"] = {"required": True, "content": {kind: {} for kind in endpoint.takes}}
+        fields["requestBody"] = {"required": True, "content": {kind: {} for kind in endpoint.takes}}
     if endpoint.role is not None:
-        told["security"] = [{"token": []}]
-    return told
+        fields["security"] = [{"token": []}]
+    return fields
 
 
 def _parameter(parameter: EndpointParameter, place: str, required: bool) -> dict[str, Any]:
@@ -78,4 +78,4 @@ def _parameter(parameter: EndpointParameter, place: str, required: bool) -> dict
 
 def _errors() -> dict[str, Any]:
     content = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
-    return {status: {"description": told, "content": content} for status, told in ERRORS.items()}
+    return {status: {"description": entry, "content": content} for status, entry in ERRORS.items()}

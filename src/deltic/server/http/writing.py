@@ -88,10 +88,10 @@ def _committed(result: Committed) -> Response:
     """What is said of a change that is durable."""
     rows = sum(result.affected)
     message = "it was applied before" if result.was_applied else f"{rows:,} row{'s' * (rows != 1)} changed"
-    told = {
+    fields = {
         "message": message,
         "epoch": result.epoch,
         "affected": result.affected,
         "applied_before": result.was_applied,
     }
-    return json_response(told, headers={"Deltic-Epoch": str(result.epoch)})
+    return json_response(fields, headers={"Deltic-Epoch": str(result.epoch)})

@@ -64,6 +64,6 @@ async def _exchanged(stream: MessageStream, name: str, passwords: Passwords) -> 
         await stream.send(AuthenticationSASLFinal(final.encode()))
     except (ScramError, ValueError) as error:
         AUDIT.info("%s@%s PostgreSQL login: %s", name, stream.address, error)
-        told = f'password authentication failed for user "{name}"'
-        raise PostgresError("28P01", told, severity="FATAL") from None
+        message = f'password authentication failed for user "{name}"'
+        raise PostgresError("28P01", message, severity="FATAL") from None
     return user

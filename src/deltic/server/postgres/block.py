@@ -108,8 +108,8 @@ class Block:
     def refuse_failed(self) -> None:
         """Raises PostgresError where the transaction has failed."""
         if self.status == "E":
-            told = "current transaction is aborted, commands ignored until end of transaction block"
-            raise PostgresError("25P02", told, hint="ROLLBACK ends it")
+            message = "current transaction is aborted, commands ignored until end of transaction block"
+            raise PostgresError("25P02", message, hint="ROLLBACK ends it")
 
     def fail(self) -> None:
         """Let an error end the transaction; what is before a savepoint may still be kept."""

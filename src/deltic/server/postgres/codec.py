@@ -113,8 +113,8 @@ def encoded(column: pa.Array, oid: int, form: int) -> list[bytes | None]:
     try:
         return [None if value is None else dump(value) for value in column.to_pylist()]
     except (TypeError, ValueError, AttributeError, OverflowError, struct.error) as error:
-        told = f"values of Arrow's type {column.type} cannot be sent as the type with oid {oid}: {error}"
-        raise PostgresError("42804", told, hint="CAST the column") from None
+        message = f"values of Arrow's type {column.type} cannot be sent as the type with oid {oid}: {error}"
+        raise PostgresError("42804", message, hint="CAST the column") from None
 
 
 @cache

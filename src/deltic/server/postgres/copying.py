@@ -64,8 +64,8 @@ def copy_of(statement: ClientStatement) -> Copy:
         place = closing + 1
     is_in, where = words[place : place + 1] == ["FROM"], words[place + 1 : place + 2]
     if words[place : place + 1] not in (["FROM"], ["TO"]) or where != (["STDIN"] if is_in else ["STDOUT"]):
-        told = "COPY goes FROM STDIN or TO STDOUT: the server reads and writes no files"
-        raise statement.error(place + 1, told, "in psql, use \\copy", "0A000")
+        message = "COPY goes FROM STDIN or TO STDOUT: the server reads and writes no files"
+        raise statement.error(place + 1, message, "in psql, use \\copy", "0A000")
     if is_in and end:
         raise statement.error(place, "a query is copied TO STDOUT")
     options = _options(statement, [token.text for token in statement.tokens[place + 2 :]])

@@ -123,5 +123,5 @@ def fetched(statement: ClientStatement) -> tuple[int | None, str]:
         return int(how[0]), name
     if how in ([], ["NEXT"]):
         return 1, name
-    told = f"{statement.words[0]} {' '.join(how)} is not supported"
-    raise statement.error(1, told, "cursors go forward: FETCH n FROM name", "0A000")
+    message = f"{statement.words[0]} {' '.join(how)} is not supported"
+    raise statement.error(1, message, "cursors go forward: FETCH n FROM name", "0A000")

@@ -87,8 +87,8 @@ class MessageStream:
         length, code = struct.unpack("!II", await self._take(8, _LONGEST_STARTUP))
         body = await self._take(length - 8, _LONGEST_STARTUP)
         if code not in _STARTUP:
-            told = f"unsupported frontend protocol {code >> 16}.{code & 0xFFFF}: the server has 3.0 and 3.2"
-            raise PostgresError("0A000", told, severity="FATAL")
+            message = f"unsupported frontend protocol {code >> 16}.{code & 0xFFFF}: the server has 3.0 and 3.2"
+            raise PostgresError("0A000", message, severity="FATAL")
         return _decoded(_STARTUP[code], struct.pack("!I", code) + body)
 
     async def password(self, kind: type[S]) -> S:

@@ -216,8 +216,8 @@ class ClientSession:
         """Definitions take effect at once; those of a transaction do not wait for its end."""
         await self.synchronize()
         if self.block.transaction is not None:
-            told = "definitions cannot follow changes of tables in one transaction"
-            raise statement.error(0, told, "COMMIT first: definitions take effect at once", "25001")
+            message = "definitions cannot follow changes of tables in one transaction"
+            raise statement.error(0, message, "COMMIT first: definitions take effect at once", "25001")
         if statement.begins("CREATE", "SCHEMA") and statement.words[-1].lower() == "public":
             return Done("CREATE SCHEMA")
         evolutions = await asyncio.wrap_future(self.service.writer.run(lambda: self._evolved(statement), self._signal))

@@ -40,9 +40,11 @@ def check_absence(body: Circuit, error: Callable[[str, str], ProgramError]) -> N
     group = {name: number for number, names in enumerate(components(graph)) for name in names}
     for use in uses:
         if use.sign < 0 and group[use.user] == group[use.used]:
-            told = f"{use.user} depends on the absence of {use.used}, which depends on that of {use.user}, and both are"
+            message = (
+                f"{use.user} depends on the absence of {use.used}, which depends on that of {use.user}, and both are"
+            )
             remedy = f"leave out DECLARE for one of them, whose query reads no view of the recursion but {use.user}"
-            raise error(f"{told} declared, so that it is open which of them begins without rows", remedy)
+            raise error(f"{message} declared, so that it is open which of them begins without rows", remedy)
 
 
 def _uses(body: Circuit) -> list[_Use]:

@@ -98,8 +98,8 @@ class _Block:
         ]:
             there, index = self._values.rows.visible, ordinal(place.this)
             if index is None or not 1 <= index <= len(there):
-                told = f"GROUP BY {place.this.sql()}: the rows have {count_of(len(there), 'column')}"
-                raise self._scope.source.error(place, told)
+                message = f"GROUP BY {place.this.sql()}: the rows have {count_of(len(there), 'column')}"
+                raise self._scope.source.error(place, message)
             place.replace(exp.column(there[index - 1].name, there[index - 1].relation or None, quoted=True))
         return named
 
@@ -334,9 +334,9 @@ class _Block:
             if whole in nodes:
                 over.set("this", exp.Literal.number(nodes.index(whole) + 1))
             if any(self._values.is_placed(part) for part in over.find_all(exp.Column)):
-                told = "SELECT DISTINCT is ordered by what it selects"
+                message = "SELECT DISTINCT is ordered by what it selects"
                 raise self._scope.source.error(
-                    key, told, "select this, too, or order by the name of something selected"
+                    key, message, "select this, too, or order by the name of something selected"
                 )
             result.append(over)
         return result

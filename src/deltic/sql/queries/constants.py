@@ -45,8 +45,8 @@ def _typed_row(row: exp.Expression, scope: QueryScope) -> list[Typed]:
 def _unified(values: list[Typed], index: int, node: exp.Expression, scope: QueryScope) -> list[Typed]:
     result = unified(values)
     if result is None:
-        told = " and ".join(dict.fromkeys(str(value.type.type) for value in values))
-        raise scope.source.error(node, f"column {index + 1} of VALUES has {told}, which have no common type")
+        message = " and ".join(dict.fromkeys(str(value.type.type) for value in values))
+        raise scope.source.error(node, f"column {index + 1} of VALUES has {message}, which have no common type")
     return [settled(value) for value in result]
 
 

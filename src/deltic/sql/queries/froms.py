@@ -92,8 +92,8 @@ def _own_name(node: exp.Expression) -> str:
 def _named(node: exp.Expression, left: QueryRows, scope: QueryScope) -> QueryRows:
     if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
         if node.db:
-            told = f"{scope.source.written(node)}: names have no database here"
-            raise scope.source.error(node, told, of_relation(node) or NO_DATABASE)
+            message = f"{scope.source.written(node)}: names have no database here"
+            raise scope.source.error(node, message, of_relation(node) or NO_DATABASE)
         return scope.rows_of(node.name, node)
     if isinstance(node, exp.Lateral) and isinstance(node.this, exp.Subquery):
         return bind(BlockValues(left, scope), node.this.this)
@@ -182,8 +182,8 @@ def _asked(
                 continue
             side.go_on(trial.rows.node)
             return result
-        told = "this subquery, which needs the rows of both sides of the join,"
-        raise scope.refuse(part, told, "write it in WHERE, or its condition in a subquery of FROM")
+        message = "this subquery, which needs the rows of both sides of the join,"
+        raise scope.refuse(part, message, "write it in WHERE, or its condition in a subquery of FROM")
 
     return replaced(on, is_subquery, value), sides[1].rows, sides[0].rows
 
@@ -199,8 +199,8 @@ def _asof(left: QueryRows, right: QueryRows, how: str, join: exp.Join, scope: Qu
     try:
         pairs = result.pairs()
     except NoAsof:
-        told = "the condition of an ASOF join compares both sides: equalities, and one of >=, >, <= and <"
-        raise scope.source.error(join.args["on"], told) from None
+        message = "the condition of an ASOF join compares both sides: equalities, and one of >=, >, <= and <"
+        raise scope.source.error(join.args["on"], message) from None
     parts = [pairs]
     if how == "LEFT":
         parts.append(nodes.pad(result.without_match(), nodes.schema(right.node).columns))

@@ -117,8 +117,8 @@ def _fields(generator: _Generator, values: BlockValues) -> list[_Shown]:
     """One row of the values of fields, which are named by literals, of a JSON object."""
     text, *names = generator.arguments or [exp.Null()]
     if not names or not all(isinstance(name, exp.Literal) and name.is_string for name in names):
-        told = "json_tuple takes a text and the names of fields, written as such"
-        raise values.scope.source.error(generator.node, told)
+        message = "json_tuple takes a text and the names of fields, written as such"
+        raise values.scope.source.error(generator.node, message)
     given = values.place(text, values.typed(prepared(text, values)))
     paths = [exp.Literal.string(f"$['{name.name}']") for name in names]
     return [(f"c{i}", _call("get_json_object", given, path)) for i, path in enumerate(paths)]

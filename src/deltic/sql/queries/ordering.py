@@ -130,13 +130,13 @@ def _selected(key: exp.Expression, rows: QueryRows, scope: QueryScope) -> Column
 def _count(node: exp.Expression, scope: QueryScope) -> int:
     """The number of LIMIT, FETCH or OFFSET, a constant."""
     number = node.args.get("count") if isinstance(node, exp.Fetch) else node.expression
-    told = f"{type(node).__name__.upper()} takes a number that is not negative"
+    message = f"{type(node).__name__.upper()} takes a number that is not negative"
 
     def refuse(reference: exp.Column) -> Typed:
-        raise scope.source.error(reference, told, "write the number itself, or an expression of constants")
+        raise scope.source.error(reference, message, "write the number itself, or an expression of constants")
 
     result = typed(number, refuse, scope.source) if number is not None else NULL
     value = evaluate(result.expression, {}, {}) if result.type.type.is_integer else None
     if value is None or value < 0:
-        raise scope.source.error(number or node, told, "write the number itself, or an expression of constants")
+        raise scope.source.error(number or node, message, "write the number itself, or an expression of constants")
     return int(value)

@@ -28,8 +28,8 @@ def applied_rows(node: exp.Expression, custom: CustomOperator, scope: QueryScope
     call, takes = node.this, custom.takes
     given = call.expressions
     if len(given) != len(takes):
-        told = f"{custom.name} takes {len(takes)} relation{'s' * (len(takes) != 1)}, not {len(given)}"
-        raise scope.source.error(call, told, _written(custom))
+        message = f"{custom.name} takes {len(takes)} relation{'s' * (len(takes) != 1)}, not {len(given)}"
+        raise scope.source.error(call, message, _written(custom))
     nodes = [_input(argument, custom, place, scope) for place, argument in enumerate(given)]
     made = scope.nodes.builder.add(applied(custom), *nodes)
     return scope.own(QueryRows(made, tuple(QueryColumn(column.name, column) for column in custom.gives)))
@@ -45,15 +45,15 @@ def _input(argument: exp.Expression, custom: CustomOperator, place: int, scope: 
         raise scope.source.error(argument, f"{custom.name} takes relations", _written(custom))
     there, wanted = [a.column for a in rows.visible], custom.takes[place].columns
     if len(there) != len(wanted):
-        told = f"input {place + 1} of {custom.name} has {_columns(wanted)}, and this has {len(there)} of them"
-        raise scope.source.error(argument, told, "name the columns: TABLE(SELECT …)")
+        message = f"input {place + 1} of {custom.name} has {_columns(wanted)}, and this has {len(there)} of them"
+        raise scope.source.error(argument, message, "name the columns: TABLE(SELECT …)")
     for attribute, result, column in zip(rows.visible, there, wanted, strict=True):
         if result.type is not column.type:
-            told = f"{attribute.name} is {written(result.type)}, and {custom.name} takes {written(column.type)} here"
-            raise scope.source.error(argument, told, f"cast it: TABLE(SELECT CAST({attribute.name} AS …) … )")
+            message = f"{attribute.name} is {written(result.type)}, and {custom.name} takes {written(column.type)} here"
+            raise scope.source.error(argument, message, f"cast it: TABLE(SELECT CAST({attribute.name} AS …) … )")
         if result.nullable and not column.nullable:
-            told = f"{attribute.name} may be NULL, and {custom.name} takes none here"
-            raise scope.source.error(argument, told, f"declare {column.name} with ? in Python, or write coalesce")
+            message = f"{attribute.name} may be NULL, and {custom.name} takes none here"
+            raise scope.source.error(argument, message, f"declare {column.name} with ? in Python, or write coalesce")
     return scope.nodes.keep(rows.node, [column.name for column in there])
 
 

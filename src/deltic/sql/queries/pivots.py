@@ -73,8 +73,8 @@ def _unpivot(pivot: exp.Pivot, names: Sequence[str], scope: QueryScope) -> exp.E
     listed = [_listed(part) for part in field.expressions]
     for columns, _ in listed:
         if len(columns) != len(values):
-            told = f"{count_of(len(values), 'name')} of values, and {count_of(len(columns), 'column')} for them"
-            raise scope.source.error(columns[0], told)
+            message = f"{count_of(len(values), 'name')} of values, and {count_of(len(columns), 'column')} for them"
+            raise scope.source.error(columns[0], message)
     taken = {column.name.lower() for columns, _ in listed for column in columns}
     kept = [exp.column(n, quoted=True) for n in names if n.lower() not in taken]
     parts: list[exp.Expression] = []

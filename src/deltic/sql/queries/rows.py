@@ -100,10 +100,10 @@ def resolve(reference: exp.Column, rows: QueryRows, bindings: Bindings | None, s
     result = rows.find(reference) or (bindings.find(reference) if bindings else [])
     if len({a.column.name for a in result}) > 1:
         written = source.written(reference)
-        told = " or ".join(sorted({f"{a.relation}.{a.name}" if a.relation else a.name for a in result}))
+        message = " or ".join(sorted({f"{a.relation}.{a.name}" if a.relation else a.name for a in result}))
         one_name = "give one of the relations an alias"
-        hint = "write the one that is meant" if " or " in told else one_name
-        raise source.error(reference, f"{written} is ambiguous: it may be {told}", hint)
+        hint = "write the one that is meant" if " or " in message else one_name
+        raise source.error(reference, f"{written} is ambiguous: it may be {message}", hint)
     if result:
         return result[0].typed
     raise source.error(reference, f"there is no column {source.written(reference)} here", _near(reference, rows))

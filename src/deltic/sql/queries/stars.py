@@ -63,8 +63,8 @@ def _path(reference: exp.Expression, found: Sequence[_Shown], values: BlockValue
     of_relation = [i for i, c in enumerate(found) if [c.relation.lower(), c.name.lower()] == parts[:2]]
     places = of_relation or [i for i, c in enumerate(found) if c.name.lower() == parts[0]]
     if len(places) != 1:
-        told = "is ambiguous" if places else "is no column of *"
-        raise source.error(reference, f"{source.written(reference)} in EXCEPT {told}")
+        message = "is ambiguous" if places else "is no column of *"
+        raise source.error(reference, f"{source.written(reference)} in EXCEPT {message}")
     type_ = values.typed(found[places[0]].value).type.type
     for name in parts[2 if of_relation else 1 :]:
         fields = [f.name.lower() for f in type_.fields] if type_.kind is Kind.STRUCT else []

@@ -39,14 +39,14 @@ def _as_declared(function: SqlFunction, rows: QueryRows, scope: QueryScope) -> Q
     if not columns:
         return rows
     if len(columns) != len(rows.visible):
-        told = f"{function.name} returns {count_of(len(columns), 'column')}, and its query has {len(rows.visible)}"
-        raise function.source.error(function.body, told)
+        message = f"{function.name} returns {count_of(len(columns), 'column')}, and its query has {len(rows.visible)}"
+        raise function.source.error(function.body, message)
     values = BlockValues(rows, scope)
     made = []
     for column, attribute in zip(columns, rows.visible, strict=True):
         value = attribute.typed
         if not (value.is_null or is_assignable(value.type.type, column.type)):
-            told = f"column {column.name} of {function.name} is {written(column.type)}"
-            raise function.source.error(function.body, f"{told}, and its query has {written(value.type.type)}")
+            message = f"column {column.name} of {function.name} is {written(column.type)}"
+            raise function.source.error(function.body, f"{message}, and its query has {written(value.type.type)}")
         made.append(QueryColumn(column.name, values.column(coerced(value, column.type), column.name)))
     return QueryRows(values.rows.node, tuple(made))

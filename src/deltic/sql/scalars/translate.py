@@ -55,8 +55,10 @@ def arguments(function: functions.written.SqlFunction, given: Mapping[str, Typed
             assert parameter.default is not None
             value = _Translation(partial(_no_column, function), function.source).whole(parameter.default)
         if not can_coerce(value, parameter.type):
-            told = f"{parameter.name} of {function.name} is {written(parameter.type)}, not {written(value.type.type)}"
-            raise Mismatch(told)
+            message = (
+                f"{parameter.name} of {function.name} is {written(parameter.type)}, not {written(value.type.type)}"
+            )
+            raise Mismatch(message)
         found[parameter.name.lower()] = coerced(value, parameter.type)
     return found
 
@@ -104,8 +106,8 @@ def returned(function: functions.written.SqlFunction, value: Typed) -> Typed:
     if function.returns is None:
         return value
     if not can_coerce(value, function.returns):
-        told = f"{function.name} returns {written(function.returns)}, and its body is {written(value.type.type)}"
-        raise function.source.error(function.body, told)
+        message = f"{function.name} returns {written(function.returns)}, and its body is {written(value.type.type)}"
+        raise function.source.error(function.body, message)
     return coerced(value, function.returns)
 
 
@@ -162,8 +164,8 @@ class _Translation:
         if isinstance(node, exp.AggFunc):
             return self.source.error(node, f"the aggregate {name} cannot stand here", "compute it in a subquery")
         is_named = isinstance(node, exp.Func) and name.isidentifier()
-        told = f"the function {name}" if is_named else written
-        return self.source.error(node, f"{told} is not supported here", of_function(name))
+        message = f"the function {name}" if is_named else written
+        return self.source.error(node, f"{message} is not supported here", of_function(name))
 
     def mismatch(self, node: exp.Expression, parts: Sequence[Typed], hint: str) -> ProgramError:
         types = ", ".join("NULL" if part.is_null else written(part.type.type) for part in parts)

@@ -87,8 +87,8 @@ class _Writing:
         """A merge with the new rows, which are called `excluded`."""
         key = self._columns(conflict.key) or list(self._table.key)
         if not key or set(key) != set(self._table.key):
-            told = f"its key is ({', '.join(self._table.key)})" if self._table.key else "it has none"
-            raise self._source.error(change.table, f"ON CONFLICT is about the key of {self._table.name}: {told}")
+            message = f"its key is ({', '.join(self._table.key)})" if self._table.key else "it has none"
+            raise self._source.error(change.table, f"ON CONFLICT is about the key of {self._table.name}: {message}")
         names = [exp.to_identifier(name, quoted=True) for name in columns]
         excluded = exp.Subquery(
             this=change.query.copy(), alias=exp.TableAlias(this=exp.to_identifier("excluded"), columns=names)
@@ -273,8 +273,10 @@ class _Writing:
         """The query's rows come, its values as those of these columns of the table, the others NULL."""
         values = _values(query)
         if values and len(values) != len(columns):
-            told = f"{len(values)} value{'s' * (len(values) != 1)} for {len(columns)} column{'s' * (len(columns) != 1)}"
-            raise self._source.error(values[0], f"{told} of {self._table.name}: {', '.join(columns)}")
+            message = (
+                f"{len(values)} value{'s' * (len(values) != 1)} for {len(columns)} column{'s' * (len(columns) != 1)}"
+            )
+            raise self._source.error(values[0], f"{message} of {self._table.name}: {', '.join(columns)}")
         places = dict(zip(columns, values, strict=True)) if values else {}
 
         def store(given: Mapping[str, Typed]) -> dict[str, Typed]:
@@ -307,8 +309,8 @@ class _Writing:
         target = written(column.type)
         value = NULL if given is None else given
         if not (value.is_null or is_assignable(open_type(value), column.type, self._by_name)):
-            told = f"{name} is {target}, and its value is {written(value.type.type)}"
-            raise self._source.error(place, told, f"convert it: CAST(… AS {target})")
+            message = f"{name} is {target}, and its value is {written(value.type.type)}"
+            raise self._source.error(place, message, f"convert it: CAST(… AS {target})")
         result = typed(exp.cast(exp.column("value"), target, dialect="spark"), lambda _: value, self._source)
         if result.type.type is not column.type:
             raise self._source.error(place, f"{name} is {column.type}, which no value of SQL is", "insert from Python")

@@ -51,8 +51,8 @@ def filled(statements: Sequence[Tokens], args: Args | None, source: SourceText) 
     used: list[str] = []
     results: list[Tokens] = [list(_filled(tokens, args, used, source)) for tokens in statements]
     if args is not None and not isinstance(args, Mapping) and statements and len(used) < len(args):
-        told = f"there are {count_of(len(args), 'value')} for {count_of(len(used), 'parameter')}"
-        raise token_error(source, statements[0][0], told, "each value has its `?`")
+        message = f"there are {count_of(len(args), 'value')} for {count_of(len(used), 'parameter')}"
+        raise token_error(source, statements[0][0], message, "each value has its `?`")
     return results
 
 

@@ -70,8 +70,8 @@ def _named_column(name: exp.Identifier, columns: Sequence[tuple[exp.Identifier, 
 
 def _set_lateness(made: ColumnDefinitions, found: Lateness, tokens: Tokens, cursor: Cursor) -> None:
     if made.lateness is not None:
-        told = f"{made.lateness.column} says already how late rows may come"
-        raise token_error(cursor.source, tokens[0], told, "a table has one LATENESS or WATERMARK FOR")
+        message = f"{made.lateness.column} says already how late rows may come"
+        raise token_error(cursor.source, tokens[0], message, "a table has one LATENESS or WATERMARK FOR")
     made.lateness = found
 
 

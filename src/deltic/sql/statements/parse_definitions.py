@@ -57,8 +57,8 @@ def parse_create(cursor: Cursor) -> CreateTable | CreateTableAs | CreateView | C
     if cursor.take("FUNCTION"):
         return parse_function(cursor, replaces)
     if is_temporary and not cursor.sees("VIEW"):
-        told, remedy = f"CREATE {cursor.tokens[begun].text.upper()} TABLE", "leave the word out"
-        raise token_error(cursor.source, cursor.tokens[begun], f"{told} is not supported", remedy)
+        message, remedy = f"CREATE {cursor.tokens[begun].text.upper()} TABLE", "leave the word out"
+        raise token_error(cursor.source, cursor.tokens[begun], f"{message} is not supported", remedy)
     for other, remedy in _REFUSED.items():
         if cursor.sees(*other.split()):
             raise token_error(cursor.source, cursor.rest[0], f"CREATE {other} is not supported", remedy)

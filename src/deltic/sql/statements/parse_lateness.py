@@ -44,8 +44,8 @@ def parse_watermark(cursor: Cursor) -> tuple[exp.Identifier, Tokens]:
 def lateness_of(column: Column, tokens: Tokens, cursor: Cursor, is_watermark: bool) -> Lateness:
     """What is written of a column. Raises ProgramError for a column, or a length, that cannot be."""
     if column.type not in TYPES:
-        told = f"{column.name} is {written(column.type)}, which is no time that rows could be late by"
-        raise _error(cursor, tokens, told, "a lateness is one of a TIMESTAMP, a DATE or an integer")
+        message = f"{column.name} is {written(column.type)}, which is no time that rows could be late by"
+        raise _error(cursor, tokens, message, "a lateness is one of a TIMESTAMP, a DATE or an integer")
     node: exp.Expression | None = tree(tokens, cursor.source)
     if is_watermark:
         node = _behind(node, column, tokens, cursor)

@@ -51,8 +51,8 @@ def _fitting(tokens: Tokens, column: Column, source: SourceText) -> Typed:
     """The value of a DEFAULT of a column. Raises ProgramError for one that is no constant, or none of the column."""
     result = default_value(expression(tokens, source), source)
     if not (result.is_null or is_assignable(result.type.type, column.type)):
-        told = f"column {column.name} is {written(column.type)}, and its DEFAULT is {written(result.type.type)}"
-        raise token_error(source, tokens[0], told, f"convert it: CAST(… AS {written(column.type)})")
+        message = f"column {column.name} is {written(column.type)}, and its DEFAULT is {written(result.type.type)}"
+        raise token_error(source, tokens[0], message, f"convert it: CAST(… AS {written(column.type)})")
     return result
 
 

@@ -148,17 +148,19 @@ def _define(
 def _check_refresh(view: CreateView, circuit: Circuit) -> None:
     """Raises ProgramError for FULL on a view without recursion, which is always updated by its changes."""
     if view.refresh == "full" and not any(isinstance(operator, ops.Fixpoint) for operator in circuit.operators):
-        told = f"REFRESH POLICY FULL of {view.name.name}"
+        message = f"REFRESH POLICY FULL of {view.name.name}"
         remedy = "leave it out: an update costs no more than what it touches"
-        raise view.source.error(view.name, f"{told}, which is not recursive, is not supported", remedy)
+        raise view.source.error(view.name, f"{message}, which is not recursive, is not supported", remedy)
 
 
 def _undeclared(view: CreateView, names: Sequence[str]) -> ProgramError:
     """The error for a recursion in which no view is declared."""
-    told = f"view {names[0]} reads itself" if len(names) == 1 else f"the views {', '.join(names)} depend on each other"
+    message = (
+        f"view {names[0]} reads itself" if len(names) == 1 else f"the views {', '.join(names)} depend on each other"
+    )
     place = next(table for table in _read(view) if spelt(table.name, names))
     remedy = f"write WITH RECURSIVE in it, or DECLARE RECURSIVE VIEW {names[-1]} (columns with types) before it"
-    return view.source.error(place, told, remedy)
+    return view.source.error(place, message, remedy)
 
 
 def lowered(view: CreateView, known: Types, spellings: Spellings) -> ViewDefinitions:

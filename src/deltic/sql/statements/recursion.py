@@ -57,8 +57,8 @@ def _policy(views: Sequence[CreateView]) -> RefreshPolicy:
     named = [view for view in views if view.refresh]
     for view in named:
         if view.policy != named[0].policy:
-            told = f"{named[0].name.name} and {view.name.name} are refreshed together, and have two refresh policies"
-            raise view.source.error(view.name, told, "name it for one of them")
+            message = f"{named[0].name.name} and {view.name.name} are refreshed together, and have two refresh policies"
+            raise view.source.error(view.name, message, "name it for one of them")
     return named[0].policy if named else ""
 
 
@@ -148,9 +148,9 @@ class _Body:
         view, wanted = self.views[name]
         for have, want in zip(found, wanted, strict=True):
             if have.type is not want.type or (have.nullable and not want.nullable):
-                told = f"{name} was declared with {_column_text(want)}, and its query gives {_column_text(have)}"
+                message = f"{name} was declared with {_column_text(want)}, and its query gives {_column_text(have)}"
                 remedy = f"declare it so, or write CAST(… AS {written(want.type)})"
-                raise view.source.error(view.query, told, "declare it so" if have.type is want.type else remedy)
+                raise view.source.error(view.query, message, "declare it so" if have.type is want.type else remedy)
         if found != wanted:
             node = place.add(ops.Map(wanted.columns, tuple(column(c.name) for c in found)), node)
         return node if place.type_of(node).is_set else place.add(ops.Distinct(), node)

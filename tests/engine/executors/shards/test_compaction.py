@@ -87,11 +87,11 @@ class World:
 
     def most_runs(self):
         """The runs of the arrangement that has the most."""
-        told = [
+        parts = [
             read_description(self.engine.executor.holder.files, state)
             for state in self.engine.executor.holder.states.values()
         ]
-        return max(len(a["runs"]) for one in told for _, a in compaction._arrangements(one))
+        return max(len(a["runs"]) for one in parts for _, a in compaction._arrangements(one))
 
     def strays(self):
         """The files that nobody needs."""

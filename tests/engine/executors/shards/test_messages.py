@@ -67,11 +67,11 @@ def changes_of(seed, epochs=6):
     for _ in range(epochs):
         edge = {(rng.randrange(12), rng.randrange(12)) for _ in range(14)}
         name = {(rng.randrange(12), f"n{rng.randrange(5)}") for _ in range(5)}
-        told = {"edge": _signed(edge, edges, "xy"), "name": _signed(name, names, ("x", "said"))}
+        fields = {"edge": _signed(edge, edges, "xy"), "name": _signed(name, names, ("x", "said"))}
         edges ^= edge
         names ^= name
         wanted = {(x, said) for x, y in edges for w, z in edges if y == w for v, said in names if v == z}
-        yield told, wanted
+        yield fields, wanted
 
 
 def _signed(rows, there, columns):

@@ -63,11 +63,11 @@ def test_out_of_one_shard_and_back(make):
 def test_reports_and_explain_say_which_why_and_what_the_other_was_expected_to_cost(golden):
     there = driver()
     one = there.insert(e=chain(0, 8))
-    told = [way(one), way(there.insert(e=chain(8, 40)))]
+    parts = [way(one), way(there.insert(e=chain(8, 40)))]
     explained = there.engine.explain("p")
-    assert explained.endswith(f"\n\np {told[1]}")
+    assert explained.endswith(f"\n\np {parts[1]}")
     assert "in rounds of exchanges: no key is handed on by all rules, and no task has room for it" in explained
-    golden("engine/room.txt", "\n".join(told) + "\n")
+    golden("engine/room.txt", "\n".join(parts) + "\n")
 
 
 def test_an_epoch_that_is_rejected_after_the_recursion_grew_leaves_equal_rows():
@@ -111,13 +111,13 @@ def test_what_has_no_choice_is_not_watched(program, options, why):
 
 
 def test_a_choice_of_the_user_is_not_revised():
-    for rounds, told in (
+    for rounds, entry in (
         ("always", "in rounds of exchanges"),
         ("never", 'rounds are never to be taken: rounds="never"'),
     ):
         there = driver(rounds=rounds, task_memory=1)
         assert way(there.insert(e=chain(0, 10))) == ""
-        assert told in there.engine.explain("p")
+        assert entry in there.engine.explain("p")
 
 
 def test_a_recursion_that_is_added_grows_while_it_is_built():

@@ -71,17 +71,17 @@ def test_a_report_says_where_and_why_and_what_else_was_expected(golden):
     result = there.insert(edge=[(2, 3)])
     assert result.placement.moved > 0
     assert next(iter(result.phases)) == "moving"
-    told = replace(result.placement, moved=2.25)
-    golden("engine/placement.txt", f"{told}\n")
+    changed = replace(result.placement, moved=2.25)
+    golden("engine/placement.txt", f"{changed}\n")
 
 
 def test_explain_tells_of_the_last_epoch():
     there = driver("process")
     assert "placement:" not in there.engine.explain("reach")
     there.insert(edge=[(1, 2)])
-    told = there.engine.explain("reach")
-    assert "the last epoch ran on shards in the driver's process: the script says so" in told
-    assert "  as one Spark job: expected 1,234 s after a move of 3.5 s, 0 bytes" in told
+    text = there.engine.explain("reach")
+    assert "the last epoch ran on shards in the driver's process: the script says so" in text
+    assert "  as one Spark job: expected 1,234 s after a move of 3.5 s, 0 bytes" in text
 
 
 def test_a_move_that_fails_leaves_the_state_where_it_is(monkeypatch):

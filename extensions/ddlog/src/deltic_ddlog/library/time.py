@@ -202,8 +202,8 @@ def _read_mail(text: str) -> Struct:
         if zone.lower() not in _ZONES:
             return err(_NOT_ENOUGH)
         zone = f"{_ZONES[zone.lower()]:+03}00"
-    told = f"{day} {month} {years:04} {hour}:{minute}:{second or '00'} {zone}"
-    return _read_moment(f"{weekday}, {told}" if weekday else told, _RFC2822 if weekday else _RFC2822[4:])
+    message = f"{day} {month} {years:04} {hour}:{minute}:{second or '00'} {zone}"
+    return _read_moment(f"{weekday}, {message}" if weekday else message, _RFC2822 if weekday else _RFC2822[4:])
 
 
 natives(

@@ -53,8 +53,8 @@ def _parsed(text: str) -> Struct:
     if ":" not in host and _NO_HOST.search(host):
         return err("invalid domain character")
     user = _encoded(parts.netloc.rpartition("@")[0], _IN_PATHS + "/;=@[\\]^|")
-    told = f":{port}" if port is not None and port != _PORTS[parts.scheme] else ""
-    place = f"{user}@{host}{told}" if user else f"{host}{told}"
+    message = f":{port}" if port is not None and port != _PORTS[parts.scheme] else ""
+    place = f"{user}@{host}{message}" if user else f"{host}{message}"
     path, query = _encoded(_straight(parts.path.replace("\\", "/")), _IN_PATHS), query.replace("'", "%27")
     return ok(urlunsplit(parts._replace(netloc=place, path=path, query=query, fragment=fragment)))
 

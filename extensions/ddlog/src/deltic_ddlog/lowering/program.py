@@ -158,8 +158,8 @@ class Lowered:
                 findings.append(relation.span.error(f"the {relation.semantics} {name} depends on itself"))
             for atom in self._reads(name):
                 if isinstance(atom, AbsentStep) and atom.relation in names:
-                    told = f"{name} depends on {atom.relation}, which it is computed with, by `not`"
-                    findings.append(atom.span.error(told, hint))
+                    message = f"{name} depends on {atom.relation}, which it is computed with, by `not`"
+                    findings.append(atom.span.error(message, hint))
         if findings:
             raise ProgramError(list(dict.fromkeys(findings)))
 

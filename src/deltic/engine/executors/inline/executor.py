@@ -168,16 +168,16 @@ class InlineExecutor:
 
     def explain(self, name: str, full: bool) -> str:
         tell, running, program = (explain if full else summary), self.running, self.program
-        told = tell(self.circuit, name, program, running.states, running.evaluations, running.strategies)
+        text = tell(self.circuit, name, program, running.states, running.evaluations, running.strategies)
         below = program.below(program.sinks[name])
         if forgotten := list(running.forgetting.lines(below)):
             forgotten += [_PINNED] * running.forgetting.has_forgotten
-            told += "\n\nwhat watermarks leave behind:\n" + "\n".join(f"  {line}" for line in forgotten)
+            text += "\n\nwhat watermarks leave behind:\n" + "\n".join(f"  {line}" for line in forgotten)
         if lines := running.plans.lines(below, running.states, running.evaluations):
-            told += f"\n\n{PLAN}:\n" + "\n".join(f"  {line}" for line in lines)
+            text += f"\n\n{PLAN}:\n" + "\n".join(f"  {line}" for line in lines)
         if lines := list(running.strata.decisions(below)):
-            told += "\n\nwhat the refresh policy goes by:\n" + "\n".join(f"  {line}" for line in lines)
-        return told
+            text += "\n\nwhat the refresh policy goes by:\n" + "\n".join(f"  {line}" for line in lines)
+        return text
 
     def maintenance(self, name: str) -> tuple[RelationPlan, ...]:
         running, program = self.running, self.program

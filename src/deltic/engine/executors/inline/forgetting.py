@@ -48,11 +48,11 @@ class Forgetting:
         beside = [(name, result) for name, result in self._frontiers.groups.items()]
         beside += [(name, result) for name, result in self._frontiers.rows.items() if name in program.tables.values()]
         self._beside = [_Beside(a, result, _FEW) for name, result in beside for a in states[name].auxiliary.values()]
-        told = [*self._frontiers.rows.values(), *self._frontiers.groups.values()]
-        self._marks = {b.watermark: states[b.watermark] for result in told for b in result.frontier}
+        parts = [*self._frontiers.rows.values(), *self._frontiers.groups.values()]
+        self._marks = {b.watermark: states[b.watermark] for result in parts for b in result.frontier}
         self._meanings = {
             bound: meaning(bound.expression, {MARK: states[bound.watermark].domains[0].type})
-            for result in told
+            for result in parts
             for bound in result.frontier
         }
         self._known: dict[tuple[Bound, Any], int | None] = {}
@@ -111,7 +111,7 @@ class Forgetting:
         fewer = []
         for rows in self._rows:
             frontier, type_ = rows.found.frontier, rows.type
-            start, end = (self._least(frontier, told, type_, known) for told in (self._done.marks, marks))
+            start, end = (self._least(frontier, entry, type_, known) for entry in (self._done.marks, marks))
             start = LEAST if start is None else start
             if end is not None and start < end and rows.forget(start, end):
                 fewer.append(rows.state)

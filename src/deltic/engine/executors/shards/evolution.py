@@ -114,12 +114,12 @@ class _Evolving:
         raw = lay_out(extended, self.maintained, {**there, **also}, partial(_queries, extended, sizes))
         taken = {**self._taken(raw), **{alias: was for was, alias in aliases.items()}}
         program = replace(extended, sinks=sinks)
-        told = replace(raw, program=replace(raw.program, sinks=sinks))
+        changed = replace(raw, program=replace(raw.program, sinks=sinks))
         constants = tuple(n for n, r in program.relations.items() if isinstance(r.definition, FixedRows))
         new = tuple(name for name in constants if name not in taken)
         begun = self.former.begun
         arriving = (*new, *(program.tables[table] for table in begun))
-        building = restrict(replace(told, steps=tuple(self._steps(told, taken, aliases))), arriving, raw.placed)
+        building = restrict(replace(changed, steps=tuple(self._steps(changed, taken, aliases))), arriving, raw.placed)
         return ShardEvolution(self.plan, program, building, taken, new, begun, self._extension())
 
     # Programs

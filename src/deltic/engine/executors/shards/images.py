@@ -17,12 +17,12 @@ from deltic.program.program import Program
 def image_of_shards(about: Mapping[str, Json], shards: Sequence[Shard]) -> Image:
     """What the shards keep, between epochs, when all layouts fit; `about` is said beside it."""
     images = [image_of(shard.store) for shard in shards]
-    told = [
+    parts = [
         {"store": image.about, "pieces": len(image.pieces), "growing": list(image.growing), "learned": shard.learned()}
         for image, shard in zip(images, shards, strict=True)
     ]
     growing = {_of_shard(n, name): values for n, image in enumerate(images) for name, values in image.growing.items()}
-    return Image({**about, "shards": told}, [piece for image in images for piece in image.pieces], growing)
+    return Image({**about, "shards": parts}, [piece for image in images for piece in image.pieces], growing)
 
 
 def restored_stores(saved: Saved, program: Program) -> list[Store]:

@@ -220,8 +220,8 @@ class _LayOut:
                     yield from (self._probed(atom, piece, is_absent=is_absent).relation for atom in lower)
 
     def _place(self, relation: Relation, home: str, key: Key) -> None:
-        told = replace(relation, fingerprint=f"{relation.fingerprint} {key}")
-        self.relations[relation.name] = told
+        changed = replace(relation, fingerprint=f"{relation.fingerprint} {key}")
+        self.relations[relation.name] = changed
         self.placed[relation.name] = PlacedRelation(relation.name, home, key, kept=True)
 
     def _at(self, name: str, key: Key) -> str:
@@ -229,15 +229,15 @@ class _LayOut:
         if key == self.homes[name]:
             return name
         home = self.program.relations[name]
-        told = f"{name} {_key_text(home, key)}"
-        if told not in self.placed:
-            self._place(replace(home, name=told, definition=Derived(distinct=False)), name, key)
+        message = f"{name} {_key_text(home, key)}"
+        if message not in self.placed:
+            self._place(replace(home, name=message, definition=Derived(distinct=False)), name, key)
             rounds = self.rounds if self.rounds is not None and name in self.rounds.relations else None
             course = rounds.course if rounds is not None else self.epoch
-            course.add(Send(name, told, course.known[name]))
-            course.add(Take(told, course.known[name] + 1))
-            self._stand(told, rounds)
-        return told
+            course.add(Send(name, message, course.known[name]))
+            course.add(Take(message, course.known[name] + 1))
+            self._stand(message, rounds)
+        return message
 
     def _stand(self, name: str, rounds: _Rounds | None) -> None:
         """Give a placed relation its stratum: its own, or that of the recursion whose rounds it has part in."""

@@ -229,9 +229,9 @@ class SparkShards:
 
         Where another plan has written the states, those placed relations are `taken` over that have these names there.
         """
-        plan, options, told = placed.plan, placed.options, f"epoch {epoch:,}"
+        plan, options, message = placed.plan, placed.options, f"epoch {epoch:,}"
         fetched, written = self.files.traffic.fetched, self.files.traffic.written
-        jobs = RoundJobs(plan, options, self.files, conflicts, self.direct, self.few, self._outcome, told)
+        jobs = RoundJobs(plan, options, self.files, conflicts, self.direct, self.few, self._outcome, message)
         begun = jobs.run_rounds(Reached(states, [*wake(self.placed.options.shards), *changes], taken))
         tasks = [
             Task(plan, options, self.files.place, begun.states, stage, conflicts, self.direct, begun.taken, begun.since)
@@ -239,7 +239,7 @@ class SparkShards:
         ]
         stages = f"{len(tasks)} stage{'s' * (len(tasks) > 1)}"
         outcome = begun.total(
-            self._outcome(begun.messages, tasks, f"{told}: {stages}: {some_of(list(placed.program.sinks))}")
+            self._outcome(begun.messages, tasks, f"{message}: {stages}: {some_of(list(placed.program.sinks))}")
         )
         placed.refuse(outcome.faults)
         stores = self._written_stores(plan, outcome.states)
@@ -272,9 +272,9 @@ class SparkShards:
         keys = placed.options.keys[name] if batch.key else ()
         return batch.split == RowSplit(name, placed.plan.placed[name].key, placed.options.shards, keys)
 
-    def _outcome(self, messages: Sequence[Message], tasks: Sequence[Task], told: str) -> Outcome:
+    def _outcome(self, messages: Sequence[Message], tasks: Sequence[Task], message: str) -> Outcome:
         """The outcome of a job; raises what its tasks found to be wrong."""
-        outcome = total(self.run_tasks(messages, tasks, self.placed.options.shards, told))
+        outcome = total(self.run_tasks(messages, tasks, self.placed.options.shards, message))
         if outcome.errors:
             raise joined(sorted(outcome.errors, key=lambda error: isinstance(error, Outgrown)))
         return outcome

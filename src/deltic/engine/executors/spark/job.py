@@ -95,16 +95,16 @@ def _raised_in_one_line(what: str) -> Iterator[None]:
         raise DelticError(f"{what}: {reason_of(str(error))}") from error
 
 
-def reason_of(told: str) -> str:
+def reason_of(message: str) -> str:
     """Why a job failed, in one line of Spark's report."""
-    if _FULL in told and (lost := _LOST.search(told)):
+    if _FULL in message and (lost := _LOST.search(message)):
         return (
             f"the disk of {lost[1]} is full where Spark keeps there what tasks send each other: make room, or name "
             "other directories, SPARK_LOCAL_DIRS of the worker or spark.local.dir"
         )
-    if missing := _ELSEWHERE.search(told):
+    if missing := _ELSEWHERE.search(message):
         return f"{missing[0]}; {NEEDED}"
-    lines = [line.strip().removeprefix(_SUPPRESSED) for line in told.splitlines()]
+    lines = [line.strip().removeprefix(_SUPPRESSED) for line in message.splitlines()]
     return next((line for line in reversed(lines) if line and not line.startswith(_FRAME)), "no reason was given")
 
 

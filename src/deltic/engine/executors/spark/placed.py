@@ -99,8 +99,8 @@ class PlacedExecutor:
         result = executed.result
         self.placement.costs.learn(placed.place, kind, changed, result.rows_visited, time.perf_counter() - started)
         self._last = placed
-        told = [part.report for batch in changes.values() for part in apart(batch) if isinstance(part, StagedRows)]
-        read, written = (sum(getattr(each, what) for each in told) for what in ("read", "written"))
+        parts = [part.report for batch in changes.values() for part in apart(batch) if isinstance(part, StagedRows)]
+        read, written = (sum(getattr(each, what) for each in parts) for what in ("read", "written"))
         read, written = read + result.bytes_read, written + result.bytes_written
         result = replace(result, placement=placed, bytes_read=read, bytes_written=written)
         if placed.moved is not None:
@@ -230,11 +230,11 @@ class PlacedExecutor:
     # Reading
 
     def explain(self, name: str, full: bool) -> str:
-        told = self.there.explain(name, full)
+        text = self.there.explain(name, full)
         if self._last is None:
-            return told
+            return text
         lines = [f"the last epoch ran {self._last.summary}", *self._last.alternatives]
-        return f"{told}\n\nplacement:\n" + "\n".join(f"  {line}" for line in lines)
+        return f"{text}\n\nplacement:\n" + "\n".join(f"  {line}" for line in lines)
 
     def maintenance(self, name: str) -> tuple[RelationPlan, ...]:
         return self.there.maintenance(name)

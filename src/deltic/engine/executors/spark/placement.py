@@ -99,9 +99,11 @@ class Placement:
             return (other if gain > 0 else there), _QUICKEST
         self.regret = max(0.0, self.regret + gain)
         if self.regret > expected[other].moving + _LEAST:
-            told = f"since the last move, staying has cost {self.regret:.3g} s more than this, and the move costs less"
+            message = (
+                f"since the last move, staying has cost {self.regret:.3g} s more than this, and the move costs less"
+            )
             self.regret = 0.0
-            return other, told
+            return other, message
         if gain > 0:
             return there, f"{TOLD[other]} it would be quicker, but not by as much as the move there costs"
         return there, _QUICKEST

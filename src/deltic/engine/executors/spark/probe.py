@@ -32,7 +32,7 @@ _LOOKED = WeakKeyDictionary["SparkSession", set[str]]()
 _OTHER_PYTHON = re.compile(r"PYTHON_VERSION_MISMATCH.*?different version: ([\d.]+)", re.DOTALL)
 
 
-class Probe:
+class ExecutorProbe:
     """Looks at the executors of a session once for each directory of shards."""
 
     def __init__(self, spark: SparkSession, files: Files, slots: int) -> None:
@@ -89,14 +89,14 @@ def _asking(place: str) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.Reco
         import pyarrow as pa
 
         numbers = [number for batch in batches for number in batch.column(0).to_pylist()]
-        told: dict[str, object] = {"host": socket.gethostname(), "numbers": numbers, "python": sys.executable}
+        fields: dict[str, object] = {"host": socket.gethostname(), "numbers": numbers, "python": sys.executable}
         try:
             from deltic.engine.executors.spark.probe import seen_by_task
 
-            told |= seen_by_task(place, numbers)
+            fields |= seen_by_task(place, numbers)
         except Exception as error:  # noqa: BLE001
-            told["reason"] = f"{type(error).__name__}: {error}"
-        yield pa.record_batch([pa.array([json.dumps(told)])], names=["told"])
+            fields["reason"] = f"{type(error).__name__}: {error}"
+        yield pa.record_batch([pa.array([json.dumps(fields)])], names=["told"])
 
     return asked
 
@@ -106,18 +106,18 @@ def seen_by_task(place: str, numbers: Iterable[int]) -> Mapping[str, object]:
     from deltic.engine.files.address import files_at
     from deltic.engine.kernels.loading import check_compiler, find
 
-    told: dict[str, object] = {"deltic": __version__, "directory": ""}
+    fields: dict[str, object] = {"deltic": __version__, "directory": ""}
     if find() is None:
         check_compiler()
     try:
         files = files_at(place)
         if "driver" not in files.names():
-            told["directory"] = "it is not there, or another one"
+            fields["directory"] = "it is not there, or another one"
         for number in numbers:
             files.write(str(number), [b"there"])
     except (OSError, DelticError) as error:
-        told["directory"] = str(error)
-    return told
+        fields["directory"] = str(error)
+    return fields
 
 
 def _reasons(told: Iterable[Mapping[str, Any]]) -> list[str]:

@@ -52,8 +52,8 @@ class PostgresCatalog:
             try:
                 table = _plain(database.sql(text, params=values).to_arrow_table())
             except duckdb.Error as error:
-                told = f"the question about the catalog has no answer: {str(error).splitlines()[0]}"
-                raise PostgresError("0A000", told) from None
+                message = f"the question about the catalog has no answer: {str(error).splitlines()[0]}"
+                raise PostgresError("0A000", message) from None
         return ResultRows([_field(field) for field in table.schema], table)
 
     def _current(self, catalog: Catalog, client: Client) -> duckdb.DuckDBPyConnection:

@@ -46,8 +46,8 @@ def in_duckdb(statement: ClientStatement, client: Client) -> str:
     try:
         tree = sqlglot.parse_one(readable(statement), read="postgres")
     except sqlglot.errors.SqlglotError as error:
-        told = f"the question about the catalog cannot be read: {str(error).splitlines()[0]}"
-        raise PostgresError("42601", told) from None
+        message = f"the question about the catalog cannot be read: {str(error).splitlines()[0]}"
+        raise PostgresError("42601", message) from None
     for table in list(tree.find_all(exp.Table)):
         _place(table)
     for dot in list(tree.find_all(exp.Dot)):
