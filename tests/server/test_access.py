@@ -143,7 +143,7 @@ def test_verifiers_are_those_of_scram(users):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "there is none"),
+        ("", "the file has no user"),
         ("[a", "Expected"),
         ("a = 1", "it is no table"),
         ("[a]\nrole = 'boss'", "one of reader, writer, owner"),

@@ -80,7 +80,7 @@ class Users:
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
             raise DelticError(f"users {path}: {error}; `deltic user NAME` makes an entry") from None
         if not content:
-            raise DelticError(f"users {path}: it is missing; `deltic user NAME` makes an entry")
+            raise DelticError(f"users {path}: the file has no user; `deltic user NAME` makes an entry")
         return cls({name: _user(path, name, entry) for name, entry in content.items()})
 
     def named(self, name: str) -> User | None:
