@@ -367,7 +367,7 @@ def test_recursions_take_rounds_where_that_is_asked_for(workshop):
     ("options", "told"),
     [
         (("spark", "--executor", "job"), 'executor="job" needs a Spark session: Pipeline(spark, …) or --master'),
-        (("local", "--directory", "rows"), "shards are those of engine \"spark\", and engine is 'local'"),
+        (("local", "--directory", "rows"), "shards need engine \"spark\", and engine is 'local'"),
     ],
 )
 def test_jobs_and_directories_are_those_of_shards_with_spark(workshop, options, told):

@@ -267,7 +267,7 @@ def test_what_a_task_is_to_hold(settings, shards, memory, monkeypatch):
     [
         ({"engine": "spark", "shards": 0}, "1 or more"),
         ({"shards": 4}, 'shards need engine "auto" with a Spark session'),
-        ({"engine": "local", "shards": 4}, "shards are those of engine \"spark\", and engine is 'local'"),
+        ({"engine": "local", "shards": 4}, "shards need engine \"spark\", and engine is 'local'"),
         ({"engine": "spark", "shards": Shards(executor="job")}, "needs a Spark session"),
         ({"engine": "spark", "shards": {"task_memory": "much"}}, "task_memory is 'much'; it is a number of bytes"),
         ({"engine": "spark", "shards": {"task_memory": 0}}, "1 byte or more"),

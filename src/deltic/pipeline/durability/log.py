@@ -255,7 +255,7 @@ class LogReader:
         magic, version, length, checksum = _HEAD.unpack(head) if start <= len(data) else (_MAGIC, _VERSIONS[0], 1, 0)
         if magic != _MAGIC or version not in _VERSIONS:
             raise StateError(
-                f"state {self.files.place}: {name}: {record} has version {version} of the format, and this Deltic reads "
+                f"state {self.files.place}: {name}: {record} has version {version} of the format; this Deltic reads "
                 f"versions up to {_VERSIONS[0]}; open the state with the Deltic that wrote it"
             )
         body = data[start : start + length]

@@ -53,29 +53,29 @@ def comes_again(stream: str, query: str, batch: int, last: AppliedBatch | None, 
 
     `place` is where the pipeline keeps its state, None for memory.
     """
-    offered = f"stream {stream}: batch {batch} of query {query}"
+    which = f"stream {stream}: batch {batch} of query {query}"
     kept_in = f"state {place}" if place else "this pipeline, whose state is in memory,"
     if last is None:
         if batch:
             raise StreamError(
-                f"{offered} comes first, and {kept_in} has none of the batches before it: their rows would be missing. "
+                f"{which} comes first, and {kept_in} has none of the batches before it: their rows would be missing. "
                 f"{_OPEN if place else _KEEP}, {_ANEW}"
             )
         return False
     if query != last.query:
         raise StreamError(
-            f"{offered} is of another query than the one whose batch {last.batch} {kept_in} has, {last.query}: what that "
+            f"{which} is of another query than the one whose batch {last.batch} {kept_in} has, {last.query}: what that "
             "has read would be applied twice. Go on with its checkpointLocation; or, where this query reads other "
             "rows, give it a name of its own: pipeline.stream(…, name=…)"
         )
     if batch > last.batch + 1:
         raise StreamError(
-            f"{offered} does not follow on batch {last.batch}, the last one that {kept_in} has: the state is older than "
+            f"{which} does not follow on batch {last.batch}, the last one that {kept_in} has: the state is older than "
             f"the checkpoint, and the batches between would be missing. {_OPEN}, {_ANEW}"
         )
     if batch < last.batch:
         raise StreamError(
-            f"{offered} comes again, and {kept_in} has all up to batch {last.batch}: the checkpoint is older than the "
+            f"{which} comes again, and {kept_in} has all up to batch {last.batch}: the checkpoint is older than the "
             f"state. Go on with the checkpoint that belongs to it, {_ANEW}"
         )
     return batch == last.batch

@@ -123,13 +123,13 @@ class TableStream:
     @contextmanager
     def _refusing(self, query: str, batch: int) -> Iterator[None]:
         """Names the batch in what is raised about it."""
-        offered = f"stream {self.name}: batch {batch} of query {query}"
+        which = f"stream {self.name}: batch {batch} of query {query}"
         try:
             with spark_errors(lambda reason: StreamError(f"it cannot be read: {reason}")):
                 yield
         except DelticError as error:
             raise StreamError(
-                f"{offered} was refused; nothing of it was applied, and epoch {self.pipeline.epoch} is the last\n{error}"
+                f"{which} was refused; nothing of it was applied, and epoch {self.pipeline.epoch} is the last\n{error}"
             ) from None
 
 
