@@ -182,7 +182,7 @@ class _Block:
     def _name(self, node: exp.Expression) -> str:
         """The name of a selected expression; the alias of a window function is the name of its window."""
         alias = "" if isinstance(node, exp.Window) else node.alias
-        return alias or name_of(self._meant(node), self._values)
+        return alias or name_of(self._written_out(self._meant(node)), self._values)
 
     def _generated(self, node: exp.Expression) -> list[SelectItem]:
         """What a function that makes rows gives, which the rows are multiplied by."""

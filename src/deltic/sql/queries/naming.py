@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from datetime import date, datetime
+from collections.abc import Callable, Iterator, Mapping
+from datetime import date, datetime, timedelta
 
 from sqlglot import exp
 
 from deltic.circuit.expressions.meaning import evaluate
 from deltic.errors import DelticError
+from deltic.functions.intervals import written
 from deltic.sql.aggregates import aggregate_name, direction
 from deltic.sql.queries.default_arguments import with_defaults
 from deltic.sql.queries.time_windows import is_time_window
@@ -52,9 +53,12 @@ _CASTS = ("date", "int", "string", "bigint", "double", "float", "boolean", "smal
 """Functions that are casts: of a column they have its name."""
 _OTHERWISE = {"array_agg": "collect_list", "dateadd": "date_add", "to_varchar": "to_char"}
 """Functions that Spark calls by another name."""
-_OF_UNITS = {"date_add": "timestampadd", "dateadd": "timestampadd", "datediff": "timestampdiff"}
+_OF_UNITS = {
+    **dict.fromkeys(("date_add", "dateadd"), "timestampadd"),
+    **dict.fromkeys(("date_diff", "datediff"), "timestampdiff"),
+}
 """Functions that are others where their first argument is a unit of time."""
-_FIRST_ALONE = ("from_json", "to_json")
+_FIRST_ALONE = ("from_csv", "from_json", "to_csv", "to_json")
 """Functions whose schema and options are no part of the name."""
 
 
@@ -112,9 +116,10 @@ class _Names:
         types = [self._type(side) for side in sides]
         if isinstance(node, exp.Add) and types[1] is Type.DATE:
             sides, types = sides[::-1], types[::-1]
-        of_days = isinstance(sides[1], exp.Interval) and types[1] is Type.DAY_TIME_INTERVAL
+        of_days = isinstance(sides[1], exp.Interval) and self._values.typed(sides[1]).fields == ("DAY", "DAY")
         added = self.text(sides[1])
-        if types[0] is Type.DATE and types[1] not in (Type.DATE, Type.YEAR_MONTH_INTERVAL):
+        moved = Type.DATE, Type.TIMESTAMP, Type.TIMESTAMP_NTZ, Type.YEAR_MONTH_INTERVAL, Type.DAY_TIME_INTERVAL
+        if types[0] is Type.DATE and (of_days or types[1] not in moved):
             added = f"extractansiintervaldays({added})" if of_days else added
             return f"date_{'add' if isinstance(node, exp.Add) else 'sub'}({self.text(sides[0])}, {added})"
         is_time = types[0] is not None and types[0].kind in (Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ)
@@ -136,9 +141,8 @@ class _Names:
         return f"{'window' if is_time_window(base) else self.text(base)}.{node.name}"
 
     def literal(self, node: exp.Expression) -> str:
-        if isinstance(node, exp.Literal) and not node.is_string and "e" in node.name.lower():
-            return str(self._constant(exp.Cast(this=node.copy(), to=exp.DataType.build("string"))))
-        return node.name
+        is_float = isinstance(node, exp.Literal) and not node.is_string and "e" in node.name.lower()
+        return self._number(node) if is_float else node.name
 
     def _constant(self, node: exp.Expression) -> object:
         return evaluate(self._values.typed(node).expression, {}, {})
@@ -151,18 +155,19 @@ class _Names:
         if not isinstance(node, exp.TryCast) and isinstance(node.this, exp.Literal):
             return f"{target.replace('_LTZ', '')} '{_written(self._constant(node))}'"
         if is_number(node):
-            return str(node.this.name)
+            return self._number(node)
         return f"{'TRY_CAST' if node.args.get('safe') else 'CAST'}({self.text(node.this)} AS {target})"
 
+    def _number(self, node: exp.Expression) -> str:
+        """A number with the letter of its type, as a text of that type."""
+        return str(self._constant(exp.Cast(this=node.copy(), to=exp.DataType.build("string"))))
+
     def interval(self, node: exp.Expression) -> str:
-        unit = node.args.get("unit")
-        if not isinstance(unit, exp.Var) or not isinstance(node.this, exp.Literal):
-            return node.sql(dialect="spark")
-        name, amount = unit.name.upper().removesuffix("S"), node.this.name
-        if name in ("HOUR", "MINUTE", "SECOND"):
-            whole, point, rest = amount.partition(".")
-            amount = whole.zfill(2) + point + rest
-        return f"INTERVAL '{amount}' {name}"
+        value = self._values.typed(node)
+        span = self._constant(node)
+        assert value.fields is not None
+        assert isinstance(span, int | timedelta)
+        return written(span, *value.fields)
 
     # Conditions
 
@@ -176,7 +181,7 @@ class _Names:
         return f"({self.text(node.this)} {sign} {self.text(node.expression)})"
 
     def neg(self, node: exp.Expression) -> str:
-        return f"-{node.this.name}" if isinstance(node.this, exp.Literal) else f"(- {self.text(node.this)})"
+        return self._number(node) if is_number(node.this) else f"(- {self.text(node.this)})"
 
     def in_(self, node: exp.Expression) -> str:
         query = node.args.get("query")
@@ -253,8 +258,9 @@ class _Names:
         return f"{name.upper() if is_upper else name}({', '.join(with_defaults(name, given))})"
 
     def _argument(self, node: exp.Expression) -> str:
-        if isinstance(node, exp.Alias):
-            return f"{self.text(node.this)} AS {node.alias}"
+        if isinstance(node, exp.Alias):  # those that a star stands for have no alias of their own
+            shown = self.text(node.this)
+            return shown if shown == node.alias else f"{shown} AS {node.alias}"
         return self.text(node)
 
     def lambda_(self, node: exp.Expression) -> str:
@@ -269,7 +275,7 @@ class _Names:
         parts = [part for key in node.arg_types if key in _ARGUMENTS for part in _each(node.args.get(key))]
         called = node.meta.get("called") or aggregate_name(node)
         name = _OTHERWISE.get(called, called)
-        return self._called(name, [self.text(part) for part in parts])
+        return self._called(name, [self.text(part) for part in parts[: 1 if name == "approx_count_distinct" else None]])
 
     def of_group(self, node: exp.Expression) -> str:
         """An aggregate WITHIN GROUP, or of one whose order stands in its argument."""
@@ -318,7 +324,7 @@ class _Names:
         call = node.this.this if isinstance(node.this, exp.IgnoreNulls | exp.RespectNulls) else node.this
         if isinstance(call, exp.Lag | exp.Lead):
             rows = self.text(call.args.get("offset") or exp.Literal.number(1))
-            bound = f"{'-' if isinstance(call, exp.Lag) else ''}{rows} FOLLOWING"
+            bound = (f"-{rows}" if isinstance(call, exp.Lag) else rows).removeprefix("--") + " FOLLOWING"
             return f"ROWS BETWEEN {bound} AND {bound}"
         spec = node.args.get("spec")
         if spec is None:
@@ -395,6 +401,13 @@ _ARGUMENTS = (
 )
 
 
+def _fields(names: _Names, row: exp.Expression) -> Iterator[str]:
+    """The names and values of the fields of a row in parentheses."""
+    for place, part in enumerate(row.expressions, 1):
+        yield part.name if isinstance(part, exp.Column | exp.Identifier | exp.Dot) else f"col{place}"
+        yield names.text(part)
+
+
 def _each(value: object) -> list[exp.Expression]:
     if isinstance(value, list):
         return value
@@ -438,9 +451,7 @@ _WRITERS: Mapping[type[exp.Expr], Callable[[_Names, exp.Expression], str]] = {
     exp.Cast: _Names.cast,
     exp.Bracket: _Names.item,
     exp.Array: lambda names, node: f"array({names.listed(node.expressions)})",
-    exp.Tuple: lambda names, node: (
-        f"named_struct({', '.join(f'{names.of(part)}, {names.text(part)}' for part in node.expressions)})"
-    ),
+    exp.Tuple: lambda names, node: f"named_struct({', '.join(_fields(names, node))})",
     exp.Lambda: _Names.lambda_,
     exp.Distinct: lambda names, node: f"DISTINCT {names.listed(node.expressions)}",
     exp.Filter: lambda names, node: f"{names.text(node.this)} FILTER (WHERE {names.text(node.expression.this)})",
