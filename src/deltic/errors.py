@@ -13,8 +13,8 @@ from deltic.passwords import redacted
 class DelticError(Exception):
     """The base of every error that Deltic raises on purpose; its text contains no password."""
 
-    def __init__(self, *told: object) -> None:
-        super().__init__(*(redacted(each) if isinstance(each, str) else each for each in told))
+    def __init__(self, *arguments: object) -> None:
+        super().__init__(*(redacted(each) if isinstance(each, str) else each for each in arguments))
 
 
 @dataclass(frozen=True)

@@ -184,8 +184,8 @@ class Catalog:
     def check_free(self, name: str) -> None:
         """Raises CatalogError when there is a relation of that name."""
         if name in self.relations:
-            told = next(told for known, told, _ in self._names() if known == name)
-            raise _taken(name, told)
+            front = next(front for known, front, _ in self._names() if known == name)
+            raise _taken(name, front)
 
     def __str__(self) -> str:
         return "\n".join(self._lines())

@@ -46,10 +46,10 @@ def _is_group(kind: Any) -> bool:
 
 
 def _in_panel(annotation: Any, panel: str | None) -> Any:
-    kind, told = get_args(annotation)
-    told = copy(told)
-    told.rich_help_panel = panel
-    return Annotated[kind, told]
+    kind, option = get_args(annotation)
+    option = copy(option)
+    option.rich_help_panel = panel
+    return Annotated[kind, option]
 
 
 def _made(parameters: _Parameters, given: Mapping[str, Any]) -> dict[str, Any]:

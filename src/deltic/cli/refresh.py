@@ -31,8 +31,8 @@ def refresh_command(file: Path, full: bool, tables: list[str] | None, dry_run: b
         return _failed(error, as_json, WRONG_FILE if isinstance(error, ProgramError) else FAILED)
     try:
         if dry_run:
-            told = _planned(document)
-            print(json.dumps({"ok": True, **told}, indent=2) if as_json else _plan(told))
+            planned = _planned(document)
+            print(json.dumps({"ok": True, **planned}, indent=2) if as_json else _plan(planned))
         else:
             report = _refreshed(document, full, tables)
             print(json.dumps(_document(report), indent=2, ensure_ascii=False) if as_json else report)
@@ -91,9 +91,9 @@ def _pipeline(document: Document, state: str | None) -> Iterator[Pipeline]:
         yield pipeline
 
 
-def _plan(told: dict[str, Any]) -> str:
-    lines = [f"{name}: would read {what}" for name, what in told["reads"].items()]
-    return "\n".join([*lines, *(f"would publish {what}" for what in told["publishes"])])
+def _plan(planned: dict[str, Any]) -> str:
+    lines = [f"{name}: would read {what}" for name, what in planned["reads"].items()]
+    return "\n".join([*lines, *(f"would publish {what}" for what in planned["publishes"])])
 
 
 def _document(report: RefreshReport) -> dict[str, Any]:

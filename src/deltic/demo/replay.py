@@ -36,9 +36,9 @@ class Replay:
         tables = self.tables.tables()
         change, seconds = transact(self.pipeline, tables, {})
         rows = Counts(_total(tables.values()), 0)
-        told = first_insights(self.pipeline)
+        insights = first_insights(self.pipeline)
         return DemoEpoch(
-            0, "evaluate everything", len(self.tree.modules), rows, _counts(change), seconds, insights=told
+            0, "evaluate everything", len(self.tree.modules), rows, _counts(change), seconds, insights=insights
         )
 
     def apply(self, number: int, edit: Edit) -> DemoEpoch:

@@ -83,8 +83,8 @@ class ConflictError(TableError):
 class KeysError(TableError):
     """Keys that do not fit, so many in `total`; the first of them are `told`, and `what` would be done with them."""
 
-    def __init__(self, table: str, told: Sequence[str], total: int, what: str = "") -> None:
-        self.table, self.examples, self.total, self.what = table, tuple(told), total, what
+    def __init__(self, table: str, examples: Sequence[str], total: int, what: str = "") -> None:
+        self.table, self.examples, self.total, self.what = table, tuple(examples), total, what
         super().__init__(self._text())
 
     def __reduce__(self) -> tuple[Any, ...]:

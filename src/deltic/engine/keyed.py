@@ -128,11 +128,11 @@ def changes_by_key(table: Keyed, rows: pa.Table) -> Iterator[pa.Table | KeyedCha
         yield rows
         return
     numbers = row_numbers(rows, table.key)
-    told = np.isin(numbers, numbers[by_key])
-    if not told.all():
-        yield rows.filter(pa.array(~told))
+    is_by_key = np.isin(numbers, numbers[by_key])
+    if not is_by_key.all():
+        yield rows.filter(pa.array(~is_by_key))
     last = last_of_each(numbers)
-    last = np.sort(last[told[last]])
+    last = np.sort(last[is_by_key[last]])
     come, gone = last[weights[last] > 0], last[weights[last] < 0]
     if len(come):
         yield KeyedChange("upsert", table.name, rows.take(pa.array(come)).drop_columns([WEIGHT]))
@@ -313,8 +313,8 @@ def check_order(table: Keyed, rows: pa.Table) -> None:
 
 def _sharing(rows: pa.Table, key: Sequence[str]) -> str:
     """A key, and the rows that have it."""
-    (told,) = _texts(rows.select(key).slice(0, 1))
-    return f"{told}: {' and '.join(str(tuple(row.values())) for row in rows.slice(0, SHOWN).to_pylist())}"
+    (key_text,) = _texts(rows.select(key).slice(0, 1))
+    return f"{key_text}: {' and '.join(str(tuple(row.values())) for row in rows.slice(0, SHOWN).to_pylist())}"
 
 
 def _texts(keys: pa.Table) -> list[str]:

@@ -122,8 +122,8 @@ class Defining(Connecting):
         rows, storing = None, tuple[ColumnStorage, ...]()
         if columns is None and place is not None:
             schema = self._refreshing.columns(place, frame, keys)
-        elif (told := columns_of(name, columns)) is not None:
-            schema, storing = told
+        elif (beginning := columns_of(name, columns)) is not None:
+            schema, storing = beginning
         else:
             schema, rows = rows_of(name, columns, keys)
         is_bag = not keys and (place is not None or rows is not None) if bag is None else bag

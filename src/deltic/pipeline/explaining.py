@@ -42,7 +42,7 @@ def explained(
     `limits` are those of recursions; `pushed` are the recursions that derive what is asked, None where none was to;
     `bound` is why no epoch runs elsewhere, "" where the engine says it.
     """
-    told, catalog = as_written(engine.explain(name, full)), definitions.catalog
+    text, catalog = as_written(engine.explain(name, full)), definitions.catalog
     parts = {
         "event time": _times_below(name, engine, catalog),
         "limits of recursions that compute values": _limits(name, catalog, limits),
@@ -53,8 +53,8 @@ def explained(
     for title, result in parts.items():
         lines = list(result)
         if lines:
-            told = "\n".join([told, "", f"{title}:", *(f"  {line}" for line in lines)])
-    plan = PlanText(told)
+            text = "\n".join([text, "", f"{title}:", *(f"  {line}" for line in lines)])
+    plan = PlanText(text)
     plan.circuit = catalog.circuit_of(name)
     return plan
 

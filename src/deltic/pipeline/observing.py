@@ -166,8 +166,8 @@ def _number(mark: date | int) -> float:
 
 
 def _family(name: str, values: Mapping[Labels, float]) -> Iterator[str]:
-    kind, told = _FAMILIES[name]
-    yield f"# HELP {name} {told}"
+    kind, help_text = _FAMILIES[name]
+    yield f"# HELP {name} {help_text}"
     yield f"# TYPE {name} {kind}"
     for labels, value in sorted(values.items()):
         shown = ",".join(f'{label}="{_escaped(text)}"' for label, text in labels)

@@ -114,8 +114,8 @@ def task_memory(shards: Shards, spark: SparkSession | None) -> int | None:
     if spark is None or shards.executor == "process":
         return None
     at_once = int(spark.conf.get("spark.executor.cores", None) or 1)
-    if (told := spark.conf.get("spark.executor.pyspark.memory", None)) is not None:
-        return _bytes_for_spark(told) // at_once // 2
+    if (limit := spark.conf.get("spark.executor.pyspark.memory", None)) is not None:
+        return _bytes_for_spark(limit) // at_once // 2
     if _master(spark).startswith("local"):
         return available() // slots(spark) // 2
     return _bytes_for_spark(spark.conf.get("spark.executor.memory", None) or "1g") // at_once // 2

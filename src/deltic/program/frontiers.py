@@ -147,11 +147,11 @@ class _Analysis:
         for is_whole in (False, True):
             mark = self.program.tables.get(watermark_of(table.table, is_whole=is_whole))
             if mark is not None:
-                (told,) = self.program.relations[mark].schema
+                (mark_column,) = self.program.relations[mark].schema
                 own = self.program.tables[table.table]
-                index = self.program.relations[own].schema.index(told.name)
+                index = self.program.relations[own].schema.index(mark_column.name)
                 if is_whole:
-                    self._keep(own, f"its key has no {told.name}")
+                    self._keep(own, f"its key has no {mark_column.name}")
                 yield index, frozenset({Bound.of(mark, column(MARK))})
 
     def _limit(self, definition: Expanded) -> None:
@@ -193,9 +193,13 @@ class _Analysis:
         result: dict[int, Frontier] | None = None
         for rule in self.program.rules_of(name):
             for query in rule.queries():
-                told = self._query(query)
-                if told is not None:
-                    result = told if result is None else {c: result[c] | told[c] for c in result.keys() & told.keys()}
+                frontier = self._query(query)
+                if frontier is not None:
+                    result = (
+                        frontier
+                        if result is None
+                        else {c: result[c] | frontier[c] for c in result.keys() & frontier.keys()}
+                    )
         return result or {}
 
     def _query(self, query: Query) -> dict[int, Frontier] | None:

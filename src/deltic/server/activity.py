@@ -106,7 +106,7 @@ class Activity:
     def epochs(self, since: int) -> list[dict[str, Any]]:
         """The epochs after one, the oldest first."""
         with self._lock:
-            later = takewhile(lambda told: told["epoch"] > since, reversed(self._epochs))
+            later = takewhile(lambda epoch: epoch["epoch"] > since, reversed(self._epochs))
             return list(later)[::-1]
 
     def minutes(self, since: int) -> list[dict[str, Any]]:

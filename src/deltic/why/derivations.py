@@ -91,8 +91,8 @@ class RowDerivations:
         if self.of.passes(operator, row, schema):
             plain = [part for part in conjuncts(operator.predicate) if part not in map(is_not_null, columns)]
             tests = [show(part) for part in plain if not _is_of_columns(part)]
-            told = [f"where {' AND '.join(tests)}"] if tests else []
-            notes = map(Note, [*told, *self.of.called(operator.predicate, row, schema)])
+            where = [f"where {' AND '.join(tests)}"] if tests else []
+            notes = map(Note, [*where, *self.of.called(operator.predicate, row, schema)])
             condition = Derivation((*notes,), values)
             yield from (below.with_(condition) for below in self.of_passed(scope, number, row))
 
@@ -157,8 +157,8 @@ class RowDerivations:
         assert isinstance(node.operator, Apply)
         if self.of.rows(scope, number, named(row, scope.circuit.type_of(number).schema)).get(row, 0) > 0:
             given = [(i, self.of.rows(scope, i, {})) for i in node.inputs]
-            told, below = self._sampled(scope, given)
-            note = Note(f"{node.operator.called} of {_count(sum(len(rows) for _, rows in given))}{told}")
+            sampled, below = self._sampled(scope, given)
+            note = Note(f"{node.operator.called} of {_count(sum(len(rows) for _, rows in given))}{sampled}")
             yield Derivation((note,)).with_(below)
 
     def _sampled(self, scope: RelationScope, given: Sequence[tuple[int, Rows]]) -> tuple[str, Derivation]:
@@ -289,10 +289,10 @@ class RowDerivations:
             return self.of.evaluated(each, rows, replace(type_, schema=columns, is_set=False))
 
         decide, chosen = deciding(node.operator, row, group, type_.schema, evaluate)
-        told, below = self._sampled(scope, [(node.inputs[0], chosen)])
+        sampled, below = self._sampled(scope, [(node.inputs[0], chosen)])
         end = self.of.end_of(scope)
         lasts = end is scope or self.of.rows(end, number, values).get(row, 0) > 0
-        note = Derivation((Note(f"{node.operator.label}: {_count(len(group))}{decide}{told}"),), values, lasts)
+        note = Derivation((Note(f"{node.operator.label}: {_count(len(group))}{decide}{sampled}"),), values, lasts)
         yield note.with_(below)
 
 

@@ -62,8 +62,8 @@ def _integer(inference: Inference, node: s.IntLiteral, value: int) -> InferredEx
     def build() -> core.TypedExpression:
         known = inference.known(type_)
         if isinstance(known, Float | Double):
-            told = single(float(value)) if isinstance(known, Float) else float(value)
-            return core.LiteralValue(known, told, span=node.span)
+            number = single(float(value)) if isinstance(known, Float) else float(value)
+            return core.LiteralValue(known, number, span=node.span)
         if not _fits(value, known):
             inference.report(node.span, f"{value} does not fit into `{known}`")
         return core.LiteralValue(known, value, span=node.span)

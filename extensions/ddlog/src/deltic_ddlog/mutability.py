@@ -93,14 +93,14 @@ def _each(nodes: Iterable[object], fixed: Fixed) -> Iterator[Diagnostic]:
 
 def _change(place: core.TypedExpression, fixed: Fixed, span: Span) -> Iterator[Diagnostic]:
     """Findings for a change of a place."""
-    told, why = span.text, fixed.get(_root(place))
+    target, why = span.text, fixed.get(_root(place))
     part = place
     while isinstance(part, core.FieldOf | core.SharedField):
         part = part.of
         if isinstance(part.type, Named) and part.type.name in REFERENCES:
             why = _REFERENCE
     if why:
-        yield span.error(f"`{told}` cannot be changed: it {why[0]}", why[1])
+        yield span.error(f"`{target}` cannot be changed: it {why[0]}", why[1])
 
 
 def _root(place: core.TypedExpression) -> str:

@@ -44,7 +44,7 @@ def show_float(value: float, is_single: bool = False) -> str:
     """The shortest decimal number that is read as the same value, without an exponent: `0.1`, `100`, `NaN`, `inf`."""
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else "inf" if value > 0 else "-inf"
-    told = repr(value)
+    digits_text = repr(value)
     if is_single:
-        told = next(text for digits in range(1, 10) if single(float(text := f"{value:.{digits}g}")) == value)
-    return format(Decimal(told), "f").removesuffix(".0")
+        digits_text = next(text for digits in range(1, 10) if single(float(text := f"{value:.{digits}g}")) == value)
+    return format(Decimal(digits_text), "f").removesuffix(".0")

@@ -196,8 +196,8 @@ class _Elimination:
 
     def _decision(self, part: JoinPart, view: str, before: float | None, after: float | None) -> KeptDecision:
         """The decision to make a relation of a part."""
-        told = part.gone or [self._label(atom.node) for atom in part.inside.atoms]
-        name = unused("-".join([view, *told]), self.decisions)
+        parts = part.gone or [self._label(atom.node) for atom in part.inside.atoms]
+        name = unused("-".join([view, *parts]), self.decisions)
         return KeptDecision("eliminate", name, name + self._definition(part), before, after)
 
     def _definition(self, part: JoinPart) -> str:

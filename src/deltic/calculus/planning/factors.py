@@ -159,8 +159,8 @@ def _pruned(group: _Group, wanted: frozenset[str], begins: bool) -> tuple[tuple[
     atoms = list(group.atoms)
     for atom in reversed(group.atoms):
         rest = [other for other in atoms if other is not atom]
-        told = _told(group.factors, rest, wanted, begins)
-        if told == _told(group.factors, atoms, wanted, begins) and not atom.names <= _names(group.factors, rest):
+        factors = _told(group.factors, rest, wanted, begins)
+        if factors == _told(group.factors, atoms, wanted, begins) and not atom.names <= _names(group.factors, rest):
             atoms = rest
     return group.factors, tuple(atoms)
 

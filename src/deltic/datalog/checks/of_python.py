@@ -133,9 +133,9 @@ def check_applications(
             elif wanted and None not in signature.types:
                 known = others.get(mention.name)
                 there = signature.schema(word_size) if known is None else _as_seen(known.schema, word_size)
-                if told := _misfit(there, wanted):
+                if misfit := _misfit(there, wanted):
                     hint = f"`@{node.operator}` takes {_shown(wanted)} here"
-                    findings.append(mention.span.error(f"`{mention.name}` {told}", hint))
+                    findings.append(mention.span.error(f"`{mention.name}` {misfit}", hint))
     return {
         name: Application(custom, tuple(given.name for given in taken.mentions[name].inputs), taken.mentions[name].span)
         for name, custom in taken.operators.items()

@@ -98,9 +98,9 @@ class Lease:
     def _renew(self) -> None:
         self._put({**myself(), "id": self.writer, "beat": secrets.token_hex(4)})
 
-    def _put(self, told: dict[str, Any]) -> None:
+    def _put(self, lease: dict[str, Any]) -> None:
         """Put the object again; notes where another one stands there."""
-        data = json.dumps(told).encode()
+        data = json.dumps(lease).encode()
         try:
             self._version = self._store.put(self._path, data, expected=self._version)
         except FileExistsError:
@@ -109,7 +109,7 @@ class Lease:
             except FileNotFoundError:
                 self._lost = f"{self._path}, its lease, was deleted while this process had it open"
                 return
-            if there != told and there.get("id") != self.writer:
+            if there != lease and there.get("id") != self.writer:
                 self._lost = f"{holder(json.dumps(there))}, and took it over from this process"
                 return
             self._version = version  # the answer to a former put was lost

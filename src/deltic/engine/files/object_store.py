@@ -280,6 +280,6 @@ def os_errors(path: str) -> Iterator[None]:
     except OSError:
         raise
     except Exception as error:
-        told = redacted_reason(f"{type(error).__name__}: {error}")
+        reason = redacted_reason(f"{type(error).__name__}: {error}")
         cause(error)
-        raise OSError(errno.EIO, told, redacted(path)) from error
+        raise OSError(errno.EIO, reason, redacted(path)) from error

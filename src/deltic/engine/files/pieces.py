@@ -114,8 +114,8 @@ class StoredPiece:
 
     def some(self, ranges: Mapping[str, Ranges]) -> Arrays:
         """As of Kept; raises StateError where the head of the piece is not what was written."""
-        start, told = self._head
-        cuts = {each["name"]: _Cut(each, start, ranges[each["name"]]) for each in told if each["name"] in ranges}
+        start, entries = self._head
+        cuts = {each["name"]: _Cut(each, start, ranges[each["name"]]) for each in entries if each["name"] in ranges}
         self._mapped.fetch(part for cut in cuts.values() for part in cut.parts)
         return {name: cut.of(self._mapped) for name, cut in cuts.items()}
 
@@ -130,11 +130,11 @@ class StoredPiece:
 class _Cut:
     """Some elements of an array: those in ranges of its last axis. Where it has two axes, they stand in each row."""
 
-    def __init__(self, told: Mapping[str, Json], start: int, ranges: Ranges) -> None:
+    def __init__(self, entry: Mapping[str, Json], start: int, ranges: Ranges) -> None:
         """Of an array that is `told` of, where all begin at byte `start`."""
-        self._type = np.dtype(told["type"])
-        *rows, count = told["shape"]
-        self._rows, width, first = rows, self._type.itemsize, start + told["offset"]
+        self._type = np.dtype(entry["type"])
+        *rows, count = entry["shape"]
+        self._rows, width, first = rows, self._type.itemsize, start + entry["offset"]
         inside = [(low, min(high, count)) for low, high in ranges if low < count]
         self._count = sum(high - low for low, high in inside)
         lines = range(first, first + math.prod(rows) * count * width, count * width) if count else ()
@@ -224,8 +224,8 @@ def _header(data: Bytes, length: int) -> tuple[Mapping[str, Json], dict[str, npt
     return header["about"], dict(_arrays(data[_HEAD + length :], header["arrays"]))
 
 
-def _arrays(data: Bytes, told: Sequence[Mapping[str, Json]]) -> Iterator[tuple[str, npt.NDArray[np.generic]]]:
-    for entry in told:
+def _arrays(data: Bytes, entries: Sequence[Mapping[str, Json]]) -> Iterator[tuple[str, npt.NDArray[np.generic]]]:
+    for entry in entries:
         dtype, shape = np.dtype(entry["type"]), tuple(entry["shape"])
         count = int(np.prod(shape))
         result = data[entry["offset"] : entry["offset"] + count * dtype.itemsize]

@@ -122,8 +122,8 @@ def _link(library: Path) -> Path:
             elements[name] = code.elements
             objects.append(Path(place, f"{name}.o"))
             objects[-1].write_bytes(code.code)
-        told = Path(place, "elements.c")
-        told.write_text(f"const char deltic_elements[] = {json.dumps(json.dumps(elements))};\n")
+        elements_file = Path(place, "elements.c")
+        elements_file.write_text(f"const char deltic_elements[] = {json.dumps(json.dumps(elements))};\n")
         made = Path(place, library.name)
         platform = ["-undefined", "dynamic_lookup"] if sys.platform == "darwin" else []
         command: list[str | Path] = [
@@ -134,7 +134,7 @@ def _link(library: Path) -> Path:
             "-o",
             made,
             SOURCES / "runtime.c",
-            told,
+            elements_file,
             *objects,
         ]
         linked = subprocess.run([*command, *platform, "-lm"], capture_output=True, text=True)

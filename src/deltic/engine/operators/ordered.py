@@ -129,10 +129,12 @@ class Ordered:
         names = source.relation.schema.names
         self.source, self.visited = source, 0
         self.keys = [names.index(key) for key in keys]
-        told = _first_of_each(o for o in order if o.column not in keys)
+        ordering = _first_of_each(o for o in order if o.column not in keys)
         others = (Order(name) for name in names if name not in keys)
-        self._told = len(told)
-        self.columns = [_Column(source, names.index(o.column), o, interner) for o in _first_of_each((*told, *others))]
+        self._told = len(ordering)
+        self.columns = [
+            _Column(source, names.index(o.column), o, interner) for o in _first_of_each((*ordering, *others))
+        ]
         domains = [source.domains[i] for i in self.keys]
         domains += [domain for column in self.columns for domain in column.domains()]
         role: tuple[int, ...] = (*self.keys, *(c.index for c in self.columns))

@@ -98,11 +98,11 @@ class DeltaTarget:
         schema = (
             package.Schema.from_arrow(_as_delta(next(iter(plan.new.values())).slice(0, 0)).schema) if plan.new else None
         )
-        told = actions.CommitProperties(custom_metadata={_MARKED: json.dumps([mark.stamp, mark.epoch])})
+        properties = actions.CommitProperties(custom_metadata={_MARKED: json.dumps([mark.stamp, mark.epoch])})
         if table is None:
             options = options_of(self.address)
             actions.create_table_with_add_actions(
-                self.address, schema, added, commit_properties=told, storage_options=options
+                self.address, schema, added, commit_properties=properties, storage_options=options
             )
             return 0
         if schema is not None and str(schema) != str(table.schema()):
@@ -110,7 +110,7 @@ class DeltaTarget:
         kept = {part.file for part in plan.kept.values()}
         there = pa.table(table.get_add_actions()).select(["path", "size_bytes"]).to_pylist()
         gone = [actions.RemoveAction(a["path"], True, now, a["size_bytes"], {}) for a in there if a["path"] not in kept]
-        table.create_write_transaction([*added, *gone], "append", table.schema(), commit_properties=told)
+        table.create_write_transaction([*added, *gone], "append", table.schema(), commit_properties=properties)
         version: int = self._table().version()
         return version
 

@@ -164,8 +164,8 @@ class Refresher:
 
     def _failures(self) -> dict[str, SourceFailure]:
         """The sources that were left out at their last refresh."""
-        told = failed_sources(self._pipeline.positions)
-        return {name: failure for name, failure in told.items() if name in self._sources}
+        failures = failed_sources(self._pipeline.positions)
+        return {name: failure for name, failure in failures.items() if name in self._sources}
 
     def load(self, tables: Collection[str]) -> Mapping[str, SourceReport]:
         """Read the sources of some tables, as one epoch, or none of them; nothing is published."""

@@ -76,11 +76,11 @@ class Evolution:
 
     def _repr_html_(self) -> str:
         named = {kind: getattr(self, kind) for kind in ("added", "replaced", "dropped", "dependent")}
-        told = facts({kind: ", ".join(names) for kind, names in named.items() if names})
-        return told + (self.report._repr_html_() if self.report.epoch else "")
+        summary = facts({kind: ", ".join(names) for kind, names in named.items() if names})
+        return summary + (self.report._repr_html_() if self.report.epoch else "")
 
     def __repr__(self) -> str:
-        told = self.report.extension.notes if self.report.extension is not None else []
-        told += [f"{view} knows no epoch before {self.report.epoch}" for view in self.pastless]
-        told += [f"{table}: {count_of(report.inserted, 'row')} read" for table, report in self.loaded.items()]
-        return "; ".join([str(self._difference), *told])
+        notes = self.report.extension.notes if self.report.extension is not None else []
+        notes += [f"{view} knows no epoch before {self.report.epoch}" for view in self.pastless]
+        notes += [f"{table}: {count_of(report.inserted, 'row')} read" for table, report in self.loaded.items()]
+        return "; ".join([str(self._difference), *notes])

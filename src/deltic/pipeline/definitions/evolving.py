@@ -56,8 +56,8 @@ class DefinitionChanger:
             difference, result = self.go_on(change)
             if self.epochs.have_begun and CLOCK.name in self._catalog.tables.keys() - before.tables.keys():
                 with self.epochs.prepare({}, "error") as epoch:
-                    told = self.epochs.commit(epoch, LoggedEpoch({}, "error"))
-                result = replace(result, changes=both(result.changes, told.changes))
+                    committed = self.epochs.commit(epoch, LoggedEpoch({}, "error"))
+                result = replace(result, changes=both(result.changes, committed.changes))
             return self._evolution(difference, result)
 
     def redefine(self, program: str | Path, options: SourceOptions = NO_OPTIONS, language: str = "") -> Evolution:

@@ -164,18 +164,22 @@ def _to_json(rows: MessageBatch) -> Json:
     return {**asdict(rows.split), "rows": rows.count(), "letters": messages}
 
 
-def _from_json(told: Json, files: Files, nothing: pa.Table, behind: memoryview) -> MessageBatch:
+def _from_json(fields: Json, files: Files, nothing: pa.Table, behind: memoryview) -> MessageBatch:
     """The rows of which this was said."""
     from deltic.engine.executors.shards.messages import Message
     from deltic.engine.executors.shards.staged_rows import MessageBatch, RowSplit
 
-    key = None if told["key"] is None else tuple(told["key"])
-    split, messages, at = RowSplit(told["target"], key, told["shards"], tuple(told.get("by", ()))), list[Message](), 0
-    for shard, file, start, size, checksum in told["letters"]:
+    key = None if fields["key"] is None else tuple(fields["key"])
+    split, messages, at = (
+        RowSplit(fields["target"], key, fields["shards"], tuple(fields.get("by", ()))),
+        list[Message](),
+        0,
+    )
+    for shard, file, start, size, checksum in fields["letters"]:
         content = b"" if file else bytes(behind[at : at + size])
         at += len(content)
         messages.append(Message(shard, 0, split.target, content, file, start, size, checksum))
-    return MessageBatch(files, split, messages, told["rows"], nothing, REPAIR)
+    return MessageBatch(files, split, messages, fields["rows"], nothing, REPAIR)
 
 
 @dataclass(frozen=True)

@@ -57,9 +57,9 @@ class Manifest(StateDescription):
 
     def to_bytes(self) -> bytes:
         """The file."""
-        told = asdict(self)
-        where = told.pop("contents")
-        body = json.dumps({**told, **where}, separators=(",", ":")).encode()
+        fields = asdict(self)
+        where = fields.pop("contents")
+        body = json.dumps({**fields, **where}, separators=(",", ":")).encode()
         return b"deltic manifest %d %08x %d\n" % (FORMAT, zlib.crc32(body), len(body)) + body
 
     @classmethod

@@ -45,16 +45,16 @@ class Arrivals:
 
     async def wait(self, has_happened: Callable[[], bool]) -> None:
         """Wait until something has happened, which is asked whenever somebody tells."""
-        loop, told = asyncio.get_running_loop(), asyncio.Event()
+        loop, woken = asyncio.get_running_loop(), asyncio.Event()
 
         def wake() -> None:
             with suppress(RuntimeError):  # the loop has ended
-                loop.call_soon_threadsafe(told.set)
+                loop.call_soon_threadsafe(woken.set)
 
         self._waiting.add(wake)
         try:
             while not has_happened():
-                await told.wait()
-                told.clear()
+                await woken.wait()
+                woken.clear()
         finally:
             self._waiting.discard(wake)

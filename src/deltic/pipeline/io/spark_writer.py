@@ -34,9 +34,9 @@ class SparkWriter:
         if target.format == "arrow":
             raise DelticError(f"{target.path}: Spark writes no Arrow files; take --format parquet")
         clear(target.path)
-        told = described(self._spark, f"Deltic: {len(rows):,} rows to {target.path}", is_part=True)
+        description = described(self._spark, f"Deltic: {len(rows):,} rows to {target.path}", is_part=True)
         failing = spark_errors(lambda reason: DelticError(f"Spark cannot write {target.path}: {reason}"))
-        with told, failing, watched(self._spark):
+        with description, failing, watched(self._spark):
             for part in slices(rows, _SLICE) if len(rows) else [rows]:
                 self._append(part, target)
 

@@ -54,7 +54,7 @@ def function(
     return PythonFunction(called, body, tuple(t.type for t in takes), gives, "arrow" if vectorized else "row", nulls)
 
 
-def functor(body: Any = None, /, **told: Any) -> Any:
+def functor(body: Any = None, /, **options: Any) -> Any:
     """As `function`, for Datalog alone: its name may be one of SQL's, such as `size`.
 
     It is also a decorator:
@@ -65,8 +65,8 @@ def functor(body: Any = None, /, **told: Any) -> Any:
     Raises CatalogError for missing or unknown types.
     """
     if body is None:
-        return lambda decorated: functor(decorated, **told)
-    return replace(function(body, **told), in_sql=False)
+        return lambda decorated: functor(decorated, **options)
+    return replace(function(body, **options), in_sql=False)
 
 
 def _signature(

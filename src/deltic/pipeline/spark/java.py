@@ -34,6 +34,6 @@ def require_java(otherwise: str = "") -> None:
 
 def _version(java: str) -> int | None:
     """The major version; None when the runtime does not tell it in the usual way."""
-    told = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
-    match = re.search(r'version "(?:1\.)?(\d+)', told)
+    output = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    match = re.search(r'version "(?:1\.)?(\d+)', output)
     return int(match[1]) if match else None

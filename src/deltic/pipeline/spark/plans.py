@@ -155,16 +155,16 @@ class _PlanReader:
         condition = plan.condition()
         if _kind(condition) == "AtLeastNNonNulls":
             values = [*map(self._missing, _each(condition.children()))]
-            told = f"{' + '.join(f'CASE WHEN {value} THEN 0 ELSE 1 END' for value in values)} >= {condition.n()}"
+            written = f"{' + '.join(f'CASE WHEN {value} THEN 0 ELSE 1 END' for value in values)} >= {condition.n()}"
         else:
-            told = self.written(condition)
-        return f"SELECT * FROM ({self.query(below[0])}) WHERE {told}"
+            written = self.written(condition)
+        return f"SELECT * FROM ({self.query(below[0])}) WHERE {written}"
 
     def _missing(self, value: Any) -> str:
         """Whether a value is NULL or NaN, for `dropna`."""
-        told = self.written(value)
+        written = self.written(value)
         is_float = value.dataType().typeName() in ("float", "double")
-        return f"{told} IS NULL{f' OR isnan({told})' if is_float else ''}"
+        return f"{written} IS NULL{f' OR isnan({written})' if is_float else ''}"
 
     def aggregate(self, plan: Any, below: Sequence[Any]) -> str | None:
         columns = ", ".join(map(self._aggregated, _each(plan.aggregateExpressions())))

@@ -105,5 +105,5 @@ def posted_by(
         if not site.has_keys:
             return None
         site = site.by_key(read.is_ordered)
-    told = reading_job(table.name)
-    return StagedRows.by(site, lambda: run_over(with_months(frame), partial(site.posting.over, read=read), told))
+    description = reading_job(table.name)
+    return StagedRows.by(site, lambda: run_over(with_months(frame), partial(site.posting.over, read=read), description))

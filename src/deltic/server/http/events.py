@@ -50,8 +50,8 @@ class _EventStream(StreamingResponse):
         try:
             await super().stream_response(patiently)
         except TimeoutError:
-            told = f"{self._follower.client} took nothing for {_STALLED:g} s, after epoch {self._follower.position}"
-            self._call.service.activity.error("subscription", told, self._follower.view)
+            reason = f"{self._follower.client} took nothing for {_STALLED:g} s, after epoch {self._follower.position}"
+            self._call.service.activity.error("subscription", reason, self._follower.view)
         finally:
             self._follower.close()
 

@@ -207,8 +207,8 @@ class Connection:
         prepared = self._statement(message.statement)
         oids = prepared.oids if prepared is not None else ()
         if len(message.param_values) != len(oids):
-            told = f"bind message supplies {len(message.param_values)} parameters, but {len(oids)} are required"
-            raise PostgresError("08P01", told)
+            reason = f"bind message supplies {len(message.param_values)} parameters, but {len(oids)} are required"
+            raise PostgresError("08P01", reason)
         forms = _of_each(message.param_formats, len(oids))
         values = zip(oids, forms, message.param_values, strict=True)
         args = [None if data is None else load(oid, form, data) for oid, form, data in values]

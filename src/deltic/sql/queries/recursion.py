@@ -38,7 +38,7 @@ def lower_recursive(definition: exp.CTE, names: Sequence[str], scope: QueryScope
     result = _lowered(definition, names, scope, is_set, counts=not is_set)
     body = result.body
     if is_set and not grows_with(body):
-        check_absence(body, lambda told, remedy: scope.source.error(definition, told, remedy))
+        check_absence(body, lambda message, remedy: scope.source.error(definition, message, remedy))
         result = _lowered(definition, names, scope, is_set, counts=True)
         body = result.body
     limit = level_limit(definition)

@@ -48,7 +48,7 @@ def recursive_views(
     if not grows_with(body.circuit):
         last = views[-1]
         body = _Body(body.views, circuits, {*declared}, counts=True)
-        check_absence(body.circuit, lambda told, remedy: last.source.error(last.query, told, remedy))
+        check_absence(body.circuit, lambda message, remedy: last.source.error(last.query, message, remedy))
     return ViewDefinitions(tuple(_view(view, types[view.name.name]) for view in views), body.whole(_policy(views)))
 
 

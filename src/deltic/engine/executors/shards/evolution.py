@@ -147,10 +147,10 @@ class _Evolving:
         for view in differing:
             name, alias = program.sinks[view], aliases[old.sinks[view]]
             schema = program.relations[name].schema
-            told = _difference(view)
-            relations[told] = Relation(told, schema, Derived(distinct=False), told)
-            strata.append(Stratum((told,), recursive=False))
-            rules += [_copy(told, relations[name], 1), _copy(told, relations[alias], -1)]
+            difference = _difference(view)
+            relations[difference] = Relation(difference, schema, Derived(distinct=False), difference)
+            strata.append(Stratum((difference,), recursive=False))
+            rules += [_copy(difference, relations[name], 1), _copy(difference, relations[alias], -1)]
         return Program(relations, tuple(strata), tuple(rules), program.sinks, program.tables)
 
     # What stays

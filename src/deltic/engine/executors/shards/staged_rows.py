@@ -126,15 +126,15 @@ class StagedWriter:
 
     def of(self, parts: Callable[[Files], Iterable[tuple[pa.Table, Any]]]) -> Iterator[Message]:
         """As `over`, of rows in parts, each with its description; who makes them may write files, too."""
-        told, split, few = WriteReport(), self.split, _FEW // self.split.shards
+        report, split, few = WriteReport(), self.split, _FEW // self.split.shards
         try:
             files = files_at(self.directory)
-            for rows in _together(told.noted(rows, about) for rows, about in parts(files)):
+            for rows in _together(report.noted(rows, about) for rows, about in parts(files)):
                 yield from sent(files, list(messages_of(split.target, rows, split.key, split.shards)), 0, few)
-            told.read, told.written = files.traffic.read, files.traffic.written
+            report.read, report.written = files.traffic.read, files.traffic.written
         except DelticError as error:
-            told.errors.append(error)
-        yield Message(0, DRIVER, "", pickle.dumps(told))
+            report.errors.append(error)
+        yield Message(0, DRIVER, "", pickle.dumps(report))
 
 
 def _together(parts: Iterable[pa.Table]) -> Iterator[pa.Table]:
@@ -217,8 +217,8 @@ class MessageBatch:
                 files.adopt(self.files, old, new)
             except FileNotFoundError as error:
                 place = self.files.place
-                told = f"it cannot be read ({error.strerror}); {self._remedy.format(place=place)}"
-                raise StateError(f"state {place}: {old}: {told}") from None
+                reason = f"it cannot be read ({error.strerror}); {self._remedy.format(place=place)}"
+                raise StateError(f"state {place}: {old}: {reason}") from None
         messages = [replace(message, file=names.get(message.file, "")) for message in self.messages]
         return MessageBatch(files, self.split, messages, self._rows, self.nothing, remedy)
 

@@ -50,8 +50,8 @@ class ExecutorProbe:
         folder = self._files.below(f"probe-{uuid4().hex}")
         folder.write("driver", [b"there"])
         try:
-            told = self._ask(folder.place)
-            reasons = _reasons(told) or _unseen(folder, told)
+            answers = self._ask(folder.place)
+            reasons = _reasons(answers) or _unseen(folder, answers)
         finally:
             with suppress(OSError):
                 folder.clear()
@@ -120,10 +120,10 @@ def seen_by_task(place: str, numbers: Iterable[int]) -> Mapping[str, object]:
     return fields
 
 
-def _reasons(told: Iterable[Mapping[str, Any]]) -> list[str]:
+def _reasons(answers: Iterable[Mapping[str, Any]]) -> list[str]:
     """Why executors cannot run Deltic, each reason once."""
     reasons = []
-    for each in told:
+    for each in answers:
         host = each["host"]
         if "reason" in each:
             reasons.append(f"{host}: {each['reason']}" + (f" ({each['python']})" if "python" in each else ""))
@@ -137,10 +137,10 @@ def _reasons(told: Iterable[Mapping[str, Any]]) -> list[str]:
 _DIRECTORY = "the directory of the shards"
 
 
-def _unseen(folder: Files, told: Iterable[Mapping[str, Any]]) -> list[str]:
+def _unseen(folder: Files, answers: Iterable[Mapping[str, Any]]) -> list[str]:
     """Which executors have written where this process does not see it."""
     there = {name.rpartition("/")[2] for name in folder.names()}
-    hosts = {each["host"] for each in told if any(str(number) not in there for number in each["numbers"])}
+    hosts = {each["host"] for each in answers if any(str(number) not in there for number in each["numbers"])}
     return [f"{host}: {_DIRECTORY}: what is written there this process does not see" for host in sorted(hosts)]
 
 

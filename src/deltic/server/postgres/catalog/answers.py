@@ -69,8 +69,8 @@ class PostgresCatalog:
             for name, rows in contents(relations, self._oids, client.database):
                 fill(self._database, name, rows)
             self._database.execute("DELETE FROM pg_catalog_.definitions")
-            if told := definitions(relations, self._oids):
-                self._database.executemany("INSERT INTO pg_catalog_.definitions VALUES (?, ?)", told)
+            if entries := definitions(relations, self._oids):
+                self._database.executemany("INSERT INTO pg_catalog_.definitions VALUES (?, ?)", entries)
             self._shown = catalog
         return self._database
 

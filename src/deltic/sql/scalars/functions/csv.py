@@ -74,8 +74,8 @@ def from_csv(text: Typed, schema: Typed, options: Typed | None = None) -> Typed:
     bad = [_is_bad(part, values[column.name]) for column, part in zip(columns, texts, strict=True)]
     count = operators.comparison(exp.NEQ, RULES["size"](parts), constant(len(columns), INT))
     is_bad = operators.logic(exp.Or, [count, *bad])
-    told = line if how.mode.upper() == "PERMISSIVE" else coerced(must("raised", line), TEXT)
-    corrupt = conditions.chosen([is_bad], [told], None)
+    malformed = line if how.mode.upper() == "PERMISSIVE" else coerced(must("raised", line), TEXT)
+    corrupt = conditions.chosen([is_bad], [malformed], None)
     if how.mode.upper() == "FAILFAST":
         values = {n: conditions.chosen([conditions.is_null(corrupt)], [value], None) for n, value in values.items()}
     made = struct([c.name for c in type_.fields], [values.get(c.name, corrupt) for c in type_.fields])
