@@ -244,7 +244,7 @@ def test_transformers_of_graphs_are_rules() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rule", "told"),
+    ("rule", "message"),
     [
         ("apply g::SCC(Edge, from) -> (Cycles)", "`SCC` takes a relation and two functions"),
         ("apply g::SCC(Edge, from, to) -> (Edge)", "`Edge` is no relation of this module that has pairs of nodes"),

@@ -41,7 +41,7 @@ SMALL = "input relation A(x: u8)\noutput relation B(x: u8)\nB(x) :- A(x), x > 3.
 
 
 @pytest.mark.parametrize(
-    ("commands", "told"),
+    ("commands", "message"),
     [
         ("insert A(1);", "there is no transaction in progress"),
         ("start; start;", "a transaction has begun already"),
