@@ -211,7 +211,7 @@ def test_skipping_malformed_rows(workshop, golden):
     [
         ({"reach.dl": ".decl p(x: number)\np(x) :- q(x)."}, "reach.dl:2:9: there is no relation `q`"),
         ({"facts/age.csv": "ada\n"}, "facts/age.csv:1:4: expected 2 fields, found 1"),
-        ({"changes/4.agee.csv": ""}, "changes/4.agee.csv: cannot tell which table"),
+        ({"changes/4.agee.csv": ""}, "changes/4.agee.csv: no table matches these changes"),
         ({"reach.dl": '.decl p(x: number)\n.input p(IO="sqlite", dbname="x")'}, "table p: no file facts/x\n"),
         ({"reach.dl": '.decl p(x: number)\n.input p(columns="1:2")'}, "it has 1 column: name one field"),
         (

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from typer import Argument, Option
 
 from deltic.cli.options import Functions, State
-from deltic.server.listening import Address
+
+if TYPE_CHECKING:
+    from deltic.server.listening import Address
 
 
 @dataclass(frozen=True)
