@@ -127,7 +127,7 @@ def test_hidden_views_are_not_read(pipeline):
     assert set(pipeline["two"]) == {("ada",), ("bob",)}
     assert list(pipeline) == ["follows", "reaches", "two"]
     for name in ("people", "one"):
-        with pytest.raises(DelticError, match=f"{name} is not a view or table: it is hidden, there for other views"):
+        with pytest.raises(DelticError, match=f"{name} is not a view or table: it is hidden, only other views read it"):
             pipeline[name]
     follow(pipeline, ("eve", "ada"))
     assert len(pipeline["two"]) == 3

@@ -84,7 +84,15 @@ DECLARATIONS = """
 """
 
 NOT_ASKED_FOR = {"duckdb", "llvmlite", "matplotlib", "numba", "pandas", "pyarrow.parquet", "pyspark", "rich", "typer"}
-ALWAYS = {"join.search", "merge.count_equal", "query.begin", "search.describe"}
+ALWAYS = {
+    "arrow_columns.read_columns",
+    "join.search",
+    "merge.count_equal",
+    "packing.pack_values",
+    "packing.ranges",
+    "query.begin",
+    "search.describe",
+}
 
 
 def run(program: str, *args: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -95,7 +103,7 @@ def run(program: str, *args: str, **environment: str) -> subprocess.CompletedPro
 @pytest.mark.parametrize(
     ("rules", "others"),
     [
-        ("path(x, z) :- edge(x, y), edge(y, z).", {"settle.crossings", "settle.totals"}),
+        ("path(x, z) :- edge(x, y), edge(y, z).", {"packing.move_offsets", "settle.crossings", "settle.totals"}),
         ("path(x, y) :- edge(x, y).\npath(x, z) :- path(x, y), edge(y, z).", {"iterate.iterate", "merge.repeats"}),
     ],
 )

@@ -18,11 +18,11 @@ JOINS = [
     "SELECT a.id AS x, b.id AS y FROM t a, t b WHERE a.g = b.g AND a.n = b.n + 1",
     "SELECT a.id AS x, b.id AS y FROM t a, t b WHERE a.g = b.g AND a.w = b.w - 52",
     "SELECT a.id AS x, b.id AS y FROM t a, t b WHERE a.g = b.g AND 3 + 1 + a.w = b.w",
-    "SELECT a.id AS x, b.id AS y FROM t a, t b WHERE a.g = b.g AND a.s = b.n - 2 + 1",
 ]
 OF_SEVERAL = [
     "SELECT a.id AS x, b.id AS y, c.id AS z FROM t a, t b, t c WHERE a.g = b.g AND a.n = b.n + 1 AND a.n = c.n - 1",
     "SELECT a.id AS x, b.id AS y FROM t a JOIN t b ON a.g = b.g AND a.n = b.n + 1 AND b.s = a.s + 1",
+    "SELECT a.id AS x, b.id AS y FROM t a, t b WHERE a.g = b.g AND a.s = b.n - 2 + 1",
     "SELECT a.id AS x, b.id AS y FROM t a JOIN t b ON a.w = b.n + 2",
     "SELECT id AS x, g AS y FROM t WHERE n = w + 1",
 ]

@@ -9,6 +9,7 @@ import pytest
 
 from deltic import Pipeline, StreamError
 from deltic.pipeline.streaming.applied import AppliedBatch, check_same, comes_again
+from deltic.pipeline.streaming.forms import ReadBatch
 from deltic.pipeline.streaming.into import TableStream
 
 LAST = AppliedBatch("q", 4, 10, 123)
@@ -53,10 +54,11 @@ def test_a_batch_that_two_queries_have_at_once_is_applied_once():
     changes = pa.table({"id": [1, 2], "__weight__": [1, 1]}, schema=pa.schema(
         [pa.field("id", pa.int64(), False), pa.field("__weight__", pa.int64(), False)]
     ))  # fmt: skip
+    read = ReadBatch(changes, 2, 5)
     for _ in range(2):
-        into._commit(AppliedBatch("q", 0, 2, 5), changes)
+        into._commit(AppliedBatch("q", 0, 2, 5), read)
     assert (pipeline.epoch, sorted(pipeline["t"])) == (1, [(1,), (2,)])
     with pytest.raises(StreamError, match="comes again, with 3 rows other than the 2"):
-        into._commit(AppliedBatch("q", 0, 3, 5), changes)
-    into._commit(AppliedBatch("q", 1, 2, 5), changes)
+        into._commit(AppliedBatch("q", 0, 3, 5), read)
+    into._commit(AppliedBatch("q", 1, 2, 5), read)
     assert pipeline.epoch == 2
