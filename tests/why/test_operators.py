@@ -57,8 +57,8 @@ def test_a_frame_is_less_than_its_partition():
         change.insert("t", [(i, 0, datetime(2026, 1, 1), i) for i in range(50)])
     explanation = made["moving"].why(id=40)
     assert sorted(row[0] for _, row in explanation.leaves()) == [38, 39, 40]
-    assert "3 from number 39 on are seen from number 41" in str(explanation)
-    assert "it is number 3" in str(made["best"].why(id=47))
+    assert "this is row 41, its frames are rows 39 to 41" in str(explanation)
+    assert "this is row 3" in str(made["best"].why(id=47))
 
 
 COPIES = """

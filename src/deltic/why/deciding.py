@@ -1,6 +1,6 @@
 """Which rows of a group decide: those with the extreme, those that window functions see, those before a row in top-k.
 
-Window functions answer what is seen: they number the rows, and find the first and the last one of each frame.
+Window functions number the rows, and find the first and the last row of each frame.
 """
 
 from __future__ import annotations
@@ -28,10 +28,11 @@ def deciding(operator: ops.Operator, row: Row, group: Rows, schema: Schema, eval
     """
     if isinstance(operator, ops.Top):
         stretch = _leading(operator, row, group, schema, evaluate)
-        return f", it is number {stretch.at:,}", Counter(stretch.rows)
+        return f"; this is row {stretch.at:,}", Counter(stretch.rows)
     if isinstance(operator, ops.Over):
         stretch, own = _seen(operator, row, group, schema, evaluate), row[: len(schema)]
-        message = f", {len(stretch.rows):,} from number {stretch.first:,} on are seen from number {stretch.at:,}"
+        last = stretch.first + len(stretch.rows) - 1
+        message = f"; this is row {stretch.at:,}, its frames are rows {stretch.first:,} to {last:,}"
         return message, {own: 0} | Counter(stretch.rows)
     if isinstance(operator, ops.Aggregate):
         chosen = _extreme(operator, row, group, schema)

@@ -188,9 +188,10 @@ class ExplanationSearch:
         node = scope.circuit.nodes[number]
         branches = node.inputs if isinstance(node.operator, ops.Plus) else (number,)
         names = scope.definition.names
-        view = self.catalog.views.get(relation.name if relation.name in names else names[0])
+        is_view = relation.name in names
+        view = self.catalog.views.get(relation.name if is_view else names[0])
         unnamed = "the query" if isinstance(relation, DefinedView) else ""
-        text, place = (unnamed, "") if view is None else (view.text, view.place)
+        text, place = (unnamed, "") if view is None else (view.text if is_view else "", view.place)
         texts = _rule_texts(relation.name, text, len(branches))
         return [(scope, branch, rule, place) for branch, rule in zip(branches, texts, strict=True)]
 
