@@ -143,8 +143,11 @@ class Files(Protocol):
         So a removed lock lets nobody in. Where files have no locks of their own nothing is done.
         """
 
-    def check_held(self) -> None:
-        """Raises StateError where the directory is no longer ours: what is held is gone, or another process has it."""
+    def check_held(self, surely: bool = False) -> None:
+        """Raises StateError where the directory is no longer ours: what is held is gone, or another process has it.
+
+        A lease is believed for some seconds after its last renewal; `surely` renews it first.
+        """
 
     def note(self, text: str) -> None:
         """Let the file that is held have a text, at most a few hundred bytes; nothing waits for the disk."""
@@ -345,7 +348,7 @@ class LocalFiles:
             raise StateError(f"state {self.place}: {holder(said)}; {_ONE_WRITER}") from None
         return file
 
-    def check_held(self) -> None:
+    def check_held(self, surely: bool = False) -> None:
         if self._held is not None and not _is_at(*self._held):
             raise StateError(
                 f"state {self.place}: {self._held[0].name} was removed or replaced while this process had it open, so "

@@ -69,9 +69,12 @@ class Lease:
             "be kept apart; keep the state elsewhere. Shards may stay there"
         )
 
-    def check(self) -> None:
-        """Raises StateError where another process has taken the lease over; asks when it was not renewed for long."""
-        if not self._lost and _now() - self._renewed > EXPIRY / 2:
+    def check(self, surely: bool = False) -> None:
+        """Raises StateError where another process has taken the lease over.
+
+        The store is asked when the lease was not renewed for long, or to know `surely`.
+        """
+        if not self._lost and (surely or _now() - self._renewed > EXPIRY / 2):
             with self._lock:
                 self._renew()
         if self._lost:

@@ -120,9 +120,9 @@ class RemoteFiles:
     def hold(self, name: str) -> None:
         """Nothing: the lease is held."""
 
-    def check_held(self) -> None:
+    def check_held(self, surely: bool = False) -> None:
         if self._lease is not None:
-            self._lease.check()
+            self._lease.check(surely)
 
     def note(self, text: str) -> None:
         """Nothing: it would be another put for each record."""

@@ -222,14 +222,14 @@ class StateDirectory:
         self._since = [0, 0]
 
     def _write(self, moment: CheckpointContents, compact: bool) -> None:
-        self.files.check_held()
+        self.files.check_held(surely=True)
         self._number += 1
         try:
             self.manifest = write_checkpoint(self.files, self._number, moment, self.manifest, compact)
         except FileExistsError as error:
             assert self._log is not None
             raise self._log.failed("another process has made a checkpoint since this one has it open") from error
-        self.files.check_held()
+        self.files.check_held(surely=True)
         collect_garbage(self.files, 1 if compact else self.durability.keep)
 
     def _wait(self) -> None:
