@@ -359,3 +359,18 @@ def test_what_an_empty_table_was_trusted_to_have_is_settled_by_a_checked_change(
         with pipeline.transaction(conflicts=conflicts) as change:
             getattr(change, action)("e", [(1,)])
     assert len(pipeline["o"]) == 1
+
+
+def test_a_check_raises_what_a_commit_would_and_binds_nothing(pipeline):
+    load(pipeline, (1, "a", 1))
+    with pipeline.what_if() as change:
+        change.insert("t", [(1, "b", 2)])
+        with pytest.raises(ChangeError, match="several rows would have the key id = 1"):
+            change.check()
+    with pipeline.transaction() as change:
+        change.insert("t", [(2, "b", 2)])
+        change.check()
+        other = threading.Thread(target=load, args=(pipeline, (3, "c", 3)))
+        other.start()
+        other.join()
+    assert sorted(pipeline["t"]) == [(1, "a", 1), (2, "b", 2), (3, "c", 3)]

@@ -173,6 +173,15 @@ class Transaction:
         self._refuse_refreshed(effect.table)
         self._operations.append(effect)
 
+    def check(self) -> None:
+        """Raise what a commit would raise now. It commits nothing, and others may commit meanwhile."""
+        self._require(_Phase.OPEN)
+        with self._epochs.writing(self._terms.timeout):
+            self._check_unmoved()
+            self._check_defined()
+            with self._prepare(self._manager(self._operations).batches(self._operations)):
+                pass
+
     def preview(self) -> Preview:
         """Tables and views as the changes so far would leave them, and their changes; nothing is committed.
 

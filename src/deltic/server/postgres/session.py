@@ -191,7 +191,7 @@ class ClientSession:
         effects = await self._work(self._added, transaction, statement, args)
         if is_alone:
             return Done(tag.format(await self.block.commit(self._signal)))
-        return Done(tag.format(await self._work(self._affected, transaction, effects)))
+        return Done(tag.format(await self._work(self._affected, transaction, effects, is_last)))
 
     def _added(self, transaction: Transaction, statement: ClientStatement, args: Args) -> list[Effect]:
         effects = self._planned(statement, args).changes
@@ -199,12 +199,18 @@ class ClientSession:
             transaction.add(effect)
         return effects
 
-    def _affected(self, transaction: Transaction, effects: Sequence[Effect]) -> int:
-        """How many rows the last changes of a transaction are about."""
-        if (count := _constant_rows(effects)) is not None:
-            return count
+    def _affected(self, transaction: Transaction, effects: Sequence[Effect], is_last: bool) -> int:
+        """How many rows the last changes of a transaction are about. Raises what a commit would raise.
+
+        VALUES that others follow in one message, as `executemany` sends them, are checked with the last one.
+        """
+        count = _constant_rows(effects)
         with self._signal.heeded():
-            return transaction.preview().affected[-1]
+            if count is None:
+                return transaction.preview().affected[-1]
+            if is_last:
+                transaction.check()
+            return count
 
     async def _bracket(self, statement: ClientStatement, _args: Args, _is_last: bool) -> Done:
         tag = await self.block.bracket(statement, self._signal)
