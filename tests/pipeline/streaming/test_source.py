@@ -243,7 +243,7 @@ def test_types_and_parts_arrive_as_they_left(spark, tmp_path):
         deltic.register(spark)
         read = spark.read.format("deltic").option("view", "t")
         for parts in (1, 2, 7):
-            found = read.option("numPartitions", parts).load(pipeline._place)
+            found = read.option("numPartitions", parts).load(pipeline._source.place)
             assert found.schema == pipeline["t"].to_spark().schema
             assert sorted(map(str, found.toArrow().to_pylist())) == sorted(
                 map(str, pipeline["t"].to_spark().toArrow().to_pylist())

@@ -115,8 +115,10 @@ def _json_lines(table: CatalogTable, operation: str, body: bytes) -> Any:
 def _csv(table: CatalogTable, operation: str, body: bytes) -> Any:
     """Lines after one that names the columns, in any order."""
     header = body.partition(b"\n")[0].decode("utf-8-sig", "replace").rstrip("\r")
-    (names,) = csv.reader([header]) if header else ([],)
-    names = [name.strip() for name in names]
+    try:
+        names = [name.strip() for name in next(csv.reader([header]), [])]
+    except csv.Error as error:
+        raise DataError([Diagnostic(f"the first line is not CSV: {error}", "body.csv", 1)]) from None
     columns = {column.name.lower(): column for column in table.schema}
     signs = 1 if not operation and names[:1] == [OP] else 0
     named = [find(name.lower(), "column", columns, within=table.name) for name in names[signs:]]
