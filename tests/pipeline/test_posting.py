@@ -268,7 +268,7 @@ def test_batches_of_a_stream_by_key_are_written_by_tasks(spark, tmp_path, monkey
                 changes = [each for each in changes if each[0] != key]
         rng.shuffle(changes)
         folder.put(*({"id": key, "x": x, "op": op, "at": at} for key, x, op, at in changes))
-    digests = lambda frame: frame.toArrow() if len(frame.columns) == 1 else pytest.fail("rows pass the driver")  # noqa: E731
+    digests = lambda frame, *_: frame.toArrow() if len(frame.columns) == 1 else pytest.fail("rows pass the driver")  # noqa: E731
     monkeypatch.setattr("deltic.pipeline.streaming.forms.from_dataframe", digests)
     folder.drain(pipeline.stream(folder.frame(spark), into="t", order="at"))
     assert pipeline.epoch == 3
