@@ -81,8 +81,8 @@ class DataError(DiagnosticError):
 
     def of(self, operation: str) -> DataError:
         """The same of an operation, with whose name those findings begin that have no place in a file."""
-        parts = [d if d.file else replace(d, message=f"{operation}: {d.message}") for d in self.diagnostics]
-        return DataError(parts)
+        diagnostics = [d if d.file else replace(d, message=f"{operation}: {d.message}") for d in self.diagnostics]
+        return DataError(diagnostics)
 
 
 class CatalogError(DelticError):

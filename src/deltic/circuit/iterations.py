@@ -55,8 +55,8 @@ def limit_error(
 
     `limit` are the iterations that it has taken, in so many `seconds` where these are the reason.
     """
-    parts = [_HIDDEN.sub("…", rule) for rule in rules[:3]]
-    shown = [*parts, *([f"and {len(rules) - 3} more"] if len(rules) > 3 else [])]
+    first = [_HIDDEN.sub("…", rule) for rule in rules[:3]]
+    shown = [*first, *([f"and {len(rules) - 3} more"] if len(rules) > 3 else [])]
     within, option = ("", "iterations with iteration_limit")
     if seconds is not None:
         within, option = f" in {seconds:g} s", "time with recursion_timeout"

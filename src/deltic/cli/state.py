@@ -59,8 +59,8 @@ def _relations(relations: list[KeptRelation]) -> Table:
         table.add_column(title, justify="right" if title in ("rows", "size", "size of it") else "left", overflow="fold")
     for kept in relations:
         first = (kept.name, kept.kind, f"{kept.rows:,}", size(kept.bytes))
-        for entry, taken in kept.arrangements.items() or [("", 0)]:
-            table.add_row(*first, entry, size(taken))
+        for use, taken in kept.arrangements.items() or [("", 0)]:
+            table.add_row(*first, use, size(taken))
             first = ("", "", "", "")
     return table
 

@@ -80,8 +80,8 @@ def _because_of(observed: Observation, pair: Row) -> str:
     """The facts of the epoch on which a cycle rests; where it rests on none of them, some that it rests on."""
     leaves = observed.why("import_cycle", pair).leaves()
     facts = [leaf for leaf in leaves if leaf in set(observed.facts.inserted)] or leaves
-    parts = [f"{table}({', '.join(map(str, row))})" for table, row in facts]
-    return f"{pair[0]} and {pair[1]} are in a cycle because of {_listed(parts)}"
+    shown = [f"{table}({', '.join(map(str, row))})" for table, row in facts]
+    return f"{pair[0]} and {pair[1]} are in a cycle because of {_listed(shown)}"
 
 
 def _load_edges(imports: Iterable[Row]) -> set[Row]:

@@ -92,8 +92,8 @@ class KeysError(TableError):
 
     def beside(self, others: Sequence[Self]) -> Self:
         same = [self, *(other for other in others if other.what == self.what)]
-        parts = [text for error in same for text in error.examples]
-        return type(self)(self.table, parts[:SHOWN], sum(error.total for error in same), self.what)
+        examples = [text for error in same for text in error.examples]
+        return type(self)(self.table, examples[:SHOWN], sum(error.total for error in same), self.what)
 
     @abstractmethod
     def _text(self) -> str:

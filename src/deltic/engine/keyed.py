@@ -297,8 +297,8 @@ def shared_keys(table: Keyed, rows: pa.Table) -> SharedKeys:
     """The error for rows several of which have one key."""
     numbers = row_numbers(rows, table.key)
     several = np.flatnonzero(np.bincount(numbers) > 1)
-    parts = [_sharing(rows.filter(pa.array(numbers == number)), table.key) for number in several[:SHOWN]]
-    return SharedKeys(table.name, parts, len(several))
+    examples = [_sharing(rows.filter(pa.array(numbers == number)), table.key) for number in several[:SHOWN]]
+    return SharedKeys(table.name, examples, len(several))
 
 
 def check_order(table: Keyed, rows: pa.Table) -> None:

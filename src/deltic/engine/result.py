@@ -64,8 +64,8 @@ class Extension:
 
     def of(self, relations: Collection[str]) -> Extension:
         """What was made of some relations."""
-        facts = (self.built, self.kept, self.moved)
-        built, kept, moved = (tuple(name for name in names if name in relations) for names in facts)
+        groups = (self.built, self.kept, self.moved)
+        built, kept, moved = (tuple(name for name in names if name in relations) for names in groups)
         return Extension(built, kept, moved=moved)
 
     def __str__(self) -> str:

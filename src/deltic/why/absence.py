@@ -183,7 +183,7 @@ class _Failing:
             rows = self.of.rows(scope, first, {n: values[n] for n in schema.names if n in values})
             pending += [((*done, first), {**values, **named(row, schema)}) for row in reversed(rows)]
         done, values, failing = best
-        holds = [entry for i in done for entry in _told(scope, i, [_picked(scope, i, values)])]
+        holds = [text for i in done for text in _told(scope, i, [_picked(scope, i, values)])]
         schema = scope.circuit.type_of(failing).schema
         way = next(self.ways(scope, failing, {n: values[n] for n in schema.names if n in values}))
         return replace(way, holds=(*holds, *way.holds))

@@ -182,7 +182,7 @@ class RowDerivations:
         for origin in () if passed is None else self.of.stream(scope, below, passed):
             result = self.of.mapped(operator, origin, scope, number)
             if result is not None and all(map(same, result, row)):
-                calls = [Note(entry) for each in operator.expressions for entry in self.of.called(each, origin, schema)]
+                calls = [Note(text) for each in operator.expressions for text in self.of.called(each, origin, schema)]
                 yield from (
                     way.with_(Derivation((*dict.fromkeys(calls),))) for way in self.of_row(scope, below, origin)
                 )

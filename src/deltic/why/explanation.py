@@ -208,16 +208,16 @@ def _head(step: ExplanationStep) -> str:
 
 def _walk(root: ExplanationStep) -> Iterator[tuple[str, int]]:
     """The lines of the tree with their depths; a step that stands above already is named alone."""
-    listed: set[int] = set()
+    shown_before: set[int] = set()
     pending: list[tuple[ExplanationStep | Absence | Note | str, int]] = [(root, 0)]
     while pending:
         premise, depth = pending.pop()
         if not isinstance(premise, ExplanationStep):
             yield str(premise), depth
-        elif id(premise) in listed and premise.premises:
+        elif id(premise) in shown_before and premise.premises:
             yield f"{premise} (as above)", depth
         else:
-            listed.add(id(premise))
+            shown_before.add(id(premise))
             yield _head(premise), depth
             pending += [(below, depth + 1) for below in reversed(_folded(premise, depth))]
 

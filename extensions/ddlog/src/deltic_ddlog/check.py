@@ -98,8 +98,10 @@ def _relation(declarations: Declarations, entry: RelationEntry, findings: list[D
             key = c.PrimaryKey(name, typed.build())
             inference.findings += check_expression(declarations, key.expression, {name: False})
         findings += inference.findings
-    parts = [a.value.value for a in item.attributes if a.name == "original" and isinstance(a.value, s.StringExpression)]
-    original = parts[0] if parts else None
+    originals = [
+        a.value.value for a in item.attributes if a.name == "original" and isinstance(a.value, s.StringExpression)
+    ]
+    original = originals[0] if originals else None
     return c.ResolvedRelation(entry.name, entry.record, item.role, item.semantics, key, item.span, original)
 
 

@@ -78,9 +78,9 @@ class FunctionCompiler:
             for name, signatures in self.declarations.functions.entries.items()
             if (plain := _python_name(name)) in self.given and any(s.declaration.body is None for s in signatures)
         }
-        parts = sorted((name, fingerprint(function)) for name, function in functions.items())
+        fingerprints = sorted((name, fingerprint(function)) for name, function in functions.items())
         return ResolvedProgram(
-            digest((*(f"{path}:{text.text}" for path, text in texts), *map(str, parts))), texts, functions
+            digest((*(f"{path}:{text.text}" for path, text in texts), *map(str, fingerprints))), texts, functions
         )
 
     def expression(self, expression: core.TypedExpression, names: Sequence[str]) -> Callable[..., Any]:

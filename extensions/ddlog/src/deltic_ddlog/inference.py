@@ -146,9 +146,9 @@ class Inference:
 
     def require(self, span: Span, actual: DdlogType, wanted: DdlogType, hint: str = "") -> None:
         """Report where a type cannot be the one that is wanted."""
-        facts = shown(actual), shown(wanted)
+        names = shown(actual), shown(wanted)
         if not unify(actual, wanted):
-            self.report(span, f"this is of type `{facts[0]}`, and `{facts[1]}` is expected here", hint)
+            self.report(span, f"this is of type `{names[0]}`, and `{names[1]}` is expected here", hint)
 
     def report(self, span: Span, message: str, hint: str = "") -> None:
         """Add a finding."""

@@ -105,11 +105,11 @@ class _Loader:
         imports = [item for item in module.items if isinstance(item, s.ImportItem)]
         for item in imports:
             self.load(item.module, item)
-        fields = {item.module: item.alias for item in imports}
+        aliases = {item.module: item.alias for item in imports}
         if GRAPH in self.modules and self.modules[GRAPH].is_library:
             module = expanded(module)
-        seen = [(name, None) for name in PRELUDE if name not in fields and name != path]
-        self.modules[path] = Module(path, text, module, (*fields.items(), *seen), is_library)
+        seen = [(name, None) for name in PRELUDE if name not in aliases and name != path]
+        self.modules[path] = Module(path, text, module, (*aliases.items(), *seen), is_library)
 
     def _found(self, path: str, wanted: s.ImportItem | None) -> tuple[Text, s.ModuleFile, bool]:
         """A module, and whether it is one of ours."""

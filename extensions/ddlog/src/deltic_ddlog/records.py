@@ -464,7 +464,7 @@ def _simple(type_: t.DdlogType) -> Codec | None:
 
 
 def _unfit(record: Record, type_: t.DdlogType, hint: str = "") -> RecordError:
-    fields = {
+    descriptions = {
         bool: "a Boolean",
         int: "a number",
         float: "a number",
@@ -472,7 +472,7 @@ def _unfit(record: Record, type_: t.DdlogType, hint: str = "") -> RecordError:
         tuple: "a tuple",
         Listed: "a list",
     }
-    what = record.name if isinstance(record, Made) else fields.get(type(record), "this")
+    what = record.name if isinstance(record, Made) else descriptions.get(type(record), "this")
     return RecordError(f"{what} is no value of the type {type_}" + (f"; {hint}" if hint else ""))
 
 

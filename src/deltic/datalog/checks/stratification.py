@@ -72,12 +72,12 @@ def check_stratification(
     strata = _components([*signatures, *dict.fromkeys(use.user for use in applied)], uses)
     stratum = {name: number for number, names in enumerate(strata) for name in names}
     inner = [use for use in uses if stratum[use.user] == stratum.get(use.used)]
-    listed: set[Use] = set()
+    reported: set[Use] = set()
     for use in inner:
-        if use.sign < 0 and use not in listed and (cycle := odd_cycle(use, inner)):
-            listed.update(cycle)
+        if use.sign < 0 and use not in reported and (cycle := odd_cycle(use, inner)):
+            reported.update(cycle)
             findings.append(_finding(use, cycle))
-    if listed:
+    if reported:
         return Stratification(tuple(strata), ())
     signed = [use for use in inner if use.sign]
     halves = [_helpers(names, inner, hidden, findings) for names in _components(list(signatures), signed)]

@@ -168,11 +168,11 @@ def written(kept: object | None) -> WrittenPieces | None:
 
 def encode(about: Mapping[str, Json], arrays: Arrays) -> tuple[list[Buffer], int, int]:
     """A piece as buffers, their length and checksum."""
-    texts, at = [], 0
+    entries, at = [], 0
     for name, array in arrays.items():
-        texts.append({"name": name, "type": array.dtype.str, "shape": array.shape, "offset": at})
+        entries.append({"name": name, "type": array.dtype.str, "shape": array.shape, "offset": at})
         at += _padded(array.nbytes)
-    header = json.dumps({"about": about, "arrays": texts}).encode()
+    header = json.dumps({"about": about, "arrays": entries}).encode()
     header = header.ljust(_padded(_HEAD + len(header)) - _HEAD)
     parts: list[Buffer] = [header]
     for array in arrays.values():

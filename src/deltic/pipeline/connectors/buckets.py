@@ -173,8 +173,8 @@ def _compared(shown: PublishedView, there: Listing, size: int) -> BucketPlan:
     buckets, hashes = _buckets(rows, there.by, there.count), row_hashes(rows, rows.column_names)
     sums, counts = np.zeros(there.count, np.uint64), np.bincount(buckets, minlength=there.count)
     np.add.at(sums, buckets, hashes)
-    fields = {bucket: (part.rows, part.digest) for bucket, part in there.parts.items()}
-    differs = np.array([fields.get(b, (0, 0)) != (int(counts[b]), int(sums[b])) for b in range(there.count)])
+    known = {bucket: (part.rows, part.digest) for bucket, part in there.parts.items()}
+    differs = np.array([known.get(b, (0, 0)) != (int(counts[b]), int(sums[b])) for b in range(there.count)])
     chosen = differs[buckets]
     new = _divided(rows.filter(pa.array(chosen)), buckets[chosen])
     gone = {int(bucket): rows.slice(0, 0) for bucket in np.flatnonzero(differs) if int(bucket) not in new}

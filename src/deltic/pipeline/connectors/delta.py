@@ -69,8 +69,8 @@ class DeltaSource:
             and position["version"] < at["version"]
             and not wants_all
         ):
-            for entry in (self._of_feed, self._of_files):
-                if (result := entry(table, position["version"], now, at)) is not None:
+            for read in (self._of_feed, self._of_files):
+                if (result := read(table, position["version"], now, at)) is not None:
                     return result
         if (result := self._all(table, now, at, held)) is not None:
             return result
@@ -261,8 +261,8 @@ def errors(path: str) -> Iterator[None]:
 def _reason(error: Exception) -> str:
     """What is said of an error: what it is, and what it was at the bottom."""
     lines = [re.sub(r"\x1b\[[0-9;]*m|^[\s↳]+", "", line).strip("↳ ") for line in str(error).splitlines()]
-    parts = [line for line in lines if line and not re.match(r"Debug source:|\w+ \{", line)]
-    return ": ".join(dict.fromkeys([parts[0], parts[-1]])) if parts else type(error).__name__
+    relevant = [line for line in lines if line and not re.match(r"Debug source:|\w+ \{", line)]
+    return ": ".join(dict.fromkeys([relevant[0], relevant[-1]])) if relevant else type(error).__name__
 
 
 def options_of(address: str) -> dict[str, str] | None:

@@ -155,10 +155,10 @@ def _pyiceberg(module: str) -> Any:
 def _failures() -> tuple[type[Exception], ...]:
     """What reading a table raises: by the package itself, by catalogs in databases, and by what it reads with."""
     result = [error for _, error in inspect.getmembers(_pyiceberg("exceptions"), inspect.isclass)]
-    parts = tuple(error for error in result if issubclass(error, Exception))
+    exceptions = tuple(error for error in result if issubclass(error, Exception))
     with suppress(ImportError):
-        parts += (importlib.import_module("sqlalchemy.exc").SQLAlchemyError,)
-    return (*parts, pa.ArrowException, OSError, ValueError)
+        exceptions += (importlib.import_module("sqlalchemy.exc").SQLAlchemyError,)
+    return (*exceptions, pa.ArrowException, OSError, ValueError)
 
 
 def _position(table: Any) -> Json:

@@ -125,8 +125,8 @@ class RemoteFolder:
                     PresentFile(path) if part_of is None else FetchedFile(self._system, self._path(name), path, part_of)
                 )
             except DataError as error:
-                parts = [self._named(finding, path, name) for finding in error.diagnostics]
-                raise DataError(parts) from error
+                diagnostics = [self._named(finding, path, name) for finding in error.diagnostics]
+                raise DataError(diagnostics) from error
 
     def _path(self, name: str) -> str:
         return f"{self._root}/{name}" if name else self._root

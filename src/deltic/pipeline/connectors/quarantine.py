@@ -48,8 +48,8 @@ def is_failure(position: str) -> bool:
 
 def failed_sources(positions: Mapping[str, Any]) -> dict[str, SourceFailure]:
     """The sources that were left out, by their tables."""
-    fields = {name.removeprefix(FAILED.format("")): at for name, at in positions.items() if is_failure(name)}
-    return {table: SourceFailure(**at) for table, at in fields.items() if at is not None}
+    failures = {name.removeprefix(FAILED.format("")): at for name, at in positions.items() if is_failure(name)}
+    return {table: SourceFailure(**at) for table, at in failures.items() if at is not None}
 
 
 def due(tables: Collection[str], known: Mapping[str, SourceFailure], now: datetime) -> list[str]:

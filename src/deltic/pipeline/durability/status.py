@@ -93,7 +93,7 @@ def _relations(found: Manifest) -> list[KeptRelation]:
         return []
     named: dict[str, tuple[str, str]] = {relation: (view, "view") for view, relation in found.engine["views"].items()}
     named |= {relation: (table, "table") for table, relation in found.engine["tables"].items()}
-    parts = []
+    relations = []
     for relation in {name: None for store in _stores(found.engine) for name in store["relations"]}:
         name, kind = named.get(relation, (relation, "hidden"))
         pieces = [(place.length, about) for place, about in found.contents.pieces if about["relation"] == relation]
@@ -103,6 +103,6 @@ def _relations(found: Manifest) -> list[KeptRelation]:
             sizes[arrangement] += length
             rows[arrangement] += {"rows": about["net"], "counts": about["rows"]}.get(about["role"], 0)
         of_rows = [count for arrangement, count in rows.items() if arrangement.startswith("rows")]
-        parts.append(KeptRelation(name, kind, max(of_rows or rows.values(), default=0), sizes.total(), dict(sizes)))
+        relations.append(KeptRelation(name, kind, max(of_rows or rows.values(), default=0), sizes.total(), dict(sizes)))
     order = ("table", "view", "hidden")
-    return sorted(parts, key=lambda kept: (order.index(kept.kind), kept.name))
+    return sorted(relations, key=lambda kept: (order.index(kept.kind), kept.name))

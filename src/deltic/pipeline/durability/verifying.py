@@ -64,7 +64,7 @@ def _check_manifest(files: Files, number: int, found: VerificationReport) -> int
         found.wrong.append(str(error))
         return 0
     for name in sorted(made.contents.files):
-        found.wrong += [entry for entry in _damage(files, made, name, found) if entry not in found.wrong]
+        found.wrong += [damage for damage in _damage(files, made, name, found) if damage not in found.wrong]
     return made.sequence
 
 

@@ -32,11 +32,11 @@ class RowReader(Protocol):
 
 def _with_hints_once(findings: Iterable[Diagnostic]) -> list[Diagnostic]:
     """The findings, without the hints that an earlier one has given."""
-    listed: set[str] = set()
+    hints: set[str] = set()
     shortened = []
     for finding in findings:
-        shortened.append(replace(finding, hint="") if finding.hint in listed else finding)
-        listed.add(finding.hint)
+        shortened.append(replace(finding, hint="") if finding.hint in hints else finding)
+        hints.add(finding.hint)
     return shortened
 
 

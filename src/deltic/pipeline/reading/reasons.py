@@ -55,8 +55,10 @@ class Reasons:
     def whys(self, name: str) -> str:
         """Why the first rows are there, one explanation after the other."""
         rows = self._search.rows_with(name, {})
-        parts = [str(self._search.why(name, row)) for row in rows[:_MOST]]
-        return "\n".join([*parts, f"… {len(rows) - _MOST:,} more rows"] if len(rows) > _MOST else parts or ["no rows"])
+        explanations = [str(self._search.why(name, row)) for row in rows[:_MOST]]
+        return "\n".join(
+            [*explanations, f"… {len(rows) - _MOST:,} more rows"] if len(rows) > _MOST else explanations or ["no rows"]
+        )
 
     def why_not(self, name: str, schema: Schema, row: RowPattern) -> WhyNot:
         """Why no row is there with these values."""
@@ -74,9 +76,10 @@ class Reasons:
 
         def given(rows: Additions) -> TableRows:
             """The rows as Python has them, in order."""
-            parts = ((t, zip(row, schemas[t].columns, strict=True)) for t, row in sorted(rows, key=repr))
+            leaves = ((t, zip(row, schemas[t].columns, strict=True)) for t, row in sorted(rows, key=repr))
             return [
-                (table, tuple(values.to_python(value, column.type) for value, column in row)) for table, row in parts
+                (table, tuple(values.to_python(value, column.type) for value, column in row))
+                for table, row in leaves
             ]
 
         found = additions(self._search, name, pattern, most, lambda rows: makes(given(rows)))

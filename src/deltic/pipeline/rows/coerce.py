@@ -155,18 +155,18 @@ def _signed(row: Any, layout: FileLayout) -> list[Signed]:
 
 def _each(name: str, rows: Iterable[Any], read: Callable[[Any], T], before: int = 0) -> list[T]:
     """What is read of each row; raises DataError, which lists the first ones that cannot be read."""
-    result, parts, count = [], list[Diagnostic](), 0
+    result, diagnostics, count = [], list[Diagnostic](), 0
     for number, row in enumerate(rows, before + 1):
         try:
             result.append(read(row))
         except Malformed as error:
             count += 1
             if count <= SHOWN:
-                parts.append(Diagnostic(_place(f"{name}, row {number}", error.reason), hint=error.hint))
+                diagnostics.append(Diagnostic(_place(f"{name}, row {number}", error.reason), hint=error.hint))
     if count > SHOWN:
-        parts.append(_more(name, count))
-    if parts:
-        raise DataError(parts)
+        diagnostics.append(_more(name, count))
+    if diagnostics:
+        raise DataError(diagnostics)
     return result
 
 

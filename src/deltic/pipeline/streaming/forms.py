@@ -75,8 +75,8 @@ class StreamForm:
             frame.select(*order)
         if "value" in names and set(names) <= set(_KAFKA) and "value" not in table.schema.names:
             _check_texts(frame, table)
-            parts = [name for name in _KAFKA_ORDER if name in names]
-            return cls._of(frame, table, StreamKind.RECORDS, ["value"], order or parts)
+            columns = [name for name in _KAFKA_ORDER if name in names]
+            return cls._of(frame, table, StreamKind.RECORDS, ["value"], order or columns)
         if are_envelopes(names, layout):
             _check_envelopes(frame, table)
             return cls._of(frame, table, StreamKind.CHANGES, [part for part in PARTS if part in names], order)

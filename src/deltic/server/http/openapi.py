@@ -78,4 +78,4 @@ def _parameter(parameter: EndpointParameter, place: str, required: bool) -> dict
 
 def _errors() -> dict[str, Any]:
     content = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
-    return {status: {"description": entry, "content": content} for status, entry in ERRORS.items()}
+    return {status: {"description": description, "content": content} for status, description in ERRORS.items()}

@@ -133,13 +133,13 @@ class DerivedStep:
         self._add(batch)
         rows_in = sum(self._changes().values())
         rows_out = 0 if self._state.delta is None else len(self._state.delta)
-        facts = (
+        decision = (
             "derived",
             "recompute",
             f"{reason}; the last recomputation visited {self.history.profile.visited:,} rows",
         )
         rows_visited, seconds = visits.rows - visited, time.perf_counter() - started
-        return ComponentReport(self.relations, *facts, rows_in, rows_out, rows_visited, seconds, self._state.nbytes)
+        return ComponentReport(self.relations, *decision, rows_in, rows_out, rows_visited, seconds, self._state.nbytes)
 
     def _whole(self) -> CountChanges:
         """All derivations."""

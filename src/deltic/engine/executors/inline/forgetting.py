@@ -111,7 +111,7 @@ class Forgetting:
         fewer = []
         for rows in self._rows:
             frontier, type_ = rows.found.frontier, rows.type
-            start, end = (self._least(frontier, entry, type_, known) for entry in (self._done.marks, marks))
+            start, end = (self._least(frontier, each, type_, known) for each in (self._done.marks, marks))
             start = LEAST if start is None else start
             if end is not None and start < end and rows.forget(start, end):
                 fewer.append(rows.state)

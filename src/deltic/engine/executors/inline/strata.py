@@ -213,8 +213,8 @@ class _Defined:
             return None
         visited, seconds = self._visits.rows - before, time.perf_counter() - started
         rows_in = sum(len(source.delta) for source in self.sources if source.delta is not None)
-        facts = "fallback", "recompute", self.kernel.recomputes, rows_in, len(change or ()), visited, seconds
-        return ComponentReport(self.relations, *facts, self.state.nbytes)
+        outcome = "fallback", "recompute", self.kernel.recomputes, rows_in, len(change or ()), visited, seconds
+        return ComponentReport(self.relations, *outcome, self.state.nbytes)
 
     def begin(self) -> None:
         """All rows: all that its sources have is a change to it. Sources that keep no rows have begun before."""

@@ -331,11 +331,11 @@ class ShardsExecutor:
 
     def explain(self, name: str, full: bool) -> str:
         below, count = self.program.below(self.program.sinks[name]), self.definition.options.shards
-        parts = [self.plan.explain(below, count)]
-        parts += [f"{', '.join(names)} {way}" for names, way in self._ways.items() if below.intersection(names)]
+        sections = [self.plan.explain(below, count)]
+        sections += [f"{', '.join(names)} {way}" for names, way in self._ways.items() if below.intersection(names)]
         if copied := [f"  {name}: {why}" for name, why in self.copied.items() if name in below]:
-            parts.append("\n".join([f"copies, whose changes go to all {count} shards:", *copied]))
-        return "\n\n".join(parts)
+            sections.append("\n".join([f"copies, whose changes go to all {count} shards:", *copied]))
+        return "\n\n".join(sections)
 
     def maintenance(self, name: str) -> tuple[RelationPlan, ...]:
         return ()

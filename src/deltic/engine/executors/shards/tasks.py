@@ -234,13 +234,13 @@ class Task:
         outcome.rows_in = self._rows_in(shard)
         views = {name: deltas[name] for name in sorted(set(program.sinks.values()) & set(deltas))}
         outcome.counts = {name: (*_counts(delta), len(delta)) for name, delta in views.items()}
-        parts = (
+        changes = (
             message
             for name, delta in views.items()
             for rows in _decoded(shard.states[name], delta, shard.store.interner)
             for message in streams_of(name, shard.number, DRIVER, rows)
         )
-        yield from together_few(files, parts, self.direct)
+        yield from together_few(files, changes, self.direct)
         shard.end()
         shard.forget_changes()
         self._save(shard, files, outcome)

@@ -92,7 +92,7 @@ class Compacting:
             with shards.section:
                 files, tasks = shards.files, shards.compactions(numbers, self.mark, whole)
                 before = {task.number: read_description(files, task.state) for task in tasks}
-                read = {name for entry in before.values() for name in files_of(entry)}
+                read = {name for description in before.values() for name in files_of(description)}
                 self.read = frozenset(read | {task.state for task in tasks})
             if tasks:
                 outcome = total(self._run(tasks, f"compaction of {len(tasks)} shard{'s' * (len(tasks) > 1)}"))
@@ -114,6 +114,8 @@ class Compacting:
                     now = {number: read_description(files, shards.states_in_files[number]) for number in before}
                     made = {n: rebased(now[n], before[n], read_description(files, after[n])) for n in before}
                     self.mark, self.read = "", frozenset()
-                    shards.take_compacted({n: describe(files, entry) for n, entry in made.items() if entry})
+                    shards.take_compacted(
+                        {n: describe(files, description) for n, description in made.items() if description}
+                    )
                     return
             time.sleep(_PAUSE)

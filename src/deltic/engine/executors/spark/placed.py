@@ -99,8 +99,8 @@ class PlacedExecutor:
         result = executed.result
         self.placement.costs.learn(placed.place, kind, changed, result.rows_visited, time.perf_counter() - started)
         self._last = placed
-        parts = [part.report for batch in changes.values() for part in apart(batch) if isinstance(part, StagedRows)]
-        read, written = (sum(getattr(each, what) for each in parts) for what in ("read", "written"))
+        reports = [part.report for batch in changes.values() for part in apart(batch) if isinstance(part, StagedRows)]
+        read, written = (sum(getattr(each, what) for each in reports) for what in ("read", "written"))
         read, written = read + result.bytes_read, written + result.bytes_written
         result = replace(result, placement=placed, bytes_read=read, bytes_written=written)
         if placed.moved is not None:
