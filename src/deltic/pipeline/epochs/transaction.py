@@ -175,12 +175,8 @@ class Transaction:
 
     def check(self) -> None:
         """Raise what a commit would raise now. It commits nothing, and others may commit meanwhile."""
-        self._require(_Phase.OPEN)
-        with self._epochs.writing(self._terms.timeout):
-            self._check_unmoved()
-            self._check_defined()
-            with self._prepare(self._manager(self._operations).batches(self._operations)):
-                pass
+        with self._tried():
+            pass
 
     def preview(self) -> Preview:
         """Tables and views as the changes so far would leave them, and their changes; nothing is committed.
@@ -188,15 +184,21 @@ class Transaction:
         The transaction is then bound to that epoch: if another one commits first, its own commit raises ChangeError,
         and nothing is applied. Raises what a commit would raise.
         """
+        with self._tried() as (epoch, affected):
+            self._seen = epoch.number - 1
+            published = PublishedEpoch(self._definitions, epoch.version)
+            return Preview(published, epoch.result, affected, self._engine_of, self._spark)
+
+    @contextmanager
+    def _tried(self) -> Iterator[tuple[Prepared, tuple[int, ...]]]:
+        """The epoch of the changes so far, which is taken back, and how many rows each change is about."""
         self._require(_Phase.OPEN)
         with self._epochs.writing(self._terms.timeout):
             self._check_unmoved()
             self._check_defined()
             manager = self._manager(self._operations)
             with self._prepare(manager.batches(self._operations)) as epoch:
-                self._seen = epoch.number - 1
-                published = PublishedEpoch(self._definitions, epoch.version)
-                return Preview(published, epoch.result, tuple(manager.affected), self._engine_of, self._spark)
+                yield epoch, tuple(manager.affected)
 
     def commit(self) -> None:
         """Apply the changes now; the end of the block then does nothing.
