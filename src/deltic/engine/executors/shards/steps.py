@@ -28,7 +28,7 @@ from deltic.engine.executors.shards.plan import (
 )
 from deltic.engine.executors.shards.task_memory import bytes_on, reason_on_one_shard, watched
 from deltic.engine.image import Json
-from deltic.engine.keyed import ORDER, Keyed, are_by_key, in_order, shared_keys, weighted
+from deltic.engine.keyed import ORDER, Keyed, are_by_key, in_order, weighted
 from deltic.engine.operators.binding import value_of
 from deltic.engine.operators.kernel import KERNELS, RelationUpdater
 from deltic.engine.operators.query import Environment, Evaluation
@@ -42,10 +42,10 @@ from deltic.engine.storage.batch import CountChanges
 from deltic.engine.storage.codec import decode_rows
 from deltic.engine.storage.kinds import RelationKind
 from deltic.engine.storage.layout import Layout
-from deltic.engine.storage.lookup import count_each, find_all
 from deltic.engine.storage.run import NO_TIMES, Run, Times, Weights, Words, plain
 from deltic.engine.storage.state import State, StoreSnapshot
 from deltic.engine.storage.store import Store
+from deltic.engine.storage.unique import check_unique
 from deltic.program.definitions import Table
 from deltic.program.queries import Query
 
@@ -161,16 +161,10 @@ class Steps:
 
     def _check_keys(self) -> None:
         """Raises SharedKeys where rows of tables have come that have the keys of other rows."""
-        for name, received in self._sent[0].items() if self._conflicts != "trust" else ():
-            if not self.plan.has_keys(name, self.options.keys):
-                continue
-            relation = self.states[name].frozen()
-            columns, weights = joined([(each.columns, each.weights) for each in received])
-            come, result = weights > 0, {c: columns[c] for c in self.options.keys[name]}
-            keys = {c: (values[come], None if n is None else n[come]) for c, (values, n) in result.items()}
-            if (count_each(relation, keys) > 1).any():
-                rows = relation.shown(*find_all(relation, keys), self.store.interner, counted=False)
-                raise shared_keys(self._keyed(name), rows)
+        for name in self._sent[0] if self._conflicts != "trust" else ():
+            if self.plan.has_keys(name, self.options.keys):
+                table = self._keyed(name).name
+                check_unique(table, self.options.keys[name], self.states[name], self.store.interner)
 
     # Steps
 
