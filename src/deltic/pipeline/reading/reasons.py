@@ -78,8 +78,7 @@ class Reasons:
             """The rows as Python has them, in order."""
             leaves = ((t, zip(row, schemas[t].columns, strict=True)) for t, row in sorted(rows, key=repr))
             return [
-                (table, tuple(values.to_python(value, column.type) for value, column in row))
-                for table, row in leaves
+                (table, tuple(values.to_python(value, column.type) for value, column in row)) for table, row in leaves
             ]
 
         found = additions(self._search, name, pattern, most, lambda rows: makes(given(rows)))
