@@ -14,11 +14,10 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
 
 from deltic import __version__
-from deltic.circuit.tables import WEIGHT
 from deltic.errors import DelticError
 from deltic.pipeline.names import find
 from deltic.server.describing import described_catalog
-from deltic.server.json_rows import columns_of, listed, plain
+from deltic.server.json_rows import columns_of, listed, plain, weighted
 from deltic.server.rows_by_json import pattern_of
 from deltic.server.service import Answer, Service
 from deltic.server.users import Role, User
@@ -62,14 +61,7 @@ class AgentTools:
         """How each epoch after `since` changed a view: rows with weights, 1 for one that came, -1 for one that went."""
         self._catch_up()
         with self._service.subscribe(view, since, "an agent") as follower:
-            changes = [
-                {
-                    "epoch": change.epoch,
-                    "rows": listed((rows := change.to_arrow()).drop_columns([WEIGHT])),
-                    "weights": rows.column(WEIGHT).to_pylist(),
-                }
-                for change in follower
-            ]
+            changes = [{"epoch": change.epoch, **weighted(change.to_arrow())} for change in follower]
             return {
                 "view": view,
                 "columns": list(self._service.pipeline.views[view].names),

@@ -14,6 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from deltic.circuit.tables import WEIGHT
 from deltic.values.types import Schema
 
 _EXACT = 2**53
@@ -43,6 +44,11 @@ def listed(rows: pa.Table) -> list[list[Any]]:
     """Rows as lists in the order of the columns."""
     columns = [_column(column) for column in rows.columns]
     return [list(row) for row in zip(*columns, strict=True)] if columns else [[] for _ in range(len(rows))]
+
+
+def weighted(rows: pa.Table) -> dict[str, Any]:
+    """Rows with a column of weights, and these apart."""
+    return {"rows": listed(rows.drop_columns([WEIGHT])), "weights": rows.column(WEIGHT).to_pylist()}
 
 
 def _column(column: pa.ChunkedArray) -> list[Any]:

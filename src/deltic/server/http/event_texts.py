@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any
 
-from deltic.circuit.tables import WEIGHT
 from deltic.pipeline.epochs.history import EpochChange
-from deltic.server.json_rows import dumped, listed
+from deltic.server.json_rows import dumped, weighted
 
 _KEPT = 256
 _MOST_BYTES = 1 << 20
@@ -30,10 +29,7 @@ class EventTexts:
         place = view, change.epoch
         if (known := self._texts.get(place)) is not None:
             return known
-        rows = change.to_arrow()
-        weights = rows.column(WEIGHT).to_pylist()
-        fields = {"epoch": change.epoch, "rows": listed(rows.drop_columns([WEIGHT])), "weights": weights}
-        text = event("change", fields, change.epoch)
+        text = event("change", {"epoch": change.epoch, **weighted(change.to_arrow())}, change.epoch)
         if len(text) <= _MOST_BYTES:
             self._texts[place] = text
             if len(self._texts) > _KEPT:

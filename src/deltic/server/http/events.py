@@ -9,11 +9,12 @@ from collections.abc import AsyncIterator
 from starlette.responses import StreamingResponse
 from starlette.types import Send
 
+from deltic.circuit.tables import WEIGHT
 from deltic.errors import DelticError
 from deltic.server.following import CutOffError, Follower
 from deltic.server.http.call import HttpCall
 from deltic.server.http.event_texts import event
-from deltic.server.json_rows import columns_of, listed
+from deltic.server.json_rows import columns_of, weighted
 
 _SIGN_OF_LIFE = 15.0
 """Seconds after which a stream in which nothing happens says so."""
@@ -72,10 +73,8 @@ class _EventStream(StreamingResponse):
         answer = service.look(lambda seen: seen[name].rows(counted=True))
         self._follower.go_on_from(answer.epoch)
         rows = answer.rows.to_arrow()
-        weights = rows.columns[-1].to_pylist()
-        rows = rows.select(rows.column_names[:-1])
-        fields = {"epoch": answer.epoch, "columns": columns_of(rows), "rows": listed(rows), "weights": weights}
-        return event("rows", fields, answer.epoch)
+        columns = columns_of(rows.drop_columns([WEIGHT]))
+        return event("rows", {"epoch": answer.epoch, "columns": columns, **weighted(rows)}, answer.epoch)
 
     async def _changes(self) -> AsyncIterator[bytes]:
         service, follower, texts = self._call.service, self._follower, self._call.events
