@@ -164,10 +164,11 @@ def test_a_statement_is_completed_run_and_remembered(page, service, pipeline):
     page.keyboard.press("g")
     page.keyboard.press("s")
     page.wait_for_selector(".editor textarea")
-    page.keyboard.type("SELECT * FROM cit")
-    page.keyboard.press("Tab")
-    page.keyboard.type(" c ORDER BY c.to")
-    page.keyboard.press("Tab")
+    page.wait_for_function("() => document.querySelector('#vitals').textContent.includes('epoch')")
+    for text in ("SELECT * FROM cit", " c ORDER BY c.to"):
+        page.keyboard.type(text)
+        page.wait_for_selector("#offers li")
+        page.keyboard.press("Tab")
     assert page.input_value(".editor textarea") == "SELECT * FROM cities c ORDER BY c.total"
     page.keyboard.press("Control+Enter")
     wait_for_line(page, "Turin")
