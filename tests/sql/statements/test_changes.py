@@ -94,7 +94,7 @@ def refused(pipeline, text, error=ProgramError):
 def test_a_change_is_one_epoch_and_tells_of_its_views(pipeline):
     change = pipeline.sql("UPDATE t SET n = 'z' WHERE id = 1")
     assert set(change.of("v")) == {(("a",), -1), (("z",), 1)}
-    assert repr(change) == "2 rows changed; v +1 −1"
+    assert repr(change) == "1 row changed; v +1 −1"
 
 
 def test_the_names_of_columns_and_tables_have_no_case(pipeline):
@@ -241,3 +241,24 @@ def test_fields_of_an_inserted_struct_are_stored_in_their_order():
         pipeline.sql("UPDATE r SET s = struct(7, 'z')")
     pipeline.sql("UPDATE r SET s = named_struct('v', 7L, 'w', 'z')")
     assert {row["s"]["v"] for row in pipeline["r"].to_arrow().to_pylist()} == {7}
+
+
+def test_a_statement_says_how_many_rows_it_affects():
+    pipeline = deltic.Pipeline()
+    pipeline.sql("CREATE TABLE t (id INT NOT NULL, name STRING, PRIMARY KEY (id))")
+
+    def affected(text):
+        change = pipeline.sql(text)
+        count = sum(change.affected)
+        assert repr(change) == f"{count} row{'s' * (count != 1)} changed"
+        return count
+
+    assert affected("INSERT INTO t VALUES (1, 'a'), (2, 'b'), (3, 'c'), (4, 'd')") == 4
+    assert affected("UPDATE t SET name = 'z' WHERE id < 3") == 2
+    assert affected("DELETE FROM t WHERE id = 9") == 0
+    source = "(VALUES (1, 'q'), (2, 'r'), (8, 's'), (9, 'n')) AS s(id, name)"
+    merge = f"MERGE INTO t USING {source} ON t.id = s.id WHEN MATCHED AND s.id = 2 THEN DELETE"
+    merge += " WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+    assert affected(f"{merge} WHEN NOT MATCHED BY SOURCE AND t.id = 3 THEN DELETE") == 5
+    assert affected("INSERT OVERWRITE t VALUES (5, 'e')") == 1
+    assert affected("INSERT INTO t VALUES (5, 'f') ON CONFLICT (id) DO UPDATE SET name = excluded.name") == 1

@@ -69,7 +69,8 @@ class ChangeManager:
         for effect in effects:
             assert isinstance(effect, Effect)
             result = self._evaluated(effect)
-            self.affected.append(max((_weight(rows) for rows in result), default=0))
+            counts = dict(zip(effect.signs, map(_weight, result), strict=True))
+            self.affected.append(sum(count for view, count in counts.items() if view not in effect.replaced))
             for rows in result:
                 self._add(effect.table, TableBatch(rows))
 

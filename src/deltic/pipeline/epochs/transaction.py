@@ -302,7 +302,7 @@ class Transaction:
             return f"an open transaction: {count:,} change{'s' * (count != 1)}, not committed yet"
         if self._phase is not _Phase.COMMITTED:
             return f"the transaction {self._phase.value}"
-        rows = self._report.rows_in
+        rows = sum(self._affected) - self._report.rows_late
         changed = (f"{name} {counts}" for name, counts in self._report.changed.items())
         late = (f"left out {each.summary}" for each in self._report.late)
         return "; ".join([f"{rows:,} row{'s' * (rows != 1)} changed", *changed, *late])

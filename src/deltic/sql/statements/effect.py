@@ -14,14 +14,16 @@ from deltic.catalog.clock import CLOCK
 class Effect:
     """What a statement does to a table, by the rows of views over the tables as they are.
 
-    Rows of a view come as its `signs` says, 1 or -1. Where the view `ambiguous` has rows, the statement is refused:
-    they would be changed more than once. Of the table only rows count whose values in `keyed` columns are rows of the
+    The rows of a view are inserted or deleted, as `signs` says by 1 or -1. Rows of the views in `replaced` are deleted
+    because another view has them with new values. Where the view `ambiguous` has rows, the statement is refused: they
+    would be changed more than once. Of the table only rows count whose values in `keyed` columns are rows of the
     view of `keys`, where there is one.
     """
 
     target: CatalogTable
     definitions: tuple[ViewDefinitions, ...]
     signs: Mapping[str, Literal[1, -1]]
+    replaced: frozenset[str] = frozenset()
     ambiguous: str = ""
     keys: ViewDefinitions | None = None
     keyed: tuple[str, ...] = ()

@@ -59,13 +59,15 @@ class _Writing:
         self._storing = {one.column: one for one in table.storing}
         self._definitions: list[ViewDefinitions] = []
         self._signs: dict[str, Literal[1, -1]] = {}
+        self._replaced: set[str] = set()
         self._ambiguous = ""
         self._keys: ViewDefinitions | None = None
         self._keyed: tuple[str, ...] = ()
 
     @property
     def effect(self) -> Effect:
-        return Effect(self._table, tuple(self._definitions), self._signs, self._ambiguous, self._keys, self._keyed)
+        definitions, replaced = tuple(self._definitions), frozenset(self._replaced)
+        return Effect(self._table, definitions, self._signs, replaced, self._ambiguous, self._keys, self._keyed)
 
     def insert(self, change: Insert) -> None:
         named = change.columns or (self._names_of(change.query) if change.by_name else ())
@@ -75,7 +77,7 @@ class _Writing:
             self._insert_or_update(change, change.conflict, columns or self._names)
             return
         if change.overwrites:
-            self._remove(self._rows(self._target(None)))
+            self._remove(self._rows(self._target(None)), replaced=True)
         self._add(change.query, columns or self._names)
 
     def _names_of(self, query: exp.Expression) -> list[exp.Identifier]:
@@ -110,7 +112,7 @@ class _Writing:
 
     def update(self, change: Update) -> None:
         target = self._target(change.alias)
-        self._remove(_where(self._rows(target), change.condition))
+        self._remove(_where(self._rows(target), change.condition), replaced=True)
         self._add(_where(self._updated(target, change.assignments), change.condition), self._names)
 
     def merge(self, change: Merge) -> None:
@@ -125,7 +127,7 @@ class _Writing:
             self._merge_matched(target, change, matched)
         for when, condition in _in_order(w for w in change.whens if w.kind == "not matched by source"):
             rest = _where(_join(self._rows(target), using, change.condition, "LEFT ANTI"), condition)
-            self._remove(rest)
+            self._remove(rest, replaced=when.action == "update")
             if when.action == "update":
                 updated = self._updated(target, self._assignments(when, None))
                 self._add(_where(_join(updated, using, change.condition, "LEFT ANTI"), condition), self._names)
@@ -166,7 +168,7 @@ class _Writing:
         conditions: list[exp.Expression] = []
         for when, condition in _in_order(whens):
             pairs = _join(self._rows(target), change.using, change.condition, "INNER")
-            self._remove(_where(pairs, condition))
+            self._remove(_where(pairs, condition), replaced=when.action == "update")
             conditions.append(condition or exp.true())
             if when.action == "update":
                 updated = self._updated(target, self._assignments(when, change.using))
@@ -266,8 +268,11 @@ class _Writing:
                 raise self._source.error(name, f"column {name.name} stands here twice")
         return [find_name(name, f"column in {self._table.name} called", self._names, self._source) for name in names]
 
-    def _remove(self, query: exp.Expression) -> None:
-        self._signs[self._query("old rows of", query)] = -1
+    def _remove(self, query: exp.Expression, replaced: bool = False) -> None:
+        name = self._query("old rows of", query)
+        self._signs[name] = -1
+        if replaced:
+            self._replaced.add(name)
 
     def _add(self, query: exp.Expression, columns: Sequence[str]) -> None:
         """The query's rows come, its values as those of these columns of the table, the others NULL."""
