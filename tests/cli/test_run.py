@@ -206,6 +206,20 @@ def test_skipping_malformed_rows(workshop, golden):
     assert not (workshop.folder / "out/rejects/age.csv").exists()
 
 
+def test_a_limit_of_skipped_rows_ends_the_run(workshop):
+    workshop.write("facts/age.csv", "ada,36\nbob,twelve\n")
+    workshop.write("changes/11.age.csv", "+eve,x\n+kim,50\n")
+    options = ("--changes", "changes", "--on-error", "skip", "--reject-limit")
+    result = workshop.run(*options, "1")
+    assert result.status == 1
+    assert "2 malformed rows, more than 1; they are listed in out/rejects/age.csv\n" in result.err
+    assert "epoch 11.age.csv was rejected whole" in result.err
+    assert "--reject-limit" in result.err
+    assert len(workshop.read("out/rejects/age.csv")) == 3, "a head and two rows"
+    assert workshop.run(*options, "2").status == 0
+    assert workshop.run(*options, "0").err.startswith("error: 1 malformed row, more than 0;")
+
+
 @pytest.mark.parametrize(
     ("files", "words"),
     [

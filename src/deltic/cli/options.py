@@ -114,6 +114,9 @@ class FileOptions:
     on_error: Annotated[Literal["stop", "skip"], Option(help="On malformed rows: stop, or skip and list them.")] = (
         "stop"
     )
+    reject_limit: Annotated[
+        int, Option(min=0, help="With --on-error skip: the run ends where more malformed rows than this are skipped.")
+    ] = 1000
     missing: Annotated[
         Literal["error", "empty"],
         Option("--missing-facts", help="A missing file of .input: an error, or no rows."),

@@ -164,7 +164,7 @@ def _settings(options: RunOptions) -> JobSettings:
         files.changes,
         Path("out") if files.out == ON_STDOUT else files.out,
         files.output_format,
-        files.on_error == "skip",
+        files.reject_limit if files.on_error == "skip" else None,
         options.views.conflicts,
         options.text.macros,
         files.missing == "empty",

@@ -100,7 +100,7 @@ def test_lines_are_numbered_in_each_part_file_after_the_header(reader, here, gol
 
 def test_skipping_writes_rejects_with_their_reasons(reader, here, golden):
     (here / "edge.csv").write_bytes(b'1,one\ntwo,"2"\n3\n4,four\n\xff,\n')
-    rejects = Rejects(here / "rejects", ["edge"])
+    rejects = Rejects(here / "rejects", ["edge"], limit=100)
     tables = Loader(reader, rejects).load([files_at(TableInput("edge", EDGES), Path("edge.csv"), False)])
     assert tables["edge"].sort_by("source").to_pylist() == [
         {"source": 1, "label": "one"},

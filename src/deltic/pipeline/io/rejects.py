@@ -6,7 +6,7 @@ import csv
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from deltic.errors import Diagnostic
+from deltic.errors import DataError, Diagnostic, count_of
 from deltic.pipeline.io.arrow_writer import naming
 
 _HEADER = ("file", "line", "column", "reason", "text")
@@ -18,14 +18,14 @@ class Rejects:
     Files that an earlier run left for these tables are removed at the start.
     """
 
-    def __init__(self, folder: Path, tables: Iterable[str]) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, tables: Iterable[str], limit: int) -> None:
+        self._folder, self._limit = folder, limit
         self.count = 0
         for table in tables:
             self._path(table).unlink(missing_ok=True)
 
     def add(self, table: str, found: Sequence[Diagnostic]) -> None:
-        """Write the findings about rows of a table."""
+        """Write the findings about rows of a table; raises DataError where there are more than the limit by now."""
         if not found:
             return
         self.count += len(found)
@@ -37,6 +37,9 @@ class Rejects:
             if is_new:
                 writer.writerow(_HEADER)
             writer.writerows((d.file, d.line, d.column or "", d.message, d.source) for d in found)
+        if self.count > self._limit:
+            message = f"{count_of(self.count, 'malformed row')}, more than {self._limit:,}; they are listed in {path}"
+            raise DataError([Diagnostic(message, hint="mend the files, or allow more by --reject-limit")])
 
     @property
     def folder(self) -> Path:

@@ -32,9 +32,10 @@ POSITION = "deltic run"
 
 @dataclass(frozen=True)
 class JobSettings:
-    """What to read and what to write. `skip_malformed` leaves malformed rows out instead of stopping.
+    """What to read and what to write.
 
-    With `missing_is_empty` a table whose file of facts is not there has no rows at first.
+    Malformed rows stop the run, or with `reject_limit` so many of them are left out. With `missing_is_empty` a table
+    whose file of facts is not there has no rows at first.
     """
 
     program: Path
@@ -42,7 +43,7 @@ class JobSettings:
     changes: Path | None
     out: Path
     format: Format | None = None
-    skip_malformed: bool = False
+    reject_limit: int | None = None
     conflicts: Conflicts = "error"
     macros: Mapping[str, str] = field(default_factory=dict)
     missing_is_empty: bool = False
@@ -76,11 +77,11 @@ def run(settings: JobSettings, pipeline: Pipeline, reader: RowReader, writer: Wr
     initial = EpochFiles(INITIAL, tuple(_facts(files, settings.facts, settings.missing_is_empty)))
     following = epochs(settings.changes, files.inputs) if settings.changes else []
     _refuse_overwriting([*initial.files, *(result for epoch in following for result in epoch.files)], files, settings)
-    rejects = Rejects(settings.out / "rejects", {source.name for source in files.inputs})
+    rejects = Rejects(settings.out / "rejects", {source.name for source in files.inputs}, settings.reject_limit or 0)
     job = _Job(
         files,
         pipeline,
-        Loader(reader, rejects if settings.skip_malformed else None),
+        Loader(reader, None if settings.reject_limit is None else rejects),
         Publisher(writer, files.outputs, settings.out, settings.format),
         rejects,
         watch,
