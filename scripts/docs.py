@@ -1,11 +1,13 @@
 """Build the site of docs/ into site/: `make docs`. Exit status 1 where a link, an anchor or a reference leads nowhere.
 
-The pages are copied to build/docs. CONTRIBUTING.md and CHANGELOG.md come beside them, and a page of the commands is
-made from their help. Zensical makes the site, which needs no network.
+The pages are copied to build/docs. Pages from elsewhere in the repository come beside them, and three lists are made
+from the code: the commands, from their help; the folders of the source, from their docstrings; and the statements of
+the papers, by theory_table.py. Zensical makes the site, which needs no network.
 """
 
 from __future__ import annotations
 
+import ast
 import re
 import shutil
 import subprocess
@@ -14,6 +16,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 BUILD = ROOT / "build" / "site"
+FROM_ELSEWHERE = ("CONTRIBUTING.md", "CHANGELOG.md", "theory/STATEMENTS.md")
+"""Pages of the site that are not in docs/."""
 
 
 def main() -> int:
@@ -21,11 +25,13 @@ def main() -> int:
     pages = BUILD / "docs"
     shutil.rmtree(BUILD, ignore_errors=True)
     shutil.copytree(ROOT / "docs", pages)
-    for name in ("CONTRIBUTING.md", "CHANGELOG.md"):
+    for name in FROM_ELSEWHERE:
         text = (ROOT / name).read_text(encoding="utf-8")
-        (pages / name).write_text(_between_pages(text.replace("](docs/", "](")), encoding="utf-8")
+        (pages / Path(name).name).write_text(re.sub(r"\]\((\.\./)?docs/", "](", text), encoding="utf-8")
     for page in pages.rglob("*.md"):
         page.write_text(_between_pages(page.read_text(encoding="utf-8")), encoding="utf-8")
+    with (pages / "source.md").open("a", encoding="utf-8") as page:
+        page.write("\n" + "\n".join(f"* `{folder}/`: {about}" for folder, about in folders().items()) + "\n")
     (pages / "commands.md").write_text(_commands(), encoding="utf-8")
     shutil.copy(ROOT / "mkdocs.yml", BUILD)
     status = subprocess.run(
@@ -37,9 +43,20 @@ def main() -> int:
     return status
 
 
+def folders() -> dict[str, str]:
+    """The folders of the source, with the first line of their docstrings."""
+    source = ROOT / "src" / "deltic"
+    texts = {
+        init.parent: ast.get_docstring(ast.parse(init.read_text("utf-8"))) for init in source.rglob("*/__init__.py")
+    }
+    return {
+        folder.relative_to(source).as_posix(): (text or "").partition("\n")[0] for folder, text in sorted(texts.items())
+    }
+
+
 def _between_pages(text: str) -> str:
-    """Links to CONTRIBUTING.md and CHANGELOG.md as pages of the site; those to other files as names."""
-    text = re.sub(r"\]\(\.\./((?:CONTRIBUTING|CHANGELOG)\.md)", r"](\1", text)
+    """Links to pages from elsewhere as pages of the site; those to other files as names."""
+    text = re.sub(r"\]\(\.\./(?:theory/)?((?:CONTRIBUTING|CHANGELOG|STATEMENTS)\.md)", r"](\1", text)
     return re.sub(
         r"\[([^]]*)\]\((?:\.\./|(?=src/|tests/|benchmarks/|examples/|theory/|extensions/|scripts/))([^)]*)\)",
         r"`\2`",

@@ -1,4 +1,4 @@
-"""Write docs/theory.md: the papers' statements, their names in the code, and the tests that check them.
+"""Write theory/STATEMENTS.md: the papers' statements, their names in the code, and the tests that check them.
 
 The statements are listed in theory.toml; the tests are those marked `@pytest.mark.law("FIX Thm 39")`. With `--check`
 nothing is written, and the exit status says whether the page is up to date. Exits with an error where a statement has
@@ -17,7 +17,7 @@ from functools import reduce
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "theory.md"
+PAGE = ROOT / "theory" / "STATEMENTS.md"
 CATALOGUE = Path(__file__).with_name("theory.toml")
 LISTED = ("FIX", "CONF", "CS", "DBSP", "ELA")
 """Papers all of whose statements are in the catalogue; those of others are listed as far as tests name them."""
@@ -92,7 +92,7 @@ def row(law: str, title: str, names: list[str], tests: list[str], note: str = ""
 
 
 def page() -> str:
-    """The whole of docs/theory.md; SystemExit with all problems where there are any."""
+    """The whole of theory/STATEMENTS.md; SystemExit with all problems where there are any."""
     catalogue, tests = tomllib.loads(CATALOGUE.read_text(encoding="utf-8")), tests_by_law()
     if found := problems(catalogue, tests):
         sys.exit("\n".join(found))

@@ -1,6 +1,6 @@
 """The papers as executable mathematics: change actions, derivatives, streams, fixpoints, and what circuits mean.
 
-Every notion has the name the papers give it and lives in the file of that name; docs/theory.md lists them with
+Every notion has the name the papers give it and lives in the file of that name; theory/STATEMENTS.md lists them with
 the tests that check them. It imports what it explains; nothing of the product imports it. In the order in which they
 build up:
 
