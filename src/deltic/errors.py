@@ -135,6 +135,10 @@ class BrokenError(DelticError):
     """An epoch could neither be committed nor undone; the pipeline refuses all further work."""
 
 
+class ReadOnlyError(DelticError):
+    """The state was opened to be read alone; the message says who writes it."""
+
+
 class StreamError(DelticError):
     """A stream, or a batch of it, was refused; the query stops, and the state is unchanged.
 

@@ -10,6 +10,7 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -98,6 +99,57 @@ def test_without_a_program_clients_define(tmp_path):
     assert answer.json()["rows"] == [[7]]
 
 
+def until(read, expected):
+    """What is read, once it is what is expected, or after half a minute."""
+    for _ in range(300):
+        if (found := read()) == expected:
+            break
+        time.sleep(0.1)
+    return found
+
+
+def test_a_replica_follows_and_refuses_changes_with_the_place_of_the_writer(tmp_path, program):
+    state = tmp_path / "state"
+    with (
+        serving(program, "--state", state) as (writer, url),
+        serving("--state", state, "--follow", "0.1") as (_, copy),
+        httpx.Client(base_url=copy, trust_env=False, timeout=60) as reader,
+    ):
+        send(httpx.Client(base_url=url, trust_env=False), 1, 7)
+        assert until(lambda: reader.get("/views/counts").json()["rows"], [[1, 1]]) == [[1, 1]]
+        assert reader.get("/status").json()["epochs"][-1]["changed"] == {"counts": [1, 0]}
+        for asked in (
+            reader.post("/query", json={"text": "DELETE FROM visits"}),
+            reader.post("/query", json={"text": "CREATE TABLE other (a INT)"}),
+            reader.post("/tables/visits/changes?op=insert", json=[{"client": 1, "number": 8}]),
+            reader.post("/changes", json={"visits": [{"op": "+", "client": 1, "number": 8}]}),
+        ):
+            assert asked.status_code == 403, asked.text
+            assert f"state {state} was opened with" in asked.json()["error"]["message"]
+            assert f"process {writer.pid} on" in asked.json()["error"]["message"]
+        writer.kill()
+        writer.wait()
+        with serving(program, "--state", state) as (_, again):
+            send(httpx.Client(base_url=again, trust_env=False), 2, 7)
+            expected = [[1, 1], [2, 1]]
+            assert until(lambda: sorted(reader.get("/views/counts").json()["rows"]), expected) == expected
+            assert reader.get("/readyz").status_code == 200
+
+
+def test_a_replica_that_cannot_follow_says_so(tmp_path, program):
+    with (
+        serving(program, "--state", tmp_path / "state"),
+        serving("--state", tmp_path / "state", "--follow", "0.1") as (_, copy),
+        httpx.Client(base_url=copy, trust_env=False, timeout=60) as reader,
+    ):
+        assert reader.get("/readyz").status_code == 200
+        shutil.rmtree(tmp_path / "state")
+        assert until(lambda: reader.get("/readyz").status_code, 503) == 503
+        assert "cannot be followed beyond epoch" in reader.get("/readyz").json()["reason"]
+        assert [each["kind"] for each in reader.get("/status").json()["errors"]] == ["state"]
+        assert reader.get("/views/counts").status_code == 200
+
+
 def test_the_demonstration_goes_on():
     with serving("--demo") as (_, url), httpx.Client(base_url=url, trust_env=False, timeout=60) as client:
         epochs = []
@@ -118,6 +170,8 @@ def test_the_demonstration_goes_on():
         (["--tls-cert", __file__], "--tls-key"),
         (["--max-body", "many"], "body"),
         (["--users", __file__], "deltic user"),
+        (["--follow", "1"], "--state"),
+        (["--follow", "1", "--state", "missing", "--demo"], "--demo"),
     ],
 )
 def test_what_is_wrong_is_said(args, words):

@@ -22,6 +22,7 @@ from deltic.pipeline.session import Pipeline
 from deltic.server.limits import Limits
 from deltic.server.listening import Address, Tls
 from deltic.server.refreshing import Refreshing
+from deltic.server.replica import followed
 from deltic.server.service import Service
 from deltic.server.users import Role, Users, new_entry
 
@@ -71,6 +72,7 @@ def _serve(options: ServeOptions, stack: ExitStack) -> Service:
 
     users = None if options.access.users is None else Users.load(options.access.users)
     tls = _tls(options)
+    _check_follow(options)
     address = Address.of(options.http)
     address.check(tls, users is not None)
     if options.log is not None:
@@ -84,6 +86,8 @@ def _serve(options: ServeOptions, stack: ExitStack) -> Service:
     server = stack.enter_context(HttpServer(HttpApplication(service, access, name), address, service.limits, tls))
     stack.callback(service.drain)
     _say(f"http: {server.url}")
+    if options.follow is not None:
+        stack.callback(followed(service, options.follow).close)
     if options.refresh is not None:
         refreshing = Refreshing(service, options.refresh)
         stack.callback(refreshing.close)
@@ -110,7 +114,25 @@ def _pipeline(options: ServeOptions) -> Pipeline:
 
     program = PROGRAM if options.demo else options.program
     resources = Resources(options.threads, None, options.memory)
-    return Pipeline(state=options.state, program=program, functions=options.functions or (), resources=resources)
+    return Pipeline(
+        state=options.state,
+        program=program,
+        functions=options.functions or (),
+        durability=Durability(readonly=True) if options.follow is not None else None,
+        resources=resources,
+    )
+
+
+def _check_follow(options: ServeOptions) -> None:
+    """Raises DelticError for what a server that follows a state cannot do."""
+    if options.follow is None:
+        return
+    if options.state is None:
+        raise DelticError("--follow is about a state that another process writes: name its directory with --state")
+    if options.program is not None or options.refresh is not None or options.demo:
+        raise DelticError(
+            "--follow only reads: a program, --refresh and --demo are for the server that writes the state"
+        )
 
 
 def _frozen(options: ServeOptions) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 from contextlib import suppress
-from threading import Event, Thread
 
 from deltic.errors import DelticError
+from deltic.server.repeating import Repeating
 from deltic.server.service import Service
 
 PROGRAM = """
@@ -62,23 +62,15 @@ class Demonstration:
 
     def __init__(self, service: Service) -> None:
         self._service, self._random = service, random.Random(7)
-        self._ended = Event()
         self._number = max((row.id for row in service.pipeline["orders"]), default=0)
         if not len(service.pipeline["customer"]):
             service.apply({"customer": [{"op": "+", **customer} for customer in _customers()]})
-        self._thread = Thread(target=self._run, name="deltic demonstration", daemon=True)
-        self._thread.start()
+        self.close = Repeating(self._send, _PAUSE, "deltic demonstration").close
 
-    def close(self) -> None:
-        """Send no more."""
-        self._ended.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        while not self._ended.wait(_PAUSE):
-            with suppress(DelticError):  # a visitor has changed the tables
-                self._service.execute(*self._orders())
-                self._service.execute("DELETE FROM orders WHERE id <= ?", [self._number - _KEPT])
+    def _send(self) -> None:
+        with suppress(DelticError):  # a visitor has changed the tables
+            self._service.execute(*self._orders())
+            self._service.execute("DELETE FROM orders WHERE id <= ?", [self._number - _KEPT])
 
     def _orders(self) -> tuple[str, list[object]]:
         """A statement that inserts some orders, and its arguments."""

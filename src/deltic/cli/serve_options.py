@@ -97,6 +97,15 @@ class ServeOptions:
             show_default="never",
         ),
     ] = None
+    follow: Annotated[
+        float | None,
+        Option(
+            min=0.01,
+            metavar="SECONDS",
+            help="Change nothing: read what another process has written to --state so often.",
+            show_default="this process writes",
+        ),
+    ] = None
     threads: Annotated[
         int | None,
         Option(min=1, help="Threads that compute large changes.", show_default="one for each processor"),

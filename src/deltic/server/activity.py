@@ -38,7 +38,7 @@ class RelationWork:
 
 @dataclass
 class LoggedError:
-    """An error that came so often, the last time `at`; `kind` is "statement", "source" or "subscription"."""
+    """An error that came so often, the last time `at`; `kind` is "statement", "source", "state" or "subscription"."""
 
     kind: str
     relation: str | None

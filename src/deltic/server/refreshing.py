@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import logging
 from datetime import UTC, datetime
-from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 from deltic.engine.stopping import StopSignal
 from deltic.errors import DelticError
 from deltic.pipeline.connectors.quarantine import failed_sources
 from deltic.pipeline.connectors.refreshing import RefreshReport
+from deltic.server.repeating import Repeating
 
 if TYPE_CHECKING:
     from deltic.server.service import Service
@@ -27,20 +27,13 @@ class Refreshing:
     """Refreshes the tables of a service until `close`."""
 
     def __init__(self, service: Service, seconds: float) -> None:
-        self._service, self._seconds = service, seconds
+        self._service = service
         self._begun = datetime.now(UTC)
         self._failure: tuple[datetime, str] | None = None
         """Since when no refresh succeeds at all, and why."""
         self._read: dict[str, int] = {}
-        self._ended = Event()
         service.sources = self.described
-        self._thread = Thread(target=self._run, name="deltic refresh", daemon=True)
-        self._thread.start()
-
-    def close(self) -> None:
-        """Refresh no more."""
-        self._ended.set()
-        self._thread.join()
+        self.close = Repeating(self._refresh, seconds, "deltic refresh").close
 
     def described(self) -> list[dict[str, Any]]:
         """Each table with a source, where that is, and how the last refresh went."""
@@ -58,19 +51,18 @@ class Refreshing:
             return {"state": "retrying", "since": since, "reason": reason}
         return {"state": "running", "since": self._begun, "reason": ""}
 
-    def _run(self) -> None:
-        while not self._ended.wait(self._seconds):
-            try:
-                report: RefreshReport = self._service.do(self._service.pipeline.refresh, StopSignal())
-            except DelticError as error:
-                self._failure = self._failure or (datetime.now(UTC), str(error))
-                self._failed(str(error), None)
-                continue
-            self._failure = None
-            for table, entry in report.sources.items():
-                self._read[table] = self._read.get(table, 0) + entry.rows_read
-            for table, failure in report.failed.items():
-                self._failed(failure.reason, table)
+    def _refresh(self) -> None:
+        try:
+            report: RefreshReport = self._service.do(self._service.pipeline.refresh, StopSignal())
+        except DelticError as error:
+            self._failure = self._failure or (datetime.now(UTC), str(error))
+            self._failed(str(error), None)
+            return
+        self._failure = None
+        for table, entry in report.sources.items():
+            self._read[table] = self._read.get(table, 0) + entry.rows_read
+        for table, failure in report.failed.items():
+            self._failed(failure.reason, table)
 
     def _failed(self, reason: str, table: str | None) -> None:
         self._service.activity.error("source", reason, table)

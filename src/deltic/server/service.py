@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from deltic.engine.batches import TableBatch
 from deltic.engine.stopping import StopSignal
-from deltic.errors import BusyError, DelticError
+from deltic.errors import BusyError, DelticError, StateError
 from deltic.pipeline.definitions.evolution import Evolution
 from deltic.pipeline.durability.status import Status
 from deltic.pipeline.epochs.history import Subscription
@@ -83,6 +83,8 @@ class Service:
         self._disk = Aged[Status | None](partial(disk_of, pipeline), _DISK_AGE, None)
         self.sources: Callable[[], list[dict[str, Any]]] = list
         """The tables whose rows are elsewhere, and how their refreshes went; what refreshes them says it."""
+        self.behind = ""
+        """Why a state that another process writes is not followed; what follows it says it."""
         self.followers: set[Follower] = set()
         self._lock = Lock()
         self._threads = ThreadPoolExecutor(limits.threads, "deltic question")
@@ -242,9 +244,11 @@ class Service:
     # Running
 
     def check_ready(self) -> None:
-        """Raises DelticError where changes are not taken, or the pipeline does nothing any more."""
+        """Raises DelticError where it is stopping, what it shows is old, or the pipeline does nothing any more."""
         if self.is_closing:
             raise BusyError("the server is stopping")
+        if self.behind:
+            raise StateError(self.behind)
         self.pipeline.snapshot()
 
     @property

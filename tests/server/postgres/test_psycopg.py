@@ -7,9 +7,11 @@ after ROLLBACK, and an error that the client cannot tell from others.
 from __future__ import annotations
 
 import datetime as dt
+import os
 import threading
 import time
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -18,7 +20,11 @@ from psycopg import errors
 from psycopg.pq import TransactionStatus
 from psycopg.types.numeric import Int8
 
-from tests.server.postgres.conftest import Running
+import deltic
+from deltic.server.listening import Address
+from deltic.server.postgres.server import PostgresServer
+from deltic.server.service import Service
+from tests.server.postgres.conftest import PROGRAM, Running
 
 Connection = psycopg.Connection[Any]
 
@@ -356,3 +362,20 @@ def _until(holds: Any) -> None:
             return
         time.sleep(0.05)
     raise AssertionError("it did not come to hold in 30 s")
+
+
+def test_a_state_that_is_only_read_refuses_changes_as_a_standby_does(tmp_path: Path) -> None:
+    with deltic.Pipeline(state=tmp_path) as writer:
+        writer.sql(PROGRAM)
+        writer.execute("INSERT INTO items VALUES (1, 'a')")
+        durability = deltic.Durability(readonly=True)
+        with deltic.Pipeline(state=tmp_path, durability=durability) as pipeline, Service(pipeline) as service:
+            server = PostgresServer(service, Address("127.0.0.1", 0))
+            address = f"host=127.0.0.1 port={server.address.port} user=ada dbname=deltic"
+            with psycopg.connect(address) as connection:
+                assert connection.execute("SELECT name, n FROM names").fetchall() == [("a", 1)]
+                for change in ("INSERT INTO items VALUES (2, 'b')", "CREATE TABLE other (a INT)"):
+                    with pytest.raises(errors.ReadOnlySqlTransaction, match=f"process {os.getpid()} on"):
+                        connection.execute(change)
+                    connection.rollback()
+            server.stop()

@@ -86,6 +86,7 @@ def follow(state: StateDirectory | None, evolving: DefinitionChanger) -> None:
 
 
 def _follow(state: StateDirectory, evolving: DefinitionChanger) -> None:
+    state.check_there()
     if state.is_behind:
         state.reopen()
         restore(state, evolving)

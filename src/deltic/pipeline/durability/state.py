@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from deltic.engine.files.address import files_at
-from deltic.engine.files.files import Files, LocalFiles, make_private
+from deltic.engine.files.files import Files, LocalFiles, holder, make_private
 from deltic.engine.files.pieces import REPAIR
 from deltic.engine.image import Json, Saved
 from deltic.errors import StateError
@@ -98,6 +98,15 @@ class StateDirectory:
     def log_bytes(self) -> int:
         """The bytes of the records that came since the last checkpoint was begun."""
         return self._since[1]
+
+    @property
+    def writer(self) -> str:
+        """Who writes to it, as its lock says."""
+        try:
+            said = self.files.read("lock")
+        except OSError:
+            said = b""
+        return holder(said.decode(errors="replace")) if b'"pid"' in said else "no process has it open for writing"
 
     def saved(self) -> Saved | None:
         """What the manifest has of the engine; None where there was no epoch yet."""
@@ -236,6 +245,10 @@ class StateDirectory:
         if self._thread is not None:
             self._thread.join()
             self._thread = None
+
+    def check_there(self) -> None:
+        """Raises StateError where the directory is a state no more, as when it was removed."""
+        _claim(self.files, readonly=True)
 
     @property
     def is_behind(self) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 from deltic.engine.files.files import Files
 from deltic.engine.prepared import Prepared
-from deltic.errors import DelticError
+from deltic.errors import DelticError, ReadOnlyError
 from deltic.pipeline.definitions.written import Edit
 from deltic.pipeline.durability.checkpoint import CheckpointContents
 from deltic.pipeline.durability.log import Record
@@ -107,5 +107,8 @@ class StateKeeper:
         if self.state is None:
             raise DelticError(f"{what}: the pipeline keeps no state; open it with state=DIRECTORY")
         if self.state.readonly:
-            raise DelticError(f"{what}: the state was opened with Durability(readonly=True); open it for writing")
+            raise ReadOnlyError(
+                f"{what}: state {self.state.files.place} was opened with Durability(readonly=True); change it where it "
+                f"is written: {self.state.writer}"
+            )
         return self.state

@@ -95,5 +95,5 @@ def endpoints(metrics: Handler, openapi: Handler) -> tuple[Endpoint, ...]:
         Endpoint("GET", "/metrics", metrics, "Metrics in Prometheus' text format.", gives=("text/plain",)),
         Endpoint("GET", "/openapi.json", openapi, "This table as OpenAPI.", None),
         Endpoint("GET", "/healthz", reading.health, "200 while the process answers.", None),
-        Endpoint("GET", "/readyz", reading.ready, "200 while changes are taken, else 503.", None),
+        Endpoint("GET", "/readyz", reading.ready, "200 while changes are taken, or followed; else 503.", None),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from deltic.errors import BrokenError, BusyError, ChangeError, DelticError, StateError, StoppedError
+from deltic.errors import BrokenError, BusyError, ChangeError, DelticError, ReadOnlyError, StateError, StoppedError
 from deltic.server.following import CutOffError
 from deltic.server.http.answers import NotAcceptableError, json_response
 from deltic.server.http.bodies import MediaTypeError
@@ -13,6 +13,7 @@ from deltic.server.users import NotAllowedError
 
 _STATUS: tuple[tuple[type[DelticError], int], ...] = (
     (NotAllowedError, 403),
+    (ReadOnlyError, 403),
     (MissingError, 404),
     (NotAcceptableError, 406),
     (ChangeError, 409),

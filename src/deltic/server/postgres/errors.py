@@ -19,6 +19,7 @@ from deltic.errors import (
     EvaluationError,
     IterationLimitError,
     ProgramError,
+    ReadOnlyError,
     StateError,
     StoppedError,
     UnsupportedError,
@@ -65,6 +66,7 @@ _BY_TEXT = (
 )
 _BY_CLASS: dict[type[BaseException], str] = {
     NotAllowedError: "42501",
+    ReadOnlyError: "25006",
     StoppedError: "57014",
     ProgramError: "42601",
     DefinitionsMovedError: "40001",
