@@ -1,7 +1,8 @@
-"""Each row of the table of Soufflé's constructs in docs/datalog.md is what happens.
+"""Each row of the tables of Soufflé's constructs in docs/datalog.md is what happens.
 
 What is maintained has a program here with the rows that it derives, and follows random changes as a start from nothing
-would; what is refused is so, in the words that matter. A row of the table without a case here is an error.
+would; what is refused is so, in the words that matter. A row without a case here is an error. Constructs that mean here
+what they mean in Soufflé have a case and no row.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ import deltic
 from deltic.errors import ProgramError
 
 TEXT = (Path(__file__).parents[2] / "docs" / "datalog.md").read_text(encoding="utf-8")
-ROWS = re.findall(r"^\| (.*?) \| .*\|$", TEXT.split("| construct | here |")[1], re.MULTILINE)
+TABLES = re.findall(r"\n\| construct \|.*\n\|---\|---\|\n((?:\|.*\n)+)", TEXT)
+ROWS = [row for table in TABLES for row in re.findall(r"^\| (.*?) \| .*\|$", table, re.MULTILINE)]
 E = ".decl e(x: number, y: number)\n.input e\n"
 
 
@@ -179,7 +181,8 @@ CASES = {
 
 
 def test_each_row_has_a_case():
-    assert list(CASES) == ROWS
+    assert ROWS
+    assert set(ROWS) <= CASES.keys()
 
 
 @pytest.mark.parametrize("construct", [name for name, case in CASES.items() if isinstance(case, Refused)])
