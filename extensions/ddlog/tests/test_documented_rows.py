@@ -2,7 +2,8 @@
 
 A construct has a program here over the edges `E`, with what it derives of three of them, and follows random changes as
 a start from nothing would; one that edges say nothing of has its own commands with what they print; what is refused is
-so, in the words that matter. A row without a case here is an error, and so is a case without a row.
+so, in the words that matter. A row without a case here is an error. Constructs that mean here what they mean in DDlog
+have a case and no row.
 """
 
 from __future__ import annotations
@@ -364,7 +365,7 @@ COMMANDS: dict[str, Case] = {
 CASES = TYPES | EXPRESSIONS | RELATIONS | MODULES | COMMANDS
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row[:60])
+@pytest.mark.parametrize("row", CASES, ids=lambda row: row[:60])
 def test_each_row_is_what_happens(row: str, tmp_path: Path) -> None:
     case = CASES[row]
     if isinstance(case, Refused):
@@ -376,8 +377,9 @@ def test_each_row_is_what_happens(row: str, tmp_path: Path) -> None:
         _check_follows(case)
 
 
-def test_there_are_cases_of_rows_alone() -> None:
-    assert sorted(CASES) == sorted(ROWS)
+def test_each_row_has_a_case() -> None:
+    assert ROWS
+    assert set(ROWS) <= CASES.keys()
 
 
 def _check_prints(case: Prints, folder: Path) -> None:
