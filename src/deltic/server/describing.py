@@ -13,6 +13,7 @@ from deltic.engine.resources import memory_held, memory_limit
 from deltic.pipeline.durability.status import Status
 from deltic.pipeline.registry import listed
 from deltic.pipeline.session import Pipeline
+from deltic.pipeline.streaming.rejected import tables_of_rejects
 from deltic.server.activity import LoggedError, RelationWork
 from deltic.server.following import Follower
 from deltic.values.types import Schema
@@ -74,6 +75,7 @@ def described_status(service: Service, program: str, since: int) -> dict[str, An
         "waiting": service.writer.waiting,
         "errors": list(map(_error, activity.errors())),
         "sources": service.sources(),
+        "rejected": list(_rejected(service)),
         "subscriptions": [_subscription(each, pipeline.epoch) for each in service.following()],
     }
 
@@ -92,6 +94,14 @@ def _costs(service: Service, sizes: Mapping[str, int], disk: Status | None) -> I
             "disk_bytes": kept.get(name),
             **vars(done),
         }
+
+
+def _rejected(service: Service) -> Iterator[dict[str, Any]]:
+    """How many rows of streams did not fit their tables, and where they are."""
+    work, seen = service.activity.work(), service.pipeline.snapshot()
+    for table, kept in tables_of_rejects(seen.tables).items():
+        last = work.get(kept, RelationWork()).last_epoch
+        yield {"table": table, "in": kept, "rows": service.counts.of(kept, last, seen), "last_epoch": last}
 
 
 def _error(error: LoggedError) -> dict[str, Any]:

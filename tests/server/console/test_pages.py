@@ -11,7 +11,9 @@ import urllib.request
 import pytest
 
 import deltic
+from deltic.pipeline.streaming.rejected import COLUMNS
 from deltic.server.http.app import AccessRules
+from deltic.server.refreshing import Refreshing
 from deltic.server.service import Service
 from deltic.server.users import Role, Users, new_entry
 from tests.server.console.conftest import opened, order, screenshot, served
@@ -81,6 +83,33 @@ def test_an_error_is_on_the_first_screen_and_under_trouble(page, service, url):
     assert line[1:4] == ["1", "statement", "orders"]
     page.keyboard.press("Escape")
     page.wait_for_selector(".overview")
+
+
+def test_rejected_rows_and_sources_that_fail_are_under_trouble(page, service, pipeline, tmp_path):
+    (tmp_path / "prices").mkdir()
+    (tmp_path / "prices" / "1.csv").write_text("rubbish\n")
+    pipeline.table("prices", {"x": "int32"})
+    pipeline.attach("prices", deltic.External("csv", path=str(tmp_path / "prices")))
+    for name in ("orders_errors", "customers_errors"):
+        pipeline.table(name, COLUMNS)
+    pipeline.table("bought_errors", {"row": "string"})
+    refreshing = Refreshing(service, 0.05)
+    try:
+        service.apply({"orders_errors": [{"op": "+", "row": "{}", "reason": "id: NULL", "position": "{}", "epoch": 1}]})
+        page.wait_for_function("() => document.querySelector('.verdict').textContent.includes('1 row of orders')")
+        page.wait_for_function("() => document.querySelector('#troubles').textContent === '3'")
+        go(page, "#/trouble")
+        page.wait_for_selector(".trouble-page td")
+        found = lines(page, ".trouble-page tbody tr")
+        assert [line[:3] for line in found if line[0] == "orders"] == [["orders", "1", "orders_errors"]]
+        assert {line[1] for line in found if line[0] == "prices"} <= {"retrying", "quarantined"}
+        screenshot(page, "trouble")
+        service.execute("DELETE FROM orders_errors")
+        page.wait_for_function(
+            "() => document.querySelector('.trouble-page').textContent.includes('No row of a stream')"
+        )
+    finally:
+        refreshing.close()
 
 
 def test_rows_follow_the_view(page, service, pipeline):

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from deltic.errors import DataError
+from deltic.values.types import Schema
 
 OnErrors = Literal["stop", "table"]
 COLUMNS = {"row": "string", "reason": "string", "position": "string", "epoch": "int64"}
@@ -21,6 +22,12 @@ _PLACE, _ROW = re.compile(r"^table .*?, row \d+(, |: )"), "; the row is "
 def rejects_of(table: str) -> str:
     """The name of the table that has the rejected rows of another one."""
     return f"{table}_errors"
+
+
+def tables_of_rejects(tables: Mapping[str, Schema]) -> dict[str, str]:
+    """The tables that have rejected rows of others, by the names of those."""
+    found = {name: rejects_of(name) for name in tables}
+    return {name: kept for name, kept in found.items() if kept in tables and tables[kept].names == tuple(COLUMNS)}
 
 
 @dataclass(frozen=True)

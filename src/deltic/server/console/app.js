@@ -39,7 +39,7 @@ function tell() {
   if (!status) return;
   const name = status.program ?? "Deltic";
   put(by("program"), name);
-  const troubles = (status.sources ?? []).filter((source) => source.state !== "running").length + (status.errors ?? []).length;
+  const troubles = (status.sources ?? []).filter((source) => source.state !== "running").length + (status.rejected ?? []).filter((each) => each.rows).length + (status.errors ?? []).length;
   by("troubles").hidden = !troubles;
   put(by("troubles"), String(troubles));
   document.title = `${failure ? "⚠ no answer" : troubles ? `(${troubles})` : ""} ${name} · Deltic`.trim();

@@ -11,7 +11,7 @@ const LEVELS = ["bad", "warn", "good"];
 export function findings() {
   const now = new Date(store.status.now).getTime();
   const minutes = [...store.minutes.values()];
-  const all = [slow(now, minutes), ...sources(), memory(), silent(now), ...errors(now)].filter(Boolean);
+  const all = [slow(now, minutes), ...sources(), ...rejected(), memory(), silent(now), ...errors(now)].filter(Boolean);
   return all.length ? all.sort((a, b) => LEVELS.indexOf(a.level) - LEVELS.indexOf(b.level)) : [calm(now)];
 }
 
@@ -62,6 +62,12 @@ function* sources() {
     if (source.state === "running") continue;
     const level = source.state === "paused" ? "warn" : "bad";
     yield { level, title: `The source of ${source.table} is ${source.state}`, since: source.since, details: [[link(source.table), ` no longer follows ${source.from}: ${(source.reason ?? "no reason was told").split("\n")[0]}`]] };
+  }
+}
+
+function* rejected() {
+  for (const { table, in: kept, rows } of store.status.rejected ?? []) {
+    if (rows) yield { level: "warn", title: `${count(rows)} row${rows === 1 ? "" : "s"} of ${table} did not fit`, since: null, details: [["They are in ", link(kept), ", each with the reason: mend them at their source, and delete them there"]] };
   }
 }
 
