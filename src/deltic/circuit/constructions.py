@@ -1,6 +1,6 @@
-"""Circuits that are made of others: what needs no operator of its own [DBSP §8].
+"""Circuits composed of other operators, so that no new operator is needed [DBSP §8].
 
-Each is a function of a `CircuitBuilder` and the numbers of its nodes, and returns the number of a new one.
+Each is a function of a `CircuitBuilder` and the numbers of its nodes, and returns the number of a new node.
 """
 
 from __future__ import annotations
@@ -13,67 +13,68 @@ from deltic.errors import CircuitError
 from deltic.values.types import Schema
 
 Part = Callable[[CircuitBuilder, int], int]
-"""A circuit of one input that a builder adds: from the number of a node to that of another."""
+"""Adds a circuit of one input to a builder: from the number of its input node to the number of its output node."""
 
 
 def delayed(builder: CircuitBuilder, number: int, steps: int) -> int:
-    """z⁻ᵏ: the stream of a node `steps` steps ago, zero before; the node itself for 0. It keeps `steps` values."""
+    """z⁻ᵏ: the stream of a node `steps` steps ago, zero before; the node itself for 0. It stores `steps` values."""
     for _ in range(steps):
         number = builder.add(ops.Delay(), number)
     return number
 
 
 def convolution(builder: CircuitBuilder, number: int, parts: Sequence[Part]) -> int:
-    """Σᵢ Tᵢ(z⁻ⁱ(s)), the parts for the newest step first: a convolution filter, an aggregate of the last steps.
+    """Σᵢ Tᵢ(z⁻ⁱ(s)), a convolution filter over the last steps; the first part applies to the newest step.
 
-    For linear parts it is its own derivative.
+    If all parts are linear it is its own derivative.
     """
     return builder.add(ops.Plus(), *(part(builder, delayed(builder, number, i)) for i, part in enumerate(parts)))
 
 
 def last_steps(builder: CircuitBuilder, number: int, steps: int) -> int:
-    """How a relation has changed in the last `steps` steps: a − z⁻ᵏ(a).
+    """The change of a relation over the last `steps` steps: a − z⁻ᵏ(a).
 
-    For a relation to which rows are only added these are the rows of a sliding window of the last `steps` epochs. It is
-    linear, so that its change is Δa − z⁻ᵏ(Δa): what enters the window less what leaves it, and it keeps the changes
-    of `steps` epochs, not the relation.
+    For an append-only relation these are the rows of a sliding window of the last `steps` epochs. It is linear, so its
+    change is Δa − z⁻ᵏ(Δa): the rows that enter the window less those that leave it. It stores the changes of `steps`
+    epochs, not the relation.
     """
     return builder.add(ops.Plus(), number, builder.add(ops.Negate(), delayed(builder, number, steps)))
 
 
 def stream_join(builder: CircuitBuilder, changes: int, data: int) -> int:
-    """T(s, t) = I(s) ⋈ t, for the changes s of a relation and a stream t of data: each matched once, then forgotten.
+    """T(s, t) = I(s) ⋈ t, for the changes s of a relation and a data stream t; each data row is matched once.
 
-    For circuits that are run as they are, on changes; `matches` is the view whose derivative this is.
+    For circuits that run directly on changes; its view form is `matches`, whose derivative it is.
     """
     return builder.add(ops.Join(), builder.add(ops.Integrate(), changes), data)
 
 
 def matches(builder: CircuitBuilder, relation: int, data: int) -> int:
-    """All matches of data with what the relation was when they arrived: I(a ⋈ D(b)).
+    """The matches of data rows with the relation as it was when they arrived: I(a ⋈ D(b)).
 
-    `data` is the relation of all data so far. Unlike in a ⋈ b, a later change of the relation does not change them. The
-    derivative is `stream_join` of the changes: I and D cancel, and what is kept is the relation alone.
+    `data` is the relation of all data so far. Unlike in a ⋈ b, later changes of the relation do not change the result.
+    Its derivative is `stream_join` of the changes: I and D cancel, so only the relation is stored.
     """
     arrived = builder.add(ops.Differentiate(), data)
     return builder.add(ops.Integrate(), builder.add(ops.Join(), relation, arrived))
 
 
 Step = Callable[[CircuitBuilder, int, Sequence[int]], int]
-"""A query Q: from a builder, the node of x and those of the parameters to the node of Q(x)."""
+"""A query Q: from a builder, the node of x and the nodes of the parameters to the node of Q(x)."""
 
 _NULLARY = Schema(())
 
 
 def while_changing(builder: CircuitBuilder, start: int, step: Step, *parameters: int) -> int:
-    """``x := start; while (x changes) x := Q(x)``, for sets: the set at which the iteration rests.
+    """``x := start; while (x changes) x := Q(x)``, for sets: the set at which the iteration stops changing.
 
-    `step` adds Q to the loop's body; it may read the parameters, which are the same at each iteration, and need not be
-    monotone. A loop may stand in the step of another. Raises CircuitError where Q(x) has not the columns of x. Where x
-    changes for ever, so does the loop: interpreters raise UnsupportedError after many iterations.
+    `step` adds Q to the loop's body. It may read the parameters, which are constant over the iterations, and need not
+    be monotone. A loop may be nested in the step of another. Raises CircuitError where the columns of Q(x) differ from
+    those of x. A loop that never reaches a fixpoint does not terminate: interpreters raise an error after many
+    iterations.
 
-    It is a fixpoint with a second relation, *begun*, that is empty at the first iteration only: there x is the start,
-    after it Q of what it was. So the calculus makes it incremental as it does every fixpoint [DBSP §7.2].
+    It is a fixpoint with a second relation, *begun*, that is empty only at the first iteration: there x is the start,
+    afterwards Q of the previous x. So the calculus makes it incremental like every fixpoint [DBSP §7.2].
     """
     once = _once(builder)
     outer = [builder.add(ops.Distinct(), start), once, *parameters]
@@ -93,7 +94,7 @@ def while_changing(builder: CircuitBuilder, start: int, step: Step, *parameters:
 
 
 def _once(builder: CircuitBuilder) -> int:
-    """The relation of one row without columns; in a body it is one that a loop around it imports."""
+    """The relation of one row without columns; inside a body, the one that the surrounding loop imports."""
     if not builder.depth:
         return builder.add(ops.Constant(_NULLARY, ((),)))
     for number, operator in enumerate(builder.operators):

@@ -1,7 +1,7 @@
-"""A user's operators: functions of Z-sets, with derivatives where the user gives them.
+"""User-defined operators: functions of Z-sets, with derivatives where the user gives them.
 
-In a circuit such an operator is a name that ends with its fingerprint, that of its code, constants and closure: two are
-one only if they compute the same.
+In a circuit such an operator is a name that ends with its fingerprint, a hash of its code, constants and closure. Two
+operators are the same only if they compute the same.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Form = Literal["rows", "arrow"]
-"""What functions take and give: Z-sets of tuples, or Arrow tables with a column of weights."""
+"""The type of the functions' inputs and outputs: Z-sets of tuples, or Arrow tables with a weight column."""
 
 CUSTOM: dict[str, CustomOperator] = {}
 """The operators by their names in circuits."""
@@ -31,10 +31,10 @@ _LATEST: dict[str, CustomOperator] = {}
 
 
 class Change:
-    """One input of a derivative: `delta`, its change, and its values before it, `old`, and after it, `new`.
+    """One input of a derivative: `delta`, its change, and its values before (`old`) and after it (`new`).
 
-    All three are Z-sets, or Arrow tables with weights. The values are made on first use, at the cost of the relation's
-    rows; a derivative that reads the changes alone costs their rows.
+    All three are Z-sets, or Arrow tables with weights. The values are computed on first use, in time proportional to
+    the relation; a derivative that reads only the changes costs time proportional to them.
     """
 
     def __init__(self, delta: Any, old: Callable[[], Any], new: Callable[[], Any]) -> None:
@@ -42,7 +42,7 @@ class Change:
 
     @classmethod
     def of(cls, delta: Any, old: Any, new: Any) -> Change:
-        """The change of given values."""
+        """Build a change from values that are already computed."""
         return cls(delta, lambda: old, lambda: new)
 
     @cached_property
@@ -60,9 +60,9 @@ class Change:
 class CustomOperator:
     """A function from Z-sets with the columns `takes` to one with the columns `gives`.
 
-    With neither `derivative` nor `state` it is recomputed whenever an input changes. `derivative` gives the change
-    of the result for a `Change` of each input. `state` makes an object whose method `update` takes the changes of the
-    inputs, one after the other from nothing on, remembers what it needs of them, and gives the change of the result.
+    With neither `derivative` nor `state` it is recomputed whenever an input changes. `derivative` maps a `Change` of
+    each input to the change of the result. `state` makes an object whose method `update` receives the changes of the
+    inputs, step by step from the empty inputs on, stores what it needs of them, and returns the change of the result.
     """
 
     in_sql: ClassVar[bool] = True
@@ -91,7 +91,7 @@ class CustomOperator:
 
     @property
     def keys(self) -> int:
-        """How many columns, of input and result, those are by which it looks at each group alone; 0 for all rows."""
+        """The number of leading key columns of input and result if groups are independent; 0 if it needs all rows."""
         return 0
 
     @property
@@ -99,14 +99,14 @@ class CustomOperator:
         """Whether it has a derivative or a state."""
         return self.derivative is not None or self.state is not None
 
-    # On Z-sets, as the reference interpreter has them
+    # On Z-sets, for the reference interpreter
 
     def value(self, inputs: Sequence[ZSet[Any]]) -> ZSet[Any]:
         """The result for values of the inputs. Raises EvaluationError."""
         return from_arrow(self.table(self.body, self._given(inputs)))
 
     def change(self, olds: Sequence[ZSet[Any]], deltas: Sequence[ZSet[Any]]) -> ZSet[Any]:
-        """The change of the result when these changes are added to these values, by its derivative or its state."""
+        """The change of the result for these changes of the inputs, by its derivative or its state."""
         before, changed = self._given(olds), self._given(deltas)
         if self.state is not None:
             state = self.state()
@@ -116,52 +116,52 @@ class CustomOperator:
         return from_arrow(self.derived(list(map(Change.of, changed, before, after))))
 
     def _given(self, inputs: Sequence[ZSet[Any]]) -> list[Any]:
-        """The inputs as the functions take them."""
+        """The inputs in the form that the functions take."""
         if self.form == "rows":
             return list(inputs)
         return [to_arrow(rows, schema) for rows, schema in zip(inputs, self.takes, strict=True)]
 
-    # On Arrow tables with weights, as engines have them
+    # On Arrow tables with weights, for the engines
 
     def given(self, batch: pa.Table, place: int) -> Any:
-        """A batch of the input at this place, as the functions take it."""
+        """A batch of input number `place` in the form that the functions take."""
         named = batch.rename_columns([*self.takes[place].names, WEIGHT])
         return from_arrow(named) if self.form == "rows" else named
 
     def derived(self, changes: Sequence[Change]) -> pa.Table:
-        """The change of the result by the derivative. Raises EvaluationError."""
+        """The change of the result, by the derivative. Raises EvaluationError."""
         assert self.derivative is not None
         return self.table(self.derivative, changes)
 
     def updated(self, state: Any, deltas: Sequence[Any]) -> pa.Table:
-        """The change of the result by a state, which is brought up to date. Raises EvaluationError."""
+        """Update a state and return the change of the result. Raises EvaluationError."""
         return self.table(state.update, deltas)
 
     def table(self, function: Callable[..., Any], arguments: Sequence[Any]) -> pa.Table:
-        """What a function gives, as an Arrow table with weights. Raises EvaluationError."""
+        """The result of a function as an Arrow table with weights. Raises EvaluationError."""
         try:
             return self._checked(function(*arguments))
         except Exception as error:
             message = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
             raise EvaluationError(f"operator {self.name} raised {message}; the epoch was rejected") from error
 
-    def _checked(self, found: Any) -> pa.Table:
-        """A result as a table with the columns that are promised; raises whatever is wrong with it."""
+    def _checked(self, result: Any) -> pa.Table:
+        """A result as a table with the declared columns; raises an error where it does not conform."""
         if self.form == "rows":
-            return to_arrow(_zset(found, len(self.gives)), self.gives)
+            return to_arrow(_zset(result, len(self.gives)), self.gives)
         import pyarrow as pa
 
         wanted = weighted(self.gives)
-        if WEIGHT not in found.column_names:
-            found = found.append_column(wanted.field(WEIGHT), pa.array([1] * len(found), pa.int64()))
-        return found.select(wanted.names).cast(wanted)
+        if WEIGHT not in result.column_names:
+            result = result.append_column(wanted.field(WEIGHT), pa.array([1] * len(result), pa.int64()))
+        return result.select(wanted.names).cast(wanted)
 
 
 @dataclass(frozen=True)
 class CustomAggregate(CustomOperator):
-    """A function of the values `of` the rows of a group, as an operator by some columns, and by any of SQL and Datalog.
+    """A function of the values `of` the rows of a group: a keyed operator, and an aggregate of SQL and Datalog.
 
-    `function` takes the values in a list; `made` makes what `update` brings up to date.
+    `function` takes a list of the values; `made` creates the state that `update` maintains.
     """
 
     function: Callable[[list[Any]], Any] = field(default=list, compare=False)
@@ -175,24 +175,27 @@ class CustomAggregate(CustomOperator):
 
     @cached_property
     def accumulator(self) -> str:
-        """Its name among the aggregates of circuits, where it stands from now on."""
+        """Its name among the aggregates of circuits; registers it there."""
         parts = (fingerprint(part) for part in (self.function, self.made) if part is not None)
         key = digest((*parts, str(self.of), str(self.results)))[:12]
         return UserAggregate(f"{self.name}__{key}", self.name, self.function, self.of, self.results, self.made).name
 
 
 OfPython = PythonFunction | CustomOperator
-"""What a user gives to SQL and Datalog by a name: a function of values, an aggregate, an operator on relations."""
+"""Something that a user registers for SQL and Datalog: a scalar function, an aggregate, an operator on relations."""
 
 
 def operator_called(entry: str) -> CustomOperator | None:
-    """The operator of that name in circuits; where it is not known, the latest of the same name without fingerprint."""
+    """The operator of that name in circuits.
+
+    If it is unknown, the latest one whose name differs only in the fingerprint.
+    """
     return CUSTOM.get(entry) or _LATEST.get(entry.rpartition("__")[0])
 
 
-def _zset(found: Any, width: int) -> ZSet[Any]:
-    """A Z-set, a mapping from rows to weights, or rows of weight one."""
-    rows = found if isinstance(found, ZSet) else ZSet(found) if isinstance(found, Mapping) else _of_rows(found)
+def _zset(result: Any, width: int) -> ZSet[Any]:
+    """Convert a Z-set, a mapping from rows to weights, or rows of weight one to a Z-set."""
+    rows = result if isinstance(result, ZSet) else ZSet(result) if isinstance(result, Mapping) else _of_rows(result)
     for row, weight in rows:
         if not isinstance(row, tuple) or len(row) != width:
             raise TypeError(f"it gave the row {row!r}, and rows are tuples of {width} values")
@@ -201,5 +204,5 @@ def _zset(found: Any, width: int) -> ZSet[Any]:
     return rows
 
 
-def _of_rows(found: Iterable[Any]) -> ZSet[Any]:
-    return ZSet.of(map(tuple, found))
+def _of_rows(result: Iterable[Any]) -> ZSet[Any]:
+    return ZSet.of(map(tuple, result))

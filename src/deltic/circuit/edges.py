@@ -10,9 +10,9 @@ from deltic.values.words import word
 
 @dataclass(frozen=True)
 class ZSetType:
-    """An edge that carries Z-sets of rows of `schema`, streamed to nesting `depth`.
+    """An edge that carries Z-sets of rows of `schema`; `depth` is the number of nested streams.
 
-    `is_set` says that every weight is 0 or 1 at all times, by construction of the circuit.
+    `is_set`: every weight is 0 or 1 at all times, by construction of the circuit.
     """
 
     schema: Schema
@@ -25,7 +25,7 @@ class ZSetType:
 
 @dataclass(frozen=True)
 class BundleType:
-    """An edge that carries several named Z-sets at once, as the outputs of a fixpoint do [DBSP §9]."""
+    """An edge that carries several named Z-sets at once, such as the outputs of a fixpoint [DBSP §9]."""
 
     entries: tuple[tuple[str, ZSetType], ...]
 

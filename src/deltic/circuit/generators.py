@@ -1,6 +1,6 @@
-"""The functions of flatmap: from the values of a row to the values of a new column, several, one or none.
+"""The functions of flatmap: from the values of a row to any number of values of a new column.
 
-They are named, so that a circuit can be printed and read, and each that DuckDB has by its name has the meaning of that.
+They have names, so that a circuit can be printed and parsed; a name that DuckDB has, too, means the same.
 An argument that is NULL yields nothing.
 """
 
@@ -16,9 +16,9 @@ from deltic.values.types import Type
 
 @dataclass(frozen=True)
 class Generator:
-    """The types of the arguments that it takes, in all ways it takes them, and of the values that it yields.
+    """The argument types that a generator accepts, all overloads, and the type of the values that it yields.
 
-    `yields_sets` says that it never yields a value twice.
+    `yields_sets`: it never yields a value twice.
     """
 
     takes: tuple[tuple[Type, ...], ...]
@@ -42,15 +42,15 @@ def _range(start: int, stop: int, step: int = 1) -> Iterable[int]:
 
 
 def _unsigned_range(start: int, stop: int, step: int | None = None) -> Iterable[int]:
-    """As Soufflé has it: by steps of one, up or down, where none is given; start alone for a step of zero."""
+    """Soufflé's range: without a step it goes by one, up or down; with a step of zero it is start alone."""
     step = step if step is not None else 1 if start <= stop else -1
     return range(start, stop, step) if step else (start,) * (start != stop)
 
 
 def _float_range(start: float, stop: float, step: float | None = None) -> Iterable[float]:
-    """As `_unsigned_range`; each value is the sum of the one before and the step, as Soufflé rounds it.
+    """As `_unsigned_range`, for floats: each value is the previous one plus the step, rounded as in Soufflé.
 
-    Nothing where a number is not finite, or the step too small to be added to start or stop.
+    Nothing where a number is not finite, or the step is too small to change start or stop.
     """
     step = step if step is not None else 1.0 if start <= stop else -1.0
     if not all(map(math.isfinite, (start, stop, step))) or (step and (start + step == start or stop + step == stop)):

@@ -1,15 +1,15 @@
 """Circuits: immutable, typed graphs of operators, and the builder that is the only way to make one [DBSP §9].
 
-What the builder accepts is what the rules of [DBSP §9.4] build:
+The builder accepts what the rules of [DBSP §9.4] build:
 
 * §9.4.1 single node, §9.4.3 composition: `add` puts a node after those that it reads.
 * §9.4.2 delay: ``add(Delay(), n)``; ``add(Delay(outer=1), n)`` counts the steps of the circuit around it.
 * §9.4.4 back-edge: ``past = add(BackEdge("r", schema))``, then nodes that read `past`, then ``add(Close("r"), last)``.
   With a `Plus` of `past` and an input it is the rule as printed.
-* §9.4.5 lifting: nothing has to be done, an operator works at each time of the circuit in which it stands. A whole
+* §9.4.5 lifting: needs no call, an operator works at each time of the circuit that contains it. A whole
   circuit becomes an operator by ``Call(circuit)``.
 * §9.4.6 bracketing: ``add(Bracket(body), *inputs)`` for a body built by ``CircuitBuilder(depth + 1)``. Its imports
-  are δ₀ of the inputs, its sinks are added up by ∫; they are taken out with ``Component(name)``. A `Fixpoint` is a
+  are δ₀ of the inputs, its sinks are added up by ∫; ``BundleRelation(name)`` reads one of them. A `Fixpoint` is a
   bracket with I after each import, D before each sink, and a back-edge from each sink to the feedback of its name.
 """
 
@@ -66,7 +66,7 @@ class Circuit:
 
     @cached_property
     def kinds(self) -> frozenset[type[Operator]]:
-        """The kinds of its operators, and of those inside them."""
+        """The types of its operators, including those in nested circuits."""
         own = {type(operator) for operator in self.operators}
         return frozenset(own.union(*(body.kinds for operator in self.operators for _, body in operator.bodies())))
 
@@ -78,12 +78,12 @@ class Circuit:
 
     @cached_property
     def closes(self) -> dict[str, int]:
-        """The beginnings of the back-edges by name: the number of each `Close`."""
+        """The starts of the back-edges by name: the number of each `Close`."""
         return {n.operator.name: i for i, n in enumerate(self.nodes) if isinstance(n.operator, Close)}
 
     @cached_property
     def reach(self) -> int:
-        """How far outward its delays count time: 0 for its own steps, 1 for those of the circuit around it, …"""
+        """How far outward its delays count time: 0 for its own steps, 1 for the steps of the circuit around it, …"""
         return max((operator.reach for operator in self.operators), default=0)
 
     def ancestors(self, numbers: Sequence[int]) -> set[int]:

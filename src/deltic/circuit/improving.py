@@ -1,12 +1,11 @@
-"""Recursions whose least and greatest values only improve, whatever the order in which they are found.
+"""Recursions whose minima and maxima only improve, in whatever order they are found.
 
-Let a row with the least value of something stand for itself and for those with greater ones, and likewise for greatest
-values; such a value is a *bound*. In that reading `distance(x, min d)` is a set that grows when d falls. A body that
-grows with all of its relations so read has a least fixpoint, and every fair way of going there ends in it: values may
-be looked at in any order. Only the bounds themselves may not close a cycle without an aggregate in it, for of what they
-were before nothing is to be left.
+Let a row with the least value of something stand for itself and for those with greater values, and likewise for
+maxima; such a value is a *bound*. In that reading `distance(x, min d)` is a set that grows when d falls. A body that
+grows with all of its relations so read has a least fixpoint, and every fair order of evaluation reaches it.
+Only the bounds themselves may not be on a cycle without an aggregate, because outdated bounds must leave no rows.
 
-NULL, which an extreme passes over, is what all values are better than. Sums of numbers are taken not to wrap around.
+NULL, which minima and maxima ignore, counts as worse than all values. Sums are assumed not to wrap around.
 """
 
 from __future__ import annotations
@@ -23,20 +22,20 @@ from deltic.circuit.operators.keep import Keep
 from deltic.circuit.operators.semijoin import Semijoin
 
 Bounds = Mapping[str, int]
-"""The columns of a node that are bounds: -1 where they fall as the recursion goes on, 1 where they rise."""
+"""The columns of a node that are bounds: -1 where they fall during the recursion, 1 where they rise."""
 
 _FALLING, _RISING = -1, 1
 _TURNS = {"min": _FALLING, "max": _RISING}
-# Comparisons that hold more often as what stands on the left falls, or rises.
+# Comparisons that stay true as the left side falls, or rises.
 _KEEPING: Mapping[type[exp.Expression], int] = {exp.LT: _FALLING, exp.LTE: _FALLING, exp.GT: _RISING, exp.GTE: _RISING}
 
 
 class _Unknown(Exception):
-    """A node may take back something as a bound improves, as far as can be told."""
+    """The analysis cannot exclude that a node retracts something as a bound improves."""
 
 
 def improves(body: Circuit) -> bool:
-    """Whether a fixpoint's body grows with its relations, where of least and greatest values better ones are more."""
+    """Whether a fixpoint's body grows with its relations, where a better minimum or maximum counts as growth."""
     if not all(body.type_of(number).is_set for number in body.sinks.values()):
         return False
     assumed: dict[str, Bounds] = {name: {} for name in body.sinks}
@@ -52,7 +51,7 @@ def improves(body: Circuit) -> bool:
 
 
 def _bounds(body: Circuit, assumed: Mapping[str, Bounds]) -> dict[int, Bounds]:
-    """The bounds of the nodes that depend on the recursion, whose relations have these. Raises _Unknown."""
+    """The bounds of the nodes that depend on the recursion, given those of its relations. Raises _Unknown."""
     result: dict[int, Bounds] = {}
     for number, node in enumerate(body.nodes):
         if isinstance(node.operator, ops.Feedback):
@@ -63,7 +62,10 @@ def _bounds(body: Circuit, assumed: Mapping[str, Bounds]) -> dict[int, Bounds]:
 
 
 def _turned(body: Circuit, node: Node, found: Mapping[int, Bounds]) -> Bounds:
-    """The bounds of a node, whose inputs have these; other inputs are the same at all iterations."""
+    """The bounds of a node from those of its inputs.
+
+    Inputs outside of the recursion are constant over the iterations.
+    """
     operator, inputs = node.operator, [found.get(n, {}) for n in node.inputs]
     if isinstance(operator, ops.Map):
         turns = {c.name: _turn(e, inputs[0]) for c, e in zip(operator.columns, operator.expressions, strict=True)}
@@ -82,7 +84,7 @@ def _turned(body: Circuit, node: Node, found: Mapping[int, Bounds]) -> Bounds:
 
 
 def _joined(body: Circuit, node: Node, found: Mapping[int, Bounds], inputs: Sequence[Bounds]) -> Bounds:
-    """The bounds of a join, which has none for a key; what an antijoin takes away is the same at all iterations."""
+    """The bounds of a join, which must not join on a bound; an antijoin must subtract a constant relation."""
     names = [set(body.type_of(n).schema.names) for n in node.inputs]
     for i, bounds in enumerate(inputs):
         if any(names[i] & names[j] & set(bounds) for j in range(len(inputs)) if j != i):
@@ -93,7 +95,7 @@ def _joined(body: Circuit, node: Node, found: Mapping[int, Bounds], inputs: Sequ
 
 
 def _together(inputs: Sequence[Bounds]) -> Bounds:
-    """The bounds of some inputs as those of one node."""
+    """Merge the bounds of several inputs, which must agree."""
     both: dict[str, int] = {}
     for bounds in inputs:
         for name, turn in bounds.items():
@@ -103,7 +105,7 @@ def _together(inputs: Sequence[Bounds]) -> Bounds:
 
 
 def _picked(operator: ops.Aggregate, bounds: Bounds) -> Bounds:
-    """The bounds of an aggregate of least and greatest values, each of which goes on where its column goes."""
+    """The bounds of an aggregate of minima and maxima; each must have the direction of its column."""
     result = {}
     for call in operator.calls:
         like = ACCUMULATORS[call.function].like
@@ -116,7 +118,7 @@ def _picked(operator: ops.Aggregate, bounds: Bounds) -> Bounds:
 
 
 def _turn(expression: exp.Expression, bounds: Bounds) -> int:
-    """Which way an expression goes as the bounds in it improve, 0 where it has none. Raises _Unknown."""
+    """The direction of an expression as its bounds improve, 0 if it reads none. Raises _Unknown."""
     if not any(name in bounds for name in columns_of(expression)):
         return 0
     if isinstance(expression, exp.Column):
@@ -139,7 +141,7 @@ def _agreed(turns: Sequence[int]) -> int:
 
 
 def _conditions(predicate: exp.Expression) -> Iterator[exp.Expression]:
-    """What all has to hold for a predicate to."""
+    """The conjuncts of a predicate."""
     if isinstance(predicate, exp.And):
         yield from _conditions(predicate.this)
         yield from _conditions(predicate.expression)
@@ -148,7 +150,7 @@ def _conditions(predicate: exp.Expression) -> Iterator[exp.Expression]:
 
 
 def _check(condition: exp.Expression, bounds: Bounds) -> None:
-    """Raise _Unknown where a condition may cease to hold as bounds improve."""
+    """Raise _Unknown where a condition may become false as bounds improve."""
     if not any(name in bounds for name in columns_of(condition)):
         return
     turn = _KEEPING.get(type(condition))
@@ -157,7 +159,7 @@ def _check(condition: exp.Expression, bounds: Bounds) -> None:
 
 
 def _circles(body: Circuit, found: Mapping[int, Bounds]) -> bool:
-    """Whether a bound comes back to itself without an aggregate on the way."""
+    """Whether a bound depends on itself without an aggregate on the way."""
     reached: dict[int, set[str]] = {}
     for number, node in enumerate(body.nodes):
         if isinstance(node.operator, ops.Feedback):

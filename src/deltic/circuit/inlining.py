@@ -1,4 +1,4 @@
-"""Circuits that are operators, put in the place of their calls [DBSP §9.4.3, §9.4.5]."""
+"""Replacing calls of circuits by their nodes [DBSP §9.4.3, §9.4.5]."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from deltic.circuit.operators.nesting import deeper
 from deltic.depth import deep
 
 Numbers = int | dict[str, int]
-"""The number of a node, or those of the relations of a call."""
+"""The number of a node, or the numbers of the relations of an inlined call."""
 
 
 @deep
 def inline(circuit: Circuit) -> Circuit:
-    """The circuit without calls: the nodes of a called circuit stand in its place, its sinks for the components.
+    """The circuit without calls: the nodes of a called circuit replace the call, its sinks replace the components.
 
-    Delays count the time of the circuit around the call, as they did. A call in a body stays where the called circuit
-    has constants, which no body may have.
+    Delays keep counting the time of the circuit around the call. A call in a body is kept where the called circuit
+    has constants, which are not allowed in bodies.
     """
     return _Inlining(circuit.depth, circuit).result
 
@@ -37,7 +37,10 @@ class _Inlining:
     def _add_all(
         self, nodes: Sequence[Node], sources: Mapping[str, int] | None, names: Mapping[str, str]
     ) -> dict[str, int]:
-        """Add nodes; `sources` are what stands for those of a call (None: for none), `names` of its back-edges."""
+        """Add nodes; `sources` replaces the sources of a called circuit.
+
+        It is None outside of a call. `names` renames the back-edges.
+        """
         places: list[Numbers] = []
         sinks: dict[str, int] = {}
         for node in nodes:
@@ -63,7 +66,7 @@ class _Inlining:
         return self._builder.add(_at(operator, self._builder.depth), *numbers)
 
     def _fresh(self, name: str) -> str:
-        """A name for a back-edge that no other one has."""
+        """An unused name for a back-edge."""
         new = next(n for n in (f"{name}_{i}" for i in count(1)) if n not in self._cycles)
         self._cycles.add(new)
         return new
@@ -75,7 +78,7 @@ def _has_constants(circuit: Circuit) -> bool:
 
 
 def _at(operator: ops.Operator, depth: int) -> ops.Operator:
-    """The operator for a circuit of that depth: the circuits inside it inlined, and one deeper."""
+    """The operator for a circuit of that depth, with its nested circuits inlined and one level deeper."""
     if isinstance(operator, ops.Import):
         outer = deeper(operator.type, depth - 1)
         assert isinstance(outer, ZSetType)

@@ -1,4 +1,4 @@
-"""Solving equations of integers for a variable: modulo 2⁶⁴ sums, differences and complements have inverses."""
+"""Solving integer equations for a variable: modulo 2⁶⁴, sums, differences, complements and XOR have inverses."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _SAME = (exp.Neg, exp.BitwiseNot)
 def solve(
     value: exp.Expression, expression: exp.Expression, name: str, types: Mapping[str, Type]
 ) -> exp.Expression | None:
-    """What column `name` must be for `expression` to be `value`, both integers of one type; None if that is not clear.
+    """The value of column `name` for which `expression` equals `value`, both integers of one type; None if unsolvable.
 
-    The column stands in the expression at least once.
+    The column occurs in the expression at least once.
     """
     type_, expression = type_of(value, types), expression.copy()
     while not isinstance(expression, exp.Column):

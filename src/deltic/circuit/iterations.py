@@ -1,4 +1,4 @@
-"""Recursions without an end: how many iterations there may be, and which rules make new values again and again."""
+"""Non-terminating recursions: limits of iterations and time, and errors that name the rules which make new values."""
 
 from __future__ import annotations
 
@@ -16,44 +16,45 @@ from deltic.circuit.graph import Circuit
 from deltic.errors import IterationLimitError
 
 ITERATION_LIMIT = 100_000
-"""A recursion that computes values and needs more iterations is taken for one without an end, unless its engine is told
-otherwise. One that does not has an end: there are no more rows than values to make them of."""
+"""A recursion that computes values and needs more iterations is assumed not to terminate; engines may set another
+limit. A recursion that computes no values terminates: it can only derive finitely many rows."""
 
 
 RECURSION_TIMEOUT = 10.0
-"""A recursion that computes values and takes more seconds, past `UNTIMED` iterations, is taken for an endless one."""
+"""The seconds after which a recursion that computes values, past `UNTIMED` iterations, is assumed not to terminate."""
 
 UNTIMED = 100
-"""Spark's own limit of levels: what it would answer is not cut off."""
+"""Spark's own limit of levels: a recursion that Spark would answer is not cut off by time."""
 
 
 @dataclass
 class Deadline:
-    """When a recursion that computes values is to have come to its end."""
+    """The time limit of a recursion that computes values."""
 
     timeout: float | None
     started: float = field(default_factory=time.monotonic)
 
     def is_past(self, iteration: int) -> bool:
-        """Whether it has gone on for too long."""
+        """Whether the recursion has run for too long."""
         return self.timeout is not None and iteration > UNTIMED and time.monotonic() - self.started > self.timeout
 
 
 _HIDDEN = re.compile(r"(?<!\w)%[\w.]+")
-"""The name of a relation that a plan has for itself."""
+"""The name of a relation that is internal to a plan."""
 
 
 def _named(relations: Sequence[str]) -> str:
-    """The relations that a user knows by their names; where there is none, all."""
+    """The names of the relations that a user knows; all names if there is none."""
     return ", ".join([name for name in relations if not _HIDDEN.match(name)] or relations)
 
 
 def limit_error(
     relations: Sequence[str], rules: Sequence[str], limit: int, seconds: float | None = None
 ) -> IterationLimitError:
-    """The error of a recursion through these relations; `rules` are those that compute values, as text.
+    """The error of a recursion through these relations that is assumed not to terminate.
 
-    `limit` are the iterations that it has taken, in so many `seconds` where these are the reason.
+    `rules` are the texts of those that compute values. `limit` is the number of iterations that were run; `seconds` is
+    set where the time limit was exceeded.
     """
     first = [_HIDDEN.sub("…", rule) for rule in rules[:3]]
     shown = [*first, *([f"and {len(rules) - 3} more"] if len(rules) > 3 else [])]
@@ -76,9 +77,9 @@ def limit_error(
 def oscillation_error(
     relations: Sequence[str], iterations: int, period: int, rows: Sequence[str] = ()
 ) -> IterationLimitError:
-    """The error of a recursion through these relations that is in an iteration as it was some iterations before.
+    """The error of a recursion through these relations that repeats the state of an earlier iteration.
 
-    `rows` are some that come and go in between.
+    `rows` are examples of rows that appear and disappear.
     """
     message = f"the recursion through {_named(relations)} has no end: in iteration {iterations:,} it is as it was "
     message += f"{period:,} before, and not at rest; nothing was changed. "
@@ -90,7 +91,7 @@ def oscillation_error(
 
 
 def circle_error(relations: Sequence[str]) -> IterationLimitError:
-    """The error of a recursion of bags in which rows derive themselves, so that there are ever more of them."""
+    """The error of a recursion of bags in which rows derive themselves, so that weights grow without bound."""
     message = f"the recursion through {_named(relations)} has no end; nothing was changed. With UNION ALL a row "
     message += "counts once for each way to it, and there are rows that lead back to themselves: write UNION, which "
     message += "takes each row once, or keep the circles out of the data"
@@ -100,7 +101,7 @@ def circle_error(relations: Sequence[str]) -> IterationLimitError:
 def computing_rules(body: Circuit) -> list[str]:
     """The rules of a fixpoint's body that compute values from recursive relations, as text.
 
-    A rule is a term of the sum that a sink is the set of.
+    A rule is one term of the sum whose set is a sink.
     """
     return [rule for name in sorted(body.sinks) for rule in _rules(body, name)]
 
@@ -117,7 +118,7 @@ def _rules(body: Circuit, name: str) -> Iterator[str]:
 
 
 def _rule(body: Circuit, name: str, number: int) -> str:
-    """`n(x + 1) :- n`, "" where nothing is computed or nothing is recursive."""
+    """A rule such as `n(x + 1) :- n`; "" where nothing is computed or nothing is recursive."""
     operators = [body.nodes[n].operator for n in sorted(body.ancestors([number]))]
     recursive = list(dict.fromkeys(op.name for op in operators if isinstance(op, ops.Feedback)))
     computed = [(op, pair) for op in operators for pair in _computed(op)]
@@ -130,7 +131,7 @@ def _rule(body: Circuit, name: str, number: int) -> str:
 
 
 def _computed(op: ops.Operator) -> Iterator[tuple[str, str]]:
-    """The columns of values that an operator makes, and what it computes for them."""
+    """The columns whose values an operator computes, each with the text of the expression."""
     if isinstance(op, ops.FlatMap):
         yield op.column, f"{op.generator}({', '.join(map(show, op.expressions))})"
     if not isinstance(op, ops.Map):

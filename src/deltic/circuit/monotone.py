@@ -1,4 +1,4 @@
-"""Which recursions only ever grow from iteration to iteration."""
+"""Which recursions only grow from iteration to iteration."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from deltic.circuit.operators.top import Top
 
 
 def is_monotone(body: Circuit) -> bool:
-    """Whether a row of the recursion can never take away what another is derived from: its iterations are final.
+    """Whether a derived row can never retract another row of the recursion, so that each iteration is final.
 
-    In a recursion of bags a row counts once for each derivation, which sets in between would lose; one of sets imports
-    no bags.
+    In a recursion of bags a row counts once for each derivation, so no set may stand in between; a recursion of sets
+    imports no bags.
     """
     are_sets = {body.type_of(number).is_set for number in body.sinks.values()}
     recursive: set[int] = set()

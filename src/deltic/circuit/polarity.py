@@ -1,4 +1,4 @@
-"""How what a body makes of its recursive relations turns when they grow [FIX §1, footnote 4]."""
+"""Whether the relations of a body grow or shrink when its recursive relations grow [FIX §1, footnote 4]."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from deltic.circuit.operators.semijoin import Semijoin
 
 Name = TypeVar("Name", bound=Hashable)
 Signs = Mapping[Name, frozenset[int]]
-"""What a node depends on, each with the ways in which: 1 where it grows with it, -1 where it shrinks, 0 if unknown."""
+"""The names that a node depends on, each with its signs: 1 where the node grows with it, -1 where it shrinks, else
+0."""
 
 _RISING = (ops.Map, ops.Filter, ops.Join, Semijoin, ops.Plus, ops.Distinct, ops.FlatMap, ops.BundleRelation, Keep)
 
 
 def polarities(body: Circuit) -> dict[str, Signs[str]]:
-    """For each relation of a fixpoint's body the recursive relations that an iteration of it depends on, and how."""
+    """For each relation of a fixpoint's body the recursive relations that it reads in an iteration, with signs."""
     starts = {n: {op.name: 1} for n, op in enumerate(body.operators) if isinstance(op, ops.Feedback)}
     result = _signs(body, starts)
     return {name: result[number] for name, number in body.sinks.items()}
@@ -33,7 +34,7 @@ def grows_with(body: Circuit, *numbers: int) -> bool:
 
 
 def _signs(circuit: Circuit, starts: Mapping[int, Mapping[Name, int]]) -> list[Signs[Name]]:
-    """What each node depends on, of the names for which the nodes `starts` stand."""
+    """The signs of each node in the names that the nodes `starts` stand for."""
     result: list[Signs[Name]] = []
     for number, node in enumerate(circuit.nodes):
         ways: dict[Name, set[int]] = defaultdict(set)
@@ -47,7 +48,7 @@ def _signs(circuit: Circuit, starts: Mapping[int, Mapping[Name, int]]) -> list[S
 
 
 def _turns(node: Node) -> list[int]:
-    """How a node's value turns when each of its inputs grows."""
+    """For each input the sign of the change of a node's value when that input grows."""
     operator = node.operator
     if isinstance(operator, ops.Antijoin):
         return [1, -1]
@@ -59,5 +60,5 @@ def _turns(node: Node) -> list[int]:
 
 
 def _imports(body: Circuit, index: int) -> list[int]:
-    """The nodes of a body that import what stands around it by that number."""
+    """The nodes of a body that import input number `index`."""
     return [n for n, op in enumerate(body.operators) if isinstance(op, ops.Import) and op.index == index]

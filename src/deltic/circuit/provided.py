@@ -1,4 +1,4 @@
-"""Which functions a plan calls that are not Spark's."""
+"""The functions called in a plan that Spark does not have."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from deltic.functions.function import PREFIX, PROVIDED, Function, is_call
 
 
 def called_in(value: Any) -> dict[str, Function]:
-    """The provided functions that are called in expressions anywhere in a program or circuit, by their names."""
+    """The provided functions that are called in expressions anywhere in a program or circuit, by name."""
     result: dict[str, Function] = {}
     pending = [value] if PROVIDED else []
     while pending:

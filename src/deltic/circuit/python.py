@@ -1,7 +1,7 @@
-"""Functions of Python in expressions: values of rows in, a value out, or Arrow columns in, a column out.
+"""Python functions in expressions: from the values of a row to a value, or from Arrow columns to a column.
 
-In a circuit such a function is a name that ends with its fingerprint, that of its code, constants and closure: two
-functions are one only if they compute the same. A row for which one raises is an error of the epoch.
+In a circuit such a function is a name that ends with its fingerprint, a hash of its code, constants and closure: two
+functions are the same only if they compute the same. An exception for a row is an error of the epoch.
 """
 
 from __future__ import annotations
@@ -38,18 +38,19 @@ _PYTHON: dict[Kind, tuple[type, ...]] = {
     Kind.DAY_TIME_INTERVAL: (timedelta,),
     Kind.DECIMAL: (Decimal, int),
 }
-# What a function's module may have that counts as part of it.
-_TOLD = (types.FunctionType, int, float, str, bytes, tuple, frozenset, list, dict, set)
+# The types of globals of a function's module that are part of its fingerprint.
+_HASHED = (types.FunctionType, int, float, str, bytes, tuple, frozenset, list, dict, set)
 
 
 @dataclass(frozen=True)
 class PythonFunction:
-    """A deterministic function by the name that SQL and Datalog call it.
+    """A deterministic Python function under the name by which SQL and Datalog call it.
 
-    By `mode` "row" it takes the values of one row, as Python has them; by "arrow" Arrow arrays of n rows, and gives an
-    array, or what makes one, of n. By `nulls` "skip" it is NULL where an argument is, and not called; by "pass" it gets
-    None, or arrays with NULLs. A value that is not of the type `returns` is an error, and so is NULL where that has
-    none. One that is not `in_sql` is for Datalog alone, whatever SQL has by its name.
+    With `mode` "row" it takes the values of one row as Python values; with "arrow" it takes Arrow arrays of n rows and
+    returns an array of n values, or something that pyarrow converts to one. With `nulls` "skip" the result is NULL
+    where an argument is, without a call; with "pass" the function gets None, or arrays with NULLs. A value that does
+    not have the type `returns` is an error, and so is NULL where that is not nullable. If not `in_sql`, only Datalog
+    calls it.
     """
 
     name: str
@@ -70,7 +71,7 @@ class PythonFunction:
         return self.body(*values)
 
     def applied(self, operands: Sequence[exp.Expression]) -> exp.Expression:
-        """The call over one operand of each of the types `arguments`, as a tree: an error where the function fails."""
+        """The call over one operand for each of the types `arguments`, as a tree; an error where the function fails."""
         if self.nulls == "pass":
             names = [literal(f"a{i}", Type.STRING) for i in range(len(operands))]
             operands = [call("named_struct", *(part for pair in zip(names, operands, strict=True) for part in pair))]
@@ -78,15 +79,15 @@ class PythonFunction:
         return call("field", result, literal("value", Type.STRING)) if self.returns.nullable else result
 
     def may_be_null(self, operands: Sequence[bool]) -> bool:
-        """Whether the result may be NULL, where this is known of the operands."""
+        """Whether the result may be NULL, given which operands may be NULL."""
         return self.returns.nullable or (self.nulls == "skip" and any(operands))
 
     @property
     def entry(self) -> str:
-        """Its name in the table of functions, where it stands from now on.
+        """Its name in the table of functions; registers it there.
 
-        There it is NULL where it fails. So its result is a struct with the value where that may be NULL, and what it
-        takes is one struct where it gets NULLs.
+        In the table it is NULL where it fails. So its result is a struct around the value if the value may be NULL, and
+        its argument is one struct if it gets NULLs.
         """
         facts = (self.name, self.arguments, self.returns, self.mode, self.nulls, self.fingerprint)
         key = hashlib.sha256(repr([*map(str, facts)]).encode()).hexdigest()[:12]
@@ -100,14 +101,14 @@ class PythonFunction:
 
 
 class _Computing:
-    """The calls of a function."""
+    """The calls of a function, by row and by column."""
 
     def __init__(self, function: PythonFunction) -> None:
         self.function = function
         self._failure = ""
 
     def row(self, *given: Any) -> Any:
-        """The value for one row; None where the function fails, whatever it raises."""
+        """The value for one row; None where the function raises any exception."""
         values = given[0] if self.function.nulls == "pass" else given
         try:
             result = self._value(values)
@@ -117,7 +118,7 @@ class _Computing:
         return (result,) if self.function.returns.nullable else result
 
     def why(self, given: Sequence[Any] | None) -> str:
-        """What the function raises for a row, or has raised last where that row is not known."""
+        """The error that the function raises for a row; its last error where the row is not known."""
         if given is not None:
             self.row(*given)
         return f"it raised {self._failure}"
@@ -130,7 +131,7 @@ class _Computing:
         return self._checked(from_arrow(self._array(arrays, 1), function.returns.type)[0])
 
     def _array(self, arrays: Sequence[Any], count: int) -> pa.Array:
-        """The column for columns of n rows."""
+        """The result column for columns of `count` rows."""
         if self.function.mode == "row":
             return self._of_rows(arrays, count)
         result, wanted = self.function.body(*arrays), self.function.returns.type.arrow
@@ -142,7 +143,7 @@ class _Computing:
         return array
 
     def _of_rows(self, arrays: Sequence[Any], count: int) -> pa.Array:
-        """The values of all rows; raises where one is of a wrong type or does not fit."""
+        """The values of all rows; raises an error where one has a wrong type or does not fit."""
         lists = [from_arrow(array, type_) for array, type_ in zip(arrays, self.function.arguments, strict=True)]
         values = [*map(self.function.body, *lists)] if lists else [self.function.body() for _ in range(count)]
         for kind in {*map(type, values)}:
@@ -150,7 +151,7 @@ class _Computing:
         return to_arrow(values, self.function.returns.type)
 
     def _check(self, kind: type, value: Any) -> None:
-        """Raise TypeError where values of a class are not of the type that is promised."""
+        """Raise TypeError where values of the class `kind` are not of the declared type."""
         returns = self.function.returns
         if kind is type(None):
             if not returns.nullable:
@@ -162,7 +163,7 @@ class _Computing:
             raise TypeError(f"it gave {value!r}, and returns {returns}")
 
     def _checked(self, value: Any) -> Any:
-        """The value, of the type that is promised; raises TypeError or OverflowError."""
+        """The value converted to the declared type; raises TypeError or OverflowError."""
         self._check(type(value), value)
         type_ = self.function.returns.type
         if value is None:
@@ -175,7 +176,10 @@ class _Computing:
         return from_arrow(to_arrow([value], type_), type_)[0] if is_kept_otherwise else value
 
     def columns(self, arrays: Sequence[Any], count: int) -> Any:
-        """The column for columns of n rows; None where some row fails, which is to be found."""
+        """The result column for columns of `count` rows.
+
+        None where some row fails, so that the caller finds it row by row.
+        """
         function = self.function
         if function.nulls == "pass":
             arrays = [pc.struct_field(arrays[0], [i]) for i in range(len(function.arguments))]
@@ -189,17 +193,17 @@ class _Computing:
 
 
 def fingerprint(body: Callable[..., Any]) -> str:
-    """The identity of a function: code, constants, defaults, closure, and the functions that it calls."""
+    """The identity of a function: a hash of code, constants, defaults, closure, and the functions that it calls."""
     return digest(_parts(body, set()))
 
 
 def digest(parts: Iterable[str]) -> str:
-    """Sixteen digits that identify a text."""
+    """Sixteen hexadecimal digits that identify a sequence of texts."""
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
 def _parts(value: Any, seen: set[int]) -> Iterator[str]:
-    """What a value consists of, as texts."""
+    """The texts that identify a value."""
     if isinstance(value, types.FunctionType | types.CodeType):
         if id(value) not in seen:
             seen.add(id(value))
@@ -225,14 +229,14 @@ def _parts(value: Any, seen: set[int]) -> Iterator[str]:
 
 
 def _parts_of(function: types.FunctionType, seen: set[int]) -> Iterator[str]:
-    """Its code and defaults, what it closes over, and the functions and constants of its module that it names."""
+    """Its code and defaults, its closure, and the functions and constants of its module that it names."""
     yield from _parts(function.__code__, seen)
     yield from _parts((function.__defaults__, sorted((function.__kwdefaults__ or {}).items())), seen)
     for cell in function.__closure__ or ():
         yield from _parts(cell.cell_contents, seen)
     for name in _names(function.__code__):
         result = function.__globals__.get(name)
-        if isinstance(result, _TOLD):
+        if isinstance(result, _HASHED):
             yield name
             yield from _parts(result, seen)
 
@@ -245,7 +249,7 @@ def _parts_of_code(code: types.CodeType, seen: set[int]) -> Iterator[str]:
 
 
 def _names(code: types.CodeType) -> Iterator[str]:
-    """The names that code reads, that inside of it too."""
+    """The names that code reads, including those in nested code."""
     yield from code.co_names
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):

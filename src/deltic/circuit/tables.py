@@ -1,4 +1,4 @@
-"""Z-sets as Arrow tables: the columns of the rows, and one of int64 weights."""
+"""Z-sets as Arrow tables: the columns of the rows, and one column of int64 weights."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WEIGHT = "__weight__"
 
 
 def from_arrow(batch: pa.Table) -> ZSet[tuple[Any, ...]]:
-    """The Z-set of a batch with a column WEIGHT."""
+    """The Z-set of a batch that has a column WEIGHT."""
     fields = [field for field in batch.schema if field.name != WEIGHT]
     columns = [values.from_arrow(batch.column(f.name), type_of_arrow(f.type)) for f in fields]
     weights = batch.column(WEIGHT).to_pylist()
@@ -36,7 +36,7 @@ def to_arrow(rows: ZSet[tuple[Any, ...]], schema: Schema) -> pa.Table:
 
 
 def weighted(schema: Schema) -> pa.Schema:
-    """The columns of a batch of changes of these rows."""
+    """The Arrow schema of a batch of changes: the columns of the rows and the weights."""
     import pyarrow as pa
 
     return schema.to_arrow().append(pa.field(WEIGHT, pa.int64(), nullable=False))

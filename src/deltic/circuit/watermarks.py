@@ -1,7 +1,7 @@
-"""Watermarks: a table may have a watermark table, of one row and one column, which says how far its time has come.
+"""Watermarks: a table may have a watermark table, of one row and one column, which holds a lower bound of future times.
 
-The column has the name of the table's column of times. From then on, no change of the table has a time before the
-watermark, which never falls; the one who changes the tables ensures both. NULL is before nothing.
+Its column has the name of the table's time column. Later changes of the table have no time before the watermark,
+and the watermark never falls; the caller that changes the tables ensures both. NULL bounds nothing.
 """
 
 from __future__ import annotations
@@ -10,5 +10,5 @@ _PREFIX, _WHOLE = "?watermark?", "?watermark_of_all?"
 
 
 def watermark_of(table: str, *, is_whole: bool = False) -> str:
-    """The name of the table that holds the watermark of a table: of one that has to keep its rows, or of another."""
+    """The name of the table that holds the watermark of a table, which keeps all of its rows if `is_whole`."""
     return f"{_WHOLE if is_whole else _PREFIX}{table}"

@@ -1,6 +1,6 @@
-"""What a group's values come to: the type rule and the meaning of each function, in a file for each or for its kin.
+"""Aggregate functions: the type rule and the definition of each, one file for each function or family.
 
-Each is found by its name in `ACCUMULATORS`; the local engine's file of the same name has its state and its update.
+`ACCUMULATORS` finds each by its name; the local engine's file of the same name has its state and its update.
 """
 
 from deltic.circuit.accumulators.accumulator import ACCUMULATORS, Accumulator, Parameter, Totals

@@ -1,4 +1,4 @@
-"""What every accumulator is: a function of the values of a group, whatever their order."""
+"""The interface of an accumulator: a function of the values of a group that does not depend on their order."""
 
 from __future__ import annotations
 
@@ -11,44 +11,44 @@ from deltic.values.types import Column, Type
 Parameter = bool | int | float | str
 """A constant that an aggregate is called with."""
 
-# The values of a column, or the tuples of values of several, with their weights added up; no zeros.
+# The values of a column, or tuples of the values of several columns, with their total weights; no weight is zero.
 Totals = Mapping[Any, int]
 
 
 class Accumulator(ABC):
-    """A function of the values of some columns in one group; it passes over rows in which one that `needed` is NULL."""
+    """A function of the values of some columns in one group; rows with NULL in a `needed` column are ignored."""
 
     name: str
     needs_column: ClassVar[bool] = True
     picks: ClassVar[bool] = False
-    """Whether its result is one of the values."""
+    """Whether its result is always one of the input values."""
     counts: ClassVar[bool] = False
-    """Whether it has a result also where there is no value, and is not NULL."""
+    """Whether it has a result for an empty group and is never NULL."""
     of_sets: ClassVar[bool] = False
-    """Whether it makes no difference how often a value is there."""
+    """Whether the result ignores how often a value occurs."""
     keeps: str = "a total"
-    """What has to be kept of a group to keep it fresh, for a reader."""
+    """What state is kept for each group, as text for users."""
 
     @property
     def called(self) -> str:
-        """What a reader calls it."""
+        """Its name for users."""
         return self.name
 
     @property
     def like(self) -> str:
-        """The accumulator whose way of being kept and read in engines is its own, too."""
+        """The name of the accumulator whose state and kernels the engines use for this one."""
         return self.name
 
     def takes(self, types: Sequence[Type]) -> bool:
-        """Whether it is defined for values of columns of these types; by default, of one column."""
+        """Whether it accepts columns of these types; by default, exactly one column."""
         return len(types) == 1
 
     def accepts(self, parameters: Sequence[Parameter], columns: int) -> bool:
-        """Whether it can be called with these constants for so many columns; by default with none."""
+        """Whether it accepts these constants with `columns` columns; by default, no constants."""
         return not parameters
 
     def needed(self, columns: int) -> Sequence[int]:
-        """The positions, of so many columns, at which a counted row has no NULL; by default all."""
+        """The positions among `columns` columns that must not be NULL for a row to count; by default all."""
         return range(columns)
 
     def result(self, types: Sequence[Type]) -> Type:
@@ -59,18 +59,18 @@ class Accumulator(ABC):
     def value(self, totals: Totals, types: Sequence[Type], parameters: Sequence[Parameter]) -> Any:
         """Its value for a group's values of these types, at least one unless it `counts`; None for NULL.
 
-        Weights may be negative in between. Every engine must agree with it to the last bit. Raises EvaluationError
-        where a value is missing.
+        Single weights may be negative. Every engine must agree with this function to the last bit. Raises
+        EvaluationError where the value is undefined.
         """
 
     def column(self, name: str, sources: Sequence[Column]) -> Column:
-        """The column of its results for values of the columns `sources`, none for whole rows."""
+        """The result column for the input columns `sources`; with no columns it aggregates whole rows."""
         types = [column.type for column in sources] or [Type.INT64]
         passed_over = any(sources[i].nullable for i in self.needed(len(sources)))
         return Column(name, self.result(types), not self.counts and (passed_over or self.is_partial(sources)))
 
     def is_partial(self, sources: Sequence[Column]) -> bool:
-        """Whether it may be NULL although there are values in these columns."""
+        """Whether the result may be NULL although no input value is NULL."""
         return False
 
 
@@ -79,6 +79,6 @@ Kind = TypeVar("Kind", bound=type[Accumulator])
 
 
 def accumulator(kind: Kind) -> Kind:
-    """Enter an accumulator under its name."""
+    """Register an accumulator under its name."""
     ACCUMULATORS[kind.name] = kind()
     return kind

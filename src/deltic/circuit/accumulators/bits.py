@@ -1,4 +1,4 @@
-"""Bits of integers that all values have, that one has, or that an odd number has, negative ones in two's complement."""
+"""Bitwise AND, OR and XOR of integers, in two's complement."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from deltic.values.types import Type
 
 
 class Bits(Accumulator):
-    """What the number of values that have a bit says about this bit of the result."""
+    """A bitwise aggregate: a result bit depends only on how many values have that bit set."""
 
     keeps = "totals, one for each bit"
 
@@ -27,7 +27,7 @@ class Bits(Accumulator):
 
     @abstractmethod
     def has(self, number: Any, count: Any) -> Any:
-        """Whether the result has a bit that `number` of `count` values have; numbers, or arrays of them."""
+        """Whether a result bit is set when `number` of `count` values have it set; takes numbers or arrays of them."""
 
 
 @accumulator

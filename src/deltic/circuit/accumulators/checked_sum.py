@@ -1,4 +1,4 @@
-"""The sum of whole numbers or decimals in a wider type, an error where it does not fit."""
+"""The sum of integers or decimals in a wider type; a sum that does not fit is an error."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from deltic.values.types.value import MAX_PRECISION
 
 @accumulator
 class CheckedSum(Accumulator):
-    """Of integers in 64 bits with a sign, of decimals with ten digits more, up to 38 [Spark, ANSI]."""
+    """The sum of integers as a signed 64-bit integer, of decimals with ten more digits, up to 38 [Spark, ANSI]."""
 
     name = "checked_sum"
 
@@ -41,5 +41,5 @@ class CheckedSum(Accumulator):
 
 
 def overflow(what: str, type_: Type) -> EvaluationError:
-    """The error of a result that does not fit into its type."""
+    """Return the error for a result that does not fit into its type."""
     return EvaluationError(f"the {what} of a group does not fit into {type_}")

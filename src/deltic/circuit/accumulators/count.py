@@ -1,4 +1,4 @@
-"""How many values there are, or how many different ones; without a column, how many rows."""
+"""The number of values or of distinct values; without a column, the number of rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from deltic.values.types import Type
 
 @accumulator
 class Count(Accumulator):
-    """The sum of the weights; of several columns, of the rows in which none is NULL."""
+    """The sum of the weights; of several columns, the number of rows in which none is NULL."""
 
     name = "count"
     needs_column = False
@@ -31,7 +31,7 @@ class Count(Accumulator):
 
 @accumulator
 class CountDistinct(Accumulator):
-    """The number of the values whose weights add up to more than zero; NaN is one value."""
+    """The number of distinct values whose total weight is positive; all NaNs are one value."""
 
     name = "count_distinct"
     counts = True

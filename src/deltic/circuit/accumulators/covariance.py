@@ -1,4 +1,4 @@
-"""How two columns vary together: covariances, of all rows or of a sample, and the correlation."""
+"""Covariances (of the population and of a sample) and the correlation of two columns."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from deltic.circuit.accumulators.moments import Moments, Sums, central, correlat
 
 
 class _Covariance(Moments):
-    """The sum of the products of the differences from the means by a divisor; NULL where that is zero."""
+    """The sum of the products of deviations from the means, divided by `divisor`; NULL where that is zero."""
 
     columns = 2
     products = ((0,), (1,), (0, 1))
@@ -26,12 +26,12 @@ class _Covariance(Moments):
 
     @abstractmethod
     def divisor(self, count: int) -> int:
-        """By how much the sum is divided."""
+        """The number that the sum is divided by."""
 
 
 @accumulator
 class CovarPop(_Covariance):
-    """By the number of rows."""
+    """The covariance of the population: the divisor is the number of rows."""
 
     name = "covar_pop"
 
@@ -41,7 +41,7 @@ class CovarPop(_Covariance):
 
 @accumulator
 class CovarSamp(_Covariance):
-    """By the number of rows less one; NULL for one row."""
+    """The covariance of a sample: the divisor is the number of rows less one; NULL for one row."""
 
     name = "covar_samp"
 
@@ -51,7 +51,7 @@ class CovarSamp(_Covariance):
 
 @accumulator
 class Corr(Moments):
-    """Pearson's correlation, the root of its exact square; NULL where one of the columns does not vary."""
+    """Pearson's correlation, as the root of its exact square; NULL where one of the columns is constant."""
 
     name = "corr"
     columns = 2

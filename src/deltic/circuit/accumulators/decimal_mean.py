@@ -16,9 +16,9 @@ from deltic.values.types.value import MAX_PRECISION
 
 @accumulator
 class DecimalMean(Accumulator):
-    """The exact sum by the number of values, with four digits more behind the point, half away from zero [Spark, ANSI].
+    """The exact sum divided by the count, with four more decimal places, rounded half away from zero [Spark, ANSI].
 
-    An error where it has more than 38 digits.
+    An error where the result has more than 38 digits.
     """
 
     name = "decimal_mean"
@@ -40,7 +40,7 @@ class DecimalMean(Accumulator):
 
 
 def mean_in_units(total: int, count: int, digits: int) -> int:
-    """total / count in units of 10^−digits, the nearest whole number, of two the one further from zero."""
+    """total / count in units of 10^−digits, rounded half away from zero."""
     doubled, divisor = 2 * abs(total) * 10**digits, 2 * count
     result: int = (doubled + count) // divisor
     return result if total >= 0 else -result

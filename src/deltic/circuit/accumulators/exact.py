@@ -1,4 +1,4 @@
-"""Exact sums: they depend on no order of the values, nor on what was there before."""
+"""Exact sums: the result does not depend on the order of the values, nor on values that were deleted."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ from deltic.circuit.accumulators.accumulator import Totals
 from deltic.values.numbers import EXACT
 
 POINT = 1080
-"""The bits behind the point of the whole numbers that stand for floats: all floats are whole multiples of 2⁻¹⁰⁸⁰."""
+"""The fraction bits of the fixed-point form: every float is a whole multiple of 2⁻¹⁰⁸⁰."""
 
 
 def rounded(totals: Totals, divisor: int) -> float:
-    """The weighted sum, divided, as the nearest float; infinite where that is out of range, as IEEE 754 has it."""
+    """The weighted sum divided by `divisor`, as the nearest float.
+
+    Infinite where that is out of range, as in IEEE 754.
+    """
     special = [value * weight for value, weight in totals.items() if not math.isfinite(value)]
     if special:
         return math.nan if math.isnan(sum(special)) else sum(special)
@@ -37,6 +40,6 @@ def quotient(a: int, b: int) -> float:
 
 
 def as_integer(value: float) -> int:
-    """A finite float as the whole number of 2⁻¹⁰⁸⁰ that it is."""
+    """A finite float as a whole number of units of 2⁻¹⁰⁸⁰."""
     numerator, denominator = value.as_integer_ratio()
     return (numerator << POINT) // denominator

@@ -1,4 +1,4 @@
-"""The least and the greatest value, and the value of one column where another is least or greatest."""
+"""Minimum and maximum, and the value of one column where another is least or greatest."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from deltic.values.types import Column, Type
 
 
 class Extreme(Accumulator):
-    """An extreme one of the values whose weights add up to more than zero, in the order of comparisons."""
+    """The least or greatest of the values whose total weight is positive, in the order of comparisons."""
 
     picks = True
     of_sets = True
@@ -44,7 +44,7 @@ class Max(Extreme):
 
 
 class ExtremeBy(Accumulator):
-    """Of columns x and y, the x where y is extreme; of several the extreme one too, where NULL is below all others.
+    """Of columns x and y, the x of the row with the extreme y; ties are broken by the extreme x, with NULL least.
 
     A row counts where y is not NULL.
     """
@@ -72,7 +72,7 @@ class ExtremeBy(Accumulator):
 
 @accumulator
 class MinBy(ExtremeBy):
-    """Where y is least."""
+    """The x of the row with the least y."""
 
     name = "min_by"
     least = True
@@ -80,17 +80,17 @@ class MinBy(ExtremeBy):
 
 @accumulator
 class MaxBy(ExtremeBy):
-    """Where y is greatest."""
+    """The x of the row with the greatest y."""
 
     name = "max_by"
     least = False
 
 
 def present(totals: Totals) -> list[Any]:
-    """The values of positive weight."""
+    """The values with a positive weight."""
     return [value for value, weight in totals.items() if weight > 0]
 
 
 def plain(value: Any) -> Any:
-    """The value; zero for the negative zero, which is equal to it."""
+    """The value, with negative zero replaced by zero, which is equal to it."""
     return value + 0.0 if isinstance(value, float) and not math.isnan(value) else value

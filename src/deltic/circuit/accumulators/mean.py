@@ -12,7 +12,7 @@ from deltic.values.types import Type
 
 @accumulator
 class Mean(Accumulator):
-    """The exact sum by the number of values, rounded once."""
+    """The exact sum divided by the number of values, rounded once."""
 
     name = "mean"
 

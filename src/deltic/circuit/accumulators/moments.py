@@ -1,7 +1,7 @@
-"""What is computed of sums of powers and products of floats: variances, correlations, regressions.
+"""Functions of sums of powers and products of floats: variances, correlations, regressions.
 
-The sums are exact, so that no row leaves a trace once it is gone, and a result is rounded once, or twice where it is a
-square root. A function stands in `circuit.accumulators` as a formula over whole numbers, which every engine uses.
+The sums are exact, so a deleted row leaves no trace. A result is rounded once, or twice where it is a
+square root. A function in `circuit.accumulators` is a formula over integers, which every engine uses.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from deltic.circuit.accumulators.exact import POINT, as_integer, quotient
 from deltic.values.types import Column, Type
 
 Sums = Sequence[int | None]
-"""Sums of products of floats, those of k factors in units of 2⁻¹⁰⁸⁰ᵏ; None with a term that is no finite number."""
+"""Sums of products of floats; a product of k factors is in units of 2⁻¹⁰⁸⁰ᵏ; None where a term is not finite."""
 
 
 class Moments(Accumulator):
-    """A function of the number of rows and of the sums of some products; a row counts where no column is NULL."""
+    """A function of the number of rows and the sums of some products; a row counts where no column is NULL."""
 
     keeps = "totals, which are exact"
     columns: ClassVar[int] = 1
     products: ClassVar[tuple[tuple[int, ...], ...]]
-    """The products that are summed: the columns that are multiplied, one as often as it stands there."""
+    """The products that are summed, each as the positions of its factors; a position may repeat."""
 
     def takes(self, types: Sequence[Type]) -> bool:
         return list(types) == [Type.FLOAT64] * self.columns
@@ -43,7 +43,7 @@ class Moments(Accumulator):
 
 
 def _sum(rows: Sequence[tuple[tuple[float, ...], int]], product: Sequence[int]) -> int | None:
-    """The weighted sum of one product; None if the weights of those that are not finite do not cancel."""
+    """The weighted sum of one product; None if the weights of its non-finite terms do not cancel."""
     total = strange = 0
     for values, weight in rows:
         if all(math.isfinite(values[i]) for i in product):
@@ -54,7 +54,7 @@ def _sum(rows: Sequence[tuple[tuple[float, ...], int]], product: Sequence[int]) 
 
 
 def scaled(a: int, b: int, degree: int) -> float:
-    """a / b as a float, where a has `degree` units of 2⁻¹⁰⁸⁰ more than b."""
+    """a / b as a float, where a is in units of 2⁻¹⁰⁸⁰ᵏ, k = `degree`, and b is a plain integer."""
     return quotient(a, b << (POINT * degree))
 
 
@@ -64,9 +64,9 @@ def central(count: int, x: int, y: int, xy: int) -> int:
 
 
 def correlation_beyond(count: int, xy: int, xx: int, yy: int) -> float | None:
-    """The correlation of these n²-fold covariances where floats cannot hold what it is divided by, as in Spark.
+    """The correlation from n²-fold covariances where the floating-point divisor overflows or is zero, as in Spark.
 
-    NaN, or 0 where only the divisor is infinite; None where it is finite.
+    NaN, or 0 where only the divisor is infinite; None where the divisor is finite.
     """
     divisor = scaled(xx, count, 2) * scaled(yy, count, 2)
     return scaled(xy, count, 2) / divisor if math.isinf(divisor) else None

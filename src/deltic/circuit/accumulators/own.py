@@ -1,4 +1,4 @@
-"""Aggregates of a user's own: functions of Python of the values of a group."""
+"""User-defined aggregates: Python functions of the values of a group."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from deltic.values.types import Column, Schema, Type
 
 
 class UserAggregate(Accumulator):
-    """A function of the values of the columns `of`, with repetitions, in ascending order.
+    """A Python function of the values of the columns `of`, with repetitions, in ascending order.
 
-    The value of one column `gives` is the result; of several, a struct of them. `state` makes an object that values can
-    update, see `deltic.aggregate`; engines may use it, and the function is the definition. `name` is that in circuits,
-    which ends with the fingerprint of the code, and `called` the name for readers.
+    The result has the columns `gives`: a plain value for one column, a struct for several. `state` makes an object that
+    is updated with added and removed values, see `deltic.aggregate`; engines may use it, but the function is the
+    definition. `name` is the name in circuits, which ends with the fingerprint of the code; `called` is the user's
+    name.
     """
 
     def __init__(
@@ -58,11 +59,11 @@ class UserAggregate(Accumulator):
         return self.made(lambda: self._body(values)) if values else None
 
     def counts_row(self, value: Any) -> bool:
-        """Whether a value, or a tuple of those of several columns, has no NULL."""
+        """Whether a value, or a tuple of the values of several columns, contains no NULL."""
         return value is not None and (len(self.of) == 1 or None not in value)
 
     def made(self, result: Callable[[], Any]) -> Any:
-        """A result as rows have it, of the type that is promised. Raises EvaluationError."""
+        """Return a result of the user's code, converted to the declared type. Raises EvaluationError."""
 
         def typed() -> Any:
             type_ = self.result(())
@@ -74,7 +75,7 @@ class UserAggregate(Accumulator):
         return self.guarded(typed)
 
     def guarded(self, call: Callable[[], Any]) -> Any:
-        """What the user's code gives. Raises EvaluationError, whatever that raises."""
+        """Call the user's code; raises EvaluationError for any exception of it."""
         try:
             return call()
         except Exception as error:

@@ -1,4 +1,4 @@
-"""Percentiles: what stands a part of the way through all values in order, between two values or one of them."""
+"""Percentiles: a value at a given fraction of the sorted values, interpolated or taken from them."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from deltic.values.types import Type
 
 
 class Ranked(Accumulator):
-    """A function of the values at certain ranks, which depend on how many there are.
+    """A function of the values at certain ranks, which depend on the number of values.
 
-    Its parameters are the part of the way, from 0 to 1, and whether the way is from the greatest value down.
+    Its parameters are the fraction, from 0 to 1, and whether to count from the greatest value down.
     """
 
     keeps = "all values in order, and the place in them; a change moves it past no more values than it has rows"
@@ -40,7 +40,7 @@ class Ranked(Accumulator):
 
     @abstractmethod
     def ranks(self, parameters: Sequence[Parameter], count: int) -> tuple[int, ...]:
-        """The ranks, counted from 0 for the least, of the values that matter of `count`, one or more."""
+        """The ranks of the values that the result needs, from 0 for the least, for `count` values, one or more."""
 
     @abstractmethod
     def between(self, parameters: Sequence[Parameter], count: int, values: Sequence[Any]) -> Any:
@@ -49,7 +49,7 @@ class Ranked(Accumulator):
 
 @accumulator
 class Percentile(Ranked):
-    """Between the two nearest values, in proportion to how near they are, in the floating-point arithmetic of Spark."""
+    """Interpolates linearly between the two nearest values, in Spark's floating-point arithmetic."""
 
     name = "percentile"
 
@@ -72,7 +72,7 @@ class Percentile(Ranked):
 
 @accumulator
 class PercentileDisc(Ranked):
-    """The first value up to which at least that part of all values stands."""
+    """The first value whose cumulative share is at least the fraction."""
 
     name = "percentile_disc"
 

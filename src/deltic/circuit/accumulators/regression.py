@@ -1,4 +1,4 @@
-"""The line through points (y, x) that leaves the least squares: y = slope · x + intercept. The first column is y."""
+"""Linear regression by least squares over points (y, x): y = slope · x + intercept. The first column is y."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from deltic.circuit.accumulators.moments import Moments, Sums, central, correlat
 
 
 class _Regression(Moments):
-    """A function of some sums; NaN where one of them has a term that is not finite."""
+    """A function of some sums; NaN where a sum has a term that is not finite."""
 
     columns = 2
 
@@ -21,12 +21,12 @@ class _Regression(Moments):
 
     @abstractmethod
     def result_of(self, count: int, *sums: int) -> float | None:
-        """The result for sums that are all finite."""
+        """The result for sums whose terms are all finite."""
 
 
 @accumulator
 class Slope(_Regression):
-    """The slope; NULL where x does not vary."""
+    """The slope; NULL where x is constant."""
 
     name = "regr_slope"
     products = ((0,), (1,), (1, 1), (0, 1))
@@ -42,7 +42,7 @@ class Slope(_Regression):
 
 @accumulator
 class Intercept(_Regression):
-    """The value at x = 0; NULL where x does not vary."""
+    """The value at x = 0; NULL where x is constant."""
 
     name = "regr_intercept"
     products = ((0,), (1,), (1, 1), (0, 1))
@@ -55,7 +55,7 @@ class Intercept(_Regression):
 
 @accumulator
 class Fit(_Regression):
-    """The square of the correlation; NULL where x does not vary, and 1 where y alone does not."""
+    """The square of the correlation; NULL where x is constant, 1 where only y is constant."""
 
     name = "regr_r2"
     products = ((0,), (1,), (0, 0), (1, 1), (0, 1))
@@ -73,7 +73,7 @@ class Fit(_Regression):
 
 
 class _Mean(_Regression):
-    """The mean of one column, over the rows in which neither is NULL."""
+    """The mean of one column over the rows in which neither is NULL."""
 
     def result_of(self, count: int, *sums: int) -> float | None:
         return scaled(sums[0], count, 1)
@@ -96,7 +96,7 @@ class MeanOfY(_Mean):
 
 
 class _Squares(_Regression):
-    """The sum of the products of the differences of two columns from their means."""
+    """The sum of the products of the deviations of two columns from their means."""
 
     def result_of(self, count: int, *sums: int) -> float | None:
         return scaled(central(count, *sums), count, 2)
@@ -104,7 +104,7 @@ class _Squares(_Regression):
 
 @accumulator
 class SquaresOfX(_Squares):
-    """Of x and x."""
+    """The sum of the squared deviations of x."""
 
     name = "regr_sxx"
     products = ((1,), (1,), (1, 1))
@@ -112,7 +112,7 @@ class SquaresOfX(_Squares):
 
 @accumulator
 class SquaresOfY(_Squares):
-    """Of y and y."""
+    """The sum of the squared deviations of y."""
 
     name = "regr_syy"
     products = ((0,), (0,), (0, 0))
@@ -120,7 +120,7 @@ class SquaresOfY(_Squares):
 
 @accumulator
 class Products(_Squares):
-    """Of x and y."""
+    """The sum of the products of the deviations of x and y."""
 
     name = "regr_sxy"
     products = ((1,), (0,), (0, 1))

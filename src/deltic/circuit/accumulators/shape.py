@@ -1,4 +1,4 @@
-"""The shape of a distribution: skewness and kurtosis, NULL where all values are the same."""
+"""The shape of a distribution: skewness and kurtosis, NULL where all values are equal."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class _Shape(Moments):
 
     @abstractmethod
     def ratio(self, count: int, sums: list[int], second: int) -> float:
-        """The result; `second` is n² times the variance, and not zero."""
+        """The result for these sums; `second` is n² times the variance, and not zero."""
 
 
 @accumulator

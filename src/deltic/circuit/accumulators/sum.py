@@ -13,9 +13,9 @@ from deltic.values.types import Column, Kind, Type
 
 @accumulator
 class Sum(Accumulator):
-    """Of integers it wraps around at their width; of floats it is exact, rounded once.
+    """The sum of the values: integers wrap around at their width; floats are added exactly and rounded once.
 
-    Of decimals it is exact, and NULL where it has more digits than their type.
+    A sum of decimals is exact, and NULL where it has more digits than their type.
     """
 
     name = "sum"

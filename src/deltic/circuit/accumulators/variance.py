@@ -1,4 +1,4 @@
-"""Variances and standard deviations, of all there is or of a sample; the deviation is the root of the variance."""
+"""Variances and standard deviations, of the population or of a sample; the deviation is the root of the variance."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from deltic.circuit.accumulators.moments import Moments, Sums, central, scaled
 
 
 class _Variance(Moments):
-    """The sum of the squared differences from the mean by a divisor; NULL where that is zero."""
+    """The sum of the squared deviations from the mean, divided by `divisor`; NULL where that is zero."""
 
     products = ((0,), (0, 0))
 
@@ -25,16 +25,16 @@ class _Variance(Moments):
 
     @abstractmethod
     def divisor(self, count: int) -> int:
-        """By how much the sum is divided."""
+        """The number that the sum is divided by."""
 
     def rooted(self, variance: float) -> float:
-        """The result from the variance."""
+        """The result for this variance."""
         return variance
 
 
 @accumulator
 class VarPop(_Variance):
-    """The mean of the squared differences from the mean."""
+    """The mean of the squared deviations from the mean."""
 
     name = "var_pop"
 
@@ -44,7 +44,7 @@ class VarPop(_Variance):
 
 @accumulator
 class VarSamp(_Variance):
-    """The sum of the squared differences from the mean, by the number of values less one; NULL for one value."""
+    """The sum of the squared deviations from the mean, divided by the count less one; NULL for one value."""
 
     name = "var_samp"
 

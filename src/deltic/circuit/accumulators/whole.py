@@ -1,4 +1,4 @@
-"""Functions of all values of a group: every change recomputes the result."""
+"""Functions that are recomputed from all values of a group whenever the group changes."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from deltic.values import in_order
 from deltic.values.types import Type
 
 DIRECTIONS = ("ASC NULLS FIRST", "ASC NULLS LAST", "DESC NULLS FIRST", "DESC NULLS LAST")
-"""How a column may order the values of `string_agg`."""
+"""The directions in which a column may order the values of `string_agg`."""
 
 
 class WholeGroup(Accumulator):
-    """A function for which all values of a changed group are read."""
+    """A function that reads all values of each changed group."""
 
     keeps = "all values in order; reads those of a changed group, which are all in the result"
 
@@ -40,7 +40,7 @@ class CollectList(WholeGroup):
 
 @accumulator
 class CollectSet(WholeGroup):
-    """An array of the different values, in ascending order; empty for none."""
+    """An array of the distinct values, in ascending order; empty for none."""
 
     name = "collect_set"
     counts = True
@@ -55,7 +55,7 @@ class CollectSet(WholeGroup):
 
 @accumulator
 class Mode(WholeGroup):
-    """The most frequent value; of several the least one, or the greatest where its parameter is true."""
+    """The most frequent value; among ties the least, or the greatest where its parameter is true."""
 
     name = "mode"
     keeps = "all values in order; reads those of a changed group, for any of them may have become the most frequent"
@@ -70,10 +70,10 @@ class Mode(WholeGroup):
 
 @accumulator
 class StringAgg(WholeGroup):
-    """The texts of the first column one after the other, in the order of the other columns, then in their own.
+    """The texts of the first column, joined in the order of the other columns, then in their own order.
 
-    Its parameters are what stands between two texts, and for each of the other columns one of `DIRECTIONS`. A row
-    counts where its text is not NULL.
+    Its parameters are the separator and, for each of the other columns, one of `DIRECTIONS`. A row counts where its
+    text is not NULL.
     """
 
     name = "string_agg"
@@ -99,7 +99,7 @@ class StringAgg(WholeGroup):
 
 
 def _sort(rows: list[tuple[tuple[Any, ...], Any]], position: int, direction: str) -> None:
-    """Sort rows by one of their values; those that have the same there keep their order."""
+    """Sort rows by one of their values; the sort is stable."""
     descending, nulls_first = direction.startswith("DESC"), direction.endswith("FIRST")
     nulls = [row for row in rows if row[0][position] is None]
     others = [row for row in rows if row[0][position] is not None]

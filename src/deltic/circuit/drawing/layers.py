@@ -1,7 +1,7 @@
-"""A layered layout of boxes, by the steps of Sugiyama, Tagawa and Toda (1981): layers, order in them, places.
+"""A layered layout of boxes after Sugiyama, Tagawa and Toda (1981): assign layers, order them, place the boxes.
 
-Edges lead downward. One over several layers bends around the boxes between, through a slot of its own in each. The
-layout is the same for equal input; nothing is random.
+Edges lead downward. An edge over several layers passes the boxes between through a slot of its own in each layer. The
+layout is deterministic.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 GAP = 24.0
-"""Between the boxes of a layer."""
+"""The space between the boxes of a layer."""
 LAYER_GAP = 40.0
 _SLOT = 10.0
 _SWEEPS = 12
@@ -19,9 +19,10 @@ _SWEEPS = 12
 
 @dataclass(frozen=True)
 class DrawingLayout:
-    """The left upper corners of the boxes, the routes of the edges, and the size of the whole.
+    """The upper left corners of the boxes, the routes of the edges, and the total size.
 
-    A route is a sequence of vertical lines (x, from y, to y), the first below its first box, the last above its last.
+    A route is a sequence of vertical lines (x, from y, to y); the first starts below its first box, the last ends above
+    its last.
     """
 
     corners: Sequence[tuple[float, float]]
@@ -31,7 +32,7 @@ class DrawingLayout:
 
 
 def layered(sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, int]]) -> DrawingLayout:
-    """The layout of boxes of these widths and heights; edges lead from boxes to others without a cycle."""
+    """Lay out boxes of these widths and heights; the edges between them must be acyclic."""
     layers = _layers(len(sizes), edges)
     chains = _chains(layers, edges)
     rows = _ordered(layers, chains)
@@ -55,11 +56,14 @@ def layered(sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, int
 
 
 Slot = tuple[int, int]
-"""A place in a layer: (box, −1), or (layer, edge) for an edge that passes."""
+"""A position in a layer: (box, −1) for a box, (layer, edge) for an edge that passes."""
 
 
 def _layers(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
-    """The longest way down to each box; a box that nothing leads to stands right above the first that it leads to."""
+    """The layer of each box: its longest path from above.
+
+    A box without incoming edges stands just above its first target.
+    """
     layers, below = [0] * count, [0] * count
     for start, end in sorted(edges):
         layers[end] = max(layers[end], layers[start] + 1)
@@ -71,7 +75,7 @@ def _layers(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
 
 
 def _chains(layers: Sequence[int], edges: Sequence[tuple[int, int]]) -> list[list[Slot]]:
-    """For each edge its slots, from box to box."""
+    """The slots of each edge, from its start box to its end box."""
     return [
         [(start, -1), *((layer, number) for layer in range(layers[start] + 1, layers[end])), (end, -1)]
         for number, (start, end) in enumerate(edges)
@@ -79,7 +83,7 @@ def _chains(layers: Sequence[int], edges: Sequence[tuple[int, int]]) -> list[lis
 
 
 def _ordered(layers: Sequence[int], chains: Sequence[Sequence[Slot]]) -> list[list[Slot]]:
-    """The slots of each layer, so ordered that few edges cross: each where its neighbours are on average."""
+    """The slots of each layer, ordered by the mean position of their neighbours, so that few edges cross."""
     rows: list[list[Slot]] = [[] for _ in range(max(layers, default=-1) + 1)]
     for box, layer in enumerate(layers):
         rows[layer].append((box, -1))
@@ -108,7 +112,7 @@ def _neighbours(chains: Sequence[Sequence[Slot]]) -> tuple[dict[Slot, list[Slot]
 def _centers(
     rows: Sequence[Sequence[Slot]], chains: Sequence[Sequence[Slot]], widths: dict[Slot, float]
 ) -> dict[Slot, float]:
-    """The middle of each slot: near those of its neighbours, in order and apart."""
+    """The middle of each slot, near those of its neighbours, without overlap."""
     above, below = _neighbours(chains)
     centers: dict[Slot, float] = {}
     for row in rows:
@@ -126,7 +130,7 @@ def _centers(
 
 
 def _apart(wanted: Sequence[float], widths: Sequence[float]) -> list[float]:
-    """Places in the given order, each far enough from the next and between the two that keep to one side."""
+    """Positions in the given order that do not overlap: the mean of shifting only rightward and only leftward."""
     rightward, leftward = list(wanted), list(wanted)
     for i in range(1, len(wanted)):
         rightward[i] = max(wanted[i], rightward[i - 1] + (widths[i - 1] + widths[i]) / 2 + GAP)

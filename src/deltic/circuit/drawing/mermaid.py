@@ -35,5 +35,5 @@ def _line(arrow: Arrow) -> str:
 
 
 def _quoted(*lines: str) -> str:
-    """A label of Mermaid: what would be markup in it is written by its number, and lines end with <br/>."""
+    """A label of Mermaid: markup characters are escaped by number, and lines end with <br/>."""
     return '"' + "<br/>".join(line.translate(_MARKUP) for line in lines) + '"'

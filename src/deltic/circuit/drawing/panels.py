@@ -12,7 +12,7 @@ from deltic.circuit.drawing.layers import DrawingLayout
 
 _CHARACTER, _LINE, _PAD = 6.7, 15.0, 8.0
 _ASIDE = 14.0
-"""How far a back-edge keeps from the other edges where it leaves and where it ends."""
+"""The offset of a back-edge from the other edges at its two ends."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Graph:
-    """Panels that edges join; the edges from `dashed` on are back-edges, which lead from their ends to their starts."""
+    """Panels joined by edges; edges from number `dashed` on are back-edges, drawn from their ends to their starts."""
 
     panels: Sequence[Panel]
     layout: DrawingLayout
@@ -77,7 +77,7 @@ class Graph:
 
 
 def _path(route: Sequence[tuple[float, float, float]], x: float, y: float) -> str:
-    """Vertical lines, joined by curves."""
+    """The SVG path of vertical lines joined by curves."""
     center, top, bottom = route[0]
     parts = [f"M{x + center:.1f} {y + top:.1f}V{y + bottom:.1f}"]
     for (before, _, start), (after, end, stop) in pairwise(route):
@@ -88,5 +88,5 @@ def _path(route: Sequence[tuple[float, float, float]], x: float, y: float) -> st
 
 
 def _escaped(text: str) -> str:
-    """The text as content of XML, which has no place for most control characters."""
+    """The text escaped for XML, with control characters replaced."""
     return escape(re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]", "\ufffd", text))

@@ -1,4 +1,4 @@
-"""What a drawing of circuits consists of, before it is written in some language: boxes, arrows and frames."""
+"""The parts of a drawing of circuits, independent of the output language: boxes, arrows and frames."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from deltic.circuit.operators import BackEdge, Feedback, Import, Sink, Source
 
 @dataclass(frozen=True)
 class Box:
-    """A node: an identifier that is unique in the drawing, the operator and the type that it puts out."""
+    """A node: an identifier that is unique in the drawing, the operator and its output type."""
 
     id: str
     operator: str
@@ -30,7 +30,7 @@ class Arrow:
 
 @dataclass(frozen=True)
 class FrameShape:
-    """A circuit: its boxes, the frames of the circuits inside it, and its arrows."""
+    """A circuit: its boxes, the frames of its nested circuits, and its arrows."""
 
     id: str
     title: str
@@ -40,7 +40,7 @@ class FrameShape:
 
 
 def frames_of(circuits: Mapping[str, Circuit]) -> tuple[FrameShape, ...]:
-    """One frame for each of the circuits, titled by their names."""
+    """One frame for each of the circuits, titled by its name."""
     return tuple(_frame(f"c{i}", title, circuit) for i, (title, circuit) in enumerate(circuits.items()))
 
 
@@ -62,7 +62,7 @@ def _box(id_: str, node: Node) -> Box:
 
 
 def _crossings(frame: str, body: Circuit, outside: str, inputs: list[str]) -> Iterator[Arrow]:
-    """The inputs of a circuit inside an operator to its ports, and its sinks to the box that puts them out."""
+    """Arrows between a node and its nested circuit: from its inputs to the ports, from the sinks to its box."""
     ports = [operator.name for operator in body.operators if isinstance(operator, Source)]
     for number, operator in enumerate(body.operators):
         if isinstance(operator, Import | Source):
@@ -73,7 +73,7 @@ def _crossings(frame: str, body: Circuit, outside: str, inputs: list[str]) -> It
 
 
 def back_edges(circuit: Circuit) -> Iterator[tuple[int, int]]:
-    """The pairs of nodes that z⁻¹ joins against the order: a `Close` or a sink, and the node that is its past."""
+    """The pairs of nodes that a back-edge joins: a `Close` or sink, and the node that reads its previous value."""
     sinks = {op.name: n for n, op in enumerate(circuit.operators) if isinstance(op, Sink)}
     for number, operator in enumerate(circuit.operators):
         if isinstance(operator, Feedback) and operator.name in sinks:

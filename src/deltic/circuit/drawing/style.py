@@ -1,4 +1,4 @@
-"""The look of SVG pictures: what flows from outside is blue, what has a past yellow, back-edges red."""
+"""The style of SVG pictures: inputs and outputs are blue, operators with state yellow, back-edges red."""
 
 STYLE = """
   text { font: 11px "DejaVu Sans Mono", Menlo, Consolas, monospace; fill: #1f2933; }

@@ -1,4 +1,4 @@
-"""Circuits as SVG pictures, laid out here: no other program is needed to look at them.
+"""Circuits as SVG pictures, laid out here without another program.
 
 Data flow downward. A circuit inside an operator is drawn in its box; back-edges are dashed and lead upward.
 """
@@ -20,7 +20,7 @@ _SCREEN = 2400.0
 
 
 def to_svg(circuits: Mapping[str, Circuit]) -> str:
-    """The circuits, by their titles, in one picture, side by side where they fit; the same text for equal circuits."""
+    """The circuits, by their titles, in one picture, side by side where they fit; equal circuits give equal text."""
     return picture([_panel(title, circuit) for title, circuit in circuits.items()])
 
 
@@ -43,7 +43,7 @@ def picture(panels: Sequence[Panel]) -> str:
 
 
 def _rows(panels: Sequence[Panel]) -> list[list[Panel]]:
-    """The panels in rows, each as wide as a screen or as its only panel."""
+    """The panels in rows; a row is at most as wide as a screen, or has one panel."""
     rows: list[list[Panel]] = []
     for panel in panels:
         if rows and _across([*rows[-1], panel]) <= _SCREEN:
@@ -86,6 +86,6 @@ def _style(operator: ops.Operator, nested: bool) -> str:
 
 
 def wrapped(text: str) -> list[str]:
-    """The text in a few lines; what is too long ends with an ellipsis, and the tip of the box shows all."""
+    """The text in at most four lines; longer text ends with an ellipsis, and the tooltip of the box shows it all."""
     lines = textwrap.wrap(text, _COLUMNS, break_long_words=True) or [""]
     return lines if len(lines) <= _LINES else [*lines[: _LINES - 1], lines[_LINES - 1][: _COLUMNS - 1] + "…"]

@@ -41,7 +41,7 @@ _FLOAT: dict[type[exp.Expression], Callable[[float, float], float | None]] = {
     exp.Mod: lambda a, b: _float_remainder(a, b) if b else None,
     exp.Pow: lambda a, b: _float_power(a, b),
 }
-# Of the bits by which the amount of a shift counts.
+# By the bit mask that is applied to the amount of a shift.
 _SHIFTS: dict[type[exp.Expression], Callable[[int], Callable[[int, int], int]]] = {
     exp.BitwiseLeftShift: lambda bits: lambda a, b: a << (b & bits),
     exp.BitwiseRightShift: lambda bits: lambda a, b: a >> (b & bits),
@@ -62,7 +62,7 @@ _INTERVALS = (Type.YEAR_MONTH_INTERVAL, Type.DAY_TIME_INTERVAL)
 
 
 def arithmetic(kind: type[exp.Expression], types: Sequence[Type], result: Type) -> Callable[[Any, Any], Any]:
-    """What the operator makes of two values of these types, a value of type `result`."""
+    """The function that computes the operator on two values of these types; its result has type `result`."""
     left, right = types
     if kind in _SAFE:
         return _then(_SAFE[kind], lambda value: fitting(value, result))
@@ -80,7 +80,7 @@ def arithmetic(kind: type[exp.Expression], types: Sequence[Type], result: Type) 
 
 
 def _then(operation: Callable[[Any, Any], Any], finish: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
-    """An operation, and what becomes of its value where it has one."""
+    """An operation followed by `finish`; None where the operation fails or has no value."""
 
     def compute(a: Any, b: Any) -> Any:
         try:
@@ -93,7 +93,7 @@ def _then(operation: Callable[[Any, Any], Any], finish: Callable[[Any], Any]) ->
 
 
 def negate(value: Any, type_: Type) -> Any:
-    """The value with the other sign."""
+    """The negated value."""
     if type_.is_integer:
         return wrap(-value, type_)
     if type_.kind is Kind.DECIMAL:
@@ -102,13 +102,13 @@ def negate(value: Any, type_: Type) -> Any:
 
 
 def fitting(value: int, type_: Type) -> int | None:
-    """The integer if the type has it."""
+    """The integer if it fits into the type, else None."""
     least, most = type_.range
     return value if least <= value <= most else None
 
 
 def _moved(a: Any, b: Any, types: tuple[Type, Type], result: Type) -> Any:
-    """A time, moved by days, months or microseconds; or the sum of two intervals."""
+    """A date or time moved by days, months or microseconds; or the sum of two intervals."""
     try:
         if types == (Type.DATE, Type.INT32):
             return a + timedelta(days=b)
@@ -120,7 +120,7 @@ def _moved(a: Any, b: Any, types: tuple[Type, Type], result: Type) -> Any:
 
 
 def _within(value: Any, type_: Type) -> Any:
-    """The interval if it is none too long for its type, of 32 bits for months; times as they are."""
+    """The interval, or None if it is too long for its type; other values unchanged."""
     if type_ is Type.YEAR_MONTH_INTERVAL:
         return value if abs(2 * value + 1) < 1 << 32 else None
     if type_ is Type.DAY_TIME_INTERVAL:

@@ -26,22 +26,22 @@ def cast(expression: exp.Expression, type_: Type) -> exp.Expression:
 
 
 def conversion(expression: exp.Expression, type_: Type) -> exp.Expression:
-    """The expression converted to another type as Spark does it; NULL where Spark has no value."""
+    """The expression converted to another type with Spark's CAST in ANSI mode; NULL where Spark has no value."""
     return exp.Cast(this=expression, to=sql_type(type_).copy())
 
 
 def is_conversion(expression: exp.Expression) -> bool:
-    """Whether the node is Spark's cast."""
+    """Whether the node is a CAST with Spark's meaning, see `conversion`."""
     return type(expression) is exp.Cast
 
 
 def null(type_: Type) -> exp.Expression:
-    """The NULL of a type."""
+    """A NULL of the given type."""
     return cast(exp.Null(), type_)
 
 
 def is_null_of_a_type(expression: exp.Expression) -> bool:
-    """Whether the node is the NULL of a type."""
+    """Whether the node is a NULL of a given type, as `null` makes it."""
     return isinstance(expression, exp.TryCast) and isinstance(expression.this, exp.Null)
 
 
@@ -69,7 +69,7 @@ def has_conversion(source: Type, target: Type) -> bool:
 
 
 def _have_conversions(source: Type, target: Type) -> bool:
-    """Whether what the values of two composite types of one kind hold is converted."""
+    """Whether Spark casts the elements, fields, keys and values of two composite types of one kind."""
     if source.kind is Kind.ARRAY:
         return has_conversion(source.element.type, target.element.type)
     if source.kind is Kind.MAP:
@@ -79,7 +79,7 @@ def _have_conversions(source: Type, target: Type) -> bool:
 
 
 def never_undefined(source: Type, target: Type) -> bool:
-    """Whether every value of one type has one of the other."""
+    """Whether a TRY_CAST from `source` to `target` is defined for every value."""
     if source is target or target is Type.BOOLEAN:
         return source is not Type.STRING
     if target is Type.STRING:
@@ -92,7 +92,7 @@ def never_undefined(source: Type, target: Type) -> bool:
 
 
 def converts_all(source: Type, target: Type) -> bool:
-    """Whether Spark converts every value of one type to the other."""
+    """Whether Spark's cast from `source` to `target` is defined for every value."""
     if source is target or target is Type.STRING:
         return source is not Type.BINARY
     if source is Type.STRING or source.is_composite:
@@ -104,7 +104,7 @@ def converts_all(source: Type, target: Type) -> bool:
 
 
 def _whole_digits(source: Type) -> float:
-    """How many digits before the point the values of a numeric type have at most, rounding up included."""
+    """The most digits before the decimal point in a value of a numeric type, allowing for rounding up."""
     if source.is_integer:
         return len(str(source.range[1]))
     return source.precision - source.scale + 1 if source.kind is Kind.DECIMAL else float("inf")

@@ -1,4 +1,4 @@
-"""What is wrong with an operation that has no value."""
+"""Error messages for operations that have no value."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _PLAIN: dict[type[exp.Expression], type[exp.Expression]] = {
 
 
 def undefined(expression: Checked, row: Mapping[str, Any]) -> EvaluationError:
-    """The error of a checked operation over columns of these values."""
+    """Return the error of a checked operation on a row with these values."""
     values = ", ".join(f"{name} = {show_value(value)}" for name, value in row.items())
     where = f" for {values}" if values else ""
     return EvaluationError(f"{spoken(expression)} is undefined{where}: {_failure(expression.this, row)}")
 
 
 def _failure(operation: exp.Expression, row: Mapping[str, Any]) -> str:
-    """What a function says of the row, or why an operation has no value."""
+    """Why an operation has no value: the message of the called function, or a general reason."""
     failure = function_of(operation).failure if is_call(operation) else None
     if failure is None:
         return reason(operation)
@@ -39,7 +39,7 @@ def _failure(operation: exp.Expression, row: Mapping[str, Any]) -> str:
 
 
 def spoken(expression: exp.Expression) -> str:
-    """The expression as it may have been written: no checks, no coercions, functions by their names."""
+    """The expression as the user may have written it: no checks, no coercions, functions by their names."""
     around = exp.Paren(this=expression.copy())
     for node in reversed(list(around.this.walk())):
         if isinstance(node, BoundElement):
@@ -62,12 +62,12 @@ def spoken(expression: exp.Expression) -> str:
 
 
 def _is_decimal(node: exp.Cast) -> bool:
-    """Whether it is a number with a point as expressions have it: its digits, cast."""
+    """Whether it is a decimal literal: a text of digits, cast."""
     return isinstance(node.this, exp.Literal) and node.this.is_string and node.to.is_type("decimal")
 
 
 def _spoken_lambda(node: HigherOrder) -> exp.Expression:
-    """A function over elements as it may have been written: arrays, and names with an arrow to the body."""
+    """A function over elements as the user may have written it: arrays, and a lambda with its names and body."""
     names = [exp.to_identifier(name.this) for name in node.expressions[:-1:2]]
     arrow = exp.Lambda(this=node.body.copy(), expressions=names)
     name = "aggregate" if isinstance(node, Fold) else "transform"
@@ -75,7 +75,7 @@ def _spoken_lambda(node: HigherOrder) -> exp.Expression:
 
 
 def show_value(value: Any) -> str:
-    """A value of a row as a message shows it."""
+    """A value of a row, as text for error messages."""
     return "NULL" if value is None else repr(value) if isinstance(value, str | bytes) else str(value)
 
 

@@ -34,7 +34,7 @@ def _connection() -> duckdb.DuckDBPyConnection:
 
 
 def over_columns(node: exp.Expression) -> exp.Expression:
-    """The call over columns a0, a1, … in place of its operands; literals stay where they are."""
+    """The call with its operands replaced by columns a0, a1, …; literals are kept."""
     node = node.copy()
     for i, operand in enumerate(operands_of(node)):
         if not is_literal(operand):
@@ -44,7 +44,7 @@ def over_columns(node: exp.Expression) -> exp.Expression:
 
 @lru_cache(maxsize=1024)
 def takes_pattern(text: str) -> bool:
-    """Whether DuckDB takes a regular expression."""
+    """Whether DuckDB accepts a text as a regular expression."""
     import duckdb
 
     try:
@@ -57,9 +57,9 @@ def takes_pattern(text: str) -> bool:
 def computed(
     node: exp.Expression, operands: Sequence[pa.ChunkedArray | pa.Array], types: Sequence[Type], result: Type
 ) -> pa.Array:
-    """The values of functions within one another, NULL where they are undefined.
+    """The values of nested function calls, NULL where they are undefined.
 
-    They read the operands, of these types, as the columns a0, a1, …; calls may read NULL there.
+    The calls read the operands, of these types, as columns a0, a1, …; these may contain NULL.
     """
     import pyarrow as pa
 
@@ -68,12 +68,12 @@ def computed(
     is_span = result is Type.DAY_TIME_INTERVAL  # which DuckDB gives as months, days and nanoseconds
     sql = f"epoch_us({sql})" if is_span else sql
     rows = len(operands[0]) if operands else 1
-    found = _queried(sql, pa.table({**dict(zip(names, operands, strict=True)), "row": pa.array(range(rows))}))
-    return found.cast(result.arrow)
+    column = _queried(sql, pa.table({**dict(zip(names, operands, strict=True)), "row": pa.array(range(rows))}))
+    return column.cast(result.arrow)
 
 
 def _sql(node: exp.Expression, types: Mapping[str, Type]) -> tuple[str, Type]:
-    """DuckDB's SQL of functions, and the type of their value; NULL where DuckDB would fail."""
+    """The DuckDB SQL of nested calls and the type of its value; NULL where DuckDB would raise an error."""
     if not is_call(node):
         type_ = type_of(node, types)
         return show(cast(node.copy(), type_) if type_.is_integer else node), type_

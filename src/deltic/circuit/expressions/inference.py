@@ -1,4 +1,4 @@
-"""The types of expressions: what they are, and whether they may be NULL."""
+"""The type and nullability of expressions."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ from deltic.values.types.value import MAX_PRECISION
 _INSTANTS = (Type.TIMESTAMP, Type.TIMESTAMP_NTZ)
 _INTERVALS = (Type.YEAR_MONTH_INTERVAL, Type.DAY_TIME_INTERVAL)
 _DIGITS = 18
-"""Decimals of so many digits are 64 bits."""
+"""The most digits of a decimal that fits into 64 bits."""
 Rule = Callable[[Any, Sequence[Type]], Type | None]
 T = TypeVar("T")
 
 
 def infer(expression: exp.Expression, columns: Mapping[str, ValueType]) -> ValueType:
-    """The type of an expression over columns of these types, and whether it may be NULL.
+    """The type and nullability of an expression over columns of these types.
 
-    Raises UnsupportedError for a node outside of the closed core that is no call, or for operands
-    of types that do not fit together.
+    Raises UnsupportedError for a node that is neither in the closed core nor a call, or whose operands have
+    types that do not fit together.
     """
     if isinstance(expression, exp.Column):
         return columns[expression.name]
@@ -55,7 +55,7 @@ def infer(expression: exp.Expression, columns: Mapping[str, ValueType]) -> Value
 
 
 def result_of(node: exp.Expression, operands: Sequence[ValueType]) -> ValueType:
-    """The type of a node over operands of these types; those of the operation, if it is a checked one."""
+    """The type and nullability of a node over operands of these types, for a checked node those of its operation."""
     operation = node.this if isinstance(node, Checked) else node
     type_ = _result(operation, [operand.type for operand in operands]) or _refuse(operation, operands)
     if isinstance(node, Checked):
@@ -81,7 +81,7 @@ def _refuse(expression: exp.Expression, operands: Sequence[Type | ValueType]) ->
 
 
 def _result(expression: exp.Expression, operands: Sequence[Type]) -> Type | None:
-    """The type of a node over operands of these types; None where it does not take them."""
+    """The type of a node over operands of these types; None where they do not fit."""
     rule = _RULES.get(type(expression))
     return rule(expression, operands) if rule else None
 
@@ -117,7 +117,7 @@ def _order(node: exp.Expression, operands: Sequence[Type]) -> Type | None:
 
 
 def is_listed(type_: Type, value: exp.Expression) -> bool:
-    """Whether IN may list a value, a constant, behind one of this type: those that are equal are the same 64 bits."""
+    """Whether IN may list a constant for values of this type: equality of the type must be equality of 64-bit codes."""
     is_exact = type_.is_integer or type_ in (Type.STRING, Type.DATE, *_INSTANTS)
     return (is_exact or (type_.kind is Kind.DECIMAL and type_.precision <= _DIGITS)) and is_literal(value)
 
@@ -188,7 +188,7 @@ def _of_decimals(node: exp.Expression, left: Type, right: Type) -> Type | None:
 
 
 def decimal_result(kind: type[exp.Expression], left: Type, right: Type) -> tuple[int, int]:
-    """The precision and scale of results of arithmetic as Spark counts them; all but quotients have them exactly."""
+    """The precision and scale of results of decimal arithmetic, by Spark's rules; exact for all but quotients."""
     if kind is exp.Mul:
         return left.precision + right.precision + 1, left.scale + right.scale
     if kind is exp.Div:
@@ -201,7 +201,7 @@ def decimal_result(kind: type[exp.Expression], left: Type, right: Type) -> tuple
 
 
 def _of_times(node: exp.Expression, left: Type, right: Type) -> Type | None:
-    """Times and intervals: a date and days, a time and an interval, two times less one another, two intervals."""
+    """The type of sums and differences of times and intervals; None where there is no such operation."""
     if left is right:
         differences = {Type.DATE: Type.INT32} | dict.fromkeys(_INSTANTS, Type.DAY_TIME_INTERVAL)
         return left if left in _INTERVALS else differences.get(left) if isinstance(node, exp.Sub) else None
@@ -240,7 +240,7 @@ _RULES: dict[type[exp.Expression], Rule] = {
 
 
 def _may_be_null(node: exp.Expression, operands: Sequence[ValueType]) -> bool:
-    """Whether a node over such operands may be NULL."""
+    """Whether a node over operands of these types and nullabilities may be NULL."""
     if isinstance(node, (exp.Is, *EQUALITIES)):
         return False
     if is_call(node):

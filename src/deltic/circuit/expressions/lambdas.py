@@ -1,8 +1,7 @@
-"""Functions over the elements of arrays, whose bodies are expressions: what is done with each element, and a fold.
+"""Functions over the elements of arrays, whose bodies are expressions: map, fold and let.
 
-A body reads columns as any expression does, and beside them the elements. These stand in it as `BoundElement`, by
-names that hold in the body alone; an inner body may use a name again. A search for columns in a tree finds those of
-bodies, too.
+A body reads columns as any expression does, and the elements as `BoundElement` nodes. Their names are local to the
+body; an inner body may reuse a name. A search for columns in a tree also finds those of bodies.
 """
 
 from __future__ import annotations
@@ -17,13 +16,13 @@ from deltic.values.types import Type
 
 
 class BoundElement(exp.Expression, exp.Func):
-    """An element within a body: its name, and NULL of its type; `sure` where it is never NULL."""
+    """A bound name in a body: the name and a NULL of its type; `sure` where it is never NULL."""
 
     arg_types: ClassVar[dict[str, bool]] = {"this": True, "expression": True, "sure": False}
 
     @property
     def row_key(self) -> str:
-        """What a row calls the element, beside its columns."""
+        """The key of the element in a row, next to the columns."""
         return bound_key(self.name)
 
     @property
@@ -33,75 +32,75 @@ class BoundElement(exp.Expression, exp.Func):
 
 
 class HigherOrder(exp.Expression, exp.Func):
-    """Names and what they stand for in turn, then the body."""
+    """Alternating names and the expressions that they stand for, then the body."""
 
     arg_types: ClassVar[dict[str, bool]] = {"expressions": True}
     is_var_len_args = True
 
     @property
     def keys(self) -> list[str]:
-        """What rows call the elements in the body."""
+        """The keys of the elements in rows that the body reads."""
         return [bound_key(name.this) for name in self.expressions[:-1:2]]
 
     @property
     def given(self) -> list[exp.Expression]:
-        """What the names stand for."""
+        """The expressions that the names stand for."""
         return list(self.expressions[1:-1:2])
 
     @property
     def body(self) -> exp.Expression:
-        """The expression of the elements."""
+        """The body: an expression over the elements."""
         result: exp.Expression = self.expressions[-1]
         return result
 
 
 class Mapped(HigherOrder):
-    """The array of the body's values for the elements at each place of arrays of one length; NULL where one is."""
+    """The array of the body's values over the elements of arrays of equal length; NULL where an array is NULL."""
 
 
 class Fold(HigherOrder):
-    """The first name is what the body made last, of a value at the start; the second the elements of an array in turn.
+    """A fold: the first name is the accumulated value, from a start value; the second is the current array element.
 
-    NULL where the array is.
+    NULL where the array is NULL.
     """
 
 
 class Let(HigherOrder):
-    """The body's value, where the one name stands for a value that is computed once."""
+    """The body's value, where its one name stands for a value that is computed once."""
 
 
 def bound_key(name: str) -> str:
-    """What a row calls an element of that name: no column has such a name."""
+    """The row key of an element of that name; no column has such a name."""
     return "\0" + name
 
 
 def key_of(leaf: exp.Column | BoundElement) -> str:
-    """What a row calls a column or an element."""
+    """The row key of a column or an element."""
     return leaf.row_key if isinstance(leaf, BoundElement) else leaf.name
 
 
 def bound(name: str, type_: Type, *, sure: bool = False) -> exp.Expression:
-    """An element of a type."""
+    """A reference to an element of a type."""
     return BoundElement(
         this=exp.Literal.string(name), expression=null(type_), sure=exp.Boolean(this=True) if sure else None
     )
 
 
 def element_type(array: Type) -> Type:
-    """The type of the elements as a body sees them: what they hold may be NULL, as in every type of an expression."""
+    """The type of the elements as a body sees them; their parts may be NULL, as in all types of expressions."""
     return cast_type(null(array.element.type))
 
 
 def higher_order(
     kind: type[HigherOrder], names: Sequence[str], given: Sequence[exp.Expression], body: exp.Expression
 ) -> exp.Expression:
-    """The function whose names stand for these in the body."""
+    """Build a function whose names stand for the expressions `given` in the body."""
     pairs = zip((exp.Literal.string(name) for name in names), (part.copy() for part in given), strict=True)
     return kind(expressions=[*(part for pair in pairs for part in pair), body.copy()])
 
 
 def read_of(expression: exp.Expression, row: Mapping[str, Any]) -> dict[str, Any]:
-    """The columns and elements that an expression reads from outside of it, by the names that a person knows."""
+    """The columns and free elements that an expression reads from a row, by the names that users know."""
     names = {node.name: node.name for node in expression.find_all(exp.Column, bfs=False)}
     names |= {node.row_key: node.name for node in expression.find_all(BoundElement, bfs=False)}
     return {name: row[key] for key, name in names.items() if key in row}

@@ -1,4 +1,4 @@
-"""Constants: from Python values to trees, and which trees are such constants."""
+"""Constants: trees for Python values, and tests for such trees."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def literal(value: Any, type_: Type) -> exp.Expression:
-    """A constant of a type: an int, float, str, bool, Decimal, date, datetime, timedelta of Python, or months.
+    """A constant of a type from a Python int (also for months), float, str, bool, Decimal, date, datetime or timedelta.
 
     Decimals, dates and times are casts of their texts.
     """
@@ -40,7 +40,7 @@ def literal(value: Any, type_: Type) -> exp.Expression:
 
 
 def is_literal(expression: exp.Expression) -> bool:
-    """Whether the expression is a constant that is surely defined; other casts of constants are computed."""
+    """Whether the expression is a constant that is certainly defined; other casts of constants are computed."""
     if isinstance(expression, exp.TryCast):
         target = cast_type(expression)
         if isinstance(expression.this, exp.Literal) and expression.this.is_string:
@@ -51,7 +51,7 @@ def is_literal(expression: exp.Expression) -> bool:
 
 @lru_cache(maxsize=4096)
 def _is_written(text: str, type_: Type) -> bool:
-    """Whether this is the text of a decimal, date or time of the type as `literal` has it."""
+    """Whether this is the text that `literal` writes for a decimal, date or time of the type."""
     try:
         if type_.kind is Kind.DECIMAL:
             value = Decimal(text)

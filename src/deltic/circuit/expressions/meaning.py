@@ -1,6 +1,6 @@
-"""The meaning of expressions, one row at a time: what every engine must agree with.
+"""The reference semantics of expressions, one row at a time; every engine must agree with it.
 
-A meaning is a function from rows to values, made once of an expression.
+A meaning is a function from rows to values, compiled once for each expression.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def evaluate(expression: exp.Expression, row: Row, types: Mapping[str, Type]) ->
 
 
 def meaning(expression: exp.Expression, types: Mapping[str, Type]) -> Meaning:
-    """What an expression over columns of these types is on any row, None for NULL."""
+    """Compile an expression over columns of these types to a function of rows; None stands for NULL."""
     if isinstance(expression, exp.Column | BoundElement):
         return operator.itemgetter(key_of(expression))
     if type(expression) in _CONSTANTS:
@@ -69,7 +69,7 @@ def _applied(operation: Callable[..., Any], parts: list[Meaning]) -> Meaning:
 
 
 def _strict(operation: Callable[..., Any], parts: list[Meaning]) -> Meaning:
-    """NULL where an operand is; those behind it are not computed."""
+    """NULL if an operand is NULL; operands after the first NULL are not computed."""
 
     def apply(row: Row) -> Any:
         values = []
@@ -83,7 +83,7 @@ def _strict(operation: Callable[..., Any], parts: list[Meaning]) -> Meaning:
 
 
 def _thorough(operation: Callable[..., Any], parts: list[Meaning]) -> Meaning:
-    """NULL where an operand is; all are computed."""
+    """NULL if an operand is NULL; all operands are computed."""
 
     def apply(row: Row) -> Any:
         values = [part(row) for part in parts]
@@ -97,7 +97,7 @@ def _with_nulls(operation: Callable[..., Any]) -> Form:
 
 
 def _call(node: exp.Expression, types: Mapping[str, Type], parts: list[Meaning]) -> Meaning:
-    """A function of the table."""
+    """A call of a function of the table."""
     function = function_of(node)
     how = _thorough if function.thorough else _strict if function.strict else _applied
     of = [type_of(operand, types) for operand in operands_of(node)]
@@ -105,7 +105,7 @@ def _call(node: exp.Expression, types: Mapping[str, Type], parts: list[Meaning])
 
 
 def _mapped(node: Mapped, types: Mapping[str, Type], parts: list[Meaning]) -> Meaning:
-    """The body's values for the elements at each place."""
+    """The array of the body's values for the elements at each position."""
     keys, (*arrays, body) = node.keys, parts
 
     def compute(row: Row) -> Any:
@@ -118,7 +118,7 @@ def _mapped(node: Mapped, types: Mapping[str, Type], parts: list[Meaning]) -> Me
 
 
 def _fold(node: Fold, types: Mapping[str, Type], parts: list[Meaning]) -> Meaning:
-    """What the body makes of the last value and each element in turn."""
+    """The body applied to the accumulated value and each element in turn."""
     start, array, body = parts
     last, element = node.keys
 
@@ -133,7 +133,7 @@ def _fold(node: Fold, types: Mapping[str, Type], parts: list[Meaning]) -> Meanin
 
 
 def _let(node: Let, types: Mapping[str, Type], parts: list[Meaning]) -> Meaning:
-    """The body's value for a value that is computed once."""
+    """The body's value, with its name bound to a value that is computed once."""
     (key,), (value, body) = node.keys, parts
     return lambda row: body({**row, key: value(row)})
 
@@ -144,7 +144,7 @@ def _in(node: exp.In, types: Mapping[str, Type], parts: list[Meaning]) -> Meanin
 
 
 def _logic(node: exp.Expression, types: Mapping[str, Type], parts: list[Meaning]) -> Meaning:
-    """Kleene's three-valued AND and OR; what follows the deciding operand is not computed."""
+    """Kleene's three-valued AND and OR; operands after the deciding one are not computed."""
     decisive = isinstance(node, exp.Or)
 
     def decide(row: Row) -> bool | None:
@@ -161,12 +161,12 @@ def _logic(node: exp.Expression, types: Mapping[str, Type], parts: list[Meaning]
 
 
 def _coalesce(node: exp.Expression, types: Mapping[str, Type], parts: list[Meaning]) -> Meaning:
-    """The first value that is not NULL; those behind it are not computed."""
+    """The first value that is not NULL; the operands after it are not computed."""
     return lambda row: next((value for part in parts if (value := part(row)) is not None), None)
 
 
 def _checked(node: Checked, types: Mapping[str, Type], parts: list[Meaning]) -> Meaning:
-    """The value of an operation, which must have one where its operands are not NULL."""
+    """The value of an operation; an error where it is NULL although no operand is NULL."""
     (operation,) = parts
     operands = [meaning(operand, types) for operand in operands_in_turn(node.this)]
 
@@ -209,7 +209,7 @@ _CONSTANTS: dict[type[exp.Expression], Callable[[Any], Any]] = {
     exp.Boolean: lambda node: bool(node.this),
     exp.Interval: _interval,
 }
-# Nodes that look at NULLs themselves, or compute operands where these are needed alone.
+# Nodes that handle NULLs themselves, or compute operands only where they are needed.
 _FORMS: dict[type[exp.Expression], Form] = {
     exp.And: _logic,
     exp.Or: _logic,

@@ -1,7 +1,7 @@
-"""What nodes make of single values, none of which is NULL, by their kinds; None where a node is undefined.
+"""The operations of nodes on single non-NULL values, by kind of node; None where a node is undefined.
 
-Numbers and times are in `arithmetic`, casts of all but numbers in `functions.conversions`. Calls of functions
-without a definition for single values are computed as columns of one; what DuckDB makes is kept, because a query costs
+Numbers and times are in `arithmetic`, other casts in `functions.conversions`. Calls of functions
+that are defined only on columns are computed on columns of one row; results of DuckDB are cached, because a query costs
 a millisecond.
 """
 
@@ -23,17 +23,17 @@ from deltic.values.numbers import convert_number, wrap
 from deltic.values.types import Type
 
 Operation = Callable[..., Any]
-# From a node, the types of its operands and that of its value.
+# From a node, the types of its operands and the type of its value to its operation.
 Make = Callable[[Any, Sequence[Type], Type], Operation]
 
 
 def operation(node: exp.Expression, types: Sequence[Type], result: Type) -> Operation:
-    """What a node makes of values of these types."""
+    """The operation of a node on values of these types."""
     return _OPERATIONS.get(type(node), _arithmetic)(node, types, result)
 
 
 def called(node: exp.Expression, types: Sequence[Type], result: Type) -> Operation:
-    """What a function of the table makes of values; some may be NULL where it is not strict."""
+    """The operation of a called function of the table; if the function is not strict it also receives NULLs."""
     function = function_of(node)
     if function.python is not None:
         return function.python
@@ -43,8 +43,8 @@ def called(node: exp.Expression, types: Sequence[Type], result: Type) -> Operati
 
 
 def _of_columns(function: Function, types: Sequence[Type], result: Type, *values: Any) -> Any:
-    found = function.of_columns(_columns(values, types), types, 1, result)
-    return from_arrow(found.cast(result.arrow), result)[0]
+    column = function.of_columns(_columns(values, types), types, 1, result)
+    return from_arrow(column.cast(result.arrow), result)[0]
 
 
 @lru_cache(maxsize=1 << 16)
@@ -53,7 +53,7 @@ def _by_duckdb(node: exp.Expression, types: tuple[Type, ...], result: Type, *val
 
 
 def _columns(values: Sequence[Any], types: Sequence[Type]) -> list[Any]:
-    """A column of each value."""
+    """One column of one row for each value."""
     return [to_arrow([value], type_) for value, type_ in zip(values, types, strict=True)]
 
 

@@ -1,4 +1,4 @@
-"""The text of expressions: DuckDB's SQL, the same for equal trees and for no others."""
+"""The text of expressions as DuckDB SQL: equal trees have equal texts, different trees different ones."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PRECEDENCE: tuple[tuple[type[exp.Expression], ...], ...] = (
 
 
 def show(expression: exp.Expression) -> str:
-    """The expression as text, the same for equal trees and with the parentheses that tell different ones apart."""
+    """The expression as text: equal trees give equal texts, and parentheses distinguish different trees."""
     return _show(expression)
 
 
@@ -45,14 +45,14 @@ def _show(expression: exp.Expression) -> str:
 
 
 def _parenthesize(node: exp.Expr) -> None:
-    """Put parentheses around a node, which stays the one that it is: a copy at each level would make n² nodes."""
+    """Put parentheses around a node without copying it: a copy at each level would make n² nodes."""
     around = exp.Paren()
     node.replace(around)
     around.set("this", node)
 
 
 def _binds_looser(node: exp.Expr, parent: exp.Expr) -> bool:
-    """Whether the node, written as an operand of this parent without parentheses, would be read as another tree."""
+    """Whether the node, without parentheses under this parent, would parse as another tree."""
     own, outer = _precedence(node), _precedence(parent)
     if own is None or outer is None:
         return False

@@ -1,4 +1,4 @@
-"""The nodes that expressions are made of, and what a tree reads."""
+"""The node types of expressions, and functions that read trees."""
 
 from __future__ import annotations
 
@@ -26,27 +26,30 @@ SAFE: tuple[type[exp.Expression], ...] = (exp.SafeAdd, exp.SafeSubtract, exp.Saf
 
 
 class Checked(exp.Expression, exp.Func):
-    """The value of an operation that must have one: an error where the operation is NULL although no operand is.
+    """A checked operation: an error where the operation is NULL although no operand is NULL.
 
-    An engine rejects the epoch in which a row of a view has such an error, see `deltic.errors.EvaluationError`.
+    An engine rejects an epoch in which a row of a view has such an error, see `deltic.errors.EvaluationError`.
     """
 
     arg_types: ClassVar[dict[str, bool]] = {"this": True}
 
 
 def checked(operation: exp.Expression) -> exp.Expression:
-    """The operation, an error where it is undefined."""
+    """The operation with a check: an error where it is undefined."""
     return Checked(this=operation)
 
 
 class TreePart(exp.Column):
-    """A large expression while it is made a part of others: a column, with `checked` where the expression may fail."""
+    """A placeholder column for a large expression while it is built into others.
+
+    `checked` is set where the expression may fail.
+    """
 
     arg_types: ClassVar[dict[str, bool]] = {**exp.Column.arg_types, "checked": False}
 
 
 def nodes_of(expression: exp.Expression) -> list[exp.Expression]:
-    """The expression and its parts, each before its own, from the left."""
+    """The expression and its descendants in preorder, from the left."""
     result, waiting = list[exp.Expression](), [expression]
     while waiting:
         node = waiting.pop()
@@ -60,7 +63,7 @@ def nodes_of(expression: exp.Expression) -> list[exp.Expression]:
 
 
 def put(node: exp.Expression, other: exp.Expression) -> None:
-    """Put another node in the place of one. `Expression.replace` visits all nodes of the list that has it."""
+    """Replace a node by another; faster than `Expression.replace`, which visits all nodes of the list that holds it."""
     if node.index is None:
         node.replace(other)
         return
@@ -75,7 +78,7 @@ def put(node: exp.Expression, other: exp.Expression) -> None:
 
 
 def substituted(expression: exp.Expression, values: Mapping[str, exp.Expression]) -> exp.Expression:
-    """A copy of the expression with values for columns; a column without one stays."""
+    """A copy of the expression with the given columns replaced by values; other columns stay."""
     holder = exp.Paren(this=expression.copy())
     for node in nodes_of(holder):
         if isinstance(node, exp.Column) and node.name in values:
@@ -85,7 +88,7 @@ def substituted(expression: exp.Expression, values: Mapping[str, exp.Expression]
 
 
 def is_checked(expression: exp.Expression) -> bool:
-    """Whether the expression may be an error."""
+    """Whether evaluating the expression may raise an error."""
     return any(
         isinstance(node, Checked) or (isinstance(node, TreePart) and node.args.get("checked"))
         for node in nodes_of(expression)
@@ -93,31 +96,31 @@ def is_checked(expression: exp.Expression) -> bool:
 
 
 def column(name: str) -> exp.Column:
-    """The value of the column called `name`."""
+    """A reference to the column called `name`."""
     return exp.Column(this=exp.Identifier(this=name))
 
 
 def is_null(expression: exp.Expression) -> exp.Expression:
-    """Whether the expression is NULL."""
+    """The test whether the expression is NULL."""
     return exp.Is(this=expression, expression=exp.Null())
 
 
 def is_not_null(expression: exp.Expression) -> exp.Expression:
-    """Whether the expression is not NULL."""
+    """The test whether the expression is not NULL."""
     return exp.Not(this=is_null(expression))
 
 
 def conjunction(predicates: Sequence[exp.Expression]) -> exp.Expression:
-    """All of the predicates, one or more."""
+    """The conjunction of the predicates, one or more."""
     return balanced(exp.And, predicates)
 
 
 FEW = 8
-"""How many operands stand one below the other; more are as few levels deep as they can be."""
+"""The most operands that are chained one below the other; more operands form a balanced tree."""
 
 
 def balanced(operator: type[exp.Expression], operands: Sequence[exp.Expression]) -> exp.Expression:
-    """One or more operands of an operator that may be regrouped."""
+    """Combine one or more operands of an associative operator."""
     if len(operands) <= FEW:
         return reduce(lambda left, right: operator(this=left, expression=right), operands)
     half = len(operands) // 2
@@ -125,7 +128,7 @@ def balanced(operator: type[exp.Expression], operands: Sequence[exp.Expression])
 
 
 def conjuncts(predicate: exp.Expression) -> list[exp.Expression]:
-    """The predicates, in their order, whose conjunction is this one, without parentheses around them."""
+    """The conjuncts of the predicate, in order, without parentheses around them."""
     result, waiting = list[exp.Expression](), [predicate]
     while waiting:
         part = waiting.pop()
@@ -144,9 +147,9 @@ def columns_of(expression: exp.Expression) -> tuple[str, ...]:
 
 
 def operands_in_turn(expression: exp.Expression) -> list[exp.Expression]:
-    """The operands in the order in which they are computed: where one is NULL, those behind it are not.
+    """The operands in order of evaluation: after an operand that is NULL the others are not computed.
 
-    As Spark does, divisions look at the divisor first.
+    As in Spark, divisions evaluate the divisor first.
     """
     return operands_of(expression)[:: -1 if is_division(expression) else 1]
 
@@ -162,8 +165,8 @@ _NO_OPERANDS = (exp.Null, exp.DataType)
 def operands_of(expression: exp.Expression) -> list[exp.Expression]:
     """The expressions that a node applies to, in order.
 
-    Those of CASE WHEN c1 THEN v1 … ELSE v END are c1, v1, …, v; without ELSE the last is left out. Of functions over
-    elements they are what the names stand for, and the body. The constants of IN are part of the node.
+    Those of CASE WHEN c1 THEN v1 … ELSE v END are c1, v1, …, v; without ELSE the last is left out. Those of functions
+    over elements are the expressions that the names stand for, and the body. The constants of IN are part of the node.
     """
     if isinstance(expression, (exp.Literal, exp.Interval, BoundElement)):
         return []

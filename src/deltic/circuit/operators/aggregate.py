@@ -16,9 +16,9 @@ from deltic.values.words import word
 
 @dataclass(frozen=True)
 class AggregateCall:
-    """One aggregate: the function, the columns that it reads, the name of its result, and the constants that it takes.
+    """One aggregate: the function, the columns that it reads, the name of its result, and its constant parameters.
 
-    Only `count` may be without a column, "", and then it counts rows. Columns after the first are `others`.
+    Only `count` may have no column, "", and then it counts rows. Columns after the first are `others`.
     """
 
     function: str
@@ -39,7 +39,7 @@ class AggregateCall:
 
 
 def show_parameter(parameter: Parameter) -> str:
-    """A constant as the text of SQL has it."""
+    """A constant as SQL text."""
     if isinstance(parameter, str):
         return "'" + parameter.replace("'", "''") + "'"
     return str(parameter).upper() if isinstance(parameter, bool) else repr(parameter)
@@ -47,11 +47,11 @@ def show_parameter(parameter: Parameter) -> str:
 
 @dataclass(frozen=True)
 class Aggregate(Operator):
-    """GROUP BY: for each group of rows with the same values of `keys`, these values and the aggregates [DBSP §8.1].
+    """GROUP BY: for each group of rows with equal `keys`, the keys and the aggregates [DBSP §8.1].
 
-    A group is there when the weights of its rows add up to more than zero; without keys there is one group at most,
-    none for no rows. A row counts as often as it weighs. NULLs are passed over: only what has nothing else is NULL, and
-    a count of it 0. What each function is, its file in `circuit.accumulators` says in code.
+    A group exists when the weights of its rows add up to more than zero; without keys there is at most one group, and
+    none for no rows. A row counts as often as it weighs. NULLs are ignored: an aggregate of NULLs alone is NULL, and
+    a count of them 0. The files in `circuit.accumulators` define the functions.
     """
 
     keyword: ClassVar[str] = "aggregate"

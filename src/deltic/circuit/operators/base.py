@@ -1,4 +1,4 @@
-"""What every operator is: an immutable value that knows the type of its output."""
+"""The base of all operators: an immutable value that computes its output type."""
 
 from __future__ import annotations
 
@@ -20,11 +20,14 @@ class Operator(ABC):
 
     keyword: ClassVar[str]
     rule: ClassVar[str] = "§9.4.1 single node"
-    """The rule of [DBSP §9.4] by which it becomes part of a circuit."""
+    """The rule of [DBSP §9.4] that puts it into a circuit."""
 
     @property
     def reach(self) -> int:
-        """Of which time it remembers the past: 0 for none or its own circuit's, k for the k-th circuit's around it."""
+        """Whose time its state counts.
+
+        It is 0 for none or its own circuit's, k for the time of the k-th circuit around it.
+        """
         return 0
 
     @abstractmethod
@@ -35,11 +38,11 @@ class Operator(ABC):
         """
 
     def arguments(self) -> str:
-        """The parameters as they stand in the text form, "" for none."""
+        """The parameters in the text form, "" for none."""
         return ""
 
     def bodies(self) -> Sequence[tuple[str, Circuit]]:
-        """The circuits inside this one, with their labels in the text form."""
+        """The circuits inside this operator, with their labels in the text form."""
         return ()
 
     @property
@@ -48,7 +51,7 @@ class Operator(ABC):
         return f"{self.keyword} {self.arguments()}".strip()
 
     def refuse(self, reason: str, inputs: Sequence[EdgeType]) -> NoReturn:
-        """Raise the CircuitError of an application of the operator's rule that does not fit."""
+        """Raise a CircuitError that the operator does not fit here, with the reason."""
         result = ", ".join(map(str, inputs)) or "nothing"
         raise CircuitError(f"{self.label}: {reason}; its inputs are: {result} [DBSP {self.rule}]")
 
@@ -63,10 +66,10 @@ class Operator(ABC):
 
 @dataclass(frozen=True)
 class Clocked(Operator):
-    """An operator with a past, in a time: with `outer` 0 that of the circuit in which it stands.
+    """An operator with state, which counts the time of some circuit; with `outer` 0 its own circuit's.
 
-    With `outer` k it is the time of the k-th circuit around it; then the past of a stream of streams is a stream, and
-    with 0 the operator is lifted to the streams that are its elements [DBSP §5.2.2].
+    With `outer` k it is the time of the k-th circuit around it. Then the state of a stream of streams is a stream;
+    with 0 the operator is lifted to the inner streams [DBSP §5.2.2].
     """
 
     outer: int = field(default=0, kw_only=True)
@@ -79,6 +82,6 @@ class Clocked(Operator):
         return f"outer {self.outer}" if self.outer else ""
 
     def check_clock(self, inputs: Sequence[EdgeType], depth: int) -> None:
-        """Raise CircuitError where there are not so many circuits around a circuit of nesting `depth`."""
+        """Raise CircuitError where fewer than `outer` circuits surround a circuit of nesting `depth`."""
         if not 0 <= self.outer <= depth:
             self.refuse(f"there are {depth} circuits around its own, not {self.outer}", inputs)

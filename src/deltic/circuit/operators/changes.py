@@ -1,4 +1,4 @@
-"""The types of changes: what the operators that compute changes take and give."""
+"""The input and output types of delta operators."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from deltic.circuit.operators.base import Operator
 
 
 def changes(operator: Operator, inputs: Sequence[EdgeType]) -> list[ZSetType]:
-    """The types of the changes among inputs a₁, Δa₁, …, aₙ, Δaₙ; raises CircuitError where they are no such pairs."""
+    """The types of the changes among inputs a₁, Δa₁, …, aₙ, Δaₙ; raises CircuitError where they are not such pairs."""
     zsets = operator.zsets(inputs)
     pairs = list(zip(zsets[::2], zsets[1::2], strict=False))
     if 2 * len(pairs) != len(zsets) or any(old.schema != delta.schema for old, delta in pairs):
@@ -19,13 +19,13 @@ def changes(operator: Operator, inputs: Sequence[EdgeType]) -> list[ZSetType]:
 
 
 def change_of(type_: EdgeType) -> ZSetType:
-    """The type of a change of what has this type."""
+    """The type of a change of a value of this type: the same Z-set type, not a set."""
     assert isinstance(type_, ZSetType)
     return replace(type_, is_set=False)
 
 
 def delta_of(operator: Operator, inputs: Sequence[EdgeType]) -> ZSetType:
-    """The type of the change among inputs i and d; raises CircuitError where they are not of one schema."""
+    """The type of d among inputs i and d; raises CircuitError where their schemas differ."""
     old, delta = operator.zsets(inputs, 2)
     if old.schema != delta.schema:
         operator.refuse("both inputs must have one schema", inputs)

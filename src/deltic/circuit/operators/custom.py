@@ -1,4 +1,4 @@
-"""Operators of a user's own, by their names in `deltic.circuit.custom.CUSTOM`."""
+"""Nodes for user-defined operators, by their names in `deltic.circuit.custom.CUSTOM`."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ Input = TypeVar("Input")
 
 @dataclass(frozen=True)
 class Apply(Operator):
-    """The function of a user's operator, of which nobody says how its value changes."""
+    """A user's operator without a derivative or a state; it is recomputed."""
 
     keyword: ClassVar[str] = "apply"
     name: str
 
     @property
     def called(self) -> str:
-        """What a reader calls it."""
+        """Its name for users."""
         return self.name.rpartition("__")[0]
 
     @property
     def custom(self) -> CustomOperator:
-        """What the name stands for. Raises CircuitError where nothing does."""
+        """The registered operator of that name. Raises CircuitError where there is none."""
         from deltic.circuit.custom import CUSTOM
         from deltic.errors import CircuitError
 
@@ -55,7 +55,7 @@ class Apply(Operator):
         return word(self.name)
 
     def __reduce__(self) -> Any:
-        """In another process it is there with the code that it is of."""
+        """Pickle it together with the user's operator, so that another process has the code."""
         return _received, (type(self), self.custom, self.name)
 
 
@@ -68,16 +68,16 @@ def _received(kind: type[Apply], custom: CustomOperator, name: str) -> Apply:
 
 @dataclass(frozen=True)
 class Maintain(Apply):
-    """The function of a user's operator, which has a derivative or a state."""
+    """A user's operator that has a derivative or a state."""
 
     keyword: ClassVar[str] = "maintain"
 
 
 @dataclass(frozen=True)
 class MaintainDelta(Apply):
-    """The change of `Maintain` from a₁, Δa₁, …, aₙ, Δaₙ, and maybe the change of one row of no columns.
+    """The change of `Maintain` from a₁, Δa₁, …, aₙ, Δaₙ, and optionally the change of a relation without columns.
 
-    When that row comes, the function's value for no rows does, too.
+    When that relation gets its one row, the function's value for empty inputs is added.
     """
 
     keyword: ClassVar[str] = "maintain_delta"
@@ -93,16 +93,16 @@ class MaintainDelta(Apply):
         return inputs[: len(inputs) // 2 * 2]
 
     def begins(self, inputs: Sequence[Any]) -> bool:
-        """Whether there is another one, of the beginning."""
+        """Whether it has the last, optional input, the relation without columns."""
         return len(inputs) % 2 == 1
 
 
 def applied(custom: CustomOperator) -> Apply:
-    """The operator of circuits for one that a user has made."""
+    """The node operator for a user-defined operator."""
     return Maintain(custom.entry) if custom.is_maintained else Apply(custom.entry)
 
 
-def _fits(found: Schema, wanted: Schema) -> bool:
-    """Whether rows are those of a schema, whatever their columns are called."""
-    pairs = list(zip(found, wanted, strict=False))
-    return len(found) == len(wanted) and all(a.type is b.type and (b.nullable or not a.nullable) for a, b in pairs)
+def _fits(given: Schema, wanted: Schema) -> bool:
+    """Whether rows of one schema may be used as rows of another, whatever the names of the columns."""
+    pairs = list(zip(given, wanted, strict=False))
+    return len(given) == len(wanted) and all(a.type is b.type and (b.nullable or not a.nullable) for a, b in pairs)

@@ -1,4 +1,4 @@
-"""Cycles: a back-edge begins at a `Close` and ends at the `BackEdge` of its name, which is a z⁻¹ [DBSP §9.4.4]."""
+"""Cycles: a back-edge leads from a `Close` to the `BackEdge` of the same name, which is a z⁻¹ [DBSP §9.4.4]."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from deltic.values.words import word
 
 @dataclass(frozen=True)
 class BackEdge(Clocked):
-    """z⁻¹ of what the `Close` of the same name is given in the same circuit; zero at first.
+    """z⁻¹ of the input of the `Close` of the same name in the same circuit; zero at first.
 
-    `is_set` asks that the `Close` be given a set.
+    `is_set` requires that input to be a set.
     """
 
     keyword: ClassVar[str] = "back_edge"
@@ -36,7 +36,7 @@ class BackEdge(Clocked):
 
 @dataclass(frozen=True)
 class Close(Operator):
-    """The beginning of a back-edge: what it is given is what the `BackEdge` of its name puts out one step later."""
+    """The start of a back-edge: the `BackEdge` of its name outputs the input of this node one step later."""
 
     keyword: ClassVar[str] = "close"
     rule: ClassVar[str] = "§9.4.4 back-edge"

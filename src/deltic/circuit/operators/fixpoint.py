@@ -1,4 +1,4 @@
-"""Recursion: a bracketed body with feedback [DBSP §5.1, §7.1], and the parts that stand inside it."""
+"""Recursion: a bracketed body with feedback [DBSP §5.1, §7.1], and the operators that its body may use."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 RefreshPolicy = Literal["", "auto", "incremental", "full"]
-"""When a recursion is recomputed: where that seems to cost less, never, or in every step that concerns it."""
+"""When a recursion is recomputed: when that is estimated to be cheaper, never, or in every step that affects it."""
 
 
 @dataclass(frozen=True)
 class Import(Operator):
-    """Input number `index` of what stands around the body: δ₀ of it in a bracket, E of it in a fixpoint.
+    """Input number `index` of the operator around the body: δ₀ of it in a bracket, E of it in a fixpoint.
 
     [DBSP Def. 5.1, §5.1.4]
     """
@@ -68,11 +68,10 @@ class Feedback(Operator):
 class Fixpoint(Operator):
     """The least fixpoint of `body` from the empty relations, for mutually recursive relations.
 
-    The body has one sink for each feedback, of the same name and schema. Where it is given a set the relation is one:
-    then the iteration is the paper's, and the bundle of the last values is ∫ of the body's stream. Else it is a bag, in
-    which a row counts once for each way to derive it; there is none where rows derive themselves.
-
-    `refresh` says when an engine recomputes it instead of updating it; "" leaves that to the engine.
+    The body has one sink for each feedback, of the same name and schema. If the sink is a set the relation is one: then
+    the iteration is the paper's, and the bundle of the last values is ∫ of the body's stream. Otherwise it is a bag, in
+    which a row counts once for each derivation; there is no fixpoint where rows derive themselves. `refresh` says when
+    an engine recomputes it instead of updating it; "" leaves that to the engine.
     """
 
     keyword: ClassVar[str] = "fixpoint"
@@ -107,7 +106,7 @@ class Fixpoint(Operator):
 
 
 def check_imports(operator: Operator, body: Circuit, inputs: Sequence[EdgeType], depth: int) -> None:
-    """Raise CircuitError where a body does not fit its operator: its depth, or the types of what it imports.
+    """Raise CircuitError where a body does not fit its operator: by its depth, or by the types of its imports.
 
     A set may be imported as any Z-set.
     """

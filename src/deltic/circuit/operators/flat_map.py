@@ -1,4 +1,4 @@
-"""Flatmap: several rows of one."""
+"""Flatmap: several rows for each row."""
 
 from __future__ import annotations
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 Distance = int | Decimal | None
-"""Backward below zero, forward above; None for as far as the partition goes."""
+"""A distance from the current row: negative is backward, positive forward, None the end of the partition."""
 
 
 class Unit(enum.Enum):
-    """What distances in a frame count."""
+    """The unit of the distances in a frame."""
 
     ROWS = "ROWS"
     RANGE = "RANGE"
@@ -22,12 +22,12 @@ class Unit(enum.Enum):
 
 @dataclass(frozen=True)
 class Frame:
-    """The rows from `start` to `end`, both included, seen from a row of an ordered partition.
+    """The rows from `start` to `end`, both included, relative to a row of an ordered partition.
 
-    ROWS counts rows, GROUPS groups of peers, rows that the order does not tell apart. RANGE counts in the values of the
-    one column of the order, days of dates and microseconds of timestamps; in MONTHS of these by the calendar. There the
-    current row stands for all its peers, and NULL is near to NULL alone. SESSIONS has all rows that are reached from
-    the current one by steps to a neighbour that is at most that far away, in the unit of RANGE and to both sides alike.
+    ROWS counts rows; GROUPS counts groups of peers, which are rows that are equal in the order. RANGE is a distance in
+    the one column of the order: days of dates and microseconds of timestamps; RANGE MONTHS is in calendar months. With
+    these the current row includes all its peers, and NULL is near only to NULL. SESSIONS has all rows that are reached
+    from the current one by steps between neighbours of at most that distance, in the unit of RANGE, the same both ways.
     """
 
     unit: Unit
@@ -36,12 +36,12 @@ class Frame:
 
     @property
     def has_distances(self) -> bool:
-        """Whether it asks for more than the current row and the ends of the partition."""
+        """Whether the frame has bounds other than the current row and the ends of the partition."""
         return bool(self.start or self.end)
 
     @property
     def has_current_row(self) -> bool:
-        """Whether it has the row from which it is seen, and so is never empty."""
+        """Whether it contains the current row, and so is never empty."""
         return (self.start is None or self.start <= 0) and (self.end is None or self.end >= 0)
 
     @property
@@ -63,11 +63,11 @@ def _written(distance: Distance, unbounded: str) -> str:
 
 
 def session(gap: int) -> Frame:
-    """The rows of one session: each is at most `gap`, in the unit of the order's column, from the one before it."""
+    """The frame of a session: the distance between neighbours is at most `gap`, in the unit of the order's column."""
     return Frame(Unit.SESSIONS, -gap, gap)
 
 
 PARTITION = Frame(Unit.ROWS, None, None)
 """All rows of the partition."""
 SO_FAR = Frame(Unit.RANGE, None, 0)
-"""All rows up to the current one and its peers: SQL's own frame where there is an order."""
+"""All rows up to the current one and its peers: SQL's default frame where there is an order."""

@@ -1,4 +1,4 @@
-"""The multilinear operators: the natural join and its complement, and their changes."""
+"""The multilinear operators, the natural join and the antijoin, and their changes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Join(Operator):
 
 @dataclass(frozen=True)
 class Antijoin(Operator):
-    """The rows of the first input whose values of the second's columns are not in the second, a set."""
+    """The rows of the first input that have no match in the second, a set, on the second's columns."""
 
     keyword: ClassVar[str] = "antijoin"
 

@@ -1,4 +1,4 @@
-"""A node that engines are to keep: the identity."""
+"""An identity node that engines materialize."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from deltic.values.words import word
 
 @dataclass(frozen=True)
 class Keep(Operator):
-    """Its input, which engines keep as a relation of its own, called `name` where nothing else is.
+    """Its input, which engines materialize as a relation; it is called `name` unless that name is taken.
 
     Without it a join, a map or a sum is computed within each query that reads it.
     """

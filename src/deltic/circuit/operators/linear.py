@@ -30,7 +30,10 @@ class Map(Operator):
 
     @classmethod
     def of_defined(cls, columns: Sequence[Column], expressions: Sequence[exp.Expression], source: Schema) -> Map:
-        """The map of the rows of `source` with a value in each column that is not nullable; partial if need be."""
+        """The map of those rows of `source` that have a value in each column that is not nullable.
+
+        It is partial if some expression may be NULL.
+        """
         pairs, types = zip(columns, expressions, strict=True), source.value_types
         partial = any(not c.nullable and infer(e, types).nullable for c, e in pairs)
         return cls(tuple(columns), tuple(expressions), partial)

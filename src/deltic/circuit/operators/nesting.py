@@ -1,4 +1,4 @@
-"""Circuits inside circuits: bracketed by δ₀ and ∫, or as an operator of their own [DBSP §9.4.5, §9.4.6]."""
+"""Nested circuits: bracketed by δ₀ and ∫, or called as an operator [DBSP §9.4.5, §9.4.6]."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True)
 class Bracket(Operator):
-    """∫ ∘ body ∘ δ₀: each input comes once, at the first iteration of the body; its sinks are added up.
+    """∫ ∘ body ∘ δ₀: each input arrives once, at the first iteration of the body; its sinks are added up.
 
-    The inputs are bundled into one and so are the sinks, so that nothing goes around the brackets. The body stands
-    one deeper and has a time of its own, that of its iterations. They end when nothing in the body changes any more
-    (then the sinks have to be zero, or ∫ has no value).
+    All inputs form one bundle and so do the sinks, so that no edge bypasses the bracket. The body is one level deeper
+    and has a time of its own, that of its iterations. They end when no value in the body changes any more (then the
+    sinks must be zero, or ∫ has no value).
 
-    `is_set` says that all sinks sum up to sets, as the changes of a loop over sets do; of a sink that is D of a set it
-    is known.
+    `is_set` declares that all sinks sum up to sets, as the changes of a loop over sets do; for a sink that is D of a
+    set this is known without it.
     """
 
     keyword: ClassVar[str] = "bracket"
@@ -55,7 +55,7 @@ class Bracket(Operator):
         return all(map(self._sums_to_set, self.body.sinks))
 
     def _sums_to_set(self, sink: str) -> bool:
-        """Whether ∫ is a set; it is when it is taken of D of one, for then it is X, the last of them [DBSP §5.1.4]."""
+        """Whether ∫ of a sink is a set: ∫ of D of a set is the last of these sets [DBSP §5.1.4]."""
         node = self.body.nodes[self.body.sinks[sink]]
         return self.is_set or (node.operator == Differentiate() and self.body.type_of(node.inputs[0]).is_set)
 
@@ -68,7 +68,7 @@ class Bracket(Operator):
 
 @dataclass(frozen=True)
 class Call(Operator):
-    """A whole circuit as an operator, lifted to the depth where it stands; its inputs are its sources, in order."""
+    """A whole circuit as an operator, lifted to the depth of the node; its inputs are its sources, in order."""
 
     keyword: ClassVar[str] = "call"
     rule: ClassVar[str] = "§9.4.5 lifting"
@@ -84,7 +84,7 @@ class Call(Operator):
         return tuple(op for op in self.circuit.operators if isinstance(op, Source))
 
     def named(self, values: Iterable[Value]) -> dict[str, Value]:
-        """What is given for each input under the name of the source that it is."""
+        """The values of the inputs by the names of the sources."""
         return {port.name: value for port, value in zip(self.ports, values, strict=True)}
 
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
@@ -99,7 +99,7 @@ class Call(Operator):
         return bundle({n: ZSetType(t.schema, t.is_set, depth) for n, t in outputs(self.circuit).items()})
 
     def _check_lifting(self, depth: int) -> None:
-        """Raise CircuitError where a node of the circuit cannot stand so deep."""
+        """Raise CircuitError where a node of the circuit cannot be lifted to that depth."""
         for node in self.circuit.nodes:
             if isinstance(node.operator, Call):
                 node.operator._check_lifting(depth)

@@ -1,4 +1,4 @@
-"""Orders of rows, and the parts in which they are ordered: what top-k and window functions share."""
+"""Orders and partitions of rows, which top-k and window functions share."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class Order:
     """One column of an order; NULLs come before all values where `nulls_first`, after them otherwise.
 
-    SQL's own order has NULLs first where it ascends and last where it descends.
+    In SQL, NULLs come first by default in ascending order and last in descending order.
     """
 
     column: str
@@ -30,14 +30,14 @@ class Order:
 
 
 def show_parts(keys: Sequence[str], order: Sequence[Order]) -> str:
-    """PARTITION BY and ORDER BY, where present."""
+    """The PARTITION BY and ORDER BY clauses, where present."""
     clauses = [f"PARTITION BY {', '.join(map(word, keys))}"] * bool(keys)
     clauses += [f"ORDER BY {', '.join(map(str, order))}"] * bool(order)
     return " ".join(clauses)
 
 
 def check_parts(operator: Operator, keys: Sequence[str], order: Sequence[Order], source: ZSetType) -> None:
-    """Raise the operator's CircuitError where it cannot partition its input by `keys` and order the parts so."""
+    """Raise the operator's CircuitError where its input cannot be partitioned by `keys` and ordered by `order`."""
     types = source.schema.types
     for name in (*keys, *(o.column for o in order)):
         if name not in types:

@@ -1,4 +1,4 @@
-"""Window functions: values that each row gets from the rows around it."""
+"""Window functions: values that a row gets from the rows around it."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ RANKS = {
 SHIFTS = ("lag", "lead")
 PICKS = ("first_value", "last_value", "nth_value")
 NUMBERED = ("ntile", *SHIFTS, "nth_value")
-"""Functions that take a number: of buckets, of rows back or ahead, of the row in its frame."""
+"""Functions with a number as parameter: of buckets, of rows back or ahead, of the row in its frame."""
 _TIMES = (Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ)
 
 
 @dataclass(frozen=True)
 class WindowCall:
-    """One window function: what it reads, the name of its result, its constants, and the frame that it sees.
+    """One window function: the columns that it reads, the name of its result, its constants, and its frame.
 
-    `lag` and `lead` read a column and, where there is another, take the value of that where there is no such row.
-    Aggregates and the functions that pick a value have a `frame`, the others none. `ignores_nulls` lets rows whose
-    first column is NULL be passed over.
+    `lag` and `lead` read a column; a second column gives the default where there is no such row. Aggregates and the
+    functions that pick a value have a `frame`, the others none. With `ignores_nulls`, rows whose first column is NULL
+    are skipped.
     """
 
     function: str
@@ -49,7 +49,7 @@ class WindowCall:
 
     @property
     def number(self) -> int:
-        """The number of a function that takes one, 0 for others."""
+        """The number parameter of a function that has one, 0 for others."""
         return int(self.parameters[0]) if self.function in NUMBERED else 0
 
     @property
@@ -61,7 +61,7 @@ class WindowCall:
 
     @property
     def reach(self) -> tuple[int, int] | None:
-        """How many rows before and after a row decide about its value; None where that has no bound."""
+        """How many rows before and after a row its value depends on; None where there is no bound."""
         if self.function in SHIFTS and not self.ignores_nulls:
             back = self.number if self.function == "lag" else -self.number
             return max(back, 0), max(-back, 0)
@@ -73,13 +73,13 @@ class WindowCall:
 
     @property
     def gap(self) -> int | None:
-        """How far rows of one session are apart at most, for a function that sees a session."""
+        """The greatest distance between neighbours of one session, for a function over sessions; else None."""
         is_session = self.frame is not None and self.frame.unit is Unit.SESSIONS
         return int(self.frame.end) if is_session and self.frame.end is not None else None  # type: ignore[union-attr]
 
     @property
     def looks_back(self) -> bool:
-        """Whether rows that come after a row and its peers make no difference to its value."""
+        """Whether the value of a row is independent of the rows after it and its peers."""
         if self.function in SHIFTS:
             return self.number >= 0 if self.function == "lag" else self.number <= 0
         if self.frame is None or self.frame.unit is not Unit.ROWS:
@@ -88,7 +88,7 @@ class WindowCall:
 
     @property
     def why_unbounded(self) -> str:
-        """Why it reads whole partitions, for a reader."""
+        """Why it must read whole partitions, as text for users."""
         if self.function in RANKS:
             return "it counts rows of the whole partition"
         if self.frame is None:
@@ -106,11 +106,11 @@ class WindowCall:
 
 @dataclass(frozen=True)
 class Over(Operator):
-    """Each row with the values of window functions, over the rows with the same values of `keys`, in `order`.
+    """Each row with the values of window functions over the rows with equal `keys`, in `order`.
 
-    A row of weight w is w rows that follow each other, and what weighs less than nothing is not there. Rows that the
-    order does not tell apart are peers: they have the same rank. Where one has to be the first of them, all columns
-    decide, each ascending with NULL first, so that the result is determined.
+    A row of weight w is w consecutive rows, and a row of negative weight is absent. Rows that are equal in the order
+    are peers: they have the same rank. Where peers must be ordered, all columns decide, each ascending with NULL first,
+    so that the result is deterministic.
     """
 
     keyword: ClassVar[str] = "over"
@@ -127,7 +127,7 @@ class Over(Operator):
         return replace(source, schema=Schema(tuple(columns)))
 
     def _result(self, call: WindowCall, source: ZSetType) -> Column:
-        """The column of a call, which is checked."""
+        """Check a call and return its result column."""
         for name in call.columns:
             if name not in source.schema.names:
                 self.refuse(f"column {name} is not in its input", [source])

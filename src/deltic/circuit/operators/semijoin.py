@@ -13,9 +13,9 @@ from deltic.circuit.operators.join import Join
 
 @dataclass(frozen=True)
 class Semijoin(Operator):
-    """a ⋉ b: the rows of the first input whose values of the second's columns are in the second, a set.
+    """a ⋉ b: the rows of the first input that have a match in the second, a set, on the second's columns.
 
-    A set over columns of the first multiplies no weights, so that it is the join of both.
+    It equals the join of both: a set over columns of the first input leaves weights and columns unchanged.
     """
 
     keyword: ClassVar[str] = "semijoin"

@@ -15,10 +15,10 @@ from deltic.values.words import word
 
 @dataclass(frozen=True)
 class Source(Operator):
-    """A table from outside; `is_set` when its rows have weight one, as Datalog's and keyed tables have.
+    """An input table; `is_set` when its rows have weight one, as in Datalog and in tables with a key.
 
-    No two rows agree in the columns of its `key`, where it has one: nothing is computed from that, and no text has it.
-    It says how rows may be changed, and so which of them are best kept together.
+    No two rows have the same values in the columns of `key`, if there are any. No result depends on the key, and the
+    text form omits it. It says how rows may be changed, and so which orders to arrange them in.
     """
 
     keyword: ClassVar[str] = "source"

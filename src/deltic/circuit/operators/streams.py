@@ -12,7 +12,7 @@ from deltic.circuit.operators.base import Clocked, Operator
 
 @dataclass(frozen=True)
 class Integrate(Clocked):
-    """I: the sum of all changes so far [DBSP Def. 3.27]; `is_set` when they are the changes of a set."""
+    """I: the sum of all changes so far [DBSP Def. 3.27]; `is_set` when the sum is a set."""
 
     keyword: ClassVar[str] = "integrate"
     is_set: bool = False
@@ -25,7 +25,7 @@ class Integrate(Clocked):
 
 @dataclass(frozen=True)
 class Differentiate(Clocked):
-    """D: the difference of a stream to its past [DBSP Def. 3.25]."""
+    """D: the difference between the current and the previous value of a stream [DBSP Def. 3.25]."""
 
     keyword: ClassVar[str] = "differentiate"
 
@@ -37,7 +37,7 @@ class Differentiate(Clocked):
 
 @dataclass(frozen=True)
 class Delay(Clocked):
-    """z⁻¹: yesterday's value, zero at first [DBSP Def. 3.4]."""
+    """z⁻¹: the value of the previous step, zero at first [DBSP Def. 3.4]."""
 
     keyword: ClassVar[str] = "delay"
     rule: ClassVar[str] = "§9.4.2 delay node"

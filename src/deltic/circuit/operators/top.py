@@ -1,4 +1,4 @@
-"""The first rows of an order, in all or in each part."""
+"""Top-k: the first rows in an order, of all rows or of each partition."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from deltic.circuit.operators.order import Order, check_parts, show_parts
 
 @dataclass(frozen=True)
 class Top(Operator):
-    """Of the rows with the same values of `keys`, in `order`, those from `offset` on, at most `limit` of them.
+    """Of the rows with equal `keys`, in `order`, at most `limit` rows from number `offset` on.
 
-    A row of weight w is w rows that follow each other; what weighs less than nothing is not there. Among rows that the
-    order does not tell apart, all columns decide, each ascending with NULL first, so that the result is determined.
+    A row of weight w is w consecutive rows; a row of negative weight is absent. Ties are broken by all columns, each
+    ascending with NULL first, so that the result is deterministic.
     """
 
     keyword: ClassVar[str] = "top"
@@ -41,7 +41,7 @@ class Top(Operator):
 
 @dataclass(frozen=True)
 class TopDelta(Top):
-    """top(i + d) − top(i), computed on the parts of d alone; its inputs are i and d."""
+    """top(i + d) − top(i), computed on the partitions of d alone; its inputs are i and d."""
 
     keyword: ClassVar[str] = "top_delta"
 

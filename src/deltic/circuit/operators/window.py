@@ -1,4 +1,4 @@
-"""Windows that time drives: what is recent of a relation whose rows carry timestamps."""
+"""Windows over time: the recent rows of a relation whose rows carry timestamps."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ TIMESTAMPS = (Type.INT64, Type.UINT64, Type.DATE, Type.TIMESTAMP, Type.TIMESTAMP
 class Window(Operator):
     """W(v, θ): the rows of the first input whose timestamp is at least θ − `length` [DBSP §8.5].
 
-    The second input is the clock, a relation of one column of the timestamps' type: θ is the greatest of all values
-    that it has ever had with a weight other than zero, so time never goes back. Before there is any, and for rows later
-    than θ, all rows are in the window; rows without a timestamp never are. `length` is in the unit of the column:
-    days for dates, microseconds for timestamps. One below zero lets the window begin after θ.
+    The second input is the clock, a relation of one column of the timestamps' type. θ is the greatest value that it has
+    ever contained with a nonzero weight, so time never goes back. Before there is any, all rows with a timestamp are in
+    the window, and rows later than θ always are; rows without a timestamp never are. `length` is in the unit of the
+    column: days for dates, microseconds for timestamps. A negative length lets the window begin after θ.
 
-    For the latest of the rows themselves as the clock, give it a map of the rows to their timestamps.
+    To use the latest row as the clock, give it a map of the rows to their timestamps.
     """
 
     keyword: ClassVar[str] = "window"
@@ -58,10 +58,10 @@ class Window(Operator):
 
 @dataclass(frozen=True)
 class WindowDelta(Operator):
-    """The change of W(v, θ) from the changes Δv and Δθ: it keeps what is in the window, and the time [DBSP §8.5].
+    """The change of W(v, θ) from the changes Δv and Δθ; its state is the window's content and the time [DBSP §8.5].
 
-    That is D(α) with α = W(Δv + z⁻¹(α), Δθ): time never goes back, so what left the window is never in it again, and
-    the greatest value that the clock's changes have had is the greatest that the clock has had.
+    That is D(α) with α = W(Δv + z⁻¹(α), Δθ): time never goes back, so a row that left the window never returns, and
+    the greatest value in the clock's changes is the greatest value in the clock.
     """
 
     keyword: ClassVar[str] = "window_delta"

@@ -1,5 +1,5 @@
-"""The oracle: the reference interpreter of circuits, by which every engine, rewrite and strategy is checked.
+"""The oracle: the reference interpreter of circuits, against which every engine, rewrite and strategy is checked.
 
-`interpreter` runs a circuit by the papers' definitions over Python Z-sets; `pointwise` gives the operators without
-memory their meanings, from those of scalars, aggregates and windows in the files of these names.
+`interpreter` runs a circuit by the papers' definitions over Python Z-sets; `pointwise` defines the operators without
+state, from the definitions of scalars, aggregates and windows in the files of these names.
 """

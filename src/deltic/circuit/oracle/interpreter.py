@@ -19,16 +19,16 @@ from deltic.errors import UnsupportedError
 
 
 def run(circuit: Circuit, sources: Mapping[str, Rows]) -> dict[str, Rows]:
-    """The outputs of a circuit without stream operators for the contents of its sources."""
+    """The outputs of a circuit without stream operators, for these contents of its sources."""
     return Interpreter(circuit).step(sources)
 
 
 class Interpreter:
-    """A circuit as a machine: `step` takes one value of every input stream and gives one of every output.
+    """Runs a circuit step by step: `step` takes one value of every input stream and returns one of every output.
 
-    Stateless operators are applied pointwise (lifted); stream operators keep what their definition says. `around` is
-    how many circuits with a time of their own are around this one, and `limit` how many iterations a fixpoint may
-    take, `ITERATION_LIMIT` if not told.
+    Stateless operators are applied pointwise (lifted); stream operators keep the state of their definition. `around` is
+    the number of circuits with a time of their own around this one, and `limit` the most iterations of a fixpoint,
+    `ITERATION_LIMIT` by default.
     """
 
     def __init__(self, circuit: Circuit, around: int = 0, limit: int | None = None) -> None:
@@ -56,8 +56,8 @@ class Interpreter:
     ) -> dict[str, Rows]:
         """The values of the sinks for these values of the sources (absent: zero), imports and feedbacks.
 
-        `time` is the time of the step where other circuits are around this one. After an exception the next step takes
-        the time of this one, and replaces its values.
+        `time` is the time of the step where other circuits surround this one. After an exception the next step repeats
+        the same time and replaces its values.
         """
         environment = _Environment(sources, imports, feedback or {}, time or (self._steps,))
         self._values = []
@@ -73,7 +73,7 @@ class Interpreter:
         return {name: self._values[number] for name, number in self.circuit.sinks.items()}
 
     def adopt(self, other: Interpreter) -> None:
-        """Take over what another interpreter remembers, for the nodes that both circuits have."""
+        """Copy the state of another interpreter for the nodes that both circuits have."""
         identities: dict[Hashable, int] = {}
         known = {identity: number for number, identity in enumerate(_identities(other.circuit, identities))}
         for number, identity in enumerate(_identities(self.circuit, identities)):
@@ -85,11 +85,11 @@ class Interpreter:
         self._steps = other._steps
 
     def take_back(self) -> None:
-        """Undo the last step: the next one takes its time, and replaces its values."""
+        """Undo the last step: the next one has the same time and replaces its values."""
         self._steps -= 1
 
     def reset(self, level: int) -> None:
-        """Forget what the circuit with `level` others around it, and those inside it, remember."""
+        """Forget the state of the circuit that has `level` others around it, and of those inside it."""
         for memory in self._memories.values():
             memory.reset(level)
         for inner in self._inner.values():
@@ -97,7 +97,7 @@ class Interpreter:
 
     @property
     def observed(self) -> tuple[Any, ...]:
-        """The values of all nodes in the last step, also of those in circuits inside this one."""
+        """The values of all nodes in the last step, including those of nested circuits."""
         return (*self._values, *(inner.observed for inner in self._inner.values()))
 
     def _evaluate(self, number: int, node: Node, inputs: Inputs, environment: _Environment) -> Value:
@@ -122,9 +122,9 @@ class Interpreter:
 
 
 def _identities(circuit: Circuit, numbers: dict[Hashable, int]) -> list[int]:
-    """For each node a number of what it computes: equal where two circuits compute the same from the same sources.
+    """For each node a number that identifies its computation, for finding equal nodes in two circuits.
 
-    A cycle is identified by its name and by the operators on the way back. `numbers` has those given so far.
+    A cycle is identified by its name and by the operators on the way back. `numbers` has those assigned so far.
     """
     result: list[int] = []
     for node in circuit.nodes:
@@ -138,10 +138,10 @@ def _identities(circuit: Circuit, numbers: dict[Hashable, int]) -> list[int]:
 
 
 class Bracketed:
-    """A bracket as a machine: `step` runs the iterations of its body until nothing in it changes any more.
+    """Runs a bracket: `step` iterates its body until no value in it changes any more.
 
-    Where a delay in the body counts the time of a circuit around it, it reads the iterations of an earlier step. Those
-    past the end of that step are as its last one was; so there are at least as many iterations as there were then.
+    Where a delay in the body counts the time of a circuit around it, it reads the iterations of an earlier step. After
+    the end of that step its last values repeat; so there are at least as many iterations as in that step.
     """
 
     def __init__(self, bracket: ops.Bracket, around: int) -> None:
@@ -152,7 +152,7 @@ class Bracketed:
         self.observed: tuple[Any, ...] = ()
 
     def step(self, inputs: Inputs, time: Time) -> dict[str, Rows]:
-        """The sums of the body's sinks; raises UnsupportedError where they have no end."""
+        """The sums of the body's sinks; raises UnsupportedError where the iteration does not end."""
         self.reset(self._level)
         for lengths in self._lengths:
             lengths.advance(time)
@@ -176,14 +176,14 @@ class Bracketed:
         return sums
 
     def reset(self, level: int) -> None:
-        """Forget what the circuit with `level` others around it, and those inside it, remember."""
+        """Forget the state of the circuit that has `level` others around it, and of those inside it."""
         self._body.reset(level)
         for lengths in self._lengths:
             lengths.reset(level)
 
 
 class _Environment:
-    """What the leaves of a circuit read in one step."""
+    """The values that the leaves of a circuit read in one step."""
 
     def __init__(
         self, sources: Mapping[str, Rows], imports: Sequence[Rows], feedback: Mapping[str, Rows], time: Time
@@ -194,9 +194,9 @@ class _Environment:
 def _fixpoint(op: ops.Fixpoint | ops.FixpointDelta, inputs: Inputs, limit: int | None = None) -> dict[str, Rows]:
     """Iterate the body from the empty relations until nothing changes.
 
-    What comes back to an earlier iteration goes round for ever: each is compared with the last one whose number is a
-    power of two [Brent 1980].
-    Bags have no fixpoint where rows derive themselves: where a derivation is longer than there are rows.
+    A state that repeats an earlier iteration means an endless cycle: each is compared with the last one whose number is
+    a power of two [Brent 1980].
+    Bags have no fixpoint where rows derive themselves, which shows as a derivation longer than the number of rows.
     """
     are_sets = all(op.body.type_of(number).is_set for number in op.body.sinks.values())
     most = ITERATION_LIMIT if limit is None else limit

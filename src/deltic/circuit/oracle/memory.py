@@ -1,4 +1,4 @@
-"""What a delay keeps: one value, or for the loops between its clock and itself a list of values [DBSP §10]."""
+"""The state of a delay: one value, or nested lists of values for the loops between its clock and itself [DBSP §10]."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ Time: TypeAlias = tuple[int, ...]
 
 
 class IterationValues:
-    """Values by iterations of nested loops, as lists of lists; a single value for no loop.
+    """Values by the iterations of nested loops, as lists of lists; a single value for no loop.
 
-    Past the end of a list its last element is repeated: the loop has come to rest there.
+    Past the end of a list its last element repeats: the loop no longer changes there.
 
     Examples
     --------
@@ -26,7 +26,7 @@ class IterationValues:
         self._values: Any = None
 
     def get(self, time: Time) -> Any:
-        """The value at these iterations, None where nothing was put at all."""
+        """The value at these iterations; None if there is none."""
         values = self._values
         for iteration in time:
             if values is None:
@@ -35,7 +35,7 @@ class IterationValues:
         return values
 
     def put(self, time: Time, value: Any) -> None:
-        """Keep a value; iterations come in order."""
+        """Store a value; iterations come in order."""
         if not time:
             self._values = value
             return
@@ -50,9 +50,9 @@ class IterationValues:
 
 
 class DelayMemory:
-    """What was put in the last step of a clock, while the next step puts its own.
+    """The values of the previous step of a clock, while the current step stores its own.
 
-    `clock` is the position of the clock in times; what comes after it are the iterations of loops within one step.
+    `clock` is the position of the clock in a time; the positions after it are iterations of loops within one step.
     """
 
     def __init__(self, clock: int) -> None:
@@ -67,16 +67,16 @@ class DelayMemory:
             self._before, self._now = IterationValues(), IterationValues()
 
     def advance(self, time: Time) -> None:
-        """It is `time` now."""
+        """Set the current time."""
         step = time[: self.clock + 1]
         if step != self._step:
             self._step, self._before, self._now = step, self._now, IterationValues()
         self._time = time[self.clock + 1 :]
 
     def before(self, dropped: int = 0) -> Any:
-        """What was put one step of the clock ago; `dropped` inner times do not count."""
+        """The value stored one step of the clock ago; `dropped` innermost times are ignored."""
         return self._before.get(self._time[: len(self._time) - dropped])
 
     def put(self, value: Any, dropped: int = 0) -> None:
-        """Keep a value for the next step of the clock."""
+        """Store a value for the next step of the clock."""
         self._now.put(self._time[: len(self._time) - dropped], value)

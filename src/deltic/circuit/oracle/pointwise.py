@@ -1,6 +1,6 @@
-"""The meaning of operators without memory, as functions of the Z-sets at one time; what all interpreters share.
+"""The definitions of operators without state, as functions of the Z-sets at one time; all interpreters share them.
 
-Rows are tuples of Python values in the order of the schema. The meanings are in `operators`, one file each.
+Rows are tuples of Python values in the order of the schema. The definitions are in `operators`, one file each.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ POINTWISE: dict[type[Operator], Pointwise] = {}
 
 
 def means(operator: type[Operator]) -> Callable[[Pointwise], Pointwise]:
-    """Enter the meaning of an operator."""
+    """Register the definition of an operator."""
 
     def enter(meaning: Pointwise) -> Pointwise:
         POINTWISE[operator] = meaning

@@ -1,4 +1,4 @@
-"""The rows of a partition one after the other: the meaning of an order."""
+"""Sorting the rows of a partition: the definition of an order."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ Rows = ZSet[Row]
 
 
 def sequences(rows: Rows, keys: Sequence[str], order: Sequence[Order], schema: Schema) -> list[list[Row]]:
-    """The rows of each part in their order, each as often as it weighs; rows that tie in the order of all columns."""
+    """The rows of each partition in order, each as often as it weighs; ties are broken by all columns."""
     positions = [schema.index(key) for key in keys]
     parts = IndexedZSet.by(rows, lambda row: tuple(row[i] for i in positions))
     return [_sequence(part, order, schema) for _, part in parts]
 
 
 def _sequence(part: Rows, order: Sequence[Order], schema: Schema) -> list[Row]:
-    """Sorted by the least important column first: Python's sort keeps the order of what is equal."""
+    """Sort the rows by each column, the least important first: Python's sort is stable."""
     result = [row for row, weight in part for _ in range(weight)]
     for name in reversed(schema.names):
         _sort(result, Order(name), schema)
@@ -38,12 +38,12 @@ def _sort(rows: list[Row], order: Order, schema: Schema) -> None:
 
 
 def _key(value: Any, order: Order) -> Any:
-    """What compares as a value does, NULL before or after all others; a sort in reverse turns that about."""
+    """A sort key for a value, with NULL before or after all others; correct for a sort in reverse, too."""
     return (value is not None) == (order.nulls_first != order.descending), in_order(value) if value is not None else 0
 
 
 def peers(sequence: Sequence[Row], order: Sequence[Order], schema: Schema) -> list[int]:
-    """For each row of a sequence the number of its peers' group, from 0; peers tie in the order."""
+    """For each row of a sequence the number of its group of peers, from 0; peers are equal in the order."""
     positions = [schema.index(o.column) for o in order]
     result: list[int] = []
     for i, row in enumerate(sequence):
@@ -57,5 +57,5 @@ def _equal(a: Any, b: Any) -> bool:
 
 
 def bag(rows: Iterable[Row]) -> Rows:
-    """The rows, each with how often it occurs."""
+    """The rows with weight one for each occurrence."""
     return ZSet((row, 1) for row in rows)

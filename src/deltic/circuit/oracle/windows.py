@@ -1,4 +1,4 @@
-"""What a window shows at a time, as functions of Z-sets; the interpreters agree on them."""
+"""The content of a window at a time, as functions of Z-sets, which the interpreters share."""
 
 from __future__ import annotations
 
@@ -13,13 +13,16 @@ Rows = ZSet[tuple[Any, ...]]
 
 
 def latest(*clocks: Rows) -> Rows:
-    """The greatest of the clocks' values as a Z-set of one row, none where they have no value."""
+    """The greatest value of the clocks as a Z-set of one row, empty where they have no value."""
     values = [row for clock in clocks for row, _ in clock if row[0] is not None]
     return ZSet.of([max(values)] if values else [])
 
 
 def within(window: Window, schema: Schema) -> Callable[[tuple[Any, ...], Rows], bool]:
-    """Whether a row of the schema is in the window when the time is what `latest` gives; the paper's W by rows."""
+    """A function that decides whether a row of the schema is in the window at a time from `latest`.
+
+    The paper's W by rows.
+    """
     position = schema.index(window.column)
 
     def is_recent(row: tuple[Any, ...], now: Rows) -> bool:

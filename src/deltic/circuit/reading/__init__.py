@@ -1,4 +1,4 @@
-"""Reading the text form of circuits back."""
+"""Parsing the text form of circuits."""
 
 from deltic.circuit.reading.parser import parse_circuit
 

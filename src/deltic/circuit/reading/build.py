@@ -1,4 +1,4 @@
-"""From the parsed text to a circuit, node by node through the builder, so that what is read is well-formed."""
+"""From the parsed text to a circuit, node by node through the builder, which checks that it is well-formed."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _add(builder: CircuitBuilder, parts: Sequence[Any], number: int, places: Tex
 
 
 def _inputs(tree: Tree[Token] | None, number: int, places: TextPlaces) -> list[int]:
-    """The numbers of the inputs, each of an earlier node."""
+    """The numbers of the inputs, which must be earlier nodes."""
     references = [token for token in (tree.children if tree else []) if isinstance(token, Token)]
     for token in references:
         if int(token[1:]) >= number:

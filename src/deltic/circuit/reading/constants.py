@@ -1,4 +1,4 @@
-"""The reader of constants: rows of literals as Python writes them."""
+"""The reader of constants: rows of Python literals."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _row(written: ast.expr, schema: Schema) -> tuple[Any, ...]:
 
 
 class _Infinite(ast.NodeTransformer):
-    """inf and nan, as Python prints them, to the numbers."""
+    """Replaces the names inf and nan, as Python prints them, by the numbers."""
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         return ast.Constant(float(node.id)) if node.id in ("inf", "nan") else node

@@ -1,4 +1,4 @@
-"""What the text says about one node, for the reader of its operator."""
+"""The parsed text of one node, as input of the reader of its operator."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from deltic.values.words import unquoted
 
 @dataclass(frozen=True)
 class NodeLine:
-    """What the text says about a node."""
+    """The parsed text of one node."""
 
     keyword: Token
     arguments: Token | None
@@ -30,18 +30,18 @@ class NodeLine:
 
     @property
     def zset(self) -> ZSetType:
-        """Its type, which has to be that of a Z-set."""
+        """The declared type; raises ProgramError unless it is a Z-set."""
         if not isinstance(self.type, ZSetType):
             raise self.places.error(self.keyword, f"{self.keyword} puts out a Z-set, not {self.type}")
         return self.type
 
     @property
     def input_columns(self) -> tuple[str, ...]:
-        """The columns that its expressions read."""
+        """The columns that its expressions may read."""
         return self.inputs[0].schema.names if self.inputs and isinstance(self.inputs[0], ZSetType) else ()
 
     def argument(self, kind: str, more: bool = False) -> str:
-        """Its argument, which has to be a NAME, BRACKETS or ROWS; nothing stands after it unless there is `more`."""
+        """Its argument, of kind NAME, BRACKETS or ROWS; raises ProgramError if more words follow, unless `more`."""
         if self.rest and not more:
             raise self.places.error(self.rest[0], f"{self.keyword} takes one argument")
         if self.arguments is None or (
@@ -61,7 +61,7 @@ class NodeLine:
         raise self.places.error(words[0] or self.keyword, f"{self.keyword} takes `outer` and a number here, or nothing")
 
     def body(self, label: str) -> Circuit:
-        """The circuit inside it under that label."""
+        """The nested circuit with that label."""
         if label not in self.bodies:
             raise self.places.error(self.keyword, f"{self.keyword} needs a {label} {{ ... }} after its line")
         return self.bodies[label]

@@ -1,4 +1,4 @@
-"""One reader for each operator: from the parts of its line to the operator."""
+"""One reader for each operator: from its parsed line to the operator."""
 
 from __future__ import annotations
 
@@ -63,15 +63,15 @@ def _aggregate(kind: type[ops.Aggregate]) -> Reader:
     return read
 
 
-def _call(found: re.Match[str]) -> ops.AggregateCall:
+def _call(match: re.Match[str]) -> ops.AggregateCall:
     """``function(column, …; constant; …) AS name``."""
-    columns = [unquoted(name) for name in split(found[2])] if found[2] != "*" else [""]
-    constants = tuple(map(_constant, re.findall(rf"; ({_CONSTANT})", found[3])))
-    return ops.AggregateCall(found[1], columns[0], unquoted(found[4]), tuple(columns[1:]), constants)
+    columns = [unquoted(name) for name in split(match[2])] if match[2] != "*" else [""]
+    constants = tuple(map(_constant, re.findall(rf"; ({_CONSTANT})", match[3])))
+    return ops.AggregateCall(match[1], columns[0], unquoted(match[4]), tuple(columns[1:]), constants)
 
 
 def _constant(text: str) -> bool | int | float | str:
-    """A constant from its text in SQL."""
+    """A constant from its SQL text."""
     if text.startswith("'"):
         return text[1:-1].replace("''", "'")
     if text in ("TRUE", "FALSE"):
@@ -113,7 +113,7 @@ def _bracket(line: NodeLine) -> ops.Bracket:
 
 
 def _refresh(line: NodeLine) -> RefreshPolicy:
-    """The refresh policy of a fixpoint, if one is named."""
+    """The refresh policy of a fixpoint, "" if none is named."""
     result = next((policy for policy in get_args(RefreshPolicy) if policy == (line.arguments or "")), None)
     if result is None or line.rest:
         raise line.places.error(line.arguments or line.keyword, f"{line.keyword} takes a refresh policy, or nothing")
@@ -130,7 +130,7 @@ def _flat_map(line: NodeLine) -> ops.FlatMap:
 
 
 def _custom(kind: type[Apply]) -> Reader:
-    """The reader of the name of a user's operator, whose fingerprint may have changed."""
+    """The reader of the name of a user-defined operator; its fingerprint may have changed."""
 
     def read(line: NodeLine) -> Apply:
         from deltic.circuit.custom import operator_called
@@ -160,14 +160,14 @@ _PARTS = rf"(?:PARTITION BY (?P<keys>{WRITTEN}(?:, {WRITTEN})*) ?)?(?:ORDER BY (
 _LIMITS = re.compile(rf"\[{_PARTS}(?:LIMIT (?P<limit>\d+) ?)?(?:OFFSET (?P<offset>\d+))?\]")
 
 
-def _keys(found: re.Match[str]) -> tuple[str, ...]:
+def _keys(match: re.Match[str]) -> tuple[str, ...]:
     """The columns after PARTITION BY."""
-    return tuple(map(unquoted, split(found["keys"] or "")))
+    return tuple(map(unquoted, split(match["keys"] or "")))
 
 
-def _order(found: re.Match[str]) -> tuple[ops.Order, ...]:
+def _order(match: re.Match[str]) -> tuple[ops.Order, ...]:
     """The columns after ORDER BY."""
-    columns = (re.fullmatch(rf"({WRITTEN}) (\w+) NULLS (\w+)", part) for part in split(found["order"] or ""))
+    columns = (re.fullmatch(rf"({WRITTEN}) (\w+) NULLS (\w+)", part) for part in split(match["order"] or ""))
     return tuple(ops.Order(unquoted(c[1]), c[2] == "DESC", c[3] == "FIRST") for c in columns if c)
 
 
@@ -210,18 +210,18 @@ def _over(kind: type[ops.Over]) -> Reader:
     return read
 
 
-def _window_call(found: re.Match[str]) -> ops.WindowCall:
-    """A window function with what it reads and sees."""
-    columns = tuple(map(unquoted, split(found["columns"].removeprefix("*"))))
-    constants = tuple(map(_constant, re.findall(rf"; ({_CONSTANT})", found["constants"])))
+def _window_call(match: re.Match[str]) -> ops.WindowCall:
+    """A window function with its columns, constants and frame."""
+    columns = tuple(map(unquoted, split(match["columns"].removeprefix("*"))))
+    constants = tuple(map(_constant, re.findall(rf"; ({_CONSTANT})", match["constants"])))
     frame = None
-    if found["unit"]:
-        frame = ops.Frame(ops.Unit(found["unit"]), _distance(found["start"]), _distance(found["end"]))
-    return ops.WindowCall(found["function"], columns, unquoted(found["name"]), constants, frame, bool(found["ignores"]))
+    if match["unit"]:
+        frame = ops.Frame(ops.Unit(match["unit"]), _distance(match["start"]), _distance(match["end"]))
+    return ops.WindowCall(match["function"], columns, unquoted(match["name"]), constants, frame, bool(match["ignores"]))
 
 
 def _distance(text: str) -> int | Decimal | None:
-    """How far a frame goes."""
+    """The distance of a bound of a frame."""
     if text == "CURRENT ROW":
         return 0
     amount, direction = text.split()
@@ -232,7 +232,7 @@ def _distance(text: str) -> int | Decimal | None:
 
 
 def _without_arguments(kind: Any) -> Iterator[type[ops.Operator]]:
-    """The operators below this one that have no parameters."""
+    """The subclasses of an operator that have no parameters."""
     for below in kind.__subclasses__():
         if hasattr(below, "keyword") and not fields(below):
             yield below

@@ -1,4 +1,4 @@
-"""The parser: the text of a circuit to the circuit."""
+"""The parser of the text form of circuits."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ _SHOWN = {
 
 
 def parse_circuit(text: str, file: str = "<circuit>", depth: int = 0) -> Circuit:
-    """The circuit whose text form this is; `depth` is that of the body of a fixpoint when it is one's.
+    """Parse the text form of a circuit; `depth` is the depth of a body that is parsed alone.
 
     ``parse_circuit(str(c), depth=c.depth) == c`` for every circuit c. Raises
-    ProgramError at the first place that cannot be read, or where a node, by the rules that build circuits, cannot
-    stand or has another type than the text says.
+    ProgramError at the first place that cannot be parsed, or where a node violates the rules of circuits or has another
+    type than the text says.
     """
     places = TextPlaces(file, text)
     try:
@@ -50,7 +50,7 @@ def parse_circuit(text: str, file: str = "<circuit>", depth: int = 0) -> Circuit
 
 @cache
 def parse_value_type(text: str) -> ValueType:
-    """The type that a text such as `array(string?)?` means; raises ProgramError."""
+    """The type that a text such as `array(string?)?` denotes; raises ProgramError."""
     columns = parse_circuit(f"%0 = source t : set{{c: {text}}}", "<type>").type_of(0).schema.columns
     if len(columns) != 1:
         raise TextPlaces("<type>", text).error((1, 1, len(text)), "this is not one type")

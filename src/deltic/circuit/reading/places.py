@@ -1,4 +1,4 @@
-"""Errors with their places in the text of a circuit."""
+"""Errors with their positions in the text of a circuit."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class TextPlaces:
         self._lines = text.splitlines()
 
     def error(self, place: Token | Position, message: str, hint: str = "") -> ProgramError:
-        """A finding at a token, or at a line, a column and a length, all from 1."""
+        """An error at a token, or at a line, a column and a length; all count from 1."""
         line, column, length = _of_token(place) if isinstance(place, Token) else place
         source = self._lines[line - 1] if line <= len(self._lines) else ""
         return ProgramError([Diagnostic(message, self._file, line, column, source, length, hint)])
 
     def unknown(self, token: Token, what: str, known: Iterable[str]) -> ProgramError:
-        """A finding about a name that is none of the known ones, with the nearest of them."""
+        """An error about an unknown name, with the nearest known one as a hint."""
         near = difflib.get_close_matches(token, list(known), 1)
         return self.error(token, f"there is no {what} `{token}`", f"did you mean `{near[0]}`?" if near else "")
 

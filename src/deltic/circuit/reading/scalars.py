@@ -1,4 +1,4 @@
-"""Expressions of the text form back to the trees that `deltic.circuit.expressions.show` writes them from."""
+"""Expressions of the text form, parsed back to the trees from which `deltic.circuit.expressions.show` writes them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from deltic.values.words import SYNTAX
 _WORDS = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|(?<!\w)[^\W\d]\w*(?!\w*\s*\()""")
 _PARTS = {"this", "expression", "expressions", "to", "start", "length", "substr", "ifs", "true", "default", "unit"}
 
-# What is written as a function and is none of the table.
+# Nodes that are written as function calls but are not in the table of functions.
 _NODES: dict[str, Callable[..., exp.Expression]] = {
     "CHECKED": checked,
     "BOUND": lambda name, null, sure=None: BoundElement(this=name, expression=null, sure=sure),
@@ -26,7 +26,7 @@ _NODES: dict[str, Callable[..., exp.Expression]] = {
     "FOLD": lambda *parts: Fold(expressions=list(parts)),
 }
 
-# Operations that are calls, as people write them.
+# Operators that are calls in trees, by the nodes that SQL parses them to.
 _CALLS: dict[type[exp.Expr], Callable[[exp.Expr], exp.Expression]] = {
     exp.DPipe: lambda node: call("concat", node.this, node.expression),
     exp.Length: lambda node: cast(call("length", node.this), Type.INT64),
@@ -53,7 +53,7 @@ def parse_expression(text: str, columns: Collection[str]) -> exp.Expression:
 
 
 def read_expression(text: str, columns: Collection[str]) -> exp.Expression:
-    """The same of a text as people write it, with other spaces and parentheses. Raises ValueError."""
+    """Parse an expression with any spacing and parentheses, as people write it. Raises ValueError."""
     return parse_expression(show(_plain(_written(text, columns), keep_parentheses=False)), columns)
 
 
@@ -78,7 +78,7 @@ def split(text: str) -> Iterator[str]:
 
 
 def _is_extreme(node: exp.Case) -> bool:
-    """Whether this is how LEAST or GREATEST is written, with a case for NULL, which DuckDB's own pass over."""
+    """Whether this is the text form of LEAST or GREATEST: CASE for NULL, because DuckDB's own functions ignore NULL."""
     default, branches = node.args.get("default"), node.args["ifs"]
     if not isinstance(default, exp.Least | exp.Greatest) or not isinstance(branches[0].args["true"], exp.Null):
         return False
@@ -91,7 +91,7 @@ def _as_column(word: str, columns: Collection[str]) -> str:
 
 
 def _plain(written: exp.Expr, *, keep_parentheses: bool) -> exp.Expression:
-    """The tree with the parts that Deltic's own trees have: no quotes of names, no defaults of the dialect."""
+    """The tree without what the dialect adds: quotes of names, defaults."""
 
     holder = exp.Paren(this=written.copy())
     for node in list(holder.find_all(exp.Column)):

@@ -1,4 +1,4 @@
-"""The types of edges from the parsed text."""
+"""The types of edges, from the parsed text."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _column(parts: list[Any], places: TextPlaces) -> Column:
 
 
 def _value(parts: list[Any], places: TextPlaces) -> ValueType:
-    """The type of a column, a field, an element; with NULL or without."""
+    """The type and nullability of a column, a field or an element."""
     name, *arguments, fields, nullable = parts
     arguments = [argument.children for argument in arguments if argument is not None]
     if name not in _KINDS:

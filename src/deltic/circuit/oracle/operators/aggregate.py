@@ -1,4 +1,4 @@
-"""The meaning of aggregates: groups, and what their accumulators make of them."""
+"""The definition of aggregates: group the rows, apply the accumulators."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _value(call: AggregateCall, group: Rows, schema: Schema) -> Any:
 
 
 def _values(row: Row, indices: Sequence[int]) -> Any:
-    """The value of one column, or the tuple of those of several."""
+    """The value of one column, or a tuple of the values of several."""
     return row[indices[0]] if len(indices) == 1 else tuple(row[i] for i in indices)
 
 

@@ -12,7 +12,7 @@ from deltic.circuit.oracle.pointwise import Inputs, Rows, means
 
 @means(ops.Antijoin)
 def antijoin(op: ops.Antijoin, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:
-    """The rows of the first input whose columns of the second have no row in that."""
+    """The rows of the first input that have no match in the second on the second's columns."""
     names, right_names = types[0].schema.names, types[1].schema.names
     pick = picker([names.index(n) for n in right_names])
     result: Rows = inputs[0].antijoin(inputs[1], pick, lambda row: row)

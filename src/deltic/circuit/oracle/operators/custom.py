@@ -1,4 +1,4 @@
-"""The meaning of a user's operators: their functions."""
+"""The definition of user-defined operators: their functions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def apply(op: Apply, inputs: Inputs, types: Any) -> Rows:
 
 @means(MaintainDelta)
 def maintain_delta(op: MaintainDelta, inputs: Inputs, types: Any) -> Rows:
-    """What the derivative gives, or the state, and in the beginning the value of nothing."""
+    """The change by the derivative or the state; at the beginning also the value for empty inputs."""
     pairs = op.pairs(inputs)
     change = op.custom.change(pairs[::2], pairs[1::2])
     return change + op.custom.value([ZSet()] * (len(pairs) // 2)) if op.begins(inputs) and inputs[-1] else change

@@ -1,4 +1,4 @@
-"""The set of the rows of positive weight, and its change."""
+"""The set of the rows with a positive weight, and its change."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from deltic.circuit.oracle.pointwise import Inputs, Rows, means
 
 @means(ops.Distinct)
 def distinct(op: ops.Distinct, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:
-    """The rows of positive weight, each once."""
+    """The rows with a positive weight, each with weight one."""
     result: Rows = inputs[0].distinct()
     return result
 

@@ -1,4 +1,4 @@
-"""A flatmap generates rows of each row."""
+"""A flatmap makes several rows of each row."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from deltic.circuit.oracle.pointwise import Inputs, Row, Rows, means
 
 @means(ops.FlatMap)
 def flat_map(op: ops.FlatMap, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:
-    """Each row once for every value that is generated for it."""
+    """Each row once for every value that the generator yields for it."""
     schema = types[0].schema
     meanings = [meaning(e, schema.types) for e in op.expressions]
 

@@ -1,4 +1,4 @@
-"""A join, and its change by definition of the terms."""
+"""A join, and its change by the definition of the terms."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Names = tuple[str, ...]
 
 @means(ops.Join)
 def join(op: ops.Join, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:
-    """The natural join of all inputs, one after the other."""
+    """The natural join of all inputs, from the left."""
     result: Rows = inputs[0]
     names = types[0].schema.names
     for rows, type_ in zip(inputs[1:], types[1:], strict=True):
@@ -46,5 +46,5 @@ def _natural_join(left: Rows, left_names: Names, right: Rows, right_names: Names
 
 
 def picker(positions: Sequence[int]) -> Callable[[Row], Row]:
-    """What gives the values of a row at these positions."""
+    """A function that returns the values of a row at these positions."""
     return lambda row: tuple(row[i] for i in positions)

@@ -1,4 +1,4 @@
-"""What is kept is what it is."""
+"""Keep is the identity."""
 
 from __future__ import annotations
 

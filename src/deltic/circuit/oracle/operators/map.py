@@ -1,4 +1,4 @@
-"""A map computes a row of each row."""
+"""A map computes one row of each row."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from deltic.circuit.oracle.pointwise import Inputs, Row, Rows, means
 
 @means(ops.Map)
 def map_(op: ops.Map, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:
-    """The computed rows; one that is undefined is none."""
+    """The computed rows, without those that are undefined."""
     schema = types[0].schema
     meanings = [meaning(e, schema.types) for e in op.expressions]
     pairs = ((_project(op, meanings, dict(zip(schema.names, row, strict=True))), weight) for row, weight in inputs[0])

@@ -1,4 +1,4 @@
-"""Negation turns the sign of each weight."""
+"""Negation changes the sign of each weight."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ from deltic.circuit.oracle.pointwise import Inputs, Rows, means
 
 @means(ops.Negate)
 def negate(op: ops.Negate, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:
-    """The rows with the other sign."""
+    """The rows with negated weights."""
     result: Rows = -inputs[0]
     return result

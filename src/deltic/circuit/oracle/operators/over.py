@@ -1,4 +1,4 @@
-"""The meaning of window functions: what each row sees of its partition, and what the function makes of it."""
+"""The definition of window functions: the rows that each row sees of its partition, and the functions over them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from deltic.values.types import Schema, Type
 
 
 class _Partition:
-    """The rows of one partition in their order, with the number of each row's group of peers."""
+    """The rows of one partition in order, with the number of each row's group of peers."""
 
     def __init__(self, rows: Sequence[Row], op: Over, schema: Schema) -> None:
         self.rows, self.op, self.schema = rows, op, schema
@@ -42,18 +42,18 @@ class _Partition:
         return self.peers.index(self.peers[i])
 
     def last_peer(self, i: int) -> int:
-        """The position of its last peer."""
+        """The position of the last peer of row i."""
         return self.first_peer(i) + self.peers.count(self.peers[i]) - 1
 
     def frame(self, call: WindowCall, i: int) -> list[int]:
-        """The positions that row i sees."""
+        """The positions of the rows in the frame of row i."""
         assert call.frame is not None
         if call.frame.unit is Unit.SESSIONS:
             return self._session(call.frame, i)
         return [j for j in range(len(self.rows)) if self._sees(call.frame, i, j)]
 
     def _session(self, frame: Frame, i: int) -> list[int]:
-        """The positions that are reached from row i by steps that are not too far."""
+        """The positions that are reached from row i by steps within the session's distance."""
         first = last = i
         while first and self._is_near(frame, first - 1):
             first -= 1
@@ -62,7 +62,7 @@ class _Partition:
         return list(range(first, last + 1))
 
     def _is_near(self, frame: Frame, i: int) -> bool:
-        """Whether row i and the next one are of one session."""
+        """Whether row i and the next one belong to one session."""
         assert frame.start is not None
         assert frame.end is not None
         after = self._compared(Unit.RANGE, i, i + 1, frame.start) >= 0
@@ -76,7 +76,7 @@ class _Partition:
         return after and (frame.end is None or self._compared(frame.unit, i, j, frame.end) <= 0)
 
     def _compared(self, unit: Unit, i: int, j: int, distance: int | Decimal) -> int:
-        """The sign of where row j is, seen from that distance from row i."""
+        """The sign of the position of row j relative to the place at that distance from row i."""
         if not distance:
             return self.peers[j] - self.peers[i]
         (order,) = self.op.order
@@ -91,7 +91,7 @@ class _Partition:
 
 
 def _compare(value: Any, origin: Any, distance: int | Decimal, unit: Unit) -> int:
-    """The sign of the value less what lies at that distance from another; that may be beyond all values."""
+    """The sign of `value` less what lies at that distance from `origin`, which may be beyond all values."""
     try:
         target = in_order(_moved(origin, distance, unit))
     except (OverflowError, ValueError):
@@ -100,7 +100,7 @@ def _compare(value: Any, origin: Any, distance: int | Decimal, unit: Unit) -> in
 
 
 def _moved(value: Any, distance: int | Decimal, unit: Unit) -> Any:
-    """The value at that distance; OverflowError or ValueError where it does not exist."""
+    """The value at that distance; OverflowError or ValueError where there is none."""
     if unit is Unit.MONTHS:
         return _months_later(value, int(distance))
     if isinstance(value, float):
@@ -111,7 +111,7 @@ def _moved(value: Any, distance: int | Decimal, unit: Unit) -> Any:
 
 
 def _months_later(value: Any, months: int) -> Any:
-    """The same day that many months later, or the last one of a shorter month."""
+    """The same day that many months later, or the last day of a shorter month."""
     year, month = divmod(value.year * 12 + value.month - 1 + months, 12)
     return value.replace(year=year, month=month + 1, day=min(value.day, calendar.monthrange(year, month + 1)[1]))
 
@@ -141,14 +141,14 @@ def _cume_dist(partition: _Partition, call: WindowCall, i: int) -> float:
 
 
 def _ntile(partition: _Partition, call: WindowCall, i: int) -> int:
-    """The bucket; the first ones have one row more where the buckets cannot be of one size."""
+    """The bucket; the first buckets have one row more where the rows do not divide evenly."""
     size, larger = divmod(len(partition.rows), call.number)
     sizes = [size + (bucket < larger) for bucket in range(call.number)]
     return next(bucket for bucket in range(call.number) if i < sum(sizes[: bucket + 1])) + 1
 
 
 def _shift(partition: _Partition, call: WindowCall, i: int) -> Any:
-    """The value so many rows back or ahead, NULLs passed over where they are ignored; else the default."""
+    """The value `number` rows back or ahead, skipping NULLs where they are ignored; else the default."""
     away = -call.number if call.function == "lag" else call.number
     values = partition.column(call)
     result = _stepped(values, i, away) if call.ignores_nulls and away else i + away
@@ -158,7 +158,7 @@ def _shift(partition: _Partition, call: WindowCall, i: int) -> Any:
 
 
 def _stepped(values: Sequence[Any], i: int, away: int) -> int:
-    """The position of the so-manieth value from position i that is not NULL, -1 for none."""
+    """The position of the abs(away)-th value that is not NULL before or after position i; -1 for none."""
     ahead = range(i + 1, len(values)) if away > 0 else range(i - 1, -1, -1)
     there = [j for j in ahead if values[j] is not None]
     return there[abs(away) - 1] if len(there) >= abs(away) else -1
@@ -173,7 +173,7 @@ def _pick(partition: _Partition, call: WindowCall, i: int) -> Any:
 
 
 def _aggregated(partition: _Partition, call: WindowCall, i: int) -> Any:
-    """The aggregate of the frame; over no rows as over NULLs alone."""
+    """The aggregate of the frame; over no rows, as over NULLs alone."""
     over = bag(partition.rows[j] for j in partition.frame(call, i))
     first, *others = call.columns or ("",)
     applied = AggregateCall(call.function, first, call.name, tuple(others), call.parameters)
@@ -200,7 +200,7 @@ _FUNCTIONS: dict[str, Function] = {
 
 
 def over(op: Over, rows: Rows, schema: Schema) -> Rows:
-    """The rows with the values of all calls."""
+    """The rows with the values of all calls appended."""
     return bag(row for rows_of in sequences(rows, op.keys, op.order, schema) for row in _widened(rows_of, op, schema))
 
 

@@ -1,4 +1,4 @@
-"""Operators that pass on what they are given: sinks, the ends of cycles, components of bundles."""
+"""Operators that pass on their input: sinks, the ends of cycles, components of bundles."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ def component(op: ops.BundleRelation, inputs: Inputs, types: Any) -> Rows:
 @means(ops.Sink)
 @means(ops.Close)
 def port(op: ops.Sink | ops.Close, inputs: Inputs, types: Any) -> Value:
-    """What it is given."""
+    """The input."""
     return inputs[0]

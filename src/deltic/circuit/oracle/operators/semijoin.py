@@ -12,7 +12,7 @@ from deltic.circuit.oracle.pointwise import Inputs, Rows, means
 
 @means(Semijoin)
 def semijoin(op: Semijoin, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:
-    """The rows of the first input whose columns of the second are one of its rows."""
+    """The rows of the first input that have a match in the second on the second's columns."""
     left, right = inputs
     pick = picker([types[0].schema.names.index(name) for name in types[1].schema.names])
     result: Rows = left.filter(lambda row: right.weight(pick(row)) > 0)

@@ -1,4 +1,4 @@
-"""The meaning of top-k: a slice of each part's rows in their order."""
+"""The definition of top-k: a slice of the rows of each partition in order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from deltic.values.types import Schema
 
 
 def top(op: Top, rows: Rows, schema: Schema) -> Rows:
-    """The first rows of each part of `rows`, which are of `schema`."""
+    """The first rows of each partition of `rows`, which are of `schema`."""
     end = None if op.limit is None else op.offset + op.limit
     return bag(row for part in sequences(rows, op.keys, op.order, schema) for row in part[op.offset : end])
 
