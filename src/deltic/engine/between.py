@@ -21,7 +21,7 @@ class Between:
 
     @property
     def bounds(self) -> list[Any]:
-        """The bounds that there are."""
+        """The bounds that are not None."""
         return [bound for bound in (self.low, self.high) if bound is not None]
 
     def has(self, value: Any, type_: Type) -> bool:

@@ -30,13 +30,12 @@ class Changing(PipelineParts):
     ) -> Transaction:
         """A transaction, for a with-block: all changes made in it are one epoch, or none takes effect.
 
-        Several threads may each have one open; they commit one after the other, each over the tables of the last one.
+        Several threads may each have one open; they commit one after the other, each on the result of the last.
         `conflicts`, `timeout` and `late` override those of the pipeline. The end of the block raises ChangeError where
         the changes conflict with the tables, DataError where values of statements do not fit, and BusyError after
         waiting `timeout` seconds for other threads. After any exception tables and views are unchanged.
 
-        `positions` say by name how far sources have been read, as JSON; they are part of the epoch, and so is a
-        `token`.
+        `positions` record by name how far sources have been read, as JSON. The epoch stores them, and the `token`.
         """
         return self._noted(self._transaction(conflicts, timeout, token, positions or {}, late=late))
 
@@ -68,7 +67,7 @@ class Changing(PipelineParts):
     def what_if(self, conflicts: Conflicts | None = None, timeout: float | None = None) -> Transaction:
         """A transaction that its block discards at the end, unless you call its `commit`.
 
-        Its `preview` has the tables and views as they would be, and their changes. Others read and write meanwhile.
+        Its `preview` has the tables and views as they would be, and their changes. It blocks no other transaction.
         """
         return self._noted(self._transaction(conflicts, timeout, is_kept=False))
 

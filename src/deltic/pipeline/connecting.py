@@ -50,7 +50,7 @@ class Connecting(Watching):
 
     @property
     def attached(self) -> Mapping[str, External]:
-        """The sources that were attached to tables, by table; those of definitions are not among them."""
+        """The sources that `attach` gave to tables, by table; sources of definitions are not included."""
         return self._definitions.outside.attached
 
     def refresh(self, full: bool = False, tables: Iterable[str] | None = None) -> RefreshReport:
@@ -88,6 +88,6 @@ class Connecting(Watching):
     def pending(self, positions: Mapping[str, Any] | None = None) -> dict[str, str]:
         """What the next `refresh` would read of each source, without reading it.
 
-        With the `positions` of another pipeline of this program, what that one would read.
+        With the `positions` of another pipeline of this program: what that pipeline would read.
         """
         return self._refreshing.pending(positions)

@@ -42,7 +42,7 @@ class Defining(Connecting):
 
         `file` is the name of the text in messages; included files are searched beside it. `macros` act as lines
         `#define NAME text`. Rules may read every table and view of the pipeline. Returns the Evolution: new views are
-        computed from the present rows, and nothing else is. Raises ProgramError with all findings, and changes nothing;
+        computed from the present rows; other views stay. Raises ProgramError with all findings, and changes nothing;
         warns with ProgramWarning.
         """
         require_text(text)
@@ -109,7 +109,7 @@ class Defining(Connecting):
 
         A table is a set of rows, or with `bag` a bag, which may hold a row several times. `key` names the columns that
         identify a row: they are never NULL, and a transaction after which two rows would agree in them is rejected with
-        a ChangeError. With `lateness={"ts": timedelta(hours=1)}` a change is late where its `ts` is more than that
+        a ChangeError. With `lateness={"ts": timedelta(hours=1)}` a change is late if its `ts` is more than an hour
         before the greatest of earlier transactions; see docs/sql.md.
 
         With a `source` the table has its rows: an External, a Spark DataFrame, or the path of a folder of files or of a
@@ -170,7 +170,7 @@ class Defining(Connecting):
         return self._evolving.evolve(lambda now: altering(now, table, how))
 
     def flow(self, name: str) -> Flow:
-        """A table or view to build others from in Python, with `view`: see docs/streams.md and docs/extending.md."""
+        """A table or view as the start of a flow, for `view`: see docs/streams.md and docs/extending.md."""
         from deltic.pipeline.python.flow import Flow
 
         return Flow.of(name, find(name, "view or table", self.catalog.relations))
@@ -178,12 +178,12 @@ class Defining(Connecting):
     def view(
         self, name: str, circuit: Circuit | Flow | DataFrame | str, hidden: bool = False, replace: bool = False
     ) -> Evolution:
-        """Add a view that a circuit computes, or its text, or a flow; their sources are tables and views by name.
+        """Add a view: a flow, a circuit, or the text of one, over tables and views by name.
 
-        Or a DataFrame of Spark over `pipeline["NAME"].to_spark()` and tables and views by name; see docs/spark.md.
+        Also a DataFrame of Spark over `pipeline["NAME"].to_spark()` and tables and views by name; see docs/spark.md.
 
         The view is the sink of that name, or the only one. A `hidden` view serves other definitions:
-        it cannot be read, and what they do not need of it is not computed. With `replace` it takes the place
+        you cannot read it, and Deltic computes only what they need. With `replace` it takes the place
         of the view of that name, however that was defined. Raises CatalogError, and for a text ProgramError.
         """
         if is_dataframe(circuit):

@@ -111,7 +111,7 @@ class Recursion:
 
     @property
     def of_any(self) -> Recursion:
-        """The same without the choices for single views."""
+        """The options without the choices for single views."""
         return replace(self, strategy=self.default)
 
     def check(self, catalog: Catalog) -> None:

@@ -163,7 +163,7 @@ class Pipeline(Defining):
     def command_session(
         self, text: str, language: str, file: str = "", directories: Sequence[str | Path] = ()
     ) -> CommandSession:
-        """As `define`, for a language with commands; returns a session that runs them. Raises UnsupportedError."""
+        """Add a program as `define` does; returns a session that runs commands. Raises UnsupportedError."""
         from deltic.pipeline.commanding import commanded
 
         front = commanded(language)
@@ -241,7 +241,7 @@ class Pipeline(Defining):
         return StatementRunner(self._evolving, self._opened, *doors, lambda tables: self._refreshing.load(tables))
 
     def unchanged(self) -> Evolution:
-        """What a text without statements, or whose statements have nothing to do, makes of definitions."""
+        """The Evolution of a text without statements, or whose statements change nothing."""
         return self._evolving.nothing()
 
     def stream(

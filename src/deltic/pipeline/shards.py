@@ -93,7 +93,7 @@ class Shards:
         return shards
 
     def files(self) -> Files:
-        """The files in the directory; by default in a temporary one, which ends with this process."""
+        """The files of the shards: in `directory`, or in a temporary directory that ends with this process."""
         from deltic.engine.files.address import absolute, files_at
 
         if self.directory is not None:

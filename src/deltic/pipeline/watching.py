@@ -37,21 +37,21 @@ class Watching(Changing):
 
     @property
     def epoch(self) -> int:
-        """The number of the last epoch, 0 at first: transactions, and changes of definitions after the first of them.
+        """The number of the last epoch, 0 before the first; a transaction is one, and a later change of definitions.
 
-        Reading a view that follows from facts alone is also one.
+        The first read of a view that follows from facts alone is one, too.
         """
         return self._epochs.last.version.epoch
 
     def snapshot(self) -> Snapshot:
-        """The tables and views as they are now, to read several of them as of one epoch."""
+        """The tables and views of the present epoch, for several reads."""
         self._version()
         return self._snapshot(self._epochs.last)
 
     def at(self, epoch: int) -> Snapshot:
         """The tables and views at one of the last `retain` epochs.
 
-        Raises DelticError for others, and says which are retained.
+        Raises DelticError, which lists the retained epochs, for any other.
         """
         return self._snapshot(self._epochs.at(epoch))
 
@@ -68,7 +68,7 @@ class Watching(Changing):
 
     @property
     def positions(self) -> Mapping[str, Any]:
-        """How far sources have been read: the last position that transactions gave for each."""
+        """How far each source has been read: the last position that a transaction stored."""
         return self._epochs.positions
 
     @property
@@ -107,7 +107,7 @@ class Watching(Changing):
         return self._epochs.engine.maintenance(name)
 
     def impact(self, table: str, row: RowPattern) -> Preview:
-        """What would change without the rows of a table that have these values; nothing is committed.
+        """Preview the deletion of the rows of a table that have these values; nothing is committed.
 
         `preview.of(view)` has the changes of a view. Raises DelticError where no row has the values.
         """
@@ -123,11 +123,11 @@ class Watching(Changing):
         return preview
 
     def missing(self, name: str, row: RowPattern, most: int = 3) -> list[TableRows]:
-        """The smallest sets of rows of tables with which a row that is not there would be: lists of (table, row).
+        """The smallest sets of table rows that would derive a missing row: lists of (table, row).
 
-        None has more than `most` rows. They are sought backward through the rules, and each is inserted for a trial. A
-        list without sets says that none was found: columns that no rule binds have no values, and nothing is deleted.
-        Raises DelticError where such a row is there.
+        None has more than `most` rows. Deltic searches backward through the rules and tries each set by
+        inserting it. An empty list says that none was found: columns that no rule binds get no values, and nothing is
+        deleted. Raises DelticError if such a row is present.
         """
         schema = self._readable(name)
         pattern = bound(name, schema, row)
@@ -149,9 +149,9 @@ class Watching(Changing):
         return Reasons(self._definitions, self._version(), self._earlier).additions(name, pattern, most, makes)
 
     def needed(self, name: str, row: RowPattern) -> list[tuple[str, tuple[Any, ...]]]:
-        """The rows of tables, as (table, row), without any one of which the row would be gone.
+        """The rows of tables, as (table, row), each of which the row needs.
 
-        Each row of its explanation is removed for a trial, at the cost of that change.
+        Tries the deletion of each row in its explanation, at the cost of that change.
         """
         explanation = self.why(name, row)
         wanted = dict(zip(explanation.root.columns, explanation.root.row, strict=True))
@@ -182,17 +182,17 @@ class Watching(Changing):
         return Subscription(view, self.views[view], self._epochs.history, position, self.spark)
 
     def sizes(self, timeout: float | None = None) -> Rows:
-        """The memory of the state: for each relation and each order in which it is kept, the entries and the bytes.
+        """The memory of the state: the entries and bytes of each relation in each of its orders.
 
-        Beside tables and views these are the relations of the plan, by the names that `explain` has for them. Raises
+        Includes the relations of the plan, by their names in `explain`. Raises
         BusyError where an epoch takes longer than `timeout`, or that of all transactions, in seconds.
         """
         return Rows(TableBatch(sizes_table(self._sizes(timeout))), self.spark)
 
     def views_by_relation(self) -> Mapping[str, tuple[str, ...]]:
-        """For each relation of the plan the views that it is, or else the views next above it that need it.
+        """For each relation of the plan, the views that it stores, or else the nearest views that need it.
 
-        With it, what `report.work` and `sizes` have becomes that of views. A table stands for itself.
+        Use it to add up `report.work` and `sizes` by view. A table stands for itself.
         """
         return self._epochs.engine.views_by_relation()
 
@@ -204,7 +204,7 @@ class Watching(Changing):
         return MetricsServer(self.metrics(), host, port)
 
     def metrics(self) -> Metrics:
-        """Numbers of epochs, from now on until `close`, and of the state: its `text` is in Prometheus' text format."""
+        """Metrics of the state, and of epochs until `close`; `text` is in Prometheus' text format."""
         version = self._version()
         rows = {view: version.count(view) for view in self.views}
         return Metrics(rows, self._sizes, lambda: self.watermarks, self._epochs.observers)
@@ -212,7 +212,7 @@ class Watching(Changing):
     def observe(self, receive: Callable[[EpochReport], None]) -> Callable[[], None]:
         """Call `receive` with the report of each epoch from now on, in the thread that commits it; it must not raise.
 
-        Returns a function that ends this.
+        Returns a function that stops the calls.
         """
 
         def observer(number: int, result: EpochResult) -> None:

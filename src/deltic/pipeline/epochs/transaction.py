@@ -251,7 +251,7 @@ class Transaction:
         self._phase, self._operations = _Phase.COMMITTED, []
 
     def rewind(self, count: int) -> None:
-        """Forget the changes behind the first `count`: what ROLLBACK TO a savepoint does."""
+        """Forget the changes after the first `count`: what ROLLBACK TO a savepoint does."""
         self._require(_Phase.OPEN)
         del self._operations[count:]
 
@@ -293,7 +293,7 @@ class Transaction:
 
     @property
     def was_looked_at(self) -> bool:
-        """Whether a preview has bound it to one epoch."""
+        """Whether a preview has bound the transaction to one epoch."""
         return self._seen is not None
 
     def __repr__(self) -> str:

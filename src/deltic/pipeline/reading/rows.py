@@ -23,7 +23,7 @@ _IN_NOTEBOOKS = 20
 class Rows(Tabular):
     """Rows of a table or view at the time of reading. Iteration yields a named tuple for each.
 
-    It is a handle: the rows of a change become a table when you first ask for them.
+    The rows of a change are decoded when you first ask for them.
     """
 
     def __init__(self, batch: Batch, spark: SparkSession | None = None) -> None:
