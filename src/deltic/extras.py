@@ -16,7 +16,6 @@ EXTRAS = {
     "pandas": "pandas",
     "mcp": "mcp",
     "polars": "polars",
-    "prometheus_client": "server",
     "psycopg": "postgresql",
     "pyiceberg": "iceberg",
     "pyspark": "spark",

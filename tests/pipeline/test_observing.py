@@ -233,7 +233,7 @@ def test_metrics_of_a_view_that_is_another(pipeline):
 
 def sample(text, name, **labels):
     """The value of a line of the text format."""
-    inside = ",".join(f'{key}="{value}"' for key, value in labels.items())
+    inside = ",".join(f'{key}="{value}"' for key, value in sorted(labels.items()))
     return float(re.search(rf"^{name}{re.escape('{' + inside + '}' if inside else '')} (\S+)$", text, re.M)[1])
 
 

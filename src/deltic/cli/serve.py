@@ -65,7 +65,7 @@ def _upgrade(service: Service, program: Path | None) -> None:
 
 def _serve(options: ServeOptions, stack: ExitStack) -> Service:
     """Begin to serve; the stack ends it, in the order of a graceful stop."""
-    for module in ("starlette", "uvicorn", "prometheus_client"):
+    for module in ("starlette", "uvicorn"):
         required(module, "deltic serve")
     from deltic.server.http.app import AccessRules, HttpApplication
     from deltic.server.http.server import HttpServer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -23,13 +23,16 @@ from deltic.pipeline.epochs.lateness import watermarks
 from deltic.pipeline.epochs.report import EpochReport, report_of
 from deltic.pipeline.explaining import PlanText, explained
 from deltic.pipeline.names import find
-from deltic.pipeline.observing import Metrics, MetricsServer, sizes_table
+from deltic.pipeline.observing import sizes_table
 from deltic.pipeline.reading.reading import PublishedEpoch
 from deltic.pipeline.reading.reasons import Reasons, RowPattern, TableRows, bound
 from deltic.pipeline.reading.rows import Rows
 from deltic.pipeline.reading.snapshot import Preview, Snapshot
 from deltic.values import to_arrow, to_python
 from deltic.values.types import Schema
+
+if TYPE_CHECKING:
+    from deltic.pipeline.metrics import Metrics, MetricsServer
 
 
 class Watching(Changing):
@@ -201,10 +204,14 @@ class Watching(Changing):
 
         Port 0 is any free one. The result has the `port`, and ends with `close` or its with-block.
         """
+        from deltic.pipeline.metrics import MetricsServer
+
         return MetricsServer(self.metrics(), host, port)
 
     def metrics(self) -> Metrics:
         """Metrics of the state, and of epochs until `close`; `text` is in Prometheus' text format."""
+        from deltic.pipeline.metrics import Metrics
+
         version = self._version()
         rows = {view: version.count(view) for view in self.views}
         return Metrics(rows, self._sizes, lambda: self.watermarks, self._epochs.observers)

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from starlette.requests import Request
 
-from deltic.errors import DataError, DelticError, Diagnostic, StoppedError
+from deltic.errors import DelticError, StoppedError
 from deltic.pipeline.names import find
-from deltic.server.http.bodies import json_value
 from deltic.server.http.event_texts import EventTexts
 from deltic.server.service import Service
 from deltic.server.users import User
@@ -94,13 +91,6 @@ class HttpCall:
         except TimeoutError:
             raise StoppedError(f"the body did not come within {limits.seconds:g} s; nothing was changed") from None
         return b"".join(parts)
-
-    async def json_object(self) -> Mapping[str, Any]:
-        """The body as an object of JSON; raises DataError."""
-        value = json_value(await self.body())
-        if not isinstance(value, dict):
-            raise DataError([Diagnostic("the body is to be an object of JSON")])
-        return value
 
     def audited(self, statement: str) -> None:
         """Let the audit line of the request have the beginning of a statement."""

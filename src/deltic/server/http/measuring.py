@@ -22,6 +22,7 @@ class ServerMetrics:
     def __init__(self, service: Service) -> None:
         self._pipeline = service.pipeline.metrics()
         self._registry = CollectorRegistry()
+        self._registry.register(self._pipeline)
         labels = ("method", "path", "status")
         self._requests = Counter("deltic_http_requests", "Requests by HTTP.", labels, registry=self._registry)
         self._seconds = Histogram(
@@ -41,7 +42,7 @@ class ServerMetrics:
 
     def text(self) -> bytes:
         """All metrics; the sizes of the state wait for the writer a moment."""
-        return self._pipeline.text().encode() + generate_latest(self._registry)
+        return generate_latest(self._registry)
 
     def close(self) -> None:
         """Count no more epochs."""
