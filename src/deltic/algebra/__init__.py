@@ -1,6 +1,6 @@
-"""Z-sets, indexed Z-sets and groups: what the reference interpreter computes with. Imports nothing of Deltic.
+"""Z-sets, indexed Z-sets and groups: the values of the reference interpreter. Imports nothing of Deltic.
 
-`zset` and `indexed` are the values of circuits; `groups` says what values must form for changes to be differences.
+`zset` and `indexed` are the values of circuits; `groups` defines the algebra that makes changes differences.
 
     >>> from deltic.algebra import ZSet
     >>> ZSet.of(["ada", "bob"]) - ZSet.of(["bob"])

@@ -1,4 +1,4 @@
-"""Abelian groups: what values must form for a change to be the difference of two of them [DBSP §3.2].
+"""Abelian groups: the structure in which every change is the difference of two values [DBSP §3.2].
 
 An abelian group A acts on itself by addition, and that change action is complete: b ⊖ a = b + (−a).
 The circuits' Z-sets, streams of them and streams of streams are all built from the integers by the constructions here.
@@ -28,7 +28,7 @@ class AbelianGroup(Protocol[A]):
         """The sum of two elements."""
 
     def negate(self, value: A) -> A:
-        """The element that `add`s with `value` to `zero`."""
+        """The inverse of a value: their sum is `zero`."""
 
 
 def subtract(group: AbelianGroup[A], left: A, right: A) -> A:

@@ -1,4 +1,4 @@
-"""Indexed Z-sets: Z-sets cut into groups by a key, for grouping, aggregation and nested relations [DBSP §8.1]."""
+"""Indexed Z-sets: Z-sets grouped by a key, for grouping, aggregation and nested relations [DBSP §8.1]."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class IndexedZSet(Generic[K, T]):
         return ZSet.of(function(group) for group in self._groups.values())
 
     def aggregate_change(self, change: IndexedZSet[K, T], function: Callable[[ZSet[T]], U]) -> ZSet[U]:
-        """By how much `aggregate` changes when `change` is added; visits the groups of the change alone.
+        """The change of `aggregate` when `change` is added; visits only the groups of the change.
 
         Examples
         --------
@@ -90,7 +90,7 @@ class IndexedZSet(Generic[K, T]):
     def map_groups(self, function: Callable[[ZSet[T]], B], values: AbelianGroup[B]) -> Mapping[K, B]:
         """The function's result for each key, an element of the group `FiniteMaps(values)`; linear if f is.
 
-        The sum or the number of rows of each key change by those of the change; unlike in `aggregate`, a result that
+        The change of a sum or a number of rows for each key is that of the change; unlike in `aggregate`, a result that
         is zero is the same as no group.
 
         Examples

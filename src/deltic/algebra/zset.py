@@ -1,7 +1,7 @@
 """Z-sets: finite maps from values to nonzero integer weights [DBSP §6.1].
 
 A set is a Z-set whose weights are all one, a bag one whose weights are positive, and a change of either is a Z-set:
-weight +1 inserts, −1 deletes. Z-sets form an abelian group, so changes add up and can be taken back.
+weight +1 inserts, −1 deletes. Z-sets form an abelian group, so changes can be added and undone.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class ZSet(Generic[T]):
 
     @classmethod
     def _trusted(cls, weights: dict[T, int]) -> ZSet[T]:
-        """A Z-set that takes over `weights`, which must hold no zero and be used nowhere else."""
+        """A Z-set that takes ownership of `weights`, which must contain no zero."""
         result = cls.__new__(cls)
         result._weights = weights
         result._hash = None
@@ -79,7 +79,7 @@ class ZSet(Generic[T]):
         return ZSet._trusted({value: 1 for value, weight in self._weights.items() if weight > 0})
 
     def distinct_change(self, change: ZSet[T]) -> ZSet[T]:
-        """H: by how much `distinct` changes when `change` is added; visits the change alone [DBSP Prop. 6.12].
+        """H: the change of `distinct` when `change` is added; visits only the change [DBSP Prop. 6.12].
 
         Examples
         --------
@@ -144,7 +144,7 @@ class ZSet(Generic[T]):
         return ZSet((combine(x, y), v * w) for x, v in self._weights.items() for y, w in index.get(key(x), ()))
 
     def antijoin(self, other: ZSet[U], key: Callable[[T], K], other_key: Callable[[U], K]) -> ZSet[T]:
-        """The part whose values' keys are no keys of `other`: a − a ⋈ distinct(π(b)) [DBSP §6.5.2].
+        """The part whose values have a key that no value of `other` has: a − a ⋈ distinct(π(b)) [DBSP §6.5.2].
 
         Linear in this Z-set, and in `other` up to distinct: for a change Δa and a change Δb of the set of keys it
         changes by Δa ▷ b′ − a ⋈ Δb.

@@ -1,1 +1,1 @@
-"""Programs: the relations, delta queries and strata that every engine reads off an incremental circuit."""
+"""Programs: the relations, delta queries and strata that engines run, compiled from an incremental circuit."""

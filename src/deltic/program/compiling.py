@@ -1,4 +1,4 @@
-"""From a circuit to the program that keeps it fresh; what circuits have in common is compiled once."""
+"""Compiling a circuit to the program that maintains it; common parts of several circuits are compiled once."""
 
 from __future__ import annotations
 
@@ -25,17 +25,18 @@ from deltic.program.scope import ProgramBuilder, Scope
 from deltic.program.unsupported import needs_fallback
 
 _SPARE = 2048
-"""How many relations that are in no program any more are remembered at least."""
+"""The least number of cached relations, beyond twice those of the program, at which the caches are cleared."""
 
 
 class Compiler:
-    """Compiles circuits, one after the other.
+    """Compiles circuits, one after the other, and reuses common nodes.
 
-    Equal nodes over equal inputs are one node, of whichever circuits. Its change [DBSP Alg. 6.13], the relation of
-    that, its rules and its fingerprint depend on it and on what it reads alone, so that they are made once; a program
-    is then what the tables and sinks of its circuit reach: the same as if it was the first to be compiled.
+    Equal nodes over equal inputs are one node in all circuits. Its change [DBSP Alg. 6.13], the relation of that
+    change, its rules and its fingerprint depend only on the node and its inputs, so they are computed once. A program
+    consists of what the tables and sinks of its circuit reach: it is the same as if its circuit was the first to be
+    compiled.
 
-    `by_iteration`: the circuit is compiled as it is, its recursions with a history of the iterations of each row.
+    `by_iteration`: the circuit is not optimized, and its recursions keep a history of the iterations of each row.
     """
 
     def __init__(self, by_iteration: bool = False) -> None:
@@ -52,9 +53,9 @@ class Compiler:
 
     @deep
     def program(self, circuit: Circuit, *, strict: bool = False) -> Program:
-        """The program that keeps a circuit fresh.
+        """Compile a circuit to the program that maintains it.
 
-        Raises UnsupportedError, where `strict` for each operator without derivative.
+        Raises UnsupportedError, also for each operator without derivative if `strict`.
         """
         if strict:
             refuse_fallbacks(circuit)
@@ -64,7 +65,7 @@ class Compiler:
         except UnsupportedError:
             for number, operator in fallbacks(inline(optimized)):
                 raise needs_fallback(number, operator) from None
-            extract(incrementalize(circuit))  # which tells of the nodes by their numbers in this circuit
+            extract(incrementalize(circuit))  # raises an error with the nodes' numbers in this circuit
             raise
         if strict:
             _refuse_nested(program)
@@ -73,7 +74,7 @@ class Compiler:
         return program
 
     def _program(self, circuit: Circuit) -> Program:
-        """The program of an optimized circuit without back-edges."""
+        """Compile an optimized circuit without back-edges."""
         linked, places = LinkedProgram(), list[int | dict[str, int]]()
         for node in circuit.nodes:
             places.append(self._place(node, [places[i] for i in node.inputs]))
@@ -91,7 +92,7 @@ class Compiler:
         return link(self._scope.drafts, linked, self._known)
 
     def _place(self, node: Node, inputs: Sequence[int | dict[str, int]]) -> int | dict[str, int]:
-        """The replacement of a node over those of its inputs: for a sink its input, for a call its result."""
+        """The node of the compiler for a node over these inputs: for a sink its input, for a call its result."""
         if isinstance(node.operator, ops.BundleRelation) and isinstance(inputs[0], dict):
             return inputs[0][node.operator.name]
         numbers = [place for place in inputs if isinstance(place, int)]
@@ -106,7 +107,7 @@ class Compiler:
         return surrounded(self._surrounded, node, numbers)
 
     def _called(self, call: ops.Call, inputs: Sequence[int]) -> dict[str, int]:
-        """The replacements of the sinks of a called circuit."""
+        """The nodes of the compiler for the sinks of a called circuit."""
         given, places = call.named(inputs), list[int | dict[str, int]]()
         for node in call.circuit.nodes:
             if isinstance(node.operator, ops.Source):
@@ -116,10 +117,10 @@ class Compiler:
         return {name: place for name, i in call.circuit.sinks.items() if isinstance(place := places[i], int)}
 
     def _remembering(self, places: Sequence[int]) -> Iterator[str]:
-        """The relations that remember the past of what nodes are computed from, read by rules or not.
+        """The relations with state of past epochs below the given nodes, whether rules read them or not.
 
-        What a circuit remembers depends on its nodes alone, not on rules: a view that is defined later over such a node
-        continues its past.
+        This depends only on the nodes of a circuit, not on rules: a view that is defined later over such a node
+        continues from its state.
         """
         relations = self._scope.drafts.relations
         changes = [self._derivatives.delta(place) for place in places] if self._remembers else []
@@ -135,20 +136,20 @@ class Compiler:
 
 
 def _remembers(circuit: Circuit, node: Node) -> bool:
-    """Whether a node of an incremental circuit remembers the past: what was before the change is not apart from it."""
+    """Whether a node of an incremental circuit has state of past epochs beyond the previous value of its input."""
     if isinstance(node.operator, ops.Delay | ops.Differentiate):
         return not isinstance(circuit.nodes[node.inputs[0]].operator, ops.Integrate)
     return isinstance(node.operator, ops.WindowDelta)
 
 
 def _has_cycles(circuit: Circuit) -> bool:
-    """Whether it has back-edges, or a circuit that it calls."""
+    """Whether the circuit or a circuit that it calls has back-edges."""
     calls = (operator for operator in circuit.operators if isinstance(operator, ops.Call))
     return bool(circuit.closes) or any(_has_cycles(call.circuit) for call in calls)
 
 
 def program_of(circuit: Circuit, *, strict: bool = False) -> Program:
-    """The program that keeps a circuit fresh; UnsupportedError, where `strict` for each operator without derivative."""
+    """Compile a circuit to the program that maintains it; raises UnsupportedError as `Compiler.program` does."""
     return Compiler().program(circuit, strict=strict)
 
 

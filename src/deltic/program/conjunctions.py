@@ -1,4 +1,4 @@
-"""Conjunctions under conditions and equalities, and two of them together."""
+"""Restricting and joining conjunctions."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from deltic.program.queries import Body, Term, as_expression, variable_of
 
 
 def is_plain(body: Body) -> bool:
-    """Whether the body is an atom of distinct variables, each of them one result, and nothing else."""
+    """Whether the body is one atom of distinct variables, each of them one result, and nothing else."""
     shown = [t for t in body.out.values() if isinstance(t, int)]
     restricted = body.absent or body.conditions or body.equations or len(set(shown)) != len(body.out)
     return not restricted and set(shown) == body.atoms[0].variables()
 
 
 def result_names(body: Body) -> dict[int, str]:
-    """The names of the body's results that are variables."""
+    """The names of the results that are variables, by variable."""
     return {t: name for name, t in body.out.items() if isinstance(t, int) and not name.startswith("\0")}
 
 
 def restrict(body: Body, condition: Term) -> list[Body]:
-    """The body with one more condition; nothing when it can never hold."""
+    """The body with one more condition; an empty list when the condition is always false."""
     predicate = as_expression(condition)
     if not any(predicate.find_all(exp.Column)) and not is_checked(predicate):
         return [body] if evaluate(predicate, {}, {}) is True else []
@@ -43,7 +43,7 @@ def _term_of(expression: exp.Expression) -> Term:
 
 
 def _equate(body: Body, left: Term, right: Term) -> list[Body]:
-    """The body under the condition that two terms of one type are equal, or both NULL."""
+    """The body restricted to rows where two terms of one type are equal, or both NULL."""
     if left == right and (isinstance(left, int) or is_literal(left)):
         return [body]
     if not isinstance(left, int):

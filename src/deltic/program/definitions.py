@@ -1,4 +1,4 @@
-"""How a relation of a program comes about: each definition is a value that says which relations it reads."""
+"""Definitions of relations: each is a value that says how a relation is computed and which relations it reads."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any, ClassVar, Self
 
 @dataclass(frozen=True)
 class Definition:
-    """What a relation is; `reads` are the fields that name the relations whose changes it follows."""
+    """How a relation is computed; `reads` names the fields that hold the relations whose changes it follows."""
 
     reads: ClassVar[tuple[str, ...]] = ()
     remembers: ClassVar[bool] = False
-    """Whether it depends on epochs of the past, beside the present rows of what it reads."""
+    """Whether it depends on past epochs beyond the present rows of the relations that it reads."""
     is_timed: ClassVar[bool] = False
-    """Whether it may change in an epoch in which nothing that it reads does."""
+    """Whether it may change in an epoch in which none of the relations that it reads changes."""
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -24,7 +24,7 @@ class Definition:
 
     @property
     def contents(self) -> tuple[str, ...]:
-        """The inputs whose rows it reads, not their changes alone."""
+        """The relations whose rows it reads, not only their changes."""
         return ()
 
     @property
@@ -34,25 +34,25 @@ class Definition:
 
     @property
     def kept(self) -> str:
-        """How engines keep what it needs, where another version of them did so otherwise: what that wrote is no use."""
+        """A version of the format of its state: state of another version is not reused."""
         return ""
 
     def renamed(self, names: Mapping[str, str]) -> Self:
-        """The same definition with the relations that it reads under other names."""
+        """The same definition with the relations that it reads renamed."""
         return replace(self, **{field: names[getattr(self, field)] for field in self.reads})
 
     def shared(self, columns: int) -> Iterator[tuple[int, str, int]]:
-        """Which of the relation's columns hold values of a column of another: (own, relation, its column)."""
+        """The columns whose values come from columns of other relations: (own column, relation, its column)."""
         return iter(())
 
     def describe(self, names: Sequence[str]) -> Iterator[str]:
-        """Lines for a reader, with state and cost; `names` are those of the relation's columns."""
+        """Lines of an explanation for users, with state and cost; `names` are those of the relation's columns."""
         return iter(())
 
 
 @dataclass(frozen=True)
 class Table(Definition):
-    """What comes in from outside as the table of that name."""
+    """A base table of that name."""
 
     table: str
 
@@ -66,7 +66,7 @@ class Table(Definition):
 
 @dataclass(frozen=True)
 class FixedRows(Definition):
-    """Fixed rows."""
+    """A constant set of rows."""
 
     rows: tuple[tuple[Any, ...], ...]
 
@@ -80,7 +80,7 @@ class FixedRows(Definition):
 
 @dataclass(frozen=True)
 class Derived(Definition):
-    """The sum of what the relation's rules derive; where `distinct`, the set of it."""
+    """The sum of the rows that the relation's rules derive; if `distinct`, the set of them."""
 
     distinct: bool
 

@@ -1,4 +1,4 @@
-"""From an incremental circuit to its program."""
+"""Extracting the program of an incremental circuit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from deltic.program.scope import ProgramBuilder, Scope
 
 
 def extract(circuit: Circuit) -> Program:
-    """The program of an incremental circuit; UnsupportedError where an operator has no place in one."""
+    """The program of an incremental circuit; UnsupportedError where programs cannot express an operator."""
     scope, linked = Scope(ProgramBuilder(), circuit), LinkedProgram()
     for number, node in enumerate(circuit.nodes):
         match node.operator:

@@ -1,7 +1,7 @@
-"""From sums of signed conjunctions back to formulas: a − a ⋈ b is a ∧ ¬b, for a set b over columns of a.
+"""Factoring sums of signed conjunctions back to formulas: a − a ⋈ b is a ∧ ¬b, for a set b over columns of a.
 
 Rules and delta queries are conjunctions, each with a sign. Antijoins of a recursion are sums of them, by
-a ▷ b = a − a ⋈ b, so that the conjunctions of one formula are a first one and others that extend it.
+a ▷ b = a − a ⋈ b, so one formula consists of a first conjunction and others that extend it.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from sqlglot import exp
 from deltic.program.formulas import All, Formula, Holds, Not, Where, all_of, mentioned, negated, some
 from deltic.program.queries import Atom, Body, Rule, Term, When, as_expression
 
-# Conjunctions that extend another one, up to which all ways to group them are tried.
+# The most extensions of a conjunction for which all ways to group them are tried.
 _MOST = 10
 _MARKS = {When.OLD: "", When.NEW: "'", When.DELTA: "Δ"}
 
 
 @dataclass(frozen=True)
 class Factored:
-    """Rules whose sum is one formula: `rules` are all over the variables of the first, `originals` as they were."""
+    """Rules whose sum is one formula: `rules` are renamed to the variables of the first, `originals` are unchanged."""
 
     rules: tuple[Rule, ...]
     originals: tuple[Rule, ...]
@@ -31,7 +31,7 @@ class Factored:
 
 
 def factored_rules(rules: Sequence[Rule]) -> list[Factored]:
-    """The rules of a relation, those together that one formula is made of; a rule alone where none is found."""
+    """The rules of a relation, grouped so that each group is one formula; a rule alone where no group is found."""
     waiting, result = list(rules), []
     while waiting:
         first = waiting.pop(0)
@@ -45,7 +45,7 @@ def factored_rules(rules: Sequence[Rule]) -> list[Factored]:
 
 
 def _agreeing(extensions: Sequence[tuple[Rule, Rule]]) -> list[tuple[Rule, Rule]]:
-    """The extensions, with one variable for equal computations."""
+    """The extensions, renamed so that equal computations have one variable."""
     computed: dict[exp.Expression, int] = {}
     result = []
     for original, rule in extensions:
@@ -57,7 +57,7 @@ def _agreeing(extensions: Sequence[tuple[Rule, Rule]]) -> list[tuple[Rule, Rule]
 
 
 def _choices(extensions: list[tuple[Rule, Rule]]) -> Iterator[Sequence[tuple[Rule, Rule]]]:
-    """Some of the extensions, first most of them."""
+    """Subsets of the extensions, the largest first."""
     few = extensions[:_MOST]
     for count in range(len(few), 0, -1):
         yield from itertools.combinations(few, count)
@@ -70,9 +70,9 @@ def _together(first: Rule, others: Sequence[tuple[Rule, Rule]]) -> Factored | No
 
 
 def factored(bodies: Sequence[Body], order: Sequence[int] | None = None) -> Formula | None:
-    """The formula whose value is the sum of bodies over the same variables, with the first's sign; None if none is.
+    """The formula that equals a sum of bodies over the same variables, with the sign of the first; None if not found.
 
-    `order` is that in which the first's atoms are shown.
+    `order` is the order of the first body's atoms in the formula.
     """
     first, *others = bodies
     rest = []
@@ -90,7 +90,7 @@ def factored(bodies: Sequence[Body], order: Sequence[int] | None = None) -> Form
 
 
 def _closed(part: Formula, known: Set[int]) -> Formula:
-    """A negation with its own variables, of which an equation has the only values, quantified inside of it."""
+    """The part with existential quantifiers inside its negation for variables that occur only there."""
     if not isinstance(part, Not):
         return part
     inside = part.part.parts if isinstance(part.part, All) else (part.part,)
@@ -104,12 +104,15 @@ def conjunction(body: Body, order: Sequence[int] | None = None) -> Formula:
     return all_of(_all_parts(body, order))
 
 
-# Parts of a conjunction, each as often as it is there, by the sign of their product.
+# The parts of a conjunction, with multiplicity, and a sign.
 _Signed = tuple[int, "Counter[Formula]"]
 
 
 def _product(terms: Sequence[_Signed]) -> list[Formula] | None:
-    """The formulas whose conjunction is 1 + the sum of the terms: 1 − b − c + bc is ¬b ∧ ¬c, 1 − b + bc ¬(b ∧ ¬c)."""
+    """The formulas whose conjunction is 1 + the sum of the terms; None if there are none.
+
+    For example 1 − b − c + bc is ¬b ∧ ¬c, and 1 − b + bc is ¬(b ∧ ¬c).
+    """
     if not terms:
         return []
     sign, first = min(terms, key=lambda term: sum(term[1].values()))
@@ -148,7 +151,7 @@ def _holds(atom: Atom) -> Holds:
 
 
 def _extension(first: Rule, other: Rule) -> Rule | None:
-    """The other rule over the variables of the first, all of whose parts it has; None where it has not."""
+    """The other rule renamed to the variables of the first, if it has all parts of the first; else None."""
     for chosen in itertools.combinations(range(len(other.body.atoms)), len(first.body.atoms)):
         matched = _matched(first, other, chosen)
         if matched is not None and not _parts(first.body) - _parts(matched.body):
@@ -160,7 +163,10 @@ def _extension(first: Rule, other: Rule) -> Rule | None:
 
 
 def _matched(first: Rule, other: Rule, chosen: Sequence[int]) -> Rule | None:
-    """The other rule with these atoms named as those of the first; constraints on their values become conditions."""
+    """The other rule with its chosen atoms renamed to those of the first.
+
+    Constraints on their values become conditions.
+    """
     pairs = [(mine, other.body.atoms[i]) for mine, i in zip(first.body.atoms, chosen, strict=True)]
     if any(mine.relation != its.relation or mine.when is not its.when for mine, its in pairs):
         return None
@@ -187,7 +193,7 @@ def _matched(first: Rule, other: Rule, chosen: Sequence[int]) -> Rule | None:
 
 
 def _renamed(first: Body, body: Body, names: Mapping[int, int]) -> Body:
-    """The body by these names; and by the first's, where both compute the same value."""
+    """The body with variables renamed; variables that compute the same value as one of the first's get its name."""
     for old, new in names.items():
         body = _with(first, body, old, new)
     for variable, value in first.equations:

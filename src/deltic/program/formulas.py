@@ -1,7 +1,7 @@
-"""Formulas over the relations of a program: what a reader is shown of rules and of delta queries.
+"""Formulas over the relations of a program, which explain rules and delta queries to users.
 
-A relation is read as it is, as it is after the change (r'), or by what a change adds (Δr) or takes away (∇r) [FIX §4].
-Variables are the numbers that rules have for them.
+An atom reads a relation before the change (r), after it (r'), or the rows that the change inserts (Δr) or
+deletes (∇r) [FIX §4]. Variables are the variable numbers of rules.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _LOW = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 @dataclass(frozen=True)
 class Formula:
-    """What holds or does not hold of values for its variables."""
+    """A logical formula over variables."""
 
 
 @dataclass(frozen=True)
 class Holds(Formula):
-    """The relation has this row; `mark` is "", "'", "Δ" or "∇"."""
+    """An atom: the relation has this row; `mark` is "", "'", "Δ" or "∇"."""
 
     relation: str
     terms: tuple[Term, ...]
@@ -44,28 +44,28 @@ class Where(Formula):
 
 @dataclass(frozen=True)
 class All(Formula):
-    """∧."""
+    """A conjunction."""
 
     parts: tuple[Formula, ...]
 
 
 @dataclass(frozen=True)
 class Any(Formula):
-    """∨."""
+    """A disjunction."""
 
     parts: tuple[Formula, ...]
 
 
 @dataclass(frozen=True)
 class Not(Formula):
-    """¬."""
+    """A negation."""
 
     part: Formula
 
 
 @dataclass(frozen=True)
 class Exists(Formula):
-    """∃: the part holds for some values of the variables."""
+    """An existential quantifier: the part holds for some values of the variables."""
 
     variables: tuple[int, ...]
     part: Formula
@@ -73,7 +73,7 @@ class Exists(Formula):
 
 @dataclass(frozen=True)
 class Case:
-    """Terms for which a formula holds, for some values of the variables `local`."""
+    """The terms of an aggregate in one case: where `part` holds, for some values of the variables `local`."""
 
     terms: tuple[Term, ...]
     part: Formula
@@ -82,7 +82,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Aggregated(Formula):
-    """The term `result` is a function of the first term of all cases that hold."""
+    """The term `result` is the aggregate of the first terms of all cases."""
 
     result: Term
     function: str
@@ -90,29 +90,29 @@ class Aggregated(Formula):
 
 
 def all_of(parts: Sequence[Formula]) -> Formula:
-    """The conjunction of parts, without one where there is one part."""
+    """The conjunction of parts; a single part stays as it is."""
     flat = tuple(p for part in parts for p in (part.parts if isinstance(part, All) else (part,)))
     return flat[0] if len(flat) == 1 else All(flat)
 
 
 def any_of(parts: Sequence[Formula]) -> Formula:
-    """The disjunction of parts, without one where there is one part."""
+    """The disjunction of parts; a single part stays as it is."""
     return parts[0] if len(parts) == 1 else Any(tuple(parts))
 
 
 def negated(formula: Formula) -> Formula:
-    """The negation; twice is none."""
+    """The negation; a double negation is removed."""
     return formula.part if isinstance(formula, Not) else Not(formula)
 
 
 def some(variables: Sequence[int], part: Formula) -> Formula:
-    """The part for some values of the variables that it has."""
+    """The part with those of the variables that occur in it existentially quantified."""
     local = tuple(dict.fromkeys(v for v in mentioned(part) if v in variables))
     return Exists(local, part) if local else part
 
 
 def parts_of(formula: Formula) -> tuple[Formula, ...]:
-    """The formulas that a formula is made of."""
+    """The direct parts of a formula."""
     if isinstance(formula, All | Any):
         return formula.parts
     if isinstance(formula, Aggregated):
@@ -121,7 +121,7 @@ def parts_of(formula: Formula) -> tuple[Formula, ...]:
 
 
 def mentioned(formula: Formula) -> list[int]:
-    """The variables of a formula, as often and in the order as they are mentioned by its atoms and conditions."""
+    """The variables that atoms, conditions and aggregates of a formula contain, in order and with repetitions."""
     terms: tuple[Term, ...] = ()
     if isinstance(formula, Holds):
         terms = formula.terms
@@ -134,7 +134,7 @@ def mentioned(formula: Formula) -> list[int]:
 
 
 def substituted(formula: Formula, terms: Mapping[int, Term]) -> Formula:
-    """The formula with variables replaced by terms, also where they are quantified."""
+    """The formula with variables replaced by terms, bound ones too."""
 
     def of(part: Formula) -> Formula:
         return substituted(part, terms)
@@ -194,7 +194,7 @@ def occurrences(formula: Formula, negations: int = 0, aggregates: tuple[str, ...
 
 
 def named(lines: Sequence[str], names: Mapping[int, str]) -> list[str]:
-    """Lines with their variables by names: the same for the same variable, and another one for each other."""
+    """Lines with variables shown by name; different variables get different names."""
     given: dict[str, int] = {}
     result: dict[int, str] = {}
     for match in re.finditer(_VARIABLE, "\n".join(lines)):
@@ -206,7 +206,7 @@ def named(lines: Sequence[str], names: Mapping[int, str]) -> list[str]:
 
 
 def text(formula: Formula) -> str:
-    """The formula in the papers' notation, ¬∃(… ∧ ¬…) as ∀(… → …), its variables by number."""
+    """The formula in the papers' notation, with ¬∃(… ∧ ¬…) written as ∀(… → …) and variables shown by number."""
     counts = Counter(mentioned(formula))
     return _text(formula, {v for v in quantified(formula) if counts[v] == 1})
 
@@ -222,7 +222,7 @@ def quantified(formula: Formula) -> Iterator[int]:
 
 
 def _text(formula: Formula, alone: set[int]) -> str:
-    """The text; the variables `alone`, which are mentioned once, are `_`."""
+    """The text; the variables `alone`, which occur once, are shown as `_`."""
     if isinstance(formula, Holds):
         return _atom(formula, alone)
     if isinstance(formula, Where):
@@ -260,7 +260,7 @@ def _terms(terms: Sequence[Term]) -> str:
 
 
 def _universal(part: Formula, alone: set[int]) -> str:
-    """The text of ¬part where that is ∀(… → …); else none."""
+    """The text of ¬part if it can be written as ∀(… → …); else ""."""
     inner = part.part if isinstance(part, Exists) else part
     if not isinstance(part, Exists) or not isinstance(inner, All):
         return ""
@@ -278,7 +278,10 @@ def _quantified(sign: str, variables: Sequence[int], alone: set[int]) -> str:
 
 
 def _grouped(formula: Formula, alone: set[int], *kinds: type[Formula]) -> str:
-    """The text, in parentheses if it is of these kinds; of no kinds: unless it is an atom or begins with a sign."""
+    """The text, in parentheses if the formula has one of these kinds.
+
+    Without kinds it has parentheses unless it is an atom or starts with a sign.
+    """
     bare = _bare(formula, alone)
     tight = not isinstance(bare, kinds) if kinds else isinstance(bare, Holds | Not | Exists)
     return _text(formula, alone) if tight else f"({_text(formula, alone)})"

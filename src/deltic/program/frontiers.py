@@ -1,12 +1,12 @@
-"""Frontiers: what no future change touches, and what may be forgotten for that reason.
+"""Frontiers: bounds below which no future change has rows, so that old rows can be dropped.
 
-The *frontier* of a column is a set of bounds, values that rise with the watermarks of tables. Every row that comes or
-goes from then on has NULL in the column, or a value of at least the least of them. Tables have frontiers by their
-watermarks; a change that is derived has them from the change that it follows, variable by variable: through equal
-variables, expressions that rise with one, and comparisons, so that a join has one where each of its changes brings one.
+The *frontier* of a column is a set of bounds, values that rise with the watermarks of tables. Every row that is later
+inserted or deleted has NULL in the column, or a value of at least the least bound. Tables have frontiers from their
+watermarks. A derived change inherits them from the change that it follows, variable by variable: through equal
+variables, expressions that rise with one, and comparisons. So a join has one where each of its changes has one.
 
-A relation's rows below a frontier may be forgotten where no delta query reads them: one that follows another change
-has to be bound, by that change, in the same column. Rows of views are never forgotten.
+A relation's rows below a frontier may be dropped if no delta query reads them: a query that follows another change
+must bound the same column by that change. Rows of views are never dropped.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from deltic.program.queries import Query, Term, variable_name, variable_of
 from deltic.program.rising import column_of, rising, shifted_back
 
 MARK = "watermark"
-"""The column of a bound's expression."""
+"""The column name of the watermark in a bound's expression."""
 
 
 @dataclass(frozen=True)
@@ -46,17 +46,17 @@ class Bound:
         return cls(watermark, show(expression), expression)
 
     def through(self, rises: exp.Expression) -> Bound:
-        """What an expression that rises with its one column is, when that is this bound."""
+        """The bound of a rising expression whose one column has this bound."""
         return Bound.of(self.watermark, substituted(rises, {column_of(rises): self.expression}))
 
 
-# The least of its bounds is meant; without any there are no changes at all.
+# The least of the bounds holds; without any bound there are no changes at all.
 Frontier = frozenset[Bound]
 
 
 @dataclass(frozen=True)
 class Forgettable:
-    """What is below the frontier in a column may be forgotten."""
+    """Rows below the frontier in a column may be dropped."""
 
     column: int
     frontier: Frontier
@@ -64,29 +64,29 @@ class Forgettable:
 
 @dataclass(frozen=True)
 class Frontiers:
-    """What may be forgotten of a program's relations, by their names, and why that is not possible of others."""
+    """The relations whose old rows may be dropped, by name, and the reasons for those that keep them."""
 
     rows: Mapping[str, Forgettable]
-    """Rows, with all column orders and counts."""
+    """The relations whose rows, in all arrangements, may be dropped."""
     groups: Mapping[str, Forgettable]
-    """What an operator keeps of groups or parts beside the rows; `column` is the position among their keys."""
+    """The operators whose state of old groups or partitions may be dropped; `column` is a position among their keys."""
     reasons: Mapping[str, str]
-    """Why relations keep all rows whose changes have a frontier."""
+    """Why relations whose changes have a frontier keep all rows."""
 
 
 def frontiers(program: Program) -> Frontiers:
-    """The frontiers of a program."""
+    """Compute the frontiers of a program."""
     return _Analysis(program).result() if watermarks(program) else Frontiers({}, {}, {})
 
 
 def watermarks(program: Program) -> dict[str, str]:
-    """The tables that have watermarks, by the relations that hold these."""
+    """The tables that have watermarks, by the relations of the watermarks."""
     marks = {t: [watermark_of(t, is_whole=is_whole) for is_whole in (False, True)] for t in program.tables}
     return {program.tables[mark]: t for t, both in marks.items() for mark in both if mark in program.tables}
 
 
 class _Analysis:
-    """Goes through the strata from below; `flow` has the frontiers of the columns of each relation's changes."""
+    """Visits the strata from below; `flow` has the frontiers of the columns of each relation's changes."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -97,7 +97,7 @@ class _Analysis:
         self.whole: set[str] = set()
 
     def result(self) -> Frontiers:
-        """What may be forgotten."""
+        """The result of the analysis."""
         for stratum in self.program.strata:
             for name in stratum.relations:
                 self._relation(self.program.relations[name], stratum.recursive)
@@ -108,15 +108,15 @@ class _Analysis:
         for name, flow in self.flow.items():
             if name in views:
                 self.reasons[name] = f"they are those of view {views[name]}"
-            elif name not in self.whole and flow and (found := self._forgettable(name, flow)) is not None:
-                rows[name] = found
+            elif name not in self.whole and flow and (forgettable := self._forgettable(name, flow)) is not None:
+                rows[name] = forgettable
             if (key := self._key(self.program.relations[name])) is not None:
                 groups[name] = key
         timed = {name for name, flow in self.flow.items() if flow and name not in self.program.passed}
         return Frontiers(rows, groups, {n: why for n, why in self.reasons.items() if n in timed and n not in rows})
 
     def _relation(self, relation: Relation, is_recursive: bool) -> None:
-        """Find the frontiers of a relation's changes, and note what its rules read."""
+        """Compute the frontiers of a relation's changes, and record what its rules read."""
         name, definition = relation.name, relation.definition
         if is_recursive:
             self.flow[name] = {}
@@ -132,7 +132,7 @@ class _Analysis:
                 self._keep(read, f"{name} is computed from all of them")
 
     def _defined(self, definition: Definition) -> Iterator[tuple[int, Frontier]]:
-        """The frontiers of a relation that is no sum of conjunctions; unknown definitions have none."""
+        """The frontiers of a relation that is not derived by rules; unknown definitions have none."""
         if isinstance(definition, Table):
             yield from self._table(definition)
         elif isinstance(definition, Grouped):
@@ -155,7 +155,7 @@ class _Analysis:
                 yield index, frozenset({Bound.of(mark, column(MARK))})
 
     def _limit(self, definition: Expanded) -> None:
-        """Note the greatest value that a flatmap makes, where that is a constant."""
+        """Record the greatest value that a flatmap yields, where it is a constant."""
         stop = definition.operator.expressions[1] if definition.operator.generator == "range" else None
         owner = next(n for n, r in self.program.relations.items() if r.definition is definition)
         if isinstance(stop, exp.Literal) and len(definition.operator.expressions) == 2:
@@ -163,13 +163,13 @@ class _Analysis:
             self.limits[owner] = {last: exp.Literal.number(int(stop.this) - 1)}
 
     def _parts(self, definition: Windows | TopRows) -> list[int]:
-        """The columns of the source that have a frontier, and by which its rows are divided into parts."""
+        """The partition columns of the source that have a frontier."""
         names = self.program.relations[definition.source].schema.names
         keys = [names.index(key) for key in definition.operator.keys]
         return [k for k in keys if k in self.flow[definition.source]]
 
     def _key(self, relation: Relation) -> Forgettable | None:
-        """The key of groups or parts that has a frontier, the first of them."""
+        """The first key of the groups or partitions that has a frontier."""
         definition = relation.definition
         if isinstance(definition, Grouped):
             result = [(k, k) for k in range(definition.keys) if k in self.flow[definition.source]]
@@ -189,7 +189,7 @@ class _Analysis:
     # Rules
 
     def _derived(self, name: str) -> dict[int, Frontier]:
-        """The frontiers of what all rules of a relation derive."""
+        """The frontiers of the rows that all rules of a relation derive."""
         result: dict[int, Frontier] | None = None
         for rule in self.program.rules_of(name):
             for query in rule.queries():
@@ -203,7 +203,7 @@ class _Analysis:
         return result or {}
 
     def _query(self, query: Query) -> dict[int, Frontier] | None:
-        """The frontiers of what a delta query derives, None where nothing ever; notes what it reads."""
+        """The frontiers of the rows that a delta query derives, None if it never derives any; records what it reads."""
         delta = query.delta
         if isinstance(self.program.relations[delta.relation].definition, FixedRows):
             return None
@@ -215,7 +215,7 @@ class _Analysis:
         return {c: f for c, t in enumerate(query.terms) if (f := bounds.of(t)) is not None}
 
     def _need(self, relation: str, read: Mapping[int, Frontier], query: Query) -> None:
-        """Note that a query reads the rows of a relation that are not below these frontiers."""
+        """Record that a query reads only the rows of a relation that are not below these frontiers."""
         known = self.needs.get(relation)
         left = dict(read) if known is None else {c: known[c] | read[c] for c in known.keys() & read.keys()}
         self.needs[relation] = left
@@ -227,7 +227,7 @@ class _Analysis:
         self.reasons.setdefault(relation, reason)
 
     def _forgettable(self, name: str, flow: Mapping[int, Frontier]) -> Forgettable | None:
-        """The first column below whose frontier nothing changes or reads a row."""
+        """The first column below whose frontier no row is changed or read."""
         needs = self.needs.get(name)
         for index in sorted(flow):
             if flow[index] and (needs is None or index in needs):
@@ -236,7 +236,7 @@ class _Analysis:
 
 
 class _Bounds:
-    """The frontiers of a delta query's variables, by what is known of its change."""
+    """The frontiers of a delta query's variables, from those of its change."""
 
     def __init__(self, query: Query, flow: Mapping[int, Frontier], limits: Mapping[int, exp.Expression]) -> None:
         terms = list(enumerate(query.delta.terms))
@@ -247,7 +247,7 @@ class _Bounds:
             pass
 
     def of(self, term: Term) -> Frontier | None:
-        """The frontier of a term; None for none."""
+        """The frontier of a term; None if it has none."""
         if isinstance(term, int):
             return self._found.get(term)
         rises = rising(term, self._limits)
@@ -257,7 +257,7 @@ class _Bounds:
         return None if result is None else frozenset(bound.through(rises) for bound in result)
 
     def _learn(self, variable: int, least: exp.Expression) -> bool:
-        """Note that a variable is at least an expression; whether that is new."""
+        """Record that a variable is at least an expression; returns whether that is new."""
         if variable in self._found or (result := self.of(_term(least))) is None:
             return False
         self._found[variable] = result
@@ -265,7 +265,7 @@ class _Bounds:
 
 
 def _comparisons(query: Query) -> Iterator[tuple[int, exp.Expression]]:
-    """What variables are at least, by the equations and conditions of a query."""
+    """The lower bounds of variables, from the equations and conditions of a query."""
     for variable, expression in query.body.equations:
         yield variable, expression
         yield from _at_least(expression, column(variable_name(variable)))
@@ -277,7 +277,7 @@ def _comparisons(query: Query) -> Iterator[tuple[int, exp.Expression]]:
 
 
 def _at_least(greater: exp.Expression, least: exp.Expression) -> Iterator[tuple[int, exp.Expression]]:
-    """What a variable is at least, where it stands on the greater side, by itself or shifted by a constant."""
+    """The lower bound of a variable that is the greater side, alone or shifted by a constant."""
     if is_literal(least) or is_literal(greater):
         return
     result = shifted_back(greater, least)
@@ -290,6 +290,6 @@ def _term(expression: exp.Expression) -> Term:
 
 
 def shown(frontier: Frontier, names: Mapping[str, str]) -> str:
-    """A frontier for a reader: `names` are the tables of the watermarks."""
+    """A frontier as text for users: `names` are the tables of the watermarks."""
     parts = sorted(spoken(b.expression).replace(MARK, f"the watermark of {names[b.watermark]}") for b in frontier)
     return parts[0] if len(parts) == 1 else f"the least of {', '.join(parts)}"

@@ -1,4 +1,4 @@
-"""Relations of a recursion whose rows come and go: the multiplicity of each row, from which iteration on."""
+"""Recursive relations with histories: the multiplicity of each row, and the iteration from which it holds."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from deltic.circuit.operators.custom import Apply
 from deltic.program.definitions import Definition
 
 BY_ITERATION = " by iteration"
-"""What the history of a recursive relation is called after it."""
+"""The suffix of the name of a recursive relation's history."""
 
 
 @dataclass(frozen=True)
 class Historical(Definition):
     """A relation in the body of a recursion that is not monotone, with the changes of its rows at each iteration.
 
-    With a `delay` of 1 its rows appear an iteration after they are derived: it closes a cycle.
+    With a `delay` of 1 its rows appear one iteration after they are derived: the relation closes a cycle.
     """
 
     delay: int
@@ -29,7 +29,7 @@ class Historical(Definition):
 
 @dataclass(frozen=True)
 class PriorityOrder:
-    """The order in which rows are let into a recursion: those with the least values of a column first, or greatest."""
+    """The order in which rows enter a recursion: by a column, least or greatest first."""
 
     column: int
     least: bool
@@ -40,7 +40,10 @@ class PriorityOrder:
 
 @dataclass(frozen=True)
 class History(Historical):
-    """The sum of what the relation's rules derive, at each iteration; with an admission, of the admitted rows."""
+    """The sum of the rows that the relation's rules derive, at each iteration.
+
+    With an admission it is the sum of the admitted rows.
+    """
 
     admission: PriorityOrder | None = None
 
@@ -57,7 +60,7 @@ class History(Historical):
 
 @dataclass(frozen=True)
 class Examined(Historical):
-    """A function of each group of relation `source`, at each iteration; for None, the set of each row.
+    """A function of each group of relation `source`, at each iteration; without a function, the set of its rows.
 
     `keys` are the columns of the groups.
     """
@@ -96,7 +99,7 @@ class Examined(Historical):
 
 @dataclass(frozen=True)
 class RelationFunctionDefinition(Historical, ABC):
-    """A function of some whole relations, at each iteration."""
+    """A function of whole relations, at each iteration."""
 
     inputs: tuple[str, ...]
 
@@ -114,12 +117,12 @@ class RelationFunctionDefinition(Historical, ABC):
     @property
     @abstractmethod
     def called(self) -> str:
-        """What a reader calls it."""
+        """Its name for users."""
 
     @property
     @abstractmethod
     def cost(self) -> str:
-        """How it is brought to what it is at another iteration, and what that costs."""
+        """How its result is updated from one iteration to another and at which cost, as text for users."""
 
     def describe(self, names: Sequence[str]) -> Iterator[str]:
         yield (
@@ -131,7 +134,7 @@ class RelationFunctionDefinition(Historical, ABC):
 
 @dataclass(frozen=True)
 class Nested(RelationFunctionDefinition):
-    """One relation of a fixpoint that is computed at each iteration, from its `inputs` there."""
+    """A relation of a nested fixpoint, which is computed at each iteration from its `inputs` there."""
 
     fixpoint: ops.Fixpoint
     component: str
@@ -154,7 +157,7 @@ class Nested(RelationFunctionDefinition):
 
 @dataclass(frozen=True)
 class Applied(RelationFunctionDefinition):
-    """The result of a user's operator at each iteration, from its `inputs` there."""
+    """The result of a user-defined operator at each iteration, from its `inputs` there."""
 
     operator: Apply
 
@@ -185,5 +188,5 @@ class Applied(RelationFunctionDefinition):
 
 
 def delay_of(definition: Definition) -> int:
-    """How many iterations after their derivation the rows of a recursive relation appear."""
+    """The number of iterations after its derivation at which a row of a recursive relation appears."""
     return definition.delay if isinstance(definition, Historical) else 1

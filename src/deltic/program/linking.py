@@ -1,7 +1,7 @@
-"""From relations without names to a program: those that its tables and views reach, each after what it reads.
+"""Linking: the program of all relations that its tables and views reach, in dependency order.
 
-Their order follows from what they are and from the order of tables and views, not from the order in which they were
-made; and so do their names. So a program is the same whatever else was made before it.
+The order and the names depend only on the definitions and on the order of tables and views, not on the order in which
+relations were created. So a program does not depend on what was compiled before it.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from deltic.program.scope import DraftRelation, ProgramBuilder
 
 @dataclass
 class LinkedProgram:
-    """What a program is made of: the numbers of relations of its tables and views, and those with a wanted name.
+    """The parts of a program: the numbers of relations of its tables and views, and those with a wanted name.
 
-    `remembering` are those of relations that stay for their past, read or not.
+    `remembering` lists relations that are included for their state of past epochs, whether read or not.
     """
 
     tables: dict[str, str] = field(default_factory=dict)
@@ -29,7 +29,7 @@ class LinkedProgram:
 
 
 def link(drafts: ProgramBuilder, linked: LinkedProgram, known: NamingFacts) -> Program:
-    """The program of the tables and views."""
+    """Build the program of the tables and views."""
     strata = _reached(drafts, [*linked.tables.values(), *linked.sinks.values(), *linked.remembering], known)
     wanted = {number: name for name, number in sorted(linked.sinks.items(), reverse=True)}
     for number, name in linked.wanted.items():
@@ -41,14 +41,14 @@ def link(drafts: ProgramBuilder, linked: LinkedProgram, known: NamingFacts) -> P
 
 
 def _wanting(draft: DraftRelation, wanted: str, sinks: Mapping[str, str]) -> DraftRelation:
-    """The draft with the name that it wants: its own, or that of a view; a table gives way to the view of its name."""
+    """The draft with its wanted name: its own, or that of a view; a table of a view's name is renamed."""
     if isinstance(draft.definition, Table):
         return replace(draft, wanted=f"{draft.wanted}.in") if draft.wanted in sinks else draft
     return replace(draft, wanted=wanted) if wanted and not draft.wanted else draft
 
 
 def _reached(drafts: ProgramBuilder, roots: Sequence[str], known: NamingFacts) -> list[Stratum]:
-    """The strata of what the roots are computed from, each after those that it reads."""
+    """The strata that the roots are computed from, each after those that it reads."""
     result = dict[int, Stratum]()
     seen = set[int]()
     pending: list[tuple[Stratum, Iterator[str]]] = []

@@ -1,4 +1,4 @@
-"""What a program remembers that its tables do not determine."""
+"""State of past epochs that a program's tables do not determine."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from deltic.program.program import Program
 
 
 def remembered(program: Program) -> str:
-    """What a program remembers that its tables do not determine; nothing if its views are a function of its tables."""
+    """A text that names state which the tables do not determine; "" if the views are a function of the tables."""
     for name, relation in program.relations.items():
         if relation.definition.remembers:
             return f"{name} remembers epochs"

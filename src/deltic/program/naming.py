@@ -1,4 +1,4 @@
-"""Names and fingerprints of relations: functions of what they contain, whatever else a program has, in any order."""
+"""Names and fingerprints of relations, which depend only on their contents, not on the rest of the program."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from deltic.program.program import Program, Relation, Stratum
 from deltic.program.queries import Rule
 from deltic.program.scope import DraftRelation, ProgramBuilder
 
-# How many digits of a fingerprint are in a name.
+# The number of digits of a fingerprint in a name.
 _DIGITS = 8
 
 
 @dataclass
 class NamingFacts:
-    """What naming has found out of relations by their numbers. It depends on them, and what they read, alone."""
+    """Cached facts about relations by number. They depend only on the relations and on what these read."""
 
     prints: dict[str, str] = field(default_factory=dict)
     _reads: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -33,7 +33,7 @@ class NamingFacts:
         return self._reads[number]
 
     def named(self, drafts: ProgramBuilder, number: str, names: Mapping[str, str]) -> tuple[Relation, tuple[Rule, ...]]:
-        """The relation and its rules under these names: the same ones as long as these are the same."""
+        """The relation and its rules under these names; the same objects as long as the names are the same."""
         given = [names[number], *(names[read] for read in self.reads(drafts, number))]
         if number in self._named and self._named[number][0] == given:
             return self._named[number][1:]
@@ -53,8 +53,8 @@ def named(
 ) -> Program:
     """The program of the drafts, with its strata in their order.
 
-    Tables, views and recursive relations have their own names. What has none, or shares one with a table or view, is
-    called after what it reads, with a part of its fingerprint.
+    Tables, views and recursive relations have names of their own. A relation without one, or with the name of a table
+    or view, is named after a relation that it reads, with a part of its fingerprint.
     """
     _fingerprint_all(drafts, strata, known.prints)
     names = _names(drafts, {*tables.values(), *sinks.values()}, known)
@@ -74,9 +74,8 @@ def named(
 def _fingerprint_all(drafts: ProgramBuilder, strata: Sequence[Stratum], prints: dict[str, str]) -> None:
     """Add the fingerprints of relations that have none yet, of lower strata first.
 
-    Mutually recursive relations are distinguished by refinement: each round uses what the round before found of the
-    relations that are read. A round that distinguishes no more of them is the last: every further one would find
-    the same.
+    Mutually recursive relations are distinguished by partition refinement: each round uses the fingerprints of the
+    round before. A round that distinguishes no more relations is the last one, because further rounds would not either.
     """
     for stratum in strata:
         if stratum.relations[0] in prints:
@@ -93,7 +92,7 @@ def _fingerprint_all(drafts: ProgramBuilder, strata: Sequence[Stratum], prints: 
 
 
 Skeleton = tuple[Sequence[str], Sequence[str]]
-"""The text of a rule around the names of relations, and these names."""
+"""The text of a rule split at the names of relations, and these names."""
 
 
 def _skeleton(rule: Rule) -> Skeleton:
@@ -105,7 +104,7 @@ def _skeleton(rule: Rule) -> Skeleton:
 
 
 def _fingerprint(draft: DraftRelation, skeletons: Sequence[Skeleton], prints: Mapping[str, str]) -> str:
-    """The identity of the relation, given `prints`, those of the relations that it reads."""
+    """The fingerprint of the relation, given the fingerprints `prints` of the relations that it reads."""
     texts = sorted(
         "".join(chain.from_iterable(zip_longest(around, (prints[name] for name in names), fillvalue="")))
         for around, names in skeletons
@@ -123,7 +122,7 @@ def _digest(parts: Iterable[str]) -> str:
 
 
 def _names(drafts: ProgramBuilder, first: Collection[str], known: NamingFacts) -> dict[str, str]:
-    """A name for each relation; the `first` choose first."""
+    """A name for each relation; the relations `first` choose before the others."""
     names: dict[str, str] = {}
     taken: set[str] = set()
 
@@ -147,7 +146,7 @@ def _names(drafts: ProgramBuilder, first: Collection[str], known: NamingFacts) -
 
 
 def _stem(number: str, drafts: ProgramBuilder, known: NamingFacts) -> str:
-    """The name of the first relation, on the way down, that has one; the word for the definition where none has."""
+    """The name of the nearest named relation on the path of first inputs; else the first word of the definition."""
     seen: set[str] = set()
     while True:
         draft = drafts.relations[number]

@@ -1,4 +1,4 @@
-"""Fixpoints in the body of a fixpoint, as circuits of their own: functions of what enters them at an iteration."""
+"""Nested fixpoints as circuits of their own: functions of their inputs at one iteration."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from deltic.values.types import Schema
 
 
 def alone(fixpoint: ops.Fixpoint, schemas: Sequence[Schema]) -> Circuit:
-    """The circuit of a fixpoint alone: its inputs are sources called by their numbers, its relations are views."""
+    """The circuit of a fixpoint alone: its inputs are sources named by their numbers, its relations are views."""
     builder = CircuitBuilder()
     sets = {op.index for op in fixpoint.body.operators if isinstance(op, ops.Import) and op.type.is_set}
     sources = [builder.add(ops.Source(str(i), schema, i in sets)) for i, schema in enumerate(schemas)]
@@ -22,7 +22,7 @@ def alone(fixpoint: ops.Fixpoint, schemas: Sequence[Schema]) -> Circuit:
 
 
 def at_depth(body: Circuit, depth: int) -> Circuit:
-    """A fixpoint's body as it is at another depth."""
+    """Rebuild a fixpoint's body at another depth."""
     builder, numbers = CircuitBuilder(depth), list[int]()
     for node in body.nodes:
         operator = node.operator

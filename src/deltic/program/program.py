@@ -1,4 +1,4 @@
-"""Programs: what every engine reads. Relations, the rules that derive them, and the strata in which they change."""
+"""Programs, which all engines run: relations, the rules that derive them, and the strata in which they are updated."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from deltic.values.types import Schema
 
 @dataclass(frozen=True)
 class Relation:
-    """A relation under a name that depends on what it is alone, not on what else the program has.
+    """A relation under a name that depends only on its definition, not on the rest of the program.
 
-    `fingerprint` identifies what it contains: it is made of the definition, the rules and the schema, and of the
-    fingerprints of what they read; for mutually recursive relations of all of them. Equal ones have equal contents.
+    `fingerprint` identifies its contents. It is a hash of the definition, the rules and the schema, and of the
+    fingerprints of the relations that they read; for mutually recursive relations of all of them. Equal fingerprints
+    mean equal contents.
     """
 
     name: str
@@ -32,10 +33,11 @@ class Relation:
 
 @dataclass(frozen=True)
 class Stratum:
-    """Relations that change together; more than one, or one with itself, when `recursive`.
+    """Relations that are updated together; if `recursive`, several or one that reads itself.
 
-    `refresh` is the policy of a recursion that has one of its own. A `signed` one is of histories: its rows come and
-    go from iteration to iteration, and each relation stands after those that it reads at its own iteration.
+    `refresh` is the recursion's own refresh policy, if it has one. A `signed` stratum has histories: its rows are
+    inserted and deleted from iteration to iteration, and each relation follows those that it reads at its own
+    iteration.
     """
 
     relations: tuple[str, ...]
@@ -46,7 +48,7 @@ class Stratum:
 
 @dataclass(frozen=True)
 class Program:
-    """All relations, strata in an order in which they can be brought up to date, and the rules for that.
+    """All relations, the strata in an order in which they can be updated, and the rules for that.
 
     `sinks` are the relations of the views by the views' names, `tables` those of the sources.
     """
@@ -69,9 +71,9 @@ class Program:
 
     @cached_property
     def histories(self) -> dict[frozenset[str], dict[str, str]]:
-        """For the relations that close the cycles of each recursion, those that have the iterations of their rows.
+        """For the relations that close the cycles of each recursion, the relations with the iterations of their rows.
 
-        Recursions that let in rows by their values have none: their iterations are numbers of another kind.
+        Recursions with a priority order are left out, because their iterations are not those of the circuit.
         """
         result = {}
         for stratum in (stratum for stratum in self.strata if stratum.recursive):
@@ -84,7 +86,7 @@ class Program:
 
     @cached_property
     def passed(self) -> frozenset[str]:
-        """The sums whose changes alone are read: rows that are passed on to a definition."""
+        """The sums of which only changes are read: rows that are passed on to a definition."""
         read = {name for rule in self.rules for name in rule.relations} | set(self.sinks.values())
         read |= {name for relation in self.relations.values() for name in relation.definition.contents}
         followed = {name for relation in self.relations.values() for name in relation.definition.sources}
@@ -102,7 +104,7 @@ class Program:
         return rules
 
     def below(self, name: str) -> set[str]:
-        """The relation and all that it is computed from."""
+        """The relation and all relations that it is computed from."""
         reached: set[str] = set()
         pending = [name]
         while pending:
@@ -112,20 +114,20 @@ class Program:
         return reached
 
     def reads(self, name: str) -> Iterator[str]:
-        """The relations that one is computed from, without a relation between."""
+        """The relations that one relation reads directly."""
         yield from self.relations[name].definition.sources
         yield from (read for rule in self.rules_of(name) for read in rule.relations)
 
     def views_over(self, name: str) -> list[str]:
-        """The views that a relation is, or else one that reads it."""
+        """The views that have this relation, or else one view that is computed from it."""
         own = [view for view, relation in self.sinks.items() if relation == name]
         return own or [view for view, relation in self.sinks.items() if name in self.below(relation)][:1]
 
     @cached_property
     def views_by_relation(self) -> Mapping[str, tuple[str, ...]]:
-        """For each relation the views that it is or, where it is none, those that need it without another view between.
+        """For each relation the views that have it or, if none does, those that read it without another view between.
 
-        A table has its own name.
+        A table maps to its own name.
         """
         result = {relation: (table,) for table, relation in self.tables.items()}
         ends = {*self.sinks.values(), *result}
@@ -140,7 +142,7 @@ class Program:
         return result
 
     def fingerprints(self) -> dict[str, str]:
-        """The fingerprint of each relation, by name: what two programs have in common is what agrees in both."""
+        """The fingerprint of each relation, by name; relations with equal fingerprints in two programs are the same."""
         return {name: relation.fingerprint for name, relation in self.relations.items()}
 
     def __str__(self) -> str:

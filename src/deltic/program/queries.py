@@ -1,7 +1,7 @@
-"""Rules, and the delta queries of a rule: one for each of its atoms, in which that atom is a change.
+"""Rules and their delta queries: one query for each atom of a rule, in which that atom reads a change.
 
-A rule adds the derivations of a conjunction to the count of its head relation; it is multilinear in its atoms, so its
-change is the sum of its delta queries, inputs before the change in their new state and after it in their old one.
+A rule adds the derivations of a conjunction to the weights of its head relation. It is multilinear in its atoms, so its
+change is the sum of its delta queries; atoms before the change read the new state, atoms after it the old one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from deltic.values.types import ValueType
 
 
 class When(enum.Enum):
-    """Which state of a relation an atom reads; those of a rule are OLD, or NEW where the rule follows no change."""
+    """The state of a relation that an atom reads; atoms of a rule are OLD, or NEW if the rule ignores their changes."""
 
     DELTA = "Δ"
     NEW = "'"
@@ -30,12 +30,12 @@ class When(enum.Enum):
 Term = int | exp.Expression
 
 
-# A variable in a text, quoted, as no plain word, where an expression has it.
+# A variable in a text; in an expression it is quoted, because its name is not a plain word.
 _VARIABLE = '"?‹(\\d+)›"?'
 
 
 def variable_name(variable: int) -> str:
-    """The name of a variable in an expression, one that no column has."""
+    """The column name of a variable in an expression; no other column has such a name."""
     return f"‹{variable}›"
 
 
@@ -45,7 +45,7 @@ def variable_of(name: str) -> int:
 
 
 def with_names(text: str, names: Mapping[int, str]) -> str:
-    """A text with variables shown by their names: the same name only for the same variable."""
+    """A text with variables shown by name; different variables get different names."""
     given: dict[str, int] = {}
 
     def shown(match: re.Match[str]) -> str:
@@ -69,7 +69,7 @@ def variables_of(term: Term) -> list[int]:
 
 
 def replace_columns(expression: exp.Expression, terms: Mapping[str, Term]) -> Term:
-    """The expression with its columns replaced by terms; columns without one stay."""
+    """The expression with the given columns replaced by terms; other columns stay."""
     if isinstance(expression, exp.Column):
         return terms.get(expression.name, _as_term(expression))
     values = {name: as_expression(terms[name]) for name in columns_of(expression) if name in terms}
@@ -82,7 +82,7 @@ def _as_term(node: exp.Column) -> Term:
 
 @dataclass(frozen=True)
 class Atom:
-    """A view of a relation with a variable or a literal for each of its columns."""
+    """A relation in some state, with a variable or a literal for each of its columns."""
 
     relation: str
     when: When
@@ -104,11 +104,11 @@ def show_term(term: Term) -> str:
 
 @dataclass(frozen=True)
 class Body:
-    """A conjunction: atoms, atoms that must be absent, and conditions; `out` names its results.
+    """A conjunction: atoms, negated atoms, and conditions; `out` maps the names of its results to terms.
 
-    Terms are equal as the values of keys are: NULL equals NULL, and no more is meant by two atoms that share a variable
-    or by an equation (v, e), which asks that variable v equals the expression e, and binds v where nothing else does.
-    `names` are what a reader calls the variables.
+    Equality of terms is null-safe, as for keys: NULL equals NULL. This holds for two atoms that share a variable, and
+    for an equation (v, e), which states that variable v equals expression e, and binds v unless an atom does. `names`
+    are the variables' names for users.
     """
 
     sign: int = 1
@@ -125,12 +125,12 @@ class Body:
         return infer(expression, {variable_name(v): value for v, value in self.types.items()})
 
     def equality(self, left: exp.Expression, right: exp.Expression) -> exp.Expression:
-        """That two expressions are equal, or both NULL."""
+        """The predicate that two expressions are equal, or both NULL."""
         may_be_null = self.infer(left).nullable and self.infer(right).nullable
         return (exp.NullSafeEQ if may_be_null else exp.EQ)(this=left.copy(), expression=right.copy())
 
     def renamed(self, variables: Mapping[int, int]) -> Body:
-        """The body with another variable for each of its own."""
+        """The body with its variables renamed."""
         columns = {variable_name(old): new for old, new in variables.items()}
 
         def other(term: Term) -> Term:
@@ -151,7 +151,7 @@ class Body:
         )
 
     def substitute(self, variable: int, term: Term) -> Body:
-        """The body with a variable replaced by another one or by a literal; NULL, if both may be that."""
+        """The body with a variable replaced by another variable or a literal; it stays nullable only if both are."""
         types = dict(self.types)
         if isinstance(term, int) and not types[variable].nullable:
             types[term] = types[variable]
@@ -178,7 +178,7 @@ class Body:
 
 @dataclass(frozen=True, eq=False)
 class Conjunctive:
-    """A head and a body: each derivation of the body counts, with its sign, for a row of the head."""
+    """A head and a body: each derivation of the body adds its sign to the weight of a row of the head."""
 
     head: str
     terms: tuple[Term, ...]
@@ -191,12 +191,12 @@ class Conjunctive:
 
     @property
     def computes(self) -> bool:
-        """Whether the head has values that may be in no relation of the body."""
+        """Whether the head may contain values that are in no relation of the body."""
         new = [t for t in self.terms if not isinstance(t, int) and not is_literal(t)]
         return bool(new or self.body.equations)
 
     def _text(self, arrow: str, show: Callable[[exp.Expression], str] = show) -> str:
-        """The text, its variables by number."""
+        """The text, with variables shown by number."""
         parts = [str(a) for a in self.body.atoms] + [f"!{a}" for a in self.body.absent]
         parts += [f"{show_term(v)} = {show(e)}" for v, e in self.body.equations]
         parts += [show(c) for c in self.body.conditions]
@@ -205,16 +205,16 @@ class Conjunctive:
 
 @dataclass(frozen=True, eq=False)
 class Rule(Conjunctive):
-    """A conjunction over whole relations, all atoms in one state; it is equal to itself alone.
+    """A conjunction over whole relations, all atoms in one state; equality is identity.
 
-    An atom that is NEW is read as it is when another one changes; its own changes derive nothing [DBSP §8.2].
+    An atom that is NEW is read in its new state when another atom changes; its own changes derive nothing [DBSP §8.2].
     """
 
     def queries(self) -> Iterator[Query]:
-        """Its delta queries by position: the atoms in their order, then those that must be absent.
+        """Its delta queries by position: those of the atoms in order, then those of the negated atoms.
 
-        In the order of multilinearity the absent ones come first: they are new where an atom changes, and the atoms
-        are old where an absent one does. There the weight of the change enters negated: a ▷ b is a − a ⋈ b.
+        In the order of multilinearity negated atoms come first: they are NEW where an atom changes, and the atoms
+        are OLD where a negated one changes. There the weight of the change is negated: a ▷ b is a − a ⋈ b.
         """
         atoms, absent = self.body.atoms, self.body.absent
         for i in (i for i, atom in enumerate(atoms) if atom.when is When.OLD):
@@ -229,7 +229,7 @@ class Rule(Conjunctive):
         return Query(self.head, self.terms, replace(self.body, sign=sign, atoms=atoms, absent=absent), self)
 
     def renamed(self, names: Mapping[str, str]) -> Rule:
-        """The same rule over relations of other names."""
+        """The same rule over renamed relations."""
 
         def in_atoms(atoms: Iterable[Atom]) -> tuple[Atom, ...]:
             return tuple(replace(a, relation=names[a.relation]) for a in atoms)
@@ -238,11 +238,11 @@ class Rule(Conjunctive):
         return Rule(names[self.head], self.terms, body)
 
     def spoken(self) -> str:
-        """Its text as it may have been written: without checks and coercions."""
+        """Its text as the user may have written it: without checks and coercions."""
         return with_names(self._text(":-", spoken), self.body.names)
 
     def normalized(self) -> str:
-        """Its text with the variables numbered as they appear, so that equal rules have equal texts."""
+        """Its text with variables numbered by first appearance, so that equal rules have equal texts."""
         numbers: dict[str, int] = {}
         text = f"{self.body.sign} {self._text(':-')}"
         return re.sub(_VARIABLE, lambda match: f"‹{numbers.setdefault(match[1], len(numbers))}›", text)
@@ -253,7 +253,7 @@ class Rule(Conjunctive):
 
 @dataclass(frozen=True)
 class Query(Conjunctive):
-    """One term of the change of `rule`: `body` has exactly one atom that is a change."""
+    """One term of the change of `rule`: exactly one atom of `body` reads a change."""
 
     rule: Rule
 
@@ -263,7 +263,7 @@ class Query(Conjunctive):
         return next(a for a in self.body.atoms if a.when is When.DELTA)
 
     def text(self) -> str:
-        """The query as text, its variables by number."""
+        """The query as text, with variables shown by number."""
         return self._text("+=" if self.body.sign > 0 else "−=")
 
     def __str__(self) -> str:

@@ -1,8 +1,7 @@
-"""What recursions say, read off the compiled program: the formula of each rule, and what comes and goes by its queries.
+"""Explanations of recursions from the compiled program: the formula of each rule, and the inserts and deletes by query.
 
-A helper, which is of the same iteration as what reads it, stands in the formulas for what it is made of; what changes
-it is written about itself, by its name. Nothing is derived a second time: the formulas are those of the rules, the
-changes those of their delta queries.
+A helper relation, which has the iteration of its readers, is replaced by its definition in formulas; its own
+changes are explained under its name. Formulas and changes are read from the rules and their delta queries.
 """
 
 from __future__ import annotations
@@ -42,32 +41,32 @@ from deltic.program.operators.aggregate import Grouped
 from deltic.program.program import Program, Stratum
 from deltic.program.queries import Atom, Query, Term, as_expression, variables_of
 
-# In which order a query meets the atoms of its body, by their places.
+# The order in which a query visits the atoms of its body, as their positions.
 Order = Callable[[Query], Sequence[int]]
 _LONGEST = 400
 
 
 def in_order(query: Query) -> Sequence[int]:
-    """The change first, then the others as the body has them."""
+    """The change first, then the other atoms in the order of the body."""
     first = query.body.atoms.index(query.delta)
     return [first, *(i for i in range(len(query.body.atoms)) if i != first)]
 
 
 @dataclass(frozen=True)
 class FormulaChange:
-    """What an atom's change makes of a rule's relation; `sign` −1 where the relation loses what the atom gains."""
+    """The rows that a change of an atom derives; `sign` is −1 where the relation loses what the atom gains."""
 
     sign: int
     formula: Formula
 
     def of(self, gain: bool) -> Formula:
-        """What comes by it, or what goes."""
+        """The formula of the inserted rows if `gain`, else of the deleted rows."""
         return self.formula if gain is (self.sign > 0) else _lost(self.formula)
 
 
 @dataclass(frozen=True)
 class FormulaPart:
-    """The rows that a formula gives a relation, or takes from what others give it; and the changes of its atoms."""
+    """The rows that a formula adds to a relation, or subtracts from it, and the effects of changes of its atoms."""
 
     terms: tuple[Term, ...]
     sign: int
@@ -76,7 +75,7 @@ class FormulaPart:
 
 
 class StratumFormulas:
-    """A stratum of a program as its formulas."""
+    """A stratum of a program as formulas."""
 
     def __init__(self, program: Program, stratum: Stratum, order: Order = in_order) -> None:
         self.program, self.stratum, self.order = program, stratum, order
@@ -88,13 +87,13 @@ class StratumFormulas:
 
     @property
     def shown(self) -> list[str]:
-        """The relations with lines of their own: not the rows of a set or of aggregates."""
+        """The relations that are explained on lines of their own; inputs of sets and aggregates are not."""
         followed = {d.source for name in self.stratum.relations if isinstance(d := self._definition(name), Examined)}
         return [name for name in self.stratum.relations if name not in followed]
 
     @property
     def heads(self) -> list[str]:
-        """The relations whose rows appear an iteration after they are derived, or all of a recursion without one."""
+        """The relations whose rows appear one iteration after they are derived; without histories, all relations."""
         return [name for name in self.shown if not self._is_helper(name)]
 
     def _definition(self, name: str) -> Definition:
@@ -114,7 +113,7 @@ class StratumFormulas:
         return result
 
     def _changes(self, together: Factored) -> Iterator[FormulaChange]:
-        """For each atom the sum of the queries that follow its change, of all rules that have it."""
+        """For each atom the sum of the delta queries of all rules that follow its change."""
         following: dict[Atom, list[tuple[Query, Query]]] = defaultdict(list)
         for rule, original in zip(together.rules, together.originals, strict=True):
             for query, compiled in zip(rule.queries(), original.queries(), strict=True):
@@ -131,7 +130,7 @@ class StratumFormulas:
     # Formulas
 
     def formula(self, name: str, terms: Sequence[Term], whole: bool = True) -> Formula:
-        """When the relation has a row; with `whole`, helpers are replaced by their definitions."""
+        """The formula for a row of the relation; with `whole`, helpers are replaced by their definitions."""
         definition = self._definition(name)
         if isinstance(definition, Examined):
             if isinstance(definition.function, Grouped):
@@ -144,7 +143,7 @@ class StratumFormulas:
         return any_of([self._instance(part, terms, whole) for part in self.parts[name]] or [Not(All(()))])
 
     def _instance(self, part: FormulaPart, terms: Sequence[Term], whole: bool) -> Formula:
-        """The formula of a rule with terms for its head's."""
+        """The formula of a rule with terms for its head's variables."""
         case = self._case(part, whole)
         known: dict[int, Term] = {}
         equal: list[Formula] = []
@@ -157,7 +156,7 @@ class StratumFormulas:
         return some([v for v in case.local if v not in known], formula)
 
     def _case(self, part: FormulaPart, whole: bool) -> Case:
-        """A rule with variables that nothing else has."""
+        """A rule with fresh variables."""
         own = dict.fromkeys((*mentioned(part.formula), *(v for t in part.terms for v in variables_of(t))))
         fresh: dict[int, Term] = {v: next(self._fresh) for v in own}
         for old, new in fresh.items():
@@ -202,13 +201,13 @@ class StratumFormulas:
     # Text
 
     def lines(self) -> Iterator[str]:
-        """All of the recursion for a reader."""
+        """The explanation of the whole recursion, line by line."""
         yield f"{', '.join(map(_shown, self.heads))}: {self.strategy()}"
         for name in self.shown:
             yield from (f"  {line}" for line in self._lines(name))
 
     def strategy(self) -> str:
-        """Which of the two ways of recursion it goes, and why."""
+        """The evaluation strategy of the recursion, positive or signed, and the reason."""
         if not self.stratum.signed:
             return "positive recursion: no rule takes a row away, so that of each row the first iteration is kept"
         return f"signed histories: {self._reason()}, so that rows may come at one iteration and go at a later one"
@@ -228,7 +227,7 @@ class StratumFormulas:
         return f"they are made by {made[0]}" if made else "rows count as often as they are derived"
 
     def variables(self, name: str) -> tuple[int, ...]:
-        """Variables for the columns of a relation."""
+        """Fresh variables for the columns of a relation."""
         made = []
         for column in self.program.relations[name].schema.names:
             made.append(next(self._fresh))
@@ -248,7 +247,7 @@ class StratumFormulas:
             yield from named(list(self._rule(name, part, definition.is_set or rows != name)), self.names)
 
     def _rule(self, name: str, part: FormulaPart, is_set: bool) -> Iterator[str]:
-        """A rule, the parity of its recursive atoms, and what it inserts and deletes."""
+        """A rule, the parity of its recursive atoms, and the rows that it inserts and deletes."""
         whole = not self._is_helper(name)
         unfolded = self._unfolded(part.formula) if whole else part.formula
         shown = text(_closed(part.terms, unfolded))
@@ -268,7 +267,7 @@ class StratumFormulas:
         yield from (f"  {atom} stands {parity}" for atom, parity in dict.fromkeys(result))
 
     def _examined(self, name: str, definition: Examined, function: Definition) -> Iterator[str]:
-        """What a function makes of each group."""
+        """The explanation of a function of each group."""
         variables = self.variables(name)
         whole = self.formula(name, variables, whole=not self._is_helper(name))
         grouped = isinstance(function, Grouped)
@@ -281,7 +280,7 @@ class StratumFormulas:
         yield f"  ∇, Δ: the old and the new result of {groups}, where rows of it change by {touched}"
 
     def _whole(self, name: str, definition: RelationFunctionDefinition) -> Iterator[str]:
-        """What a function makes of whole relations."""
+        """The explanation of a function of whole relations."""
         inputs = ", ".join(definition.inputs)
         yield f"{text(Holds(name, self.variables(name)))} ← {definition.called} of {inputs}"
         yield f"  ∇, Δ: at each iteration at which one of them changes, {definition.cost}"
@@ -290,18 +289,18 @@ class StratumFormulas:
         return tuple(part.terms[k] for k in definition.keys)
 
 
-def _parity(found: Occurrence) -> str:
-    """The parity of an atom in a formula."""
+def _parity(place: Occurrence) -> str:
+    """The parity of an atom in a formula, as text."""
     behind = (
-        f"under {found.negations} negation{'s' * (found.negations != 1)}" if found.negations else "under no negation"
+        f"under {place.negations} negation{'s' * (place.negations != 1)}" if place.negations else "under no negation"
     )
-    if found.aggregates:
-        return f"in {', '.join(found.aggregates)}, {behind}: each change of its group is examined"
-    return f"{behind}, {'odd: what it gains is lost' if found.negations % 2 else 'even: what it gains can only add'}"
+    if place.aggregates:
+        return f"in {', '.join(place.aggregates)}, {behind}: each change of its group is examined"
+    return f"{behind}, {'odd: what it gains is lost' if place.negations % 2 else 'even: what it gains can only add'}"
 
 
 def _closed(terms: Sequence[Term], formula: Formula) -> Formula:
-    """The formula with all variables quantified that are not those of a head."""
+    """The formula with all variables quantified that are not in the head."""
     known = {*_of(terms), *quantified(formula)}
     return some([v for v in mentioned(formula) if v not in known], formula)
 
@@ -311,7 +310,7 @@ def _shown(name: str) -> str:
 
 
 def _lost(formula: Formula) -> Formula:
-    """The formula with deletions for insertions."""
+    """The formula with deletions in place of insertions."""
     if isinstance(formula, Holds):
         return replace(formula, mark="∇") if formula.mark == "Δ" else formula
     if isinstance(formula, All):

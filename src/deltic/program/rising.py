@@ -1,6 +1,6 @@
-"""Expressions that do not fall when a variable rises: what is known of the least value of the one holds for the other.
+"""Expressions that never fall when a variable rises: a lower bound of the variable gives one of the expression.
 
-They are NULL, or an error, where they are undefined, and never wrap around.
+Where they are undefined they are NULL, or an error; they never wrap around.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from deltic.values.types import Type
 
 _WIDE = (Type.DATE, Type.TIMESTAMP, Type.TIMESTAMP_NTZ, Type.INT64)
 _NARROW = (Type.INT8, Type.INT16, Type.INT32)
-"""Types that casts of times and of signed integers reach without wrapping around: all casts, and those of Spark."""
+"""Types to which times and signed integers can be cast without wrapping around: _NARROW only by Spark's casts."""
 _CALLS = {
     "window_start": 0,
     "date_trunc": 1,
@@ -28,14 +28,14 @@ _CALLS = {
     "timestamp_micros": 0,
     "timestamp_millis": 0,
 }
-"""Functions that rise with the operand of this number, the others being constants."""
+"""Functions that rise with the operand at this position if the others are constants."""
 _SAFE = (exp.SafeAdd, exp.SafeSubtract)
 
 
 def rising(expression: exp.Expression, limits: Mapping[str, exp.Expression]) -> exp.Expression | None:
-    """The expression, if it rises with the one column that it has beside those of `limits`, in whose place these stand.
+    """The expression if it rises with its one column outside of `limits`, with columns of `limits` replaced; else None.
 
-    `limits` are the greatest values of columns. None where it may fall, or that is not known.
+    `limits` are the greatest values of columns.
     """
     if isinstance(expression, exp.Column):
         return None if expression.name in limits else expression
@@ -52,7 +52,7 @@ def rising(expression: exp.Expression, limits: Mapping[str, exp.Expression]) -> 
 
 
 def _sum(expression: exp.Expression, limits: Mapping[str, exp.Expression]) -> exp.Expression | None:
-    """A time or number plus or less a constant; sums of integers that wrap around may fall."""
+    """A time or number plus or minus a constant; sums of integers that wrap around may fall."""
     constant = expression.expression
     if not is_literal(constant) or not (isinstance(expression, _SAFE) or isinstance(constant, exp.Interval)):
         return None
@@ -76,7 +76,7 @@ def _call(expression: exp.Expression, limits: Mapping[str, exp.Expression]) -> e
 
 
 def shifted_back(expression: exp.Expression, least: exp.Expression) -> tuple[str, exp.Expression] | None:
-    """The column, and what it is at least, where `expression`, it plus or less a constant, is at least `least`."""
+    """The column of `expression` and its lower bound, if `expression` is the column ± a constant, at least `least`."""
     inner = expression.this if isinstance(expression, Checked) else expression
     opposite: dict[type[exp.Expression], type[exp.Expression]] = {
         exp.Add: exp.Sub,
@@ -99,6 +99,6 @@ def _with(expression: exp.Expression, key: str, value: exp.Expression) -> exp.Ex
 
 
 def column_of(expression: exp.Expression) -> str:
-    """The name of the one column of an expression that rises with it."""
+    """The name of the one column of a rising expression."""
     (name,) = columns_of(expression)
     return name

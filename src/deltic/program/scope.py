@@ -1,8 +1,8 @@
-"""Lowering: from the nodes of an incremental circuit to the relations and rules of a program.
+"""Lowering the nodes of an incremental circuit to the relations and rules of a program.
 
-Every node of an incremental circuit carries a change. Sums distribute over products, so each change is a sum of changes
-of conjunctions over relations: `Scope.bodies` finds the conjunctions. What is no such sum is a relation itself:
-`Scope.relation` makes it. Each operator enters one of the two ways in which it is lowered into a table here.
+Every node of an incremental circuit carries a change. Products distribute over sums, so a change is a sum of changes
+of conjunctions over relations: `Scope.bodies` returns these conjunctions. A change that is no such sum is the change
+of a relation: `Scope.relation` makes it. Each operator registers one of the two ways in a table here.
 """
 
 from __future__ import annotations
@@ -20,38 +20,39 @@ from deltic.program.queries import Atom, Body, Rule, When
 from deltic.program.unsupported import refusal
 from deltic.values.types import Schema
 
-# The conjunctions whose changes sum up to the value of a node.
+# Returns the conjunctions whose changes sum up to the value of a node.
 Bodies = Callable[["Scope", Any, Node], list[Body]]
-# The relation whose change a node carries, with the number of the node and the name that is wanted for it.
+# Makes the relation whose change a node carries, from the node, its number and the wanted name.
 Maker = Callable[["Scope", Any, Node, int, str], str]
 Entered = TypeVar("Entered", Bodies, Maker)
 
 MOST = 8
-"""Conjunctions to which sums are multiplied out: beyond that a sum is a relation of its own."""
+"""The most conjunctions to which sums are multiplied out; a larger sum becomes a relation."""
 
 LONGEST = 16
-"""Atoms to which joins of joins are one conjunction: beyond that what is joined is a relation of its own."""
+"""The most atoms to which nested joins are flattened; beyond that the inputs become relations."""
 
 HIGHEST = 16
-"""Maps and filters, one over the other, to which conditions are one conjunction: a chain of n would have n²/2."""
+"""The most chained maps and filters in one conjunction; without a limit, the conditions of a chain of n have size
+n²/2."""
 
 BODIES: dict[type[ops.Operator], Bodies] = {}
 RELATIONS: dict[type[ops.Operator], Maker] = {}
 
 
 def bodies_of(operator: type[ops.Operator]) -> Callable[[Bodies], Bodies]:
-    """Enter how an operator becomes conjunctions."""
+    """Register the function that lowers an operator to conjunctions."""
     return lambda lower: BODIES.setdefault(operator, lower)
 
 
 def relation_of(operator: type[ops.Operator]) -> Callable[[Maker], Maker]:
-    """Enter how an operator becomes a relation."""
+    """Register the function that lowers an operator to a relation."""
     return lambda lower: RELATIONS.setdefault(operator, lower)
 
 
 @dataclass(frozen=True)
 class DraftRelation:
-    """A relation without its name: what it would like to be called, or its role for the one that it is passed on to."""
+    """A relation before it is named: the name that it wants, or its role for the relation that it is passed to."""
 
     wanted: str
     schema: Schema
@@ -61,9 +62,9 @@ class DraftRelation:
 
 @dataclass
 class ProgramBuilder:
-    """Programs in the making, whose relations have numbers for names; `rules` are those of each relation.
+    """A program under construction, whose relations have numbers for names; `rules` are those of each relation.
 
-    `strata` has that of each relation, and `variables` are those that are free in the rules of the present one.
+    `strata` maps each relation to its stratum; `variables` yields unused variables of the rules under construction.
     """
 
     relations: dict[str, DraftRelation] = field(default_factory=dict)
@@ -71,22 +72,22 @@ class ProgramBuilder:
     rules: dict[str, list[Rule]] = field(default_factory=dict)
     variables: Iterator[int] = field(default_factory=itertools.count)
     by_iteration: bool = False
-    """Whether all recursions have histories, in which rows appear at the iterations of the circuit's own bodies."""
+    """Whether all recursions keep histories, in which rows appear at the iterations of the circuit's own bodies."""
     first: str = ""
-    """The relation of one row of no columns that comes in the first epoch, where somebody waits for it."""
+    """The relation of one row without columns that is inserted in the first epoch; "" until it is needed."""
 
     def place(self, stratum: Stratum) -> None:
-        """Add a stratum of relations that were declared."""
+        """Add a stratum of declared relations."""
         self.strata |= dict.fromkeys(stratum.relations, stratum)
 
     def declare(self, draft: DraftRelation) -> str:
-        """Add a relation; the result is a placeholder for its name."""
+        """Add a relation; returns a placeholder for its name."""
         name = f"#{len(self.relations)}"
         self.relations[name] = draft
         return name
 
     def beginning(self) -> str:
-        """The relation `first`, made where it is not there."""
+        """The relation `first`, created on first use."""
         if not self.first:
             self.first = self.declare(DraftRelation("", Schema(()), FixedRows(((),))))
             self.place(Stratum((self.first,), recursive=False))
@@ -94,10 +95,10 @@ class ProgramBuilder:
 
 
 class Scope:
-    """Lowering of one circuit: the whole one, or the derivative of a fixpoint's body inside it.
+    """Lowers one circuit: the whole one, or the derivative of a fixpoint's body inside it.
 
-    `component` collects the relations of the recursion in which the circuit stands. What is made of a node of the whole
-    depends on it, and what it reads, alone: its circuit may be in the making, and views give names in the end.
+    `component` collects the relations of the recursion that contains the circuit. The relation of a node depends only
+    on the node and its inputs; so the circuit may still grow, and relations get their names later.
     """
 
     def __init__(
@@ -115,7 +116,7 @@ class Scope:
         self.delayed: dict[int, str] = {}
         self.joins: dict[int, list[Body]] = {}
         self.heights: dict[int, int] = {}
-        """How many maps and filters stand one over the other below and at a node that is one."""
+        """The number of chained maps and filters that end at a node."""
         own = circuit.sinks.items() if isinstance(circuit, Circuit) and component is not None else ()
         self.wanted = {number: name for name, number in sorted(own, reverse=True)}
         """The names that nodes want for their relations."""
@@ -134,9 +135,9 @@ class Scope:
         return [self.atom(self.relation(number), number)]
 
     def _remembered(self, number: int, node: Node) -> list[Body]:
-        """The conjunctions of a join: n joins, each of the one before with itself, are lowered once each, not 2ⁿ times.
+        """The conjunctions of a join, lowered once: n joins, each of the previous one with itself, would take 2ⁿ steps.
 
-        Each use has variables of its own.
+        Each further use gets fresh variables.
         """
         if (result := self.joins.get(number)) is None:
             result = self.joins[number] = BODIES[type(node.operator)](self, node.operator, node)
@@ -144,11 +145,11 @@ class Scope:
         return [body.renamed({variable: next(self.drafts.variables) for variable in body.types}) for body in result]
 
     def below(self, number: int) -> list[Body]:
-        """The conjunctions of what a map or a filter reads; where too many stand below it, a relation of its own."""
+        """The conjunctions of the input of a map or filter; a relation where too many maps and filters are chained."""
         return (self._alone(number) if self._height(number) == HIGHEST else None) or self.bodies(number)
 
     def _height(self, number: int) -> int:
-        """How many maps and filters are one conjunction at this node: beyond the highest they are counted again."""
+        """The number of chained maps and filters that end at this node; the count restarts after the limit."""
         path = list[int]()
         while number not in self.heights and isinstance(self.circuit.nodes[number].operator, ops.Map | ops.Filter):
             path.append(number)
@@ -159,22 +160,25 @@ class Scope:
         return height
 
     def factors(self, number: int) -> list[Body]:
-        """The conjunctions of what a join or an antijoin reads; where they are too many, a relation of its own."""
+        """The conjunctions of an input of a join or antijoin; a relation where they are too many."""
         result = self.bodies(number)
         return (self.kept(number) if len(result) > MOST else None) or result
 
     def kept(self, number: int) -> list[Body] | None:
-        """The relation of a sum, alone; None in a recursion, and for a join, whose conditions may stand above it."""
+        """The atom of the relation of a sum.
+
+        None in a recursion, and for a join, because conditions may be pushed into it.
+        """
         return self._alone(number) if self._is_sum(number) else None
 
     def _alone(self, number: int) -> list[Body] | None:
-        """The relation of a node; None in a recursion."""
+        """The atom of the relation of a node; None in a recursion."""
         if self.component is not None and self.is_recursive(number):
             return None
         return [self.atom(self.relation(number), number)]
 
     def joined(self, number: int) -> list[Body] | None:
-        """The conjunctions of a join, maybe under maps and filters, as a relation; None in a recursion."""
+        """The conjunctions of a node with the join below its maps and filters as a relation; None in a recursion."""
         if self.component is not None and self.is_recursive(number):
             return None
         inner = number
@@ -193,7 +197,7 @@ class Scope:
         return isinstance(node.operator, ops.Plus)
 
     def relation(self, number: int) -> str:
-        """The relation whose change node `number` carries, made when it is new; a sum where it is no other."""
+        """The relation whose change node `number` carries, created on first use; by default a sum of conjunctions."""
         if number not in self.made:
             outside, self.drafts.variables = self.drafts.variables, itertools.count()
             try:
@@ -209,7 +213,7 @@ class Scope:
         return self.derived(number, wanted, distinct=False)
 
     def atom(self, relation: str, number: int) -> Body:
-        """The conjunction of one relation alone, whose columns are those of node `number`."""
+        """The conjunction of one atom of a relation, whose columns are those of node `number`."""
         schema = self.circuit.type_of(number).schema
         variables = [next(self.drafts.variables) for _ in schema]
         return Body(
@@ -223,14 +227,14 @@ class Scope:
         return self.drafts.declare(DraftRelation(wanted, self.circuit.type_of(number).schema, definition))
 
     def place(self, name: str) -> None:
-        """Order the relation after all that were placed before it."""
+        """Put the relation into a stratum after all earlier ones."""
         self.drafts.place(Stratum((name,), recursive=False))
 
     def derived(self, number: int, wanted: str, *, distinct: bool) -> str:
-        """A relation whose rows' derivations change by node `number`.
+        """A relation that node `number` is the change of, or of whose derivations, if `distinct`.
 
-        In the body of a fixpoint, what depends on no feedback is the same at every iteration: it is a relation of a
-        lower stratum, complete before the recursion starts, and so may be negated in it.
+        In the body of a fixpoint, a node that depends on no feedback is constant over the iterations: it is a relation
+        of a lower stratum, complete before the recursion starts, and so may be negated in it.
         """
         bodies = self.bodies(number)
         name = self.declare(wanted, number, Derived(distinct))
@@ -242,7 +246,7 @@ class Scope:
         return name
 
     def passed(self, role: str, number: int, columns: Sequence[str] = ()) -> str:
-        """A relation of some or all columns of a change, which is passed on to the next relation that is defined."""
+        """A relation of some or all columns of a change, which is passed to the relation that is defined next."""
         schema = self.circuit.type_of(number).schema
         columns = columns or schema.names
         chosen = Schema(tuple(schema.columns[schema.index(c)] for c in columns))
@@ -259,14 +263,14 @@ class Scope:
         return name
 
     def enter(self, name: str, number: int, bodies: list[Body], columns: Sequence[str] = ()) -> None:
-        """The rules that derive a relation from `bodies`, whose changes sum up to node `number`, or some columns."""
+        """Add the rules that derive a relation from `bodies`, which sum up to node `number` or some of its columns."""
         for body in bodies:
             terms = tuple(body.out[n] for n in columns or self.circuit.type_of(number).schema.names)
             named = replace(body, names={**self._column_names(body), **body.names})
             self.drafts.rules.setdefault(name, []).append(Rule(name, terms, named))
 
     def _column_names(self, body: Body) -> dict[int, str]:
-        """The columns' names for the variables of atoms."""
+        """The names of columns for the variables of atoms."""
         schemas = {atom: self.drafts.relations[atom.relation].schema for atom in body.atoms}
         columns = [(t, c.name) for a in body.atoms for t, c in zip(a.terms, schemas[a], strict=True)]
         return {term: name for term, name in columns if isinstance(term, int)}

@@ -1,9 +1,10 @@
-"""Lowering of recursions that are not monotone: the body itself, each relation in it with a history of iterations.
+"""Lowering of recursions that are not monotone: each relation of the body keeps a history of its iterations.
 
-A row of such a recursion may come at one iteration and go at a later one. Each relation of the body is the sum of
-(row, iteration, change of weight); rules derive at the greatest iteration of what they join, and what closes a cycle is
-there one iteration later. The change of an epoch is that of the histories, so that no derivative of the body is needed:
-rules are linear in each relation, and what is not linear examines the groups whose histories change.
+A row of such a recursion may be inserted at one iteration and deleted at a later one. Each relation of the body is the
+sum of (row, iteration, change of weight). A rule derives at the greatest iteration of the rows that it joins, and
+relations that close a cycle receive the row one iteration later. The change of an epoch is the change of the
+histories, so no derivative of the body is needed: rules are linear in each relation, and other operators examine the
+groups whose histories change.
 """
 
 from __future__ import annotations
@@ -37,13 +38,13 @@ from deltic.program.scope import BODIES, DraftRelation, ProgramBuilder, Scope
 from deltic.program.unsupported import in_recursion
 from deltic.values.types import Kind, Schema
 
-# Conjunctions of a node from which on a join or an antijoin reads their sum as one relation.
+# The number of conjunctions from which on a join or an antijoin reads their sum as one relation.
 _MANY = 4
 _LINEAR = (ops.Import, ops.Feedback, ops.Map, ops.Filter, ops.Plus, ops.Negate)
 
 
 def lower_signed(drafts: ProgramBuilder, operator: ops.FixpointDelta, imports: Sequence[str]) -> dict[str, str]:
-    """The relations of a fixpoint by their names in its body: as they are in the end, each from its history."""
+    """The relations of a fixpoint by their names in its body: their final contents, each from its history."""
     scope = _Signed(drafts, operator.body, imports)
     histories = scope.lower()
     drafts.place(Stratum(tuple(scope.members), recursive=True, refresh=operator.refresh, signed=True))
@@ -57,10 +58,10 @@ def lower_signed(drafts: ProgramBuilder, operator: ops.FixpointDelta, imports: S
 
 
 class _Signed(Scope):
-    """Lowering of one body; `members` are its relations, each after those that it is derived from at its iteration.
+    """Lowers one body; `members` are its relations, each after those that it reads at its own iteration.
 
-    `entering` are those that functions of whole relations take, by their nodes. Where the body `improves`, least and
-    greatest values are looked at in their own order.
+    `entering` are the input relations of functions of whole relations, by node. Where the body `improves`, minima and
+    maxima are processed in order of their values.
     """
 
     def __init__(self, drafts: ProgramBuilder, body: Circuit, imports: Sequence[str]) -> None:
@@ -117,14 +118,14 @@ class _Signed(Scope):
         raise in_recursion(number, operator)
 
     def _nested(self, number: int, component: str) -> str:
-        """A relation of a fixpoint in this body."""
+        """A relation of a nested fixpoint."""
         (bundle,) = self.circuit.nodes[number].inputs
         fixpoint, inputs = self.circuit.nodes[bundle].operator, self.circuit.nodes[bundle].inputs
         assert isinstance(fixpoint, ops.Fixpoint)
         return self._member("", number, Nested(0, self._entered(inputs), fixpoint, component))
 
     def _entered(self, inputs: Sequence[int]) -> tuple[str, ...]:
-        """The histories of what a function of whole relations takes."""
+        """The histories of the inputs of a function of whole relations."""
         for given in inputs:
             if given not in self.entering:
                 self.entering[given] = self.summed(given, role="rows")
@@ -151,19 +152,22 @@ class _Signed(Scope):
         self.drafts.relations[name] = replace(self.drafts.relations[name], definition=definition)
 
     def _product(self, inputs: list[int]) -> list[Body]:
-        """Each choice of a conjunction for each input, together; of sums of many, of their relation."""
+        """The joins of one conjunction of each input, in all combinations; large sums are read as one relation."""
         joined, *others = map(self._few, inputs)
         for right in others:
             joined = [both for a, b in itertools.product(joined, right) for both in conjoin(a, b)]
         return joined
 
     def _few(self, number: int) -> list[Body]:
-        """The conjunctions of a node; the relation of their sum where they are many."""
+        """The conjunctions of a node, or the relation of their sum if they are many."""
         bodies = self.bodies(number)
         return bodies if len(bodies) < _MANY else [self.atom(self.relation(number), number)]
 
     def _antijoin(self, left: int, right: int) -> list[Body]:
-        """a ▷ b, a − a ⋈ b for a set b over columns of a; b is absent where it is the same at all iterations."""
+        """a ▷ b is a − a ⋈ b, for a set b over columns of a.
+
+        If b is an import, which is constant over the iterations, it becomes a negated atom.
+        """
         there, taken = self._few(left), self.bodies(right)
         if isinstance(self.circuit.nodes[right].operator, ops.Import) and is_plain(taken[0]):
             return [without(self, body, taken[0]) for body in there]
@@ -171,7 +175,7 @@ class _Signed(Scope):
         return [*there, *(replace(body, sign=-body.sign) for body in lost)]
 
 
-# What examines the groups of a node's input: of the node's number and its delay.
+# Defines the function over the groups of a node's input, from the node's number and its delay.
 Examine = Callable[[_Signed, int, int], Examined]
 
 
@@ -192,7 +196,7 @@ def _aggregate(scope: _Signed, number: int, delay: int) -> Examined:
 
 
 def _admission(calls: Sequence[GroupedAggregate], schema: Schema, columns: Sequence[str]) -> PriorityOrder | None:
-    """The order in which an aggregate's rows are admitted: that of the first number whose extreme it has."""
+    """The order in which an aggregate's rows enter: that of its first minimum or maximum of a number."""
     for call in calls:
         like, read = ACCUMULATORS[call.function].like, schema.columns[schema.index(columns[call.columns[0]])]
         is_counted = read.type.is_integer and read.type.kind is not Kind.UINT64

@@ -1,4 +1,4 @@
-"""What the local engine cannot run, reported when it is made: the operator, its place, and an alternative."""
+"""Errors for circuits that the local engine cannot run: the operator, its place, and an alternative."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def refusal(number: int, operator: ops.Operator) -> UnsupportedError:
 
 
 def needs_fallback(number: int, operator: ops.Operator) -> UnsupportedError:
-    """The error about node `number` of a circuit, which only the fallback could keep fresh."""
+    """The error about node `number` of a circuit, which only the fallback could maintain."""
     return UnsupportedError(
         f"local engine: %{number} {operator.label} has no derivative, and where it stands the fallback "
         f'{FALLBACK.formula} runs in the reference engine alone: Pipeline(engine="reference") keeps it fresh, slowly; '
@@ -24,7 +24,7 @@ def needs_fallback(number: int, operator: ops.Operator) -> UnsupportedError:
 
 
 def in_recursion(number: int, operator: ops.Operator) -> UnsupportedError:
-    """The error about an operator in a recursion that depends on it."""
+    """The error about an operator that depends on the recursion around it."""
     return UnsupportedError(
         f"local engine: %{number} {operator.label} depends on the recursion in which it stands: compute it before the "
         f"recursion, as a table or a view of its own; {_INTERPRETER}"

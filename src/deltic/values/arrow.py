@@ -1,4 +1,4 @@
-"""Columns of rows' values from and to Arrow."""
+"""Conversion of columns between row values and Arrow."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _TIMES = (Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ, Kind.DAY_TIME_INTERVAL)
-# Kinds whose values rows have in another form than lists of Arrow.
+# Kinds whose values in rows differ from the Python values that Arrow returns.
 _OTHER = (Kind.YEAR_MONTH_INTERVAL, Kind.ARRAY, Kind.STRUCT, Kind.MAP)
 
 
 def from_arrow(column: pa.Array | pa.ChunkedArray, type_: Type) -> list[Any]:
-    """The values of a column of the type, as they stand in rows."""
+    """The values of a column of the type, in the form of rows."""
     if type_.kind in _TIMES:  # by numpy, which makes Python's times of them ten times as fast
         times: list[Any] = column.cast(type_.arrow).to_numpy(zero_copy_only=False).tolist()
         return [t and t.replace(tzinfo=UTC) for t in times] if type_.kind is Kind.TIMESTAMP else times
@@ -30,7 +30,7 @@ def from_arrow(column: pa.Array | pa.ChunkedArray, type_: Type) -> list[Any]:
 
 
 def to_arrow(values: Iterable[Any], type_: Type) -> pa.Array:
-    """A column of values from rows."""
+    """An Arrow column of values from rows."""
     import pyarrow as pa
 
     given = (to_python(value, type_) for value in values) if type_.kind in _OTHER else values
@@ -38,7 +38,7 @@ def to_arrow(values: Iterable[Any], type_: Type) -> pa.Array:
 
 
 def numbers_of(column: pa.Array, type_: Type) -> Any:
-    """The numbers of a column without NULL as numpy has them: of times the days or microseconds since 1970 began."""
+    """The numbers of a column without NULL as a numpy array; times are days or microseconds since 1970."""
     import numpy as np
     import pyarrow as pa
 
@@ -49,7 +49,7 @@ def numbers_of(column: pa.Array, type_: Type) -> Any:
 
 
 def of_numbers(numbers: Any, type_: Type, undefined: Any = None) -> pa.Array:
-    """The inverse of `numbers_of`, NULL where they are undefined."""
+    """The inverse of `numbers_of`; NULL where `undefined`."""
     import numpy as np
     import pyarrow as pa
 

@@ -1,10 +1,10 @@
-"""Spark's xxhash64 and hash by vectors: of rows, the same for every process and for Spark itself.
+"""Vectorised versions of Spark's xxhash64 and hash; equal rows have equal hashes in every process and in Spark.
 
-The hash of a row is a fold over its columns: the hash of a value begins with the hash so far, 42 before the first, and
-NULL leaves it as it is. `xxhash64` is that of `deltic.values.xxhash`, of many values at once, and `hash` Murmur3 of 32
-bits, whose last bytes Spark takes one by one: <https://github.com/aappleby/smhasher/wiki/MurmurHash3>. Values that are
-equal as keys have equal hashes: −0.0 counts as 0.0, and there is one NaN. A map counts for nothing, since the order of
-its entries means nothing; Spark hashes none either.
+The hash of a row is a fold over its columns: the hash of a value is seeded with the hash so far, 42 at first, and
+NULL leaves it unchanged. `xxhash64` is that of `deltic.values.xxhash` for many values at once. `hash` is Murmur3 of 32
+bits, except that Spark takes the last bytes one by one: <https://github.com/aappleby/smhasher/wiki/MurmurHash3>. Values
+that are equal as keys have equal hashes: −0.0 hashes as 0.0, and all NaNs alike. Maps are skipped, because the order of
+their entries has no meaning; Spark hashes no maps either.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Bytes = npt.NDArray[np.uint8]
 
 _SEED = 42
 _P1, _P2, _P3, _P4, _P5 = map(np.uint64, PRIMES_64)
-# Rows that are hashed at once: what is computed of them on the way stays in the cache of a processor.
+# Rows that are hashed at once: intermediate results stay in the processor's cache.
 _PART = 1 << 14
 # The most digits of a decimal that Spark hashes as one integer.
 _LONG_DIGITS = 18
@@ -35,7 +35,7 @@ _LONG_DIGITS = 18
 
 @dataclass(frozen=True)
 class _Function:
-    """What a hash makes of int32[n], of int64[n], of n values of one length as uint8[n, length], and their seeds."""
+    """The hash functions of int32[n], of int64[n] and of values of one length as uint8[n, length], each with seeds."""
 
     width: type
     ints: Callable[[npt.NDArray[np.int32], Hashes], Hashes]
@@ -63,7 +63,7 @@ def _hashed(columns: Sequence[pa.ChunkedArray | pa.Array], count: int, function:
 
 
 def _fold(column: pa.Array, hashes: Hashes, function: _Function) -> Hashes:
-    """The hashes of rows that have one more column."""
+    """The hashes of rows extended by one more column."""
     type_ = type_of_arrow(column.type)
     if type_.kind is Kind.MAP:
         return hashes
@@ -108,7 +108,7 @@ def _of_months(column: pa.Array, seeds: Hashes, function: _Function) -> Hashes:
 
 
 def _of_bytes(column: pa.Array, seeds: Hashes, function: _Function) -> Hashes:
-    """Values of the same length together."""
+    """Bytes and texts, grouped by length."""
     column = column.cast(pa.large_binary())
     offsets = np.frombuffer(column.buffers()[1], np.int64)[column.offset : column.offset + len(column) + 1]
     data = np.frombuffer(column.buffers()[2] or b"", np.uint8)
@@ -126,7 +126,7 @@ def _by_length(
 
 
 def _of_decimals(column: pa.Array, seeds: Hashes, function: _Function) -> Hashes:
-    """Few digits as an integer; more as the bytes of a whole number, the highest first, as few as it needs."""
+    """Decimals of at most 18 digits as an integer; others as a big-endian integer of the fewest bytes."""
     halves = np.frombuffer(column.buffers()[1], np.int64).reshape(-1, 2)[column.offset : column.offset + len(column)]
     if column.type.precision <= _LONG_DIGITS:
         return function.longs(np.ascontiguousarray(halves[:, 0]), seeds)
@@ -134,7 +134,7 @@ def _of_decimals(column: pa.Array, seeds: Hashes, function: _Function) -> Hashes
 
 
 def _whole_numbers(values: Bytes, seeds: Hashes, function: _Function) -> Hashes:
-    """Numbers in two's complement, the highest byte first, without leading bytes that only repeat the sign."""
+    """Big-endian two's complement numbers, without leading bytes that only repeat the sign."""
     sign = values[:, :1] >> 7
     repeats = (values[:, :-1] == 255 * sign) & (values[:, 1:] >> 7 == sign)
     skipped = np.logical_and.accumulate(repeats, axis=1).sum(axis=1)
@@ -143,15 +143,15 @@ def _whole_numbers(values: Bytes, seeds: Hashes, function: _Function) -> Hashes:
 
 
 def _of_unsigned_longs(column: pa.Array, seeds: Hashes, function: _Function) -> Hashes:
-    """As Spark has them: decimals of 20 digits."""
+    """Unsigned 64-bit integers, which Spark has as decimals of 20 digits."""
     return _of_decimals(column.cast(pa.decimal128(20)), seeds, function)
 
 
-# What has parts
+# Composite values
 
 
 def _of_lists(column: pa.Array, seeds: Hashes, function: _Function) -> Hashes:
-    """The elements one after the other, those of all lists at a position together."""
+    """Arrays, element by element: one step for each position, over all arrays that have it."""
     lengths = column.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64)
     starts = np.cumsum(lengths) - lengths
     elements, hashes = column.flatten(), seeds.copy()
@@ -216,7 +216,7 @@ def _bytes(values: Bytes, seeds: Hashes) -> Hashes:
 
 
 def _stripes(words: Hashes, seeds: Hashes) -> Hashes:
-    """The hash of the first bytes, 32 at a time, in four lanes."""
+    """The hash of the 32-byte blocks, in four lanes."""
     lanes = [seeds + _P1 + _P2, seeds + _P2, seeds, seeds - _P1]
     for start in range(0, words.shape[1], 4):
         lanes = [_rotated(lane + words[:, start + i] * _P2, 31) * _P1 for i, lane in enumerate(lanes)]
@@ -230,7 +230,7 @@ def _stripes(words: Hashes, seeds: Hashes) -> Hashes:
 
 
 def _mixed_in(hashes: Hashes, words: Hashes) -> Hashes:
-    """The hashes with one more word of 32 bits."""
+    """The hashes with one more 32-bit word mixed in."""
     words = _rotated(words * np.uint32(0xCC9E2D51), 15) * np.uint32(0x1B873593)
     return _rotated(hashes ^ words, 13) * np.uint32(5) + np.uint32(0xE6546B64)
 

@@ -10,17 +10,20 @@ from typing import Any
 from deltic.values.types import Kind, Type
 
 EXACT = Context(prec=80, rounding=ROUND_HALF_UP)
-"""Decimals with room for the exact product of any two; where a result is rounded, half away from zero."""
+"""A decimal context with room for the exact product of any two decimals; it rounds half away from zero."""
 
 
 def wrap(value: int, type_: Type) -> int:
-    """An integer reduced to the bits of an integer type."""
+    """An integer reduced to the bits of an integer type, in two's complement."""
     value &= (1 << type_.bits) - 1
     return value - (1 << type_.bits) if type_.signed and value >> type_.bits - 1 else value
 
 
 def convert_number(value: Any, source: Type, target: Type) -> Any:
-    """A number as another numeric type: integers keep their low bits, other numbers lose their fraction."""
+    """A number as another numeric type: integers keep their low bits, other numbers lose their fraction.
+
+    None where the result does not fit into the target.
+    """
     if target.is_float:
         return round_float(float(value), target)
     if target.kind is Kind.DECIMAL:
@@ -32,7 +35,7 @@ def convert_number(value: Any, source: Type, target: Type) -> Any:
 
 
 def to_decimal(value: Decimal | int, type_: Type) -> Decimal | None:
-    """The nearest decimal of the type, the one further from zero of two; None where it has too many digits."""
+    """The nearest decimal of the type, half away from zero; None where it has too many digits."""
     exact = Decimal(value)
     if not exact.is_finite() or exact.adjusted() > 2 * type_.precision:
         return None
@@ -41,7 +44,7 @@ def to_decimal(value: Decimal | int, type_: Type) -> Decimal | None:
 
 
 def round_float(value: float, type_: Type) -> float:
-    """The nearest float of the type, infinite beyond its range; one object for every NaN."""
+    """The nearest float of the type, infinite beyond its range; always the same NaN object."""
     if math.isnan(value):
         return math.nan
     if type_ is Type.FLOAT64:

@@ -1,9 +1,9 @@
-"""The order of values, the same in comparisons, least and greatest values, sorting and grouping; it is Spark's.
+"""The order of values in comparisons, minima and maxima, sorting and grouping; it is Spark's.
 
 Text is ordered by code points, which is the order of its bytes in UTF-8, and bytes as unsigned numbers. NaN equals
-itself and is above every other float; the two zeros are equal. Arrays are ordered like words, the shorter first where
-one begins the other, structs by their first fields that differ; inside both, NULL equals itself and is below every
-other value. Maps are equal when their keys and values are, and have no order.
+itself and is above every other float; the two zeros are equal. Arrays are ordered lexicographically, structs by their
+first fields that differ; inside both, NULL equals itself and is below every other value. Maps are equal when their
+keys and values are, and have no order.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 
 def in_order(value: Any) -> Any:
-    """What compares with Python's operators as the value does; None, a NULL, stays what it is.
+    """A sort key: compares with Python's operators as the value does; None stays None.
 
     Examples
     --------

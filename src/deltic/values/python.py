@@ -1,8 +1,9 @@
-"""Between Python's usual values and the form that rows have in the reference interpreter.
+"""Conversion between ordinary Python values and the form of rows in the reference interpreter.
 
 In rows every value is hashable: an array is a tuple of its elements, a struct one of its fields' values in order, a map
 one of (key, value); an instant is a datetime in UTC, a year-month interval a number of months, and
-there is one NaN. Usual are those of Arrow: lists, dicts by field name, lists of pairs or dicts for maps.
+there is one NaN. Ordinary values are those that Arrow returns: lists, dicts by field name, lists of pairs or dicts for
+maps.
 """
 
 from __future__ import annotations
@@ -17,23 +18,23 @@ from deltic.values.order import in_order
 from deltic.values.types import Kind, Type
 
 LONGEST = timedelta(days=106_751_990)
-"""The longest interval of days and times, the whole days less one that 64 bits of microseconds hold."""
+"""The longest day-time interval: one whole day less than 64 bits of microseconds hold."""
 
 
 def of_python(value: Any, type_: Type) -> Any:
-    """The form in rows of a value of the type as Python usually has it; None stays None."""
+    """The row form of an ordinary Python value of the type; None stays None."""
     convert = None if value is None else _OF.get(type_.kind)
     return convert(value, type_) if convert else value
 
 
 def to_python(value: Any, type_: Type) -> Any:
-    """The inverse of `of_python`: a value from rows as Arrow would give it."""
+    """The inverse of `of_python`: the value as Arrow would return it."""
     convert = None if value is None else _TO.get(type_.kind)
     return convert(value, type_) if convert else value
 
 
 def _map(value: Any, type_: Type) -> tuple[Any, ...]:
-    """Pairs as they stand; those of a dict, which is equal to one in another order, in the order of keys."""
+    """The pairs in their order; those of a dict, whose equality ignores order, sorted by key."""
     items = value.items() if isinstance(value, Mapping) else value
     pairs = [(of_python(k, type_.key), of_python(v, type_.value.type)) for k, v in items]
     return tuple(sorted(pairs, key=lambda pair: in_order(pair[0])) if isinstance(value, Mapping) else pairs)

@@ -1,7 +1,7 @@
-"""Values of rows as Python's literals, which is how the text of a circuit writes constants.
+"""Values of rows as Python literals, in which the text of a circuit writes constants.
 
-Numbers, texts, bytes and truth values are literals themselves, dates, times and decimals their texts, intervals of days
-the number of their microseconds; arrays, structs and maps are tuples of what they hold.
+Numbers, texts, bytes and truth values are literals themselves; dates, times and decimals are written as texts,
+day-time intervals as a number of microseconds; arrays, structs and maps are tuples of their parts.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def of_literal(literal: Any, type_: Type) -> Any:
 
 
 def _parts(type_: Type, count: int) -> list[Type]:
-    """The types of the parts of a composite value that has so many."""
+    """The types of the `count` parts of a composite value."""
     if type_.kind is Kind.STRUCT:
         return [column.type for column in type_.fields]
     if type_.kind is Kind.ARRAY:

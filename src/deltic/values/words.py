@@ -1,4 +1,4 @@
-"""How names stand in the text of circuits: as they are where they are plain words, else quoted as in SQL."""
+"""Names in the text of circuits: plain words as they are, other names quoted as in SQL."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ SYNTAX = frozenset(
         *("outer", "sets", "partial"),
     )
 )
-"""Words that mean something in expressions or after an operator, in this spelling."""
+"""Words that have a meaning in expressions or after an operator, in this spelling."""
 WRITTEN = r'(?:"(?:[^"]|"")*"|[^\W\d]\w*)'
-"""The pattern of a name as it is written."""
+"""The pattern of a name in the text form."""
 
 
 def is_plain(name: str) -> bool:
-    """Whether the name is written as it is."""
+    """Whether the name is written without quotes."""
     return _PLAIN.fullmatch(name) is not None and name not in SYNTAX
 
 
 def word(name: str) -> str:
-    """The name as it is written.
+    """The name as it is written in the text form.
 
     Examples
     --------
@@ -37,10 +37,10 @@ def word(name: str) -> str:
 
 
 def quoted(name: str) -> str:
-    """The name in quotes, as SQL has it, too."""
+    """The name in quotes, as in SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def unquoted(text: str) -> str:
-    """The name that is written so."""
+    """The name of a text that `word` wrote."""
     return text[1:-1].replace('""', '"') if text.startswith('"') else text

@@ -1,6 +1,6 @@
-"""xxHash of 32 and of 64 bits, of short texts of bytes: <https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md>.
+"""xxHash of 32 and 64 bits for short byte strings: <https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md>.
 
-The hash of 64 bits is also there for columns of many values, in `deltic.values.hashing`.
+`deltic.values.hashing` has the 64-bit hash for columns of values.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ PRIMES_64 = (
     0x85EBCA77C2B2AE63,
     0x27D4EB2F165667C5,
 )
-"""What the hash of 64 bits multiplies by and adds."""
+"""The primes of the 64-bit hash."""
 
 _MASK32, _MASK64 = (1 << 32) - 1, (1 << 64) - 1
 _A32, _B32, _C32, _D32, _E32 = 2654435761, 2246822519, 3266489917, 668265263, 374761393

@@ -1,6 +1,6 @@
-"""What each operator of an incremental circuit is in a program: one file each, entered into the tables of `scope`.
+"""Lowering of each operator of an incremental circuit to a program, one file each, registered in the tables of `scope`.
 
-An operator that is linear or multilinear becomes rules; another one becomes a relation with a definition of its own.
+A linear or multilinear operator becomes rules; any other operator becomes a relation with its own definition.
 """
 
 from deltic.discovery import import_files

@@ -1,4 +1,4 @@
-"""An aggregate is a relation of its own; the rows that it groups are passed on to it."""
+"""An aggregate becomes a relation; the rows that it groups are passed to it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class GroupedAggregate:
     parameters: tuple[Parameter, ...] = ()
 
     def __reduce__(self) -> Any:
-        """In another process one of Python is there with its code."""
+        """Pickle a user's Python aggregate with its code, so that another process can run it."""
         own = ACCUMULATORS[self.function]
         code = own if isinstance(own, UserAggregate) else None
         return _received, (self.function, self.columns, self.parameters, code)
@@ -43,7 +43,7 @@ def _received(
 
 @dataclass(frozen=True)
 class Grouped(Definition):
-    """The groups of relation `source`, whose first `keys` columns are the groups' keys, with their aggregates."""
+    """The groups of relation `source`, whose first `keys` columns are the keys, with their aggregates."""
 
     reads: ClassVar[tuple[str, ...]] = ("source",)
     source: str
@@ -71,7 +71,7 @@ class Grouped(Definition):
 
 @relation_of(ops.AggregateDelta)
 def aggregate_delta(scope: Scope, op: ops.AggregateDelta, node: Node, number: int, wanted: str) -> str:
-    """The aggregates of what the second input changes, restricted to the columns that they read."""
+    """The relation of the aggregates, over the columns of the second input that they read."""
     (_, change) = node.inputs
     columns = tuple(dict.fromkeys((*op.keys, *(name for call in op.calls for name in call.columns))))
     calls = tuple(GroupedAggregate(c.function, tuple(map(columns.index, c.columns)), c.parameters) for c in op.calls)

@@ -1,4 +1,4 @@
-"""An antijoin is a conjunction with an atom that must be absent."""
+"""An antijoin becomes a conjunction with a negated atom."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from deltic.program.scope import Scope, bodies_of
 
 @bodies_of(ops.AntijoinDelta)
 def antijoin_delta(scope: Scope, op: ops.AntijoinDelta, node: Node) -> list[Body]:
-    """The conjunctions of the first input without the rows of the second."""
+    """The conjunctions of the first input, each with a negated atom of the second."""
     _, left, _, right = node.inputs
     probed = _probed(scope, right)
     return [without(scope, body, probed) for body in scope.factors(left)]
 
 
 def _probed(scope: Scope, number: int) -> Body:
-    """The atom of a relation whose change is that of node `number`: an existing one, or a new one."""
+    """The atom of the relation whose change is node `number`: an existing relation if possible, else a new one."""
     bodies = scope.bodies(number)
     if len(bodies) == 1 and len(bodies[0].atoms) == 1 and is_plain(bodies[0]):
         return bodies[0]
@@ -29,7 +29,7 @@ def _probed(scope: Scope, number: int) -> Body:
 
 
 def without(scope: Scope, body: Body, probed: Body) -> Body:
-    """The body with an atom that must be absent, its columns taken from the body's results."""
+    """The body with a negated atom, whose terms are taken from the body's results."""
     (atom,) = probed.atoms
     wanted = {variable: body.out[name] for name, variable in probed.out.items() if isinstance(variable, int)}
     equations, types = list(body.equations), dict(body.types)

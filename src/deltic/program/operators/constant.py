@@ -1,4 +1,4 @@
-"""The change of a constant, D(c), is that of a relation whose rows all come in the first epoch."""
+"""The change D(c) of a constant is the change of a relation whose rows are all inserted in the first epoch."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from deltic.program.scope import Scope
 
 
 def constant(scope: Scope, op: ops.Constant, number: int, wanted: str) -> str:
-    """The relation of the constant's rows; `number` is its D."""
+    """The relation of the constant's rows; `number` is the node of its D."""
     return scope.defined(wanted, number, FixedRows(op.rows))

@@ -1,4 +1,4 @@
-"""Operators of a user's own: relations that read all rows of what they follow."""
+"""User-defined operators become relations that read all rows of their inputs."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from deltic.program.unsupported import in_recursion, needs_fallback
 
 @dataclass(frozen=True)
 class Recomputed(Definition):
-    """What a user's operator without a derivative makes of relations: computed from scratch when one changes.
+    """The result of a user's operator without a derivative, recomputed from scratch when an input changes.
 
-    It may make something of nothing: where it looks at all rows it `begins` with a relation of the first epoch.
+    It may have rows for empty inputs. So unless it works by groups, it also reads the relation `begins`, whose row is
+    inserted in the first epoch.
     """
 
     inputs: tuple[str, ...]
@@ -44,12 +45,12 @@ class Recomputed(Definition):
 
     @property
     def keys(self) -> int:
-        """How many columns those are by which it looks at each group alone; 0 where it looks at all rows."""
+        """The number of leading key columns if groups are independent; 0 if it needs all rows."""
         return 0
 
     @property
     def called(self) -> str:
-        """What a reader calls the operator."""
+        """The operator's name for users."""
         return self.operator.called
 
     def describe(self, names: Sequence[str]) -> Iterator[str]:
@@ -63,7 +64,7 @@ class Recomputed(Definition):
 
 @dataclass(frozen=True)
 class Maintained(Recomputed):
-    """What a user's operator that says how it changes makes of relations."""
+    """The result of a user's operator that has a derivative or a state."""
 
     @property
     def keys(self) -> int:
@@ -81,7 +82,7 @@ class Maintained(Recomputed):
 
 
 def recomputed(scope: Scope, node: Node, number: int, wanted: str) -> str:
-    """The relation of D(f(I(Δa), …)): the value of a user's operator without a derivative."""
+    """The relation of D(f(I(Δa), …)), for a user's operator f without a derivative."""
     (below,) = node.inputs
     fallen = scope.circuit.nodes[below]
     if scope.component is not None and scope.is_recursive(number):
@@ -95,7 +96,7 @@ def recomputed(scope: Scope, node: Node, number: int, wanted: str) -> str:
 
 @relation_of(MaintainDelta)
 def maintain_delta(scope: Scope, op: MaintainDelta, node: Node, number: int, wanted: str) -> str:
-    """What the derivative or the state makes of the changes."""
+    """The relation of the changes that the derivative or the state computes."""
     if scope.component is not None and scope.is_recursive(number):
         raise in_recursion(number, op)
     begins = scope.drafts.beginning() if op.begins(node.inputs) else ""

@@ -1,4 +1,4 @@
-"""z⁻¹ of a change: a relation that takes up each change an epoch later."""
+"""z⁻¹ of a change becomes a relation that applies each change one epoch later."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from deltic.program.unsupported import in_recursion
 
 @dataclass(frozen=True)
 class Delayed(Definition):
-    """What relation `source` was an epoch ago."""
+    """The contents of relation `source` one epoch ago."""
 
     reads: ClassVar[tuple[str, ...]] = ("source",)
     remembers: ClassVar[bool] = True
@@ -35,12 +35,12 @@ class Delayed(Definition):
 
 @bodies_of(ops.Delay)
 def delay(scope: Scope, op: ops.Delay, node: Node) -> list[Body]:
-    """The change that entered an epoch ago."""
+    """The change of the previous epoch."""
     return [before(scope, node)]
 
 
 def before(scope: Scope, node: Node) -> Body:
-    """The change that enters the node, one epoch ago; as a relation of its own."""
+    """The change of the node's input in the previous epoch, as a relation of its own."""
     (number,) = node.inputs
     if scope.component is not None:
         raise in_recursion(scope.circuit.nodes.index(node), node.operator)

@@ -1,4 +1,7 @@
-"""D of a constant is the constant's change, D of a change that change less the one before; of values, a fallback."""
+"""D of a constant is its change; D of a change is that change less the previous one.
+
+D of other values is a fallback.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from deltic.program.scope import Scope, bodies_of, relation_of
 
 @relation_of(ops.Differentiate)
 def difference(scope: Scope, op: ops.Differentiate, node: Node, number: int, wanted: str) -> str:
-    """The constant whose change the node carries, or what has no derivative; of anything else the sum of changes."""
+    """The relation of a constant or of an operator without derivative; of anything else the sum of changes."""
     below = scope.circuit.nodes[node.inputs[0]].operator
     if isinstance(below, ops.Constant):
         return constant(scope, below, number, wanted)
@@ -27,7 +30,7 @@ def difference(scope: Scope, op: ops.Differentiate, node: Node, number: int, wan
 
 @bodies_of(ops.Differentiate)
 def differentiate(scope: Scope, op: ops.Differentiate, node: Node) -> list[Body]:
-    """The change of a value; the change of a change is that less the one before."""
+    """The change of a value; for a change, that change less the previous one."""
     (number,) = node.inputs
     below = scope.circuit.nodes[number].operator
     if isinstance(below, ops.Constant) or derivative_of(type(below)).is_fallback:

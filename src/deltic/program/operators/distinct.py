@@ -9,5 +9,5 @@ from deltic.program.scope import Scope, relation_of
 
 @relation_of(ops.DistinctDelta)
 def distinct_delta(scope: Scope, op: ops.DistinctDelta, node: Node, number: int, wanted: str) -> str:
-    """The set of what the second input changes."""
+    """The set relation over the change in the second input."""
     return scope.derived(node.inputs[1], wanted, distinct=True)

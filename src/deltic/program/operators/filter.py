@@ -1,4 +1,4 @@
-"""A filter gives each conjunction more conditions."""
+"""A filter adds conditions to each conjunction."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from deltic.program.scope import Scope, bodies_of
 
 @bodies_of(ops.Filter)
 def filter_(scope: Scope, op: ops.Filter, node: Node) -> list[Body]:
-    """The conjunctions of the input, under each part of the predicate."""
+    """The conjunctions of the input, restricted by each conjunct of the predicate."""
     bodies = scope.below(*node.inputs)
     for part in conjuncts(op.predicate):
         bodies = [restricted for body in bodies for restricted in restrict(body, replace_columns(part, body.out))]

@@ -1,6 +1,6 @@
-"""A fixpoint is a recursive stratum: a relation for each feedback, and those of its body that depend on one.
+"""A fixpoint becomes a recursive stratum: a relation for each feedback, and those in its body that depend on one.
 
-That is so where rows never take others away; else, and with a fixpoint in its body, it is one of histories: see
+That holds for monotone bodies; other bodies, and those with a nested fixpoint, become relations with histories: see
 `signed`.
 """
 
@@ -19,7 +19,7 @@ from deltic.program.signed import lower_signed
 
 @bodies_of(ops.Import)
 def import_(scope: Scope, op: ops.Import, node: Node) -> list[Body]:
-    """The relation that is imported."""
+    """The imported relation."""
     return [scope.atom(scope.imports[op.index], scope.circuit.nodes.index(node))]
 
 
@@ -31,7 +31,7 @@ def feedback(scope: Scope, op: ops.Feedback, node: Node) -> list[Body]:
 
 @relation_of(ops.BundleRelation)
 def component(scope: Scope, op: ops.BundleRelation, node: Node, number: int, wanted: str) -> str:
-    """One relation of the fixpoint, which is lowered when the first of them is."""
+    """One relation of the fixpoint; the fixpoint is lowered when its first relation is needed."""
     (bundle,) = node.inputs
     if bundle not in scope.bundles:
         scope.bundles[bundle] = _fixpoint(scope, scope.circuit.nodes[bundle])
@@ -39,7 +39,7 @@ def component(scope: Scope, op: ops.BundleRelation, node: Node, number: int, wan
 
 
 def _fixpoint(scope: Scope, node: Node) -> dict[str, str]:
-    """The relations of a fixpoint by their names in its body."""
+    """Lower a fixpoint; returns its relations by their names in its body."""
     operator = node.operator
     if not isinstance(operator, ops.FixpointDelta):
         raise UnsupportedError(f"local engine: {operator.keyword} in an incremental circuit")
@@ -62,6 +62,6 @@ def _fixpoint(scope: Scope, node: Node) -> dict[str, str]:
 
 
 def _change(scope: Scope, number: int) -> int:
-    """The change of the derivations of a set that node `number` is the change of."""
+    """For a node that is the change of a set, the node of the change of its derivations."""
     node = scope.circuit.nodes[number]
     return node.inputs[1] if isinstance(node.operator, ops.DistinctDelta) else number

@@ -1,4 +1,4 @@
-"""A flatmap is a relation of its own; the rows from which it generates others are passed on to it."""
+"""A flatmap becomes a relation; the rows that it expands are passed to it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from deltic.program.unsupported import in_recursion
 
 @dataclass(frozen=True)
 class Expanded(Definition):
-    """The rows of relation `source`, each once for every value that the flatmap generates for it."""
+    """The rows of relation `source`, each once for every value that the flatmap yields for it."""
 
     reads: ClassVar[tuple[str, ...]] = ("source",)
     source: str
@@ -33,7 +33,7 @@ class Expanded(Definition):
 
 @relation_of(ops.FlatMap)
 def flat_map(scope: Scope, op: ops.FlatMap, node: Node, number: int, wanted: str) -> str:
-    """What the flatmap generates for the rows of the change."""
+    """The relation of the rows that the flatmap makes of the change."""
     if scope.component is not None and scope.is_recursive(number):
         raise in_recursion(number, op)
     (change,) = node.inputs

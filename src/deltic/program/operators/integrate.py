@@ -1,4 +1,4 @@
-"""I of changes where a change stands: in each epoch all rows of a relation come again."""
+"""I applied to changes as values: the change in each epoch is all rows of a relation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from deltic.program.unsupported import in_recursion
 
 @dataclass(frozen=True)
 class Summed(Definition):
-    """The sum, over all epochs so far, of what relation `source` was in each: its change is all of its rows."""
+    """The sum, over all epochs so far, of the contents of relation `source`.
+
+    Its change in an epoch is all of its rows.
+    """
 
     reads: ClassVar[tuple[str, ...]] = ("source",)
     is_timed: ClassVar[bool] = True
@@ -37,7 +40,7 @@ class Summed(Definition):
 
 @relation_of(ops.Integrate)
 def integrate(scope: Scope, op: ops.Integrate, node: Node, number: int, wanted: str) -> str:
-    """The sum of values: their change is what they are."""
+    """The sum of values: its change is the value itself."""
     if scope.component is not None:
         raise in_recursion(number, op)
     return scope.defined(wanted, number, Summed(scope.relation(*node.inputs)))

@@ -1,4 +1,4 @@
-"""A join is the conjunction of what it joins: sums distribute over it, as long as that makes few conjunctions."""
+"""A join becomes the conjunctions of its inputs: sums distribute over it, as long as that gives few conjunctions."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from deltic.program.unsupported import in_recursion, refusal
 
 @bodies_of(ops.JoinDelta)
 def join_delta(scope: Scope, op: ops.JoinDelta, node: Node) -> list[Body]:
-    """Each choice of a conjunction for each input, together; the rules' delta queries are the terms of the change."""
+    """The conjunctions of one conjunction of each input; the rules' delta queries are the terms of the change."""
     return _product(_few(scope, node.inputs[1::2]))
 
 
 @bodies_of(ops.Join)
 def stream_join(scope: Scope, op: ops.Join, node: Node) -> list[Body]:
-    """A change joined with relations as they are at the time, whose own changes match nothing [DBSP §8.2]."""
+    """A change joined with the present state of relations, whose own changes derive nothing [DBSP §8.2]."""
     states = [number for number in node.inputs if isinstance(scope.circuit.nodes[number].operator, ops.Integrate)]
     number = scope.circuit.nodes.index(node)
     if len(states) != len(node.inputs) - 1:
@@ -34,17 +34,17 @@ def stream_join(scope: Scope, op: ops.Join, node: Node) -> list[Body]:
 
 
 def _state(scope: Scope, number: int) -> list[Body]:
-    """The relation whose changes node `number` sums up, as it is."""
+    """The relation of the changes that node `number` integrates, in its new state."""
     (change,) = scope.circuit.nodes[number].inputs
     body = scope.atom(scope.relation(change), number)
     return [replace(body, atoms=tuple(replace(atom, when=When.NEW) for atom in body.atoms))]
 
 
 def _few(scope: Scope, numbers: Sequence[int]) -> list[list[Body]]:
-    """The conjunctions of each input; where there were too many together, some of the sums are relations.
+    """The conjunctions of each input; where all together are too many, some inputs become relations.
 
-    n sums of two make 2ⁿ rules. Sums of few conjunctions go first: what is optional or a default, not what it is for.
-    n joins, each of the one before with itself, make a rule of 2ⁿ atoms; the longest are relations.
+    A product of n sums of two gives 2ⁿ rules. The smallest sums become relations first: they are the optional parts.
+    n joins, each of the previous one with itself, give a rule of 2ⁿ atoms; the longest inputs become relations first.
     """
     result = [scope.factors(number) for number in numbers]
     for place in sorted(range(len(result)), key=lambda i: -_atoms(result[i])):
@@ -61,7 +61,7 @@ def _atoms(bodies: Sequence[Body]) -> int:
 
 
 def _product(inputs: list[list[Body]]) -> list[Body]:
-    """Each choice of a conjunction for each input, together."""
+    """The joins of one conjunction of each input, in all combinations."""
     joined, *others = inputs
     for right in others:
         joined = [both for a, b in itertools.product(joined, right) for both in conjoin(a, b)]

@@ -1,6 +1,6 @@
-"""What is to be kept is a relation: its own, where it is one anyway, else the sum of its conjunctions.
+"""A kept node becomes a relation: its own if it has one anyway, else the sum of its conjunctions.
 
-A recursion has relations that are sets alone: what is kept in one is the set of the rows of a sum.
+Relations of a recursion are sets: a sum that is kept in one becomes a set.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from deltic.program.scope import RELATIONS, Scope, relation_of
 
 @relation_of(Keep)
 def keep(scope: Scope, op: Keep, node: Node, number: int, wanted: str) -> str:
-    """The relation of the input, under the name of a view, its own or this one."""
+    """The relation of the input, named after a view, itself or this operator."""
     (source,) = node.inputs
     if scope.component is not None:
         scope.wanted.setdefault(source, wanted or op.name)

@@ -1,4 +1,4 @@
-"""A map gives each conjunction other results."""
+"""A map replaces the results of each conjunction."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ def map_(scope: Scope, op: ops.Map, node: Node) -> list[Body]:
 
 
 def _mapped(operator: ops.Map, partial: list[exp.Expression], body: Body) -> Body:
-    """The body with the map's results; the partial ones must be defined even if they are never read."""
+    """The body with the map's results.
+
+    Rows with an undefined `partial` expression are dropped even if it is never read.
+    """
     pairs = zip(operator.columns, operator.expressions, strict=True)
     out = {c.name: replace_columns(e, body.out) for c, e in pairs}
     defined = (is_not_null(as_expression(replace_columns(e, body.out)).copy()) for e in partial)

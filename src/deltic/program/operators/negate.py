@@ -1,4 +1,4 @@
-"""Negation is that of each conjunction's sign."""
+"""A negation negates the sign of each conjunction."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ from deltic.program.scope import Scope, bodies_of
 
 @bodies_of(ops.Negate)
 def negate(scope: Scope, op: ops.Negate, node: Node) -> list[Body]:
-    """The conjunctions of the input, each with the other sign."""
+    """The conjunctions of the input with negated signs."""
     return [replace(body, sign=-body.sign) for body in scope.bodies(*node.inputs)]

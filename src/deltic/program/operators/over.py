@@ -1,4 +1,4 @@
-"""Rows with values of window functions are a relation of their own; changed rows are passed on to it."""
+"""Window functions become a relation; the input rows are passed to it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Windows(Definition):
 
 
 def _reads(call: ops.WindowCall) -> str:
-    """Which rows a call looks at when some change, and why."""
+    """Which rows a call reads when some change, and why, as text for users."""
     if call.gap is not None:
         return "reads the sessions around a changed row, and the row before and after them"
     if call.reach is None:
@@ -49,7 +49,7 @@ def _reads(call: ops.WindowCall) -> str:
 
 @relation_of(ops.OverDelta)
 def over_delta(scope: Scope, op: ops.OverDelta, node: Node, number: int, wanted: str) -> str:
-    """The rows of the partitions that the second input changes."""
+    """The relation of the rows with the values of the window functions."""
     (_, change) = node.inputs
     names = scope.circuit.type_of(change).schema.names
     computed = ops.Over(op.keys, op.order, op.calls)

@@ -10,5 +10,5 @@ from deltic.program.scope import Scope, bodies_of
 
 @bodies_of(ops.Plus)
 def plus(scope: Scope, op: ops.Plus, node: Node) -> list[Body]:
-    """The conjunctions of each input, one input after the other."""
+    """The conjunctions of all inputs, in order."""
     return [body for number in node.inputs for body in scope.bodies(number)]

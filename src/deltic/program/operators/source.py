@@ -1,4 +1,4 @@
-"""A source is the relation of its table."""
+"""A source becomes the relation of its table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A top-k is a relation of its own; changed rows are passed on to it."""
+"""A top-k becomes a relation; the input rows are passed to it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from deltic.program.scope import Scope, relation_of
 
 @dataclass(frozen=True)
 class TopRows(Definition):
-    """The rows of relation `source` that the operator takes of each of its parts."""
+    """The first rows of each partition of relation `source`, as the operator selects them."""
 
     reads: ClassVar[tuple[str, ...]] = ("source",)
     source: str
@@ -35,7 +35,7 @@ class TopRows(Definition):
 
 @relation_of(TopDelta)
 def top_delta(scope: Scope, op: TopDelta, node: Node, number: int, wanted: str) -> str:
-    """The first rows of the parts that the second input changes."""
+    """The relation of the first rows of each partition."""
     (_, change) = node.inputs
     taken = Top(op.keys, op.order, op.limit, op.offset)
     return scope.defined(wanted, number, TopRows(scope.passed("rows", change), taken))

@@ -1,4 +1,4 @@
-"""A window is a relation of its own; changed rows and the clock's changes are passed on to it."""
+"""A window becomes a relation; changed rows and the clock's changes are passed to it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Windowed(Definition):
 
 @relation_of(ops.WindowDelta)
 def window_delta(scope: Scope, op: ops.WindowDelta, node: Node, number: int, wanted: str) -> str:
-    """What is in the window."""
+    """The relation of the rows in the window."""
     rows, clock = node.inputs
     column = scope.circuit.type_of(rows).schema.index(op.window.column)
     definition = Windowed(scope.passed("rows", rows), scope.passed("clock", clock), column, op.window.length)

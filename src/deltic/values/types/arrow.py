@@ -1,7 +1,7 @@
-"""Types from Arrow's.
+"""Types from Arrow types.
 
 ``type_of_arrow(t.arrow) is t`` for every type. Arrow has further layouts of the same values (large and view lists and
-strings, dictionaries, other units of time): they are read as the types of their values, as far as those fit.
+strings, dictionaries, other units of time): they map to the type of their values, if one fits.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _OF_SIMPLE = {type_.arrow: type_ for type_ in Type.simple()} | {
 
 
 def type_of_arrow(arrow: pa.DataType) -> Type:
-    """The type whose values an Arrow type holds; UnsupportedError when there is none."""
+    """The type for the values of an Arrow type; UnsupportedError when there is none."""
     if arrow in _OF_SIMPLE:
         return _OF_SIMPLE[arrow]
     if pa.types.is_dictionary(arrow) or pa.types.is_run_end_encoded(arrow):

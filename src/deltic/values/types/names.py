@@ -1,4 +1,4 @@
-"""What types are called in DuckDB's SQL, in which expressions are printed and computed."""
+"""The names of types in DuckDB's SQL, in which expressions are printed and computed."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ def type_name(type_: Type) -> str:
 
 
 def type_named(name: str) -> Type:
-    """The type of that name in DuckDB's SQL; what it holds may be NULL."""
+    """The type of that name in DuckDB's SQL; elements, fields and map values are nullable."""
     return of_sql(exp.DataType.build(name, dialect="duckdb"))
 
 
 @cache
 def sql_type(type_: Type) -> exp.DataType:
-    """The name of a type as a tree; copy it before it is put into another."""
+    """The name of a type as a tree; copy it before it is put into another tree."""
     return exp.DataType.build(_name(type_), dialect="duckdb")
 
 
@@ -66,7 +66,7 @@ def _name(type_: Type) -> str:
 
 
 def of_sql(sql: exp.DataType) -> Type:
-    """The type that a name in SQL stands for; what it holds may be NULL."""
+    """The type of a type name in SQL; elements, fields and map values are nullable."""
     if isinstance(sql.this, exp.Interval):
         return Type.YEAR_MONTH_INTERVAL if sql == sql_type(Type.YEAR_MONTH_INTERVAL) else Type.DAY_TIME_INTERVAL
     if sql.this in _OF_NAMES:

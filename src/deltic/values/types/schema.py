@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Schema:
-    """The columns of a row, in order, with distinct names; none is allowed (the nullary relation)."""
+    """The columns of a row, in order, with distinct names; a schema without columns is that of a nullary relation."""
 
     columns: tuple[Column, ...]
 
@@ -30,7 +30,7 @@ class Schema:
 
     @classmethod
     def of_arrow(cls, schema: pa.Schema) -> Schema:
-        """The schema of an Arrow table's rows; UnsupportedError for a type that Deltic does not have."""
+        """The schema of an Arrow table's rows; UnsupportedError for a type that has no counterpart."""
         from deltic.values.types.arrow import type_of_arrow
 
         return cls(tuple(Column(field.name, type_of_arrow(field.type), field.nullable) for field in schema))

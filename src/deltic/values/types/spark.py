@@ -1,9 +1,9 @@
-"""Types from and to Spark's.
+"""Types from and to Spark types.
 
-``type_of_spark(spark_type(t)) is t`` for every type that Spark has. It has no unsigned integers: they take the next
-wider type, as when Spark reads Parquet (`smallint`, `int`, `bigint`, `decimal(20,0)`), and what comes back is of that
-wider type until it meets a column that is declared unsigned. Spark's texts of limited length are read as STRING, its
-intervals of other fields as those from years to months or from days to seconds.
+``type_of_spark(spark_type(t)) is t`` for every type that Spark has. It has no unsigned integers: they become the next
+wider type, as when Spark reads Parquet (`smallint`, `int`, `bigint`, `decimal(20,0)`), and values that are read back
+have that wider type until they are written to a column that is declared unsigned. Spark's texts of limited length map
+to STRING, its intervals of other fields to the interval types of years to months or of days to seconds.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def spark_type(type_: Type) -> spark.DataType:
 
 
 def type_of_spark(found: spark.DataType) -> Type:
-    """The type whose values a Spark type holds; UnsupportedError when there is none."""
+    """The type for the values of a Spark type; UnsupportedError when there is none."""
     match found:
         case spark.DecimalType():
             return Type.decimal(found.precision, found.scale)

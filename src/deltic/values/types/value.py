@@ -1,4 +1,4 @@
-"""The types of values: a kind and its parameters, and with NULL or without."""
+"""The types of values: a kind with parameters, nullable or not."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_PRECISION = 38
 
 
 class Kind(enum.Enum):
-    """The family of a type; those with parameters stand last."""
+    """The family of a type; kinds with parameters come last."""
 
     BOOLEAN = "boolean"
     INT8 = "int8"
@@ -56,10 +56,10 @@ _COMPOSITE = (Kind.ARRAY, Kind.STRUCT, Kind.MAP)
 class Type:
     """The type of a value that is not NULL. There is one object for each type, so types compare by `is`.
 
-    A TIMESTAMP is an instant and a TIMESTAMP_NTZ what a clock on the wall shows, both in microseconds, as in Spark. A
-    YEAR_MONTH_INTERVAL is a number of months, a DAY_TIME_INTERVAL one of microseconds. `parameters` are precision and
-    scale of a decimal, the element's ValueType of an array, the Columns of a struct, and the key's Type and the
-    value's ValueType of a map.
+    A TIMESTAMP is an instant and a TIMESTAMP_NTZ a local date and time without zone, both in microseconds, as in Spark.
+    A YEAR_MONTH_INTERVAL is a number of months, a DAY_TIME_INTERVAL one of microseconds. `parameters` are precision and
+    scale of a decimal, the element's ValueType of an array, the Columns of a struct, and the key's Type and the value's
+    ValueType of a map.
 
     Examples
     --------
@@ -106,7 +106,7 @@ class Type:
 
     @classmethod
     def decimal(cls, precision: int, scale: int = 0) -> Type:
-        """Decimals of `precision` digits, `scale` of them after the point; ValueError beyond 38 digits."""
+        """Decimals of `precision` digits, `scale` of them after the decimal point; ValueError beyond 38 digits."""
         if not 0 <= scale <= precision or not 1 <= precision <= MAX_PRECISION:
             raise ValueError(
                 f"decimal({precision}, {scale}) has 1 to {MAX_PRECISION} digits, none to all of them after the point"
@@ -115,12 +115,12 @@ class Type:
 
     @classmethod
     def array(cls, element: Type | ValueType) -> Type:
-        """Lists of elements."""
+        """Arrays of elements."""
         return cls._of(Kind.ARRAY, (_value_type(element),))
 
     @classmethod
     def struct(cls, fields: Iterable[Column]) -> Type:
-        """Rows of fields; ValueError when two have one name."""
+        """Structs of fields; ValueError when two have one name."""
         columns = tuple(fields)
         if len({column.name for column in columns}) != len(columns):
             raise ValueError(f"a struct's fields have distinct names, found {', '.join(c.name for c in columns)}")
@@ -133,7 +133,7 @@ class Type:
 
     @cached_property
     def arrow(self) -> pa.DataType:
-        """The Arrow type of a column of this type; `deltic.values.types.arrow` reads Arrow's types."""
+        """The Arrow type of a column of this type; `deltic.values.types.arrow` converts back."""
         import pyarrow as pa
 
         match self.kind:
@@ -150,7 +150,7 @@ class Type:
 
     @property
     def or_null(self) -> ValueType:
-        """The values of this type and NULL."""
+        """The nullable version of this type."""
         return ValueType(self, nullable=True)
 
     @property
@@ -175,7 +175,7 @@ class Type:
 
     @property
     def is_ordered(self) -> bool:
-        """Whether the values have an order: maps, and what contains them, have none."""
+        """Whether the values have an order; maps, and types that contain them, have none."""
         if self.kind is Kind.STRUCT:
             return all(column.type.is_ordered for column in self.parameters)
         return self.element.type.is_ordered if self.kind is Kind.ARRAY else self.kind is not Kind.MAP
@@ -198,17 +198,17 @@ class Type:
 
     @property
     def precision(self) -> int:
-        """The digits of a decimal."""
+        """The number of digits of a decimal."""
         return int(self.parameters[0])
 
     @property
     def scale(self) -> int:
-        """The digits of a decimal after the point."""
+        """The number of digits of a decimal after the decimal point."""
         return int(self.parameters[1])
 
     @property
     def element(self) -> ValueType:
-        """The elements of an array."""
+        """The element type of an array."""
         element: ValueType = self.parameters[0]
         return element
 
@@ -219,13 +219,13 @@ class Type:
 
     @property
     def key(self) -> Type:
-        """The keys of a map."""
+        """The key type of a map."""
         key: Type = self.parameters[0]
         return key
 
     @property
     def value(self) -> ValueType:
-        """The values of a map."""
+        """The value type of a map."""
         value: ValueType = self.parameters[1]
         return value
 
@@ -241,7 +241,7 @@ class Type:
 
 @dataclass(frozen=True)
 class ValueType:
-    """The type of a value that may be NULL when `nullable`; `int64?` as text."""
+    """A type and whether the value may be NULL; as text `int64?`."""
 
     type: Type
     nullable: bool = False
@@ -260,7 +260,7 @@ class Column:
 
     @property
     def value_type(self) -> ValueType:
-        """The type of its values, NULL or not."""
+        """The type and nullability of its values."""
         return ValueType(self.type, self.nullable)
 
     def __str__(self) -> str:
@@ -275,9 +275,10 @@ def _arrow_field(name: str, value: ValueType) -> pa.Field:
 
 @cache
 def _simple_arrow() -> dict[Kind, pa.DataType]:
-    """The Arrow types of those without parameters.
+    """The Arrow types of the kinds without parameters.
 
-    Months are `month_day_nano_interval` without days and nanoseconds, the one interval of months that pyarrow can make.
+    Months are `month_day_nano_interval` without days and nanoseconds, the only interval of months that pyarrow can
+    make.
     """
     import pyarrow as pa
 
