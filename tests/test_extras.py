@@ -15,7 +15,7 @@ from hatchling.plugin.manager import PluginManager
 from deltic.extras import EXTRAS, required
 
 _PROJECT = tomllib.loads(Path(__file__).parents[1].joinpath("pyproject.toml").read_text())["project"]
-_PACKAGES = {"yaml": "pyyaml"}
+_PACKAGES = {"opentelemetry": "opentelemetry-api", "yaml": "pyyaml"}
 """The names that packages have on an index, where these are others than of their modules."""
 
 _WITHOUT_EXTRAS = f"""

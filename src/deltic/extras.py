@@ -16,6 +16,7 @@ EXTRAS = {
     "pandas": "pandas",
     "mcp": "mcp",
     "polars": "polars",
+    "opentelemetry": "otel",
     "psycopg": "postgresql",
     "pyiceberg": "iceberg",
     "pyspark": "spark",

@@ -22,6 +22,7 @@ from deltic.errors import BusyError, DelticError, StateError
 from deltic.pipeline.definitions.evolution import Evolution
 from deltic.pipeline.durability.status import Status
 from deltic.pipeline.epochs.history import Subscription
+from deltic.pipeline.epochs.report import EpochReport
 from deltic.pipeline.epochs.transaction import Transaction
 from deltic.pipeline.reading.rows import Rows
 from deltic.pipeline.reading.snapshot import Snapshot
@@ -31,6 +32,7 @@ from deltic.server.aged import Aged, CachedCounts
 from deltic.server.following import CutOffError, Follower
 from deltic.server.limits import Limits
 from deltic.server.space import disk_of, sizes_of
+from deltic.server.tracing import here, statement_span, trace_epoch, within
 from deltic.server.users import ANYONE, NotAllowedError, Role, User, require
 from deltic.server.writer import Committed, ServiceWriter
 
@@ -77,7 +79,7 @@ class Service:
         self.pipeline, self.limits, self.frozen = pipeline, limits, frozen
         self.writer = ServiceWriter(pipeline, limits)
         self.activity = Activity(self.writer.writers_of, pipeline.views_by_relation)
-        self._unobserved = pipeline.observe(self.activity.epoch)
+        self._unobserved = pipeline.observe(self._epoch)
         self.counts = CachedCounts()
         self._sizes = Aged[Mapping[str, int]](partial(sizes_of, pipeline), _SIZES_AGE, {})
         self._disk = Aged[Status | None](partial(disk_of, pipeline), _DISK_AGE, None)
@@ -88,6 +90,10 @@ class Service:
         self.followers: set[Follower] = set()
         self._lock = Lock()
         self._threads = ThreadPoolExecutor(limits.threads, "deltic question")
+
+    def _epoch(self, report: EpochReport) -> None:
+        self.activity.epoch(report)
+        trace_epoch(report)
 
     # Questions
 
@@ -143,6 +149,23 @@ class Service:
         What the last one gives is returned. Raises ProgramError, also for a table whose rows are elsewhere, and for
         BEGIN and COMMIT, for which there is `begin`; NotAllowedError; and what `ask` and `apply` do.
         """
+        with statement_span(text) as note:
+            result = self._executed(text, args, user, key, digest, signal, most)
+            note("deltic.epoch", result.epoch)
+            if isinstance(result, Answer):
+                note("deltic.rows", result.rows.count())
+            return result
+
+    def _executed(
+        self,
+        text: str,
+        args: Args | None,
+        user: User,
+        key: str,
+        digest: str,
+        signal: StopSignal | None,
+        most: int | None,
+    ) -> Committed | DefinedText | Answer:
         planned, signal = self.planned(text, args), signal or self.signal()
         self.require(user, planned)
         if not planned.steps:
@@ -271,7 +294,13 @@ class Service:
 
     async def in_thread(self, call: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """The result of a call in one of the threads that answer questions; others wait for theirs."""
-        return await asyncio.get_running_loop().run_in_executor(self._threads, partial(call, *args, **kwargs))
+        span = here()
+
+        def called() -> T:
+            with within(span):
+                return call(*args, **kwargs)
+
+        return await asyncio.get_running_loop().run_in_executor(self._threads, called)
 
     def drain(self) -> None:
         """Take no more changes, and do those that wait; questions are still answered."""

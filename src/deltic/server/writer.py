@@ -23,6 +23,7 @@ from deltic.pipeline.epochs.transaction import Transaction
 from deltic.pipeline.session import Pipeline
 from deltic.server.limits import Limits
 from deltic.server.request_keys import RequestKeys, check_key
+from deltic.server.tracing import here, within
 
 _LOG = logging.getLogger("deltic.server")
 
@@ -50,6 +51,7 @@ class _Write:
     digest: str
     signal: StopSignal
     verdict: Future[Committed] = field(default_factory=Future)
+    span: Any = field(default_factory=here)
 
 
 @dataclass
@@ -59,6 +61,7 @@ class _Work:
     run: Callable[[], Any]
     signal: StopSignal
     verdict: Future[Any] = field(default_factory=Future)
+    span: Any = field(default_factory=here)
 
 
 class ServiceWriter:
@@ -135,7 +138,7 @@ class ServiceWriter:
         if isinstance(first, _Write):
             self._commit_all([item for item in items if isinstance(item, _Write)])
         elif first.verdict.set_running_or_notify_cancel():
-            with first.signal.heeded():
+            with first.signal.heeded(), within(first.span):
                 first.verdict.set_result(first.run())
 
     def _next(self) -> list[_Write | _Work]:
@@ -199,7 +202,7 @@ class ServiceWriter:
         first, *others = [write.transaction for write in writes]
         positions = self._keys.positions(self._pipeline.epoch + 1, keys)
         self._last = self._pipeline.epoch + 1, len(writes)
-        with signal.heeded():
+        with signal.heeded(), within(writes[0].span):
             first.commit_with(others, positions)
         self._keys.remember(first.report.epoch, keys)
         for write in writes:

@@ -28,6 +28,7 @@ from deltic.server.http.event_texts import EventTexts
 from deltic.server.http.measuring import ServerMetrics
 from deltic.server.http.openapi import document
 from deltic.server.service import Service
+from deltic.server.tracing import request_span
 from deltic.server.users import ANYONE, User, Users, require
 
 AUDIT = logging.getLogger("deltic.audit")
@@ -97,7 +98,9 @@ class HttpApplication:
     def _answering(self, endpoint: Endpoint) -> Callable[[Request], Awaitable[Response]]:
         async def answer(request: Request) -> Response:
             begun = time.perf_counter()
-            response = await self._answer(endpoint, request)
+            with request_span(f"{endpoint.method} {endpoint.path}", request.headers) as note:
+                response = await self._answer(endpoint, request)
+                note("http.response.status_code", response.status_code)
             for name, value in _SAFE.items():
                 response.headers.setdefault(name, value)
             self._metrics.answered(endpoint.method, endpoint.path, response.status_code, time.perf_counter() - begun)

@@ -23,6 +23,7 @@ from deltic.server.postgres.parameters import parameter_types
 from deltic.server.postgres.settings import Client, assignment
 from deltic.server.postgres.types import INT8, TEXT, Field, fields_of, modifier_of, oid_of, samples
 from deltic.server.service import Answer
+from deltic.server.tracing import request_span
 from deltic.server.users import Role, require
 from deltic.sql.statements.ordering import KEY
 
@@ -131,7 +132,8 @@ class ClientSession:
         self._signal = self.service.signal()
         word, verdict = prepared.statement.words[0], "done"
         try:
-            return await self._placed(prepared.statement, self._done(prepared.statement, args, is_last))
+            with request_span(f"PostgreSQL {word}"):
+                return await self._placed(prepared.statement, self._done(prepared.statement, args, is_last))
         except PostgresError as error:
             self.service.activity.error("statement", str(error))
             verdict = error.sqlstate
