@@ -1,4 +1,4 @@
-"""Why a row is not in a view: for each rule how far it gets, what fails then, and what is nearest to that."""
+"""Why a row is not in a view: for each rule, what holds, what fails, and the nearest rows."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _NEAREST = 3
 
 @dataclass(frozen=True)
 class FailedWay:
-    """A rule that could give the row, or a part of one: what of it `holds`, what `fails`, the rows `nearest` to that.
+    """A rule that could derive the row, or a part of one: what `holds`, what `fails`, and the `nearest` rows.
 
-    Where `fails` is an Absence of all columns of a table, inserting that row lets the rule go on from there.
+    If `fails` is an Absence of all columns of a table, inserting that row makes this condition hold.
     """
 
     rule: str
@@ -68,7 +68,7 @@ class WhyNot:
 
 
 def why_not(search: ExplanationSearch, name: str, pattern: Mapping[str, Any]) -> WhyNot:
-    """Why no row of a view has these values; raises DelticError where one has."""
+    """Why no row of a view has these values; raises DelticError if one has."""
     relation = search.relation(name)
     if rows := search.evaluator.rows_of(relation, pattern):
         message = ", ".join(map(shown, next(iter(rows))))

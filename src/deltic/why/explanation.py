@@ -1,4 +1,4 @@
-"""An explanation: a row, the rule or operator that makes it, and the premises of that, down to rows of tables."""
+"""An explanation: a row, the rule or operator that derives it, and its premises, down to rows of tables."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _RULE = 90
 class Absence:
     """A premise that no row of `relation` has these values: `pattern` are the values by column.
 
-    In a recursion, `until` is the last iteration of which that is so, None where it is so in the end.
+    In a recursion, `until` is the last iteration without such a row; None if the final state has none.
     """
 
     relation: str
@@ -39,7 +39,7 @@ class Absence:
 
 @dataclass(frozen=True)
 class Note:
-    """What holds beside the premises, in words: a condition, a size of a group, or what is left out."""
+    """A fact beside the premises, in words: a condition, the size of a group, or the number of omitted rows."""
 
     text: str
 
@@ -51,10 +51,9 @@ class Note:
 class ExplanationStep:
     """A row of a relation with the reason for it. Steps are shared: the whole is a graph without cycles.
 
-    `by` is "table", the rule's text, or the view; `place` is where that is written. `at` is the iteration at which the
-    row of a recursion appears, None elsewhere, and `until` the last one at which it is there, None where it is there in
-    the end. `variables` are the columns of the joined rows. A step that was not explained further, by `depth` or
-    `budget`, has `is_cut`.
+    `by` is "table", the rule's text, or the view; `place` is its place in the text. In a recursion `at` is
+    the first iteration with the row, and `until` the last one, None if the row is in the final state. `variables` are
+    the columns of the joined rows. `is_cut` marks a step at which `depth` or `budget` ended the explanation.
     """
 
     relation: str
@@ -95,7 +94,7 @@ class Explanation:
         return self.root.height
 
     def steps(self) -> list[ExplanationStep]:
-        """All steps, each once, premises before what they are premises of."""
+        """All steps, each once, premises before conclusions."""
         done: dict[int, ExplanationStep] = {}
         pending = [(self.root, False)]
         while pending:
@@ -109,19 +108,19 @@ class Explanation:
         return list(done.values())
 
     def leaves(self) -> list[tuple[str, tuple[Any, ...]]]:
-        """The rows of tables that it rests on: (table, row), each once."""
+        """The rows of tables in which the explanation ends: (table, row), each once."""
         return [(step.relation, step.row) for step in self.steps() if step.by == "table"]
 
     def alternatives(self) -> Iterator[Explanation]:
-        """Explanations by the other derivations of the row, found one by one."""
+        """An iterator over explanations by other derivations of the row."""
         return (Explanation(root, self.epoch, self._others) for root in self._others())
 
     def count(self) -> int:
-        """How many derivations of the row there are whose premises come before it."""
+        """The number of derivations of the row whose premises appear before it."""
         return 1 + sum(1 for _ in self._others())
 
     def to_dict(self) -> dict[str, Any]:
-        """Steps by number, the row's own first: relation, row, by, place, at, variables, and premises.
+        """The steps by number, first that of the row: relation, row, by, place, at, variables, and premises.
 
         A premise is the number of a step, or the text of an absence or note.
         """
@@ -130,7 +129,7 @@ class Explanation:
         return {"epoch": self.epoch, "height": self.height, "steps": [_described(step, numbers) for step in steps]}
 
     def to_json(self) -> str:
-        """`to_dict` as JSON; values that JSON has not are texts."""
+        """`to_dict` as JSON; values without a JSON type are texts."""
         return json.dumps(self.to_dict(), default=str, ensure_ascii=False)
 
     def to_dot(self) -> str:

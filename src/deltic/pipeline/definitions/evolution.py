@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 
 class Evolution:
-    """Which tables and views came, went, or are redefined, and the epoch that this was.
+    """The tables and views that were added, dropped or redefined, and the epoch of the change.
 
-    Before a pipeline holds rows there is nothing to compute, and `report` has nothing but zeros.
+    Before a pipeline holds rows, all numbers of `report` are zero.
     """
 
     def __init__(
@@ -50,26 +50,26 @@ class Evolution:
 
     @property
     def added(self) -> tuple[str, ...]:
-        """Tables and views that are new."""
+        """The new tables and views."""
         return self._difference.added
 
     @property
     def replaced(self) -> tuple[str, ...]:
-        """Tables and views with another definition than before."""
+        """The tables and views whose definition changed."""
         return self._difference.replaced
 
     @property
     def dropped(self) -> tuple[str, ...]:
-        """Tables and views that are no more."""
+        """The dropped tables and views."""
         return self._difference.dropped
 
     @property
     def dependent(self) -> tuple[str, ...]:
-        """Views that read what was replaced, their own definition being the same."""
+        """The views whose own definition stayed and that read a replaced one."""
         return self._difference.dependent
 
     def of(self, view: str) -> Delta:
-        """How the rows of a view changed; those of a new one all came."""
+        """The changed rows of a view; of a new view, all rows."""
         schema = find(view, "view", self._views)
         change = self._result.changes.batch(view)
         return Delta(change or TableBatch(arrow_schema(schema, True).empty_table()), self._spark)

@@ -14,7 +14,7 @@ from deltic.html import facts, table
 
 @dataclass(frozen=True)
 class RowCounts:
-    """How many rows of a view came and went."""
+    """The numbers of rows that an epoch added to and removed from a view."""
 
     inserted: int
     deleted: int
@@ -62,22 +62,22 @@ class EpochReport:
 
     @property
     def rows_late(self) -> int:
-        """How many rows came too late."""
+        """The number of late rows."""
         return sum(each.count for each in self.late)
 
     @property
     def rows_out(self) -> int:
-        """How many rows of views came or went."""
+        """The number of added and removed rows of views."""
         return sum(c.inserted + c.deleted for c in self.changed.values())
 
     @property
     def total_seconds(self) -> float:
-        """What the epoch took from its change to its publication: all phases, the log included."""
+        """The seconds from the change to its publication: all phases, the log included."""
         return sum(self.phases.values()) or self.seconds
 
     @property
     def facts(self) -> dict[str, int | float]:
-        """The numbers by what they are called."""
+        """The numbers by name."""
         return {
             "epoch": self.epoch,
             "rows_in": self.rows_in,

@@ -21,10 +21,10 @@ Add = Callable[..., int]
 
 
 class Flow:
-    """A relation that is not a view yet: how it is computed of tables and views.
+    """A relation computed from tables and views, and not a view yet.
 
-    `pipeline.flow("event")` is one, each method makes another, and `pipeline.view("recent", flow)` makes it a view.
-    What does not fit is refused at once by a CircuitError: the operator, what it takes and what it was given.
+    `pipeline.flow("event")` returns one, each method another, and `pipeline.view("recent", flow)` makes it a view.
+    A method raises CircuitError if the operator does not fit its inputs.
 
     Conditions and values are texts over the columns, as in circuits: "at > 10 AND user IS NOT NULL".
     """
@@ -75,11 +75,11 @@ class Flow:
         return self._then(ops.Filter(self._expression(condition)))
 
     def join(self, other: Flow) -> Flow:
-        """The rows of both that agree in the columns of the same names."""
+        """The natural join: pairs of rows that agree in the columns with the same names."""
         return self._then(ops.Join(), other)
 
     def without(self, other: Flow) -> Flow:
-        """The rows that agree with none of the other in its columns."""
+        """The antijoin: rows that agree with no row of the other in the other's columns."""
         return self._then(ops.Antijoin(), other if other.type.is_set else other.distinct())
 
     def distinct(self) -> Flow:
@@ -87,50 +87,50 @@ class Flow:
         return self._then(ops.Distinct())
 
     def plus(self, *others: Flow) -> Flow:
-        """The rows of all, as often as in all together: UNION ALL."""
+        """UNION ALL: the rows of all flows, with repetitions."""
         return self._then(ops.Plus(), *others)
 
     def minus(self, other: Flow) -> Flow:
-        """The rows, less those of the other: weights may be below zero. EXCEPT ALL is SQL's."""
+        """The difference of weights, which may be negative, unlike SQL's EXCEPT ALL."""
         return self.plus(other._then(ops.Negate()))
 
     def flat_map(self, column: str, generator: str, *arguments: str) -> Flow:
-        """Each row once for every value that a generator makes: `flat_map("hour", "range", "first", "last")`."""
+        """Each row once for every value of a generator: `flat_map("hour", "range", "first", "last")`."""
         return self._then(ops.FlatMap(column, generator, tuple(map(self._expression, arguments))))
 
     # Streams
 
     def window(self, column: str, length: int, clock: Flow | None = None) -> Flow:
-        """The rows whose `column` is at least θ − `length`, where θ is the greatest value that the clock ever had.
+        """The rows whose `column` is at least θ − `length`, where θ is the greatest value of the clock so far.
 
-        A `clock` is a flow of one column of that type; without one the rows' own latest counts.
+        `clock` is a flow with one column of that type; the default is `column` itself.
         """
         return self._then(ops.Window(column, length), clock or self.select(**{column: column}))
 
     def delayed(self, epochs: int = 1) -> Flow:
-        """What it was so many epochs ago, and empty before."""
+        """The relation so many epochs ago; empty before."""
         return Flow(lambda builder, number: constructions.delayed(builder, number, epochs), self)
 
     def last(self, epochs: int) -> Flow:
-        """How it has changed in the last epochs, this one among them: of rows that only come, those that are new."""
+        """The sum of the changes of the last epochs, the present one included."""
         return Flow(lambda builder, number: constructions.last_steps(builder, number, epochs), self)
 
     def changes(self) -> Flow:
-        """How it changes in an epoch, for that epoch alone."""
+        """The change of the present epoch."""
         return self._then(ops.Differentiate())
 
     def total(self) -> Flow:
-        """The sum over all epochs of what it is in each."""
+        """The sum of the relation over all epochs."""
         return self._then(ops.Integrate())
 
     def matches(self, relation: Flow) -> Flow:
-        """Its rows joined with what the relation was when they came; what changes there later matches nothing."""
+        """Each row joined with the relation at the row's arrival; later changes of the relation match nothing."""
         return Flow(constructions.matches, relation, self)
 
     def while_changing(self, step: Callable[..., Flow], *parameters: Flow) -> Flow:
         """x := these rows; while x changes: x := step(x, *parameters). Of sets; x may lose rows, too.
 
-        What else `step` reads is to be given as a parameter.
+        Pass every other flow that `step` reads as a parameter.
         """
 
         def body(builder: CircuitBuilder, x: int, given: Sequence[int]) -> int:
@@ -143,7 +143,7 @@ class Flow:
         return Flow(add, self, *parameters)
 
     def apply(self, operator: CustomOperator, *others: Flow) -> Flow:
-        """An operator that `deltic.operator` has made, of this and other flows; columns may have other names there."""
+        """Apply an operator of `deltic.operator` to this flow and others; columns match by position."""
         if not isinstance(operator, CustomOperator):  # what a user gives may be anything
             raise CatalogError(f"operator {operator!r}: make it one by deltic.operator")
         return self._then(applied(operator), *others)

@@ -1,4 +1,4 @@
-"""Tables and views at one moment: as of an epoch, or as they would be after a transaction."""
+"""Tables and views of one epoch, or as a transaction would leave them."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ class PinnedEpoch(EpochSource):
 
 
 class Snapshot(Reading):
-    """The tables and views as of an epoch, whatever is committed meanwhile: `snapshot["reaches"]`.
+    """The tables and views of one epoch, unaffected by later commits: `snapshot["reaches"]`.
 
-    It keeps the memory of its rows until it is dropped or, as a context, until the end of the block.
+    Its rows stay in memory until it is garbage-collected or, as a context, until the end of the block.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class Snapshot(Reading):
 
 
 class Preview(Snapshot):
-    """The tables and views as a transaction would leave them, and what it would change; nothing is committed."""
+    """The tables and views as a transaction would leave them, and their changes; nothing is committed."""
 
     def __init__(
         self,
