@@ -14,6 +14,7 @@ import pytest
 
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit, CircuitBuilder
+from tests.batches import first
 from tests.differential.circuits import Shape, integrals, random_circuit, random_epochs
 from tests.differential.compare import Contents, first_disagreement
 from tests.differential.shrink import shrink, smaller_runs
@@ -67,13 +68,13 @@ def check_seeds(seeds: Sequence[int], shape: Shape = SHAPE) -> None:
             pytest.fail(f"seed {seed}\n{small.circuit}\n{small.run}\n{found}", pytrace=False)
 
 
-@pytest.mark.parametrize("batch", range(BATCHES))
+@pytest.mark.parametrize("batch", first(5, BATCHES))
 def test_random_circuits(batch, record_property):
     record_property("random circuits", PER_BATCH)
     check_seeds(range(batch * PER_BATCH, (batch + 1) * PER_BATCH))
 
 
-@pytest.mark.parametrize("batch", [*range(5), *(pytest.param(n, marks=pytest.mark.slow) for n in range(5, 15))])
+@pytest.mark.parametrize("batch", first(3, 15))
 def test_random_circuits_of_many_types_with_null(batch, record_property):
     record_property("random circuits", PER_BATCH)
     check_seeds(range(batch * PER_BATCH, (batch + 1) * PER_BATCH), replace(SHAPE, rich=True))

@@ -18,6 +18,7 @@ from deltic.engine.recursion.component import RecursiveComponent
 from deltic.engine.recursion.strategy import Strategy
 from deltic.engine.reference import from_arrow
 from deltic.engine.refresh import Policy, Refresh
+from tests.batches import first
 from tests.conformance.engines import Driver
 from tests.conformance.programs import FOLLOWS
 from tests.differential.cases import Case
@@ -41,7 +42,7 @@ def maker(variant: str) -> Any:
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("batch", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in range(1, 5))])
+@pytest.mark.parametrize("batch", first(1, 5))
 def test_random_programs(variant, batch):
     check_seeds(range(2_000 + batch * 12, 2_012 + batch * 12), maker(variant))
 

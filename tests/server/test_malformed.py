@@ -14,6 +14,7 @@ import httpx
 import pytest
 
 from deltic.server.http.bodies import FORMS
+from tests.batches import slow
 
 _PATHS = (
     "/tables/orders/changes",
@@ -90,7 +91,7 @@ def rejected_or_right(answer):
     return answer.status_code < 500 or answer.status_code == 503
 
 
-@pytest.mark.parametrize("count", [400, pytest.param(2000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [100, *slow([2000])])
 def test_requests_that_are_wrong(served, client, count):
     rng = random.Random(count)
     for _ in range(count):
@@ -103,7 +104,7 @@ def test_requests_that_are_wrong(served, client, count):
     assert served.pipeline["takings"].columns == ["who", "n", "total"]
 
 
-@pytest.mark.parametrize("count", [200, pytest.param(2000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [100, *slow([2000])])
 def test_bytes_that_are_hardly_http(served, count):
     rng = random.Random(count)
     address = served.server.address
