@@ -1,4 +1,4 @@
-"""Integer expressions that searches compute themselves: which ones, and as instructions of `kernels.arithmetic`."""
+"""The integer expressions that a search computes itself, as instructions of `kernels.arithmetic`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from deltic.circuit.expressions import infer, is_literal, operands_of, type_of
 from deltic.engine.kernels import arithmetic as kernel
 from deltic.values.types import Type, ValueType
 
-# A value: a slot, -1 for none, and what is added to it.
+# A value: the content of a slot (-1: none) plus a constant.
 Operand = tuple[int, int]
 
 _SIGN = -(1 << 63)
@@ -61,7 +61,7 @@ def _is_exact(source: Type, target: Type) -> bool:
 
 
 class Assembler:
-    """Appends the instructions of expressions to `code`; `fresh` makes slots for what they compute on the way."""
+    """Append the instructions of expressions to `code`; `fresh` allocates a slot for an intermediate result."""
 
     def __init__(
         self,
@@ -74,11 +74,11 @@ class Assembler:
         self.code: list[list[int]] = []
 
     def assemble(self, expression: exp.Expression) -> Operand:
-        """Where the value is, as relations hold it, once the instructions that were appended have run."""
+        """Append the instructions of an expression. Return the operand of its value, encoded as relations store it."""
         return self._flipped(self._natural(expression), type_of(expression, self._types))
 
     def _natural(self, expression: exp.Expression) -> Operand:
-        """The value with its own bits: relations hold unsigned integers with the first one flipped."""
+        """Return the operand of the plain value. Relations store unsigned integers with the top bit flipped."""
         type_ = type_of(expression, self._types)
         if isinstance(expression, exp.Column):
             return self._flipped(self._column(expression.name), type_)
@@ -97,7 +97,7 @@ class Assembler:
         return operands[0]  # parentheses, and conversions between integers, which keep the bits
 
     def _extreme(self, operation: int, held: list[Operand], type_: Type) -> Operand:
-        """The extreme of values as relations hold them, whose order is that of signed integers."""
+        """Return the plain least or greatest of stored operands: their order is that of signed integers."""
         result = held[0]
         for operand in held[1:]:
             result = self._apply(operation, result, operand)
@@ -109,11 +109,11 @@ class Assembler:
         return target, 0
 
     def _flipped(self, operand: Operand, type_: Type) -> Operand:
-        """From the value itself to what relations hold, and back."""
+        """Convert a plain operand to the stored encoding, or back: both flip the top bit of unsigned integers."""
         slot, addend = operand
         return (slot, signed(addend + _SIGN)) if type_ is Type.UINT64 else operand
 
 
 def signed(value: int) -> int:
-    """The signed 64-bit integer that is equal modulo 2⁶⁴."""
+    """Return the signed 64-bit integer that is congruent to the value modulo 2⁶⁴."""
     return (value + (1 << 63)) % (1 << 64) - (1 << 63)

@@ -1,4 +1,4 @@
-"""From a segment of a plan to the kernel's tables, for the present layouts."""
+"""Translate a segment of a plan into the kernel's tables, for the present layouts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from deltic.program.queries import Term, variable_of, variables_of
 from deltic.values.types import Type, ValueType
 
 _LOWEST, _HIGHEST = -(1 << 63), (1 << 63) - 1
-# The domain of what is computed to be compared.
+# The domain of values that are computed only to be compared.
 _ANY = Domain.all(Type.INT64)
 # The domain in which values are their own offsets.
 _OWN = Domain(Type.INT64, 0, 64, empty=False)
@@ -44,7 +44,7 @@ _CODES: dict[type[exp.Expression], int] = {exp.EQ: 0, exp.NEQ: 1, exp.LT: 2, exp
 
 @dataclass(frozen=True)
 class Encoding:
-    """What binding needs to know of values: each variable's domain and type, and literals as int64 values."""
+    """The values' encoding, for binding: each variable's domain and type, and literals as int64 values."""
 
     domains: Mapping[int, Domain]
     types: Mapping[str, Type]
@@ -53,11 +53,11 @@ class Encoding:
 
 @dataclass
 class Tables:
-    """A segment as the kernel takes it, see `kernels.query`, and the domains of what it computes.
+    """A segment as the kernel reads it (see `kernels.query`), with the domains of the values that it computes.
 
-    `labelled` are the slots for where the labels of interned types are, of those whose order the segment asks for, and
-    `questions` the expressions that it asks for. `counts` says whether rows are visited as one, so that derivations
-    have weights.
+    `labelled` has, for each interned type that the segment compares by order, the slot for the address of its labels.
+    `questions` are the expressions that the caller evaluates for the search. `counts` says whether the search visits
+    equal rows as one, so that its derivations have weights.
     """
 
     query: Ints
@@ -68,11 +68,14 @@ class Tables:
     labels: Sequence[Values] = ()
 
     def with_own_position(self) -> Tables:
-        """The same tables for another search, which may run at the same time."""
+        """Return a copy with a search state of its own, for a search that may run at the same time."""
         return replace(self, query=self.query.copy())
 
     def find_labels(self, interner: Interner) -> None:
-        """Enter where the labels are now; to be called before a search. DomainOverflow where one has no room."""
+        """Write the present addresses of the labels into the slots. Call it before a search.
+
+        Raises DomainOverflow where a label has no room.
+        """
         if self.labelled:
             self.labels = [interner[type_].order.labels() for type_ in self.labelled]
             slots = view(self.query, SLOTS)[0]
@@ -81,11 +84,11 @@ class Tables:
 
     @property
     def visited(self) -> int:
-        """The rows that the last search visited."""
+        """The number of rows that the last search visited."""
         return int(view(self.query, STATE)[0, VISITED])
 
     def overflows(self) -> Iterator[DomainOverflow]:
-        """What to raise when a search ended because computed values have no place in their domains."""
+        """Yield an error for each domain that the computed values of the last search have outgrown."""
         for domain, row in zip(self.let_domains, view(self.query, LETS), strict=True):
             low, high = row[[arithmetic.LEAST, arithmetic.GREATEST]].tolist()
             if low <= high:
@@ -95,9 +98,9 @@ class Tables:
 def bind(
     segment: Segment, layouts: Sequence[Layout], head: Layout, terms: Sequence[tuple[Term, Domain]], encoding: Encoding
 ) -> Tables:
-    """The tables of a segment whose accesses have these layouts and whose output is `terms` in layout `head`.
+    """Return the tables of a segment, for the layouts of its accesses and the output `terms` in the layout `head`.
 
-    The layout of an access lists places in the access's order.
+    The layout of an access lists its places in the column order of the access.
     """
     return _Binder(segment, layouts, encoding).run(head, terms)
 
@@ -128,7 +131,7 @@ class _Binder:
         self.rows["steps"].append([*fields, *[0] * (COLUMNS["steps"] - len(fields))])
 
     def _add(self, table: str, *fields: int) -> int:
-        """Add a row to a table: its place in it."""
+        """Append a row to a table, and return its index."""
         self.rows[table].append([*fields])
         return len(self.rows[table]) - 1
 
@@ -162,7 +165,7 @@ class _Binder:
         return self.slot_of.setdefault(variable, len(self.slot_of))
 
     def _term_slot(self, term: Term, place: Place) -> int:
-        """The slot of a variable, or one that holds a literal's offset at this place."""
+        """Return the slot of a variable, or a slot with the offset of a literal at this place."""
         if isinstance(term, int):
             return self._slot(term)
         raw = (self.encoding.value_of(term) - place.base) % (1 << 64)
@@ -181,7 +184,7 @@ class _Binder:
         return (kernel.EACH, step.atom, first, len(step.binds), *checks, int(step.merges))
 
     def _groups(self, atom: int, first: int, terms: Sequence[Term]) -> tuple[int, int]:
-        """Adjacent columns of one word are sought as one."""
+        """Add one search key for adjacent columns of the same word. Return the first new group and their number."""
         groups = self.rows["groups"]
         start = len(groups)
         places = self.layouts[atom].places[first : first + len(terms)]
@@ -197,7 +200,7 @@ class _Binder:
         return start, len(groups) - start
 
     def _finish_groups(self, start: int, places: Sequence[Place]) -> None:
-        """Shifts of keys relative to their group's, and the group's mask over all of its columns."""
+        """Make the shifts of keys relative to their group's shift, and set each group's mask over all its columns."""
         for group in self.rows["groups"][start:]:
             bits = sum(p.bits for p in places if p.word == group[0])
             group[2] = (1 << bits) - 1 if bits < 64 else -1
@@ -224,14 +227,14 @@ class _Binder:
         return self._add("tests", *row)
 
     def _compare(self, assemble: Callable[[], Operand]) -> Operand:
-        """Compute what is to be compared, in a step of its own."""
+        """Compute an operand of a comparison, in a step of its own."""
         slot = self._temporary()
         first = len(self.assembler.code)
         self._add_step(*self._place_result(assemble(), first, slot, _ANY, False))
         return slot, _ANY.base
 
     def _label(self, side: exp.Expression, type_: Type) -> Operand:
-        """Look up the label of a variable or literal of an interned type."""
+        """Add the instruction that looks up the label of a variable or literal of an interned type."""
         target = self._temporary()
         if type_ not in self.labelled:
             self.labelled[type_] = self._temporary()
@@ -246,7 +249,7 @@ class _Binder:
         return self._place_result(source, first, slot, domain, sought)
 
     def _ask(self, step: Ask) -> tuple[int, ...]:
-        """Put the arguments of a question into slots that follow one another, and its answer into the variable's."""
+        """Compute a question's arguments into consecutive slots, and bind its answer to the variable."""
         types = self.encoding.types.items()
         known = {name: ValueType(type_, self._domain_of(name).nullable) for name, type_ in types}
         expression, arguments = arguments_of(step.expression, known)
@@ -274,13 +277,13 @@ class _Binder:
         return self.encoding.domains[variable_of(name)]
 
     def _address(self, array: Ints) -> int:
-        """A slot that holds where an array is."""
+        """Return a slot that holds the address of an array."""
         slot = self._temporary()
         self.literals[slot] = array.ctypes.data
         return slot
 
     def _place_result(self, source: Operand, first: int, slot: int, domain: Domain, sought: bool) -> tuple[int, ...]:
-        """Run the code from `first` on, and put what is then at `source` into a slot, as an offset in the domain."""
+        """Run the code from `first` on, then store the value of `source` into a slot, as an offset in the domain."""
         least, greatest = domain.range()
         self.let_domains.append(domain)
         place = least, greatest, signed(domain.base), domain.is_turned
@@ -292,11 +295,11 @@ class _Binder:
         return self._slot(variable), signed(self.encoding.domains[variable].base)
 
     def _temporary(self) -> int:
-        """A new slot that no variable has."""
+        """Return a new slot that belongs to no variable."""
         return self.slot_of.setdefault(("temporary", len(self.slot_of)), len(self.slot_of))
 
     def _head(self, head: Layout, terms: Sequence[tuple[Term, Domain]]) -> None:
-        """Where each output column comes from: a slot, or straight from the row that the last EACH visits."""
+        """Add the source of each output column: a slot, or the row that the last EACH visits."""
         last = self.segment.steps[-1]
         direct = {}
         if isinstance(last, Each) and not last.checks and not last.merges:

@@ -1,8 +1,8 @@
-"""What a plan is expected to visit for one changed row, from samples of the arrangements that it probes.
+"""The number of rows that a plan should visit for one changed row, from samples of the arrangements that it probes.
 
-For explanations: the search itself needs no estimate, it takes the smallest range at every step. Columns are taken to
-be independent of one another, which skewed data are not, and an intersection to be as large as its smallest part, so
-that the estimate is high where ranges have little in common; the counts of what was really visited stand beside it.
+Only explanations use the estimate: the search itself takes the smallest range at every step. The estimate assumes
+that columns are independent and that an intersection is as large as its smallest range. So it is too high where
+ranges have little in common. `explain` prints the counts of the rows that were really visited beside it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Estimate:
 
 
 def estimate(segment: Segment, arrangements: Sequence[Arrangement | None]) -> Estimate:
-    """The estimate of a segment whose atoms are kept in these arrangements; None for the change."""
+    """Return the estimate of a segment whose atoms are stored in these arrangements; None stands for the change."""
     known = [0] * len(arrangements)
     left = [float(len(a)) if a is not None else 1.0 for a in arrangements]
     rows, visited = 1.0, 0.0
@@ -52,7 +52,7 @@ def estimate(segment: Segment, arrangements: Sequence[Arrangement | None]) -> Es
 
 
 def _matches(arrangement: Arrangement | None, columns: int) -> float:
-    """How many rows agree in the first columns with a value that occurs there, on average over the values."""
+    """Return the mean number of rows that agree in the first columns, over the values that occur in these columns."""
     if arrangement is None or not arrangement.runs:
         return 1.0 if arrangement is None else 0.0
     run = max(arrangement.runs, key=len)
@@ -64,7 +64,9 @@ def _matches(arrangement: Arrangement | None, columns: int) -> float:
 
 
 def _group_size(words: np.ndarray[tuple[int], np.dtype[np.uint64]], places: Sequence[Place]) -> float:
-    """The mean size of the groups of rows that agree in these columns, the first of one word, from a sample of rows."""
+    """Return the mean size of the groups of rows that agree in these leading columns of one word, from a sample of
+    rows.
+    """
     shift = np.uint64(places[-1].shift)
     sample = words[np.linspace(0, len(words) - 1, min(_SAMPLES, len(words))).astype(np.int64)] >> shift
     low = np.searchsorted(words, sample << shift, side="left")

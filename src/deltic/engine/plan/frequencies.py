@@ -1,4 +1,4 @@
-"""The values of a column: how often each is there, and in which rows."""
+"""The values of a column: how often each occurs, and in which rows."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy.typing as npt
 Values = npt.NDArray[np.int64]
 Counts = npt.NDArray[np.int64]
 
-# How many times as many numbers as rows there may be from the least value to the greatest for each to have a count.
+# The range of values is counted densely if it has at most this many times as many numbers as the column has rows.
 _DENSE = 4
 
 
 class Frequencies:
-    """`values` in ascending order, each with the number of its rows in `counts`: of close values that may be 0."""
+    """`values` in ascending order, with the number of rows of each in `counts`, which may be 0 in a dense range."""
 
     def __init__(self, column: Values) -> None:
         self._column = column
@@ -30,16 +30,16 @@ class Frequencies:
 
     @property
     def distinct(self) -> int:
-        """How many values there are."""
+        """Return the number of distinct values."""
         return int(np.count_nonzero(self.counts))
 
     def meeting(self, other: Frequencies) -> float:
-        """How many pairs of rows of both columns have equal values."""
+        """Return the number of pairs of rows of both columns with equal values."""
         counts = other.of(self.values)[1]
         return float((self.counts.astype(np.float64) * counts).sum())
 
     def of(self, keys: Values) -> tuple[Counts, Counts]:
-        """For each key where its rows start in `order`, and how many they are."""
+        """Return, for each key, the position in `order` where its rows start, and their number."""
         if not len(self.values):
             return np.zeros(len(keys), np.int64), np.zeros(len(keys), np.int64)
         last = len(self.values) - 1
@@ -55,7 +55,7 @@ class Frequencies:
 
     @cached_property
     def order(self) -> Counts:
-        """The places of the rows in ascending order of their values."""
+        """The positions of the rows, in ascending order of their values."""
         bits = len(self._column).bit_length()
         if self._width.bit_length() + bits > 63:
             return np.argsort(self._column, kind="stable")

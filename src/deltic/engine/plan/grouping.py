@@ -1,9 +1,9 @@
-"""Plans for large changes: rows of the change that look alike to the other atoms are searched together.
+"""Plans for large changes: changed rows that are equal in all columns that other atoms read are searched together.
 
-The change is read as one more sorted range. First the variables that it shares with anything else are bound,
-each by intersecting the change with the atoms that have it, the smallest first; the columns that it alone
-has are scanned at the end. A search is then run once for each group of rows, not for each row, and
-groups without a partner are leapt over.
+The change is read as one more sorted range. First the variables that it shares with anything else are bound:
+each by intersecting the change with the atoms that have the variable, smallest relation first. The columns that only
+the change has are scanned at the end. So a search runs once for each group of rows instead of each row, and
+skips groups without a partner.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ Order = tuple[int, ...]
 def plan_groups(
     query: Query, sizes: Mapping[str, int], orders: Mapping[str, Collection[Order]], of_change: Collection[Order]
 ) -> Plan | None:
-    """The plan of a query for relations of these sizes that uses only these column orders.
+    """Return a plan for relations of these sizes that uses only these column orders.
 
-    None when there is none, or nothing to be gained.
+    None if there is no such plan, or if it gains nothing.
     """
     planner = _GroupPlanner(query, sizes, orders, of_change)
     try:
@@ -34,7 +34,7 @@ def plan_groups(
 
 
 class _NoGroupsError(Exception):
-    """No column order that exists serves, or every group would be a row that nothing leaps over."""
+    """No existing column order serves, or every group would be a single row that no intersection skips."""
 
 
 class _GroupPlanner(Planner):
@@ -49,11 +49,11 @@ class _GroupPlanner(Planner):
         self.sizes, self.orders, self.of_change = sizes, orders, of_change
 
     def readable(self, relation: str, when: When, width: int) -> tuple[Order, ...]:
-        """The orders in which an atom can be read."""
+        """Return the column orders in which an atom can be read."""
         return (tuple(range(width)), *self.of_change) if when is When.DELTA else tuple(self.orders[relation])
 
     def read_change(self) -> None:
-        """Bind the variables that the change shares; its row is visited as that of any other atom."""
+        """Bind the variables that the change shares, and visit the change like any other atom."""
         change = Probe(self.query.delta)
         change.number = self.access(change.atom.relation, When.DELTA, change.order)
         self.steps.append(Open(change.number))
@@ -76,7 +76,7 @@ class _GroupPlanner(Planner):
             raise _NoGroupsError
 
     def _shared(self) -> set[int]:
-        """The variables of the change that anything else in the body reads."""
+        """Return the variables of the change that the rest of the body reads."""
         terms = [
             t for atom in (*self.body.atoms, *self.body.absent) if atom is not self.query.delta for t in atom.terms
         ]
@@ -84,7 +84,7 @@ class _GroupPlanner(Planner):
         return self.query.delta.variables() & {v for term in terms for v in variables_of(term)}
 
     def _next(self, change: Probe, shared: set[int], others: list[Probe]) -> int:
-        """The variable with the smallest partner, of those by which the change is sorted next in some order."""
+        """Return the variable with the smallest partner, of those that come next in some column order of the change."""
 
         def rank(variable: int) -> tuple[int, int]:
             partners = [self.sizes[p.atom.relation] for p in others if variable in p.atom.variables()]
@@ -96,13 +96,15 @@ class _GroupPlanner(Planner):
         return min(possible, key=rank)
 
     def _can_extend(self, probe: Probe, variable: int) -> bool:
-        """Whether some order of the atom has the known columns and then the variable."""
+        """Return whether some order of the atom continues with the known columns and then the variable."""
         column = probe.atom.terms.index(variable)
         known = probe.known(self.bound)
         return self._completion(probe, known, [column]) is not None
 
     def _completion(self, probe: Probe, known: list[int], then: list[int]) -> Order | None:
-        """An order that exists: the consumed columns, the known ones in any order, then these."""
+        """Return an existing order that starts with the consumed columns, then has the known ones in any order, then
+        `then`.
+        """
         start, end = len(probe.order), len(probe.order) + len(known)
         atom = probe.atom
         for order in self.readable(atom.relation, atom.when, len(atom.terms)):

@@ -1,8 +1,8 @@
-"""The numbers that planning asks for, counted in columns of relations, or in samples of their joins.
+"""Statistics for the planner, counted in the columns of relations or in samples of their joins.
 
-A join of several tables is sampled by one table after the other: of the pairs of sampled rows and rows of the next
-table that agree in a column, some are drawn at random, every pair as likely as any other, so that hubs count with all
-that they have. What the sample stands for is known at each step, since a column's values are counted.
+A join of several tables is sampled one table at a time. From all pairs of a sampled row and a row of the next table
+that agree in a column, some are drawn at random, each with the same probability. So a frequent value counts in
+proportion to its rows. Each sample knows how many rows of the join one of its rows stands for.
 """
 
 from __future__ import annotations
@@ -19,26 +19,28 @@ from deltic.calculus.planning.statistics import Origin, Table
 from deltic.circuit.expressions import show
 from deltic.engine.plan.frequencies import Counts, Frequencies, Values
 
-# Rows that are drawn of a join.
+# The number of rows to draw from a join.
 _DRAWN = 1 << 14
-# Rows of a join that is sampled by values of a column: as expected, and at most; and the values, at least.
+# A join sampled by the values of a column: its expected rows, its rows at most, the values at least.
 _SAMPLE, _MOST, _VALUES = 1 << 13, 1 << 18, 8
-# Of rows that are tried so many have to meet a condition for their part to tell what it is of all.
+# The number of sampled rows that must meet a condition before their share is taken as its selectivity.
 _TELLING = 8
 
 
 class Relations(Protocol):
-    """What is looked at, by what statistics call relations."""
+    """The relations that are measured, by the names that the statistics use."""
 
     def columns(self, name: str) -> Sequence[Values]:
-        """The columns of a relation, NULL as some value."""
+        """Return the columns of a relation; NULL is some value."""
 
     def passing(self, name: str, conditions: Sequence[exp.Expression]) -> tuple[int, int]:
-        """Of how many of its rows all conditions are true, and of how many that was asked: all, or some at random."""
+        """Return how many of the tested rows meet all conditions, and how many rows were tested: all, or a random
+        sample.
+        """
 
 
 class MeasuredQuestion(NamedTuple):
-    """What was asked about some relations."""
+    """A question about some relations, which identifies its answer."""
 
     relations: frozenset[str]
     asked: object
@@ -46,7 +48,7 @@ class MeasuredQuestion(NamedTuple):
 
 @dataclass(frozen=True)
 class _Rows:
-    """So many rows, with the values of variables in them; there may be none of which the join knows any."""
+    """A number of rows, with the values of the variables that are known in them, if any."""
 
     count: int
     values: dict[str, Values]
@@ -54,7 +56,7 @@ class _Rows:
 
 @dataclass(frozen=True)
 class _Sample:
-    """Rows drawn from a join, each of which stands for so many."""
+    """Rows drawn from a join; each stands for `weight` rows of the join."""
 
     rows: _Rows
     weight: float
@@ -62,20 +64,22 @@ class _Sample:
 
 @dataclass(frozen=True)
 class _Matches:
-    """For each of some rows a range of rows of a table that agree with it in a column, by their places in `order`."""
+    """For each of some rows, the range of rows of a table that agree with it in a column, by their positions in
+    `order`.
+    """
 
     starts: Counts
     counts: Counts
     order: Counts
 
     def all(self) -> tuple[Counts, Counts]:
-        """All pairs: the places of the rows, and those of the table's."""
+        """Return all pairs: the positions of the rows, and those of the table's rows."""
         rows = np.repeat(np.arange(len(self.counts)), self.counts)
         within = np.arange(len(rows)) - np.repeat(np.cumsum(self.counts) - self.counts, self.counts)
         return rows, self.order[self.starts[rows] + within]
 
     def drawn(self, count: int, seed: int) -> tuple[Counts, Counts]:
-        """So many pairs, drawn at random: the same each time, others for other seeds."""
+        """Return `count` random pairs. The same seed draws the same pairs."""
         ends = np.cumsum(self.counts)
         picks = np.sort(np.random.default_rng(seed).integers(0, ends[-1], count))
         rows = np.searchsorted(ends, picks, side="right")
@@ -83,9 +87,9 @@ class _Matches:
 
 
 class Measured:
-    """The statistics of relations, found out when they are asked for; `numbers` are those that were.
+    """Statistics of relations, measured when first asked for. `numbers` are the answers so far.
 
-    `unknown` are the relations whose number of rows was asked for in vain.
+    `unknown` are the relations whose number of rows was asked for but is not known.
     """
 
     def __init__(self, sizes: Mapping[str, int], relations: Relations, numbers: dict[MeasuredQuestion, float]) -> None:
@@ -96,39 +100,39 @@ class Measured:
         self._samples: dict[object, _Sample] = {}
 
     def rows(self, relation: str) -> float | None:
-        """How many rows it has; None for what is neither a table nor a recursive relation that has rows."""
+        """Return its number of rows; None if it is neither a table nor a recursive relation with rows."""
         if relation not in self.sizes:
             self.unknown.add(relation)
         return self.sizes.get(relation)
 
     def distinct(self, relation: str, columns: Sequence[int]) -> float:
-        """How many different rows these columns have."""
+        """Return the number of distinct rows of these columns."""
         key = MeasuredQuestion(frozenset({relation}), tuple(columns))
         if key not in self.numbers:
             self.numbers[key] = self._distinct(relation, columns)
         return self.numbers[key]
 
     def meeting(self, one: Origin, other: Origin) -> float:
-        """How many pairs of rows have equal values in these columns."""
+        """Return the number of pairs of rows with equal values in these two columns."""
         key = MeasuredQuestion(frozenset({one[0], other[0]}), (one, other))
         if key not in self.numbers:
             self.numbers[key] = self._frequencies(one).meeting(self._frequencies(other))
         return self.numbers[key]
 
     def passing(self, relation: str, conditions: Sequence[exp.Expression], guess: float) -> float:
-        """What part of its rows meets conditions over columns by `place_name`; of many rows by a sample.
+        """Return the share of rows that meet conditions over columns by `place_name`; large relations are sampled.
 
-        Where few of the sample do, it is what was guessed, but not much more than there were.
+        Where too few rows of the sample meet them, return the guess, but not much more than the sample allows.
         """
         key = MeasuredQuestion(frozenset({relation}), ("passing", *map(show, conditions)))
         if key not in self.numbers:
             met, tried = self._relations.passing(relation, conditions)
-            is_told = met >= _TELLING or (met and tried == self._count(relation))
-            self.numbers[key] = met / tried if is_told else min(guess, _TELLING / max(tried, _TELLING))
+            is_enough = met >= _TELLING or (met and tried == self._count(relation))
+            self.numbers[key] = met / tried if is_enough else min(guess, _TELLING / max(tried, _TELLING))
         return self.numbers[key]
 
     def joined(self, tables: Sequence[Table]) -> float:
-        """How many rows the join of tables has, joined in this order, by a sample."""
+        """Estimate the number of rows of the join of tables in this order, from a sample."""
         key = MeasuredQuestion(frozenset(name for name, _ in tables), ("joined", _plain(tables)))
         if key not in self.numbers:
             sample = self._sample(tables)
@@ -136,7 +140,9 @@ class Measured:
         return self.numbers[key]
 
     def sampled(self, tables: Sequence[Table], kept: Sequence[str], rows: float) -> float | None:
-        """How many different rows of these variables the join of tables has; None where the sample grows too large."""
+        """Estimate the number of distinct rows of these variables in the join of tables; None if the sample grows too
+        large.
+        """
         joined = tuple((name, *sorted(columns.items())) for name, columns in tables)
         key = MeasuredQuestion(frozenset(name for name, _ in tables), (joined, tuple(kept)))
         if key not in self.numbers:
@@ -144,7 +150,7 @@ class Measured:
         return None if self.numbers[key] < 0 else self.numbers[key]
 
     def _sampled(self, tables: list[Table], kept: Sequence[str], part: int) -> float:
-        """By the join of the rows with some values of the first variable that is kept; -1 where it grows too large."""
+        """Join only the rows with some values of the first kept variable; -1 if the sample grows too large."""
         start = next(table for table in tables if kept[0] in table[1])
         frequencies = self._frequencies((start[0], start[1][kept[0]]))
         values = frequencies.values[frequencies.counts > 0]
@@ -162,7 +168,7 @@ class Measured:
         return len(values) / max(1, count) * _different(_mixed([result.values[v] for v in kept]))
 
     def _sample(self, tables: Sequence[Table]) -> _Sample:
-        """Rows of the join of tables."""
+        """Return a sample of the join of tables."""
         key = tuple((name, tuple(columns.items())) for name, columns in tables)
         if key not in self._samples:
             *others, last = tables
@@ -178,7 +184,7 @@ class Measured:
         return _Sample(_at(rows, drawn), rows.count / _DRAWN)
 
     def _extended(self, sample: _Sample, table: Table, seed: int) -> _Sample:
-        """The sample joined with one table more; draws of different seeds are independent of one another."""
+        """Join the sample with one more table. Different seeds draw independently."""
         matches = self._matches(sample.rows, table)
         pairs = int(matches.counts.sum())
         if pairs <= _DRAWN:
@@ -187,7 +193,9 @@ class Measured:
         return _Sample(rows, sample.weight * pairs / _DRAWN)
 
     def _matches(self, rows: _Rows, table: Table) -> _Matches:
-        """The rows of a table that agree with these in the first column that they share; all, where they share none."""
+        """Match rows with a table's rows by the first variable that they share, or with all its rows if they share
+        none.
+        """
         relation, columns = table
         variable = next((v for v in columns if v in rows.values), None)
         if variable is None:
@@ -197,7 +205,9 @@ class Measured:
         return _Matches(*frequencies.of(rows.values[variable]), frequencies.order)
 
     def _pairs(self, rows: _Rows, table: Table, at: Counts, matches: Counts) -> _Rows:
-        """The rows at these places beside the table's, where they agree in all variables that they share."""
+        """Join the rows at these positions with the table's rows at `matches`, where they agree in all shared
+        variables.
+        """
         relation, columns = table
         held = self._table(relation)
         beside = {v: held[column][matches] for v, column in columns.items()}
@@ -224,7 +234,7 @@ class Measured:
         return _Rows(self._count(relation), {v: self._table(relation)[column] for v, column in columns.items()})
 
     def _count(self, relation: str) -> int:
-        """How many rows there are to look at."""
+        """Return the number of rows that can be read."""
         columns = self._table(relation)
         return len(columns[0]) if columns else min(1, self.sizes[relation])
 
@@ -235,12 +245,12 @@ class Measured:
 
 
 def _at(rows: _Rows, places: Counts) -> _Rows:
-    """The rows at these places."""
+    """Return the rows at these positions."""
     return _Rows(len(places), {v: values[places] for v, values in rows.values.items()})
 
 
 def _plain(tables: Sequence[Table]) -> tuple[object, ...]:
-    """The tables with their variables numbered as they appear, so that equal joins are told alike."""
+    """Return the tables with variables numbered in order of appearance, so that equal joins have equal keys."""
     numbers: dict[str, int] = {}
     return tuple(
         (name, tuple((column, numbers.setdefault(v, len(numbers))) for v, column in columns.items()))
@@ -249,7 +259,7 @@ def _plain(tables: Sequence[Table]) -> tuple[object, ...]:
 
 
 def _mixed(columns: Sequence[Values]) -> npt.NDArray[np.uint64]:
-    """A hash of each row."""
+    """Return a hash of each row."""
     mixed = np.zeros(len(columns[0]), np.uint64)
     for values in columns:
         mixed = (mixed ^ values.view(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
@@ -258,6 +268,6 @@ def _mixed(columns: Sequence[Values]) -> npt.NDArray[np.uint64]:
 
 
 def _different(hashes: npt.NDArray[np.uint64]) -> int:
-    """How many different ones there are; sorts them."""
+    """Return the number of distinct hashes. Sorts them in place."""
     hashes.sort()
     return int(np.count_nonzero(hashes[1:] != hashes[:-1])) + min(1, len(hashes))

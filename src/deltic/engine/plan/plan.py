@@ -1,4 +1,4 @@
-"""Plans: the steps by which a delta query is searched, still without addresses, bits and runs."""
+"""Plans: the steps of the search for a delta query, before they are bound to addresses, bits and runs."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from deltic.program.queries import Query, Term, When, show_term, with_names
 
 @dataclass(frozen=True)
 class Open:
-    """Look at the runs of atom `atom`, one after the other."""
+    """Start a search in each run of atom `atom` in turn."""
 
     atom: int
 
 
 @dataclass(frozen=True)
 class Seek:
-    """Narrow the atom by its columns from `first` on, in its order, to these terms."""
+    """Narrow the atom to the rows whose columns, from `first` on in its order, equal these terms."""
 
     atom: int
     first: int
@@ -29,7 +29,7 @@ class Seek:
 
 @dataclass(frozen=True)
 class Meet:
-    """Bind a variable to the values that column `column` (in its order) of each atom shares with the others'."""
+    """Bind a variable to each value that all these atoms have; each part is an atom and a column in its order."""
 
     variable: int
     parts: tuple[tuple[int, int], ...]
@@ -39,8 +39,8 @@ class Meet:
 class Each:
     """Visit each row of the atom; bind columns (in its order) to variables and check others against terms.
 
-    Where it `counts`, nothing is wanted of the rows but how many there are: those without times are visited as one.
-    Where it `merges`, rows that agree in the columns that are bound, which come first of those that are left, are.
+    With `counts`, only the number of rows matters: rows without times are visited as one.
+    With `merges`, rows that are equal in the bound columns, the first of the remaining ones, are visited as one.
     """
 
     atom: int
@@ -52,13 +52,15 @@ class Each:
 
 @dataclass(frozen=True)
 class TestStep:
-    """A comparison of variables, literals and integer arithmetic, none of them NULL; or whether a variable is NULL."""
+    """Test a comparison of variables, literals and integer arithmetic, none of them NULL, or whether a variable is
+    NULL.
+    """
 
     condition: exp.Expression
 
 
 def is_null_test(condition: exp.Expression) -> bool:
-    """Whether the condition is that a variable is NULL, or that it is not."""
+    """Return whether the condition is `x IS NULL` or `x IS NOT NULL` for a variable x."""
     inner = condition.this if isinstance(condition, exp.Not) else condition
     return isinstance(inner, exp.Is) and isinstance(inner.this, exp.Column)
 
@@ -67,7 +69,7 @@ def is_null_test(condition: exp.Expression) -> bool:
 class LetStep:
     """Bind a variable to the value of an integer expression.
 
-    If it is `sought`, an atom that must be present has the variable: values that no relation has end nowhere.
+    If it is `sought`, an atom that must be present has the variable: a value outside its domain ends this branch.
     """
 
     variable: int
@@ -77,9 +79,9 @@ class LetStep:
 
 @dataclass(frozen=True)
 class Ask:
-    """Bind a variable to the value of an expression that the search is told, or go on only if a condition is true.
+    """Bind a variable to the value of an expression that the caller evaluates, or continue only if a condition is true.
 
-    Where the value is NULL, the search goes on if it is `nullable`; `sought` is as of Let.
+    Where the value is NULL, the search continues if the step is `nullable`. For `sought`, see LetStep.
     """
 
     variable: int | None
@@ -90,7 +92,7 @@ class Ask:
 
 @dataclass(frozen=True)
 class Absent:
-    """Go on only if the atom has no row of these terms."""
+    """Continue only if the atom has no row of these terms."""
 
     atom: int
     terms: tuple[Term, ...]
@@ -101,7 +103,7 @@ Step = Open | Seek | Meet | Each | TestStep | LetStep | Ask | Absent
 
 @dataclass(frozen=True)
 class PlanAccess:
-    """An atom of a plan: a view of a relation in one column order. A relation of "" is the segment's input."""
+    """An atom of a plan: a relation, read in one column order. The relation "" is the segment's input."""
 
     relation: str
     when: When
@@ -118,10 +120,10 @@ class Compute:
 
 @dataclass(frozen=True)
 class Segment:
-    """A search from its input, atom 0, outward; then what is computed from its results.
+    """A search that starts from its input, atom 0, and a computation over its results.
 
-    `output` lists the variables that the next segment or the head reads; without a `compute` the search
-    writes the head itself.
+    `output` lists the variables that the next segment or the head reads. Without a `compute`, the search writes
+    the head itself.
     """
 
     accesses: tuple[PlanAccess, ...]
@@ -130,9 +132,9 @@ class Segment:
     compute: Compute | None = None
 
     def found_by_input(self) -> dict[int, list[int]]:
-        """Of the atoms whose rows are found by what a row of the input has: the columns that have it, in its order.
+        """Map each atom that is looked up by columns of the input to these columns, as positions in the input's order.
 
-        The first of these has the value of the atom's first column, in its order, and so on.
+        The first of them has the value of the atom's first column, in the atom's order, and so on.
         """
         scans = (step for step in self.steps if isinstance(step, Each) and step.atom == 0)
         binds = {variable: column for scan in scans for variable, column in scan.binds}
@@ -148,7 +150,7 @@ class Segment:
 
 @dataclass(frozen=True)
 class Plan:
-    """How a query is evaluated: one segment after the other, the first from the change.
+    """The evaluation of a query: a list of segments, of which the first starts from the change.
 
     `head` are the terms of the query's head, with variables for those that the last search computes.
     """
@@ -158,7 +160,7 @@ class Plan:
     head: tuple[Term, ...]
 
     def met(self) -> list[int]:
-        """The atoms of the query's body in the order in which the search meets them."""
+        """Return the indices of the body's atoms, in the order in which the search reaches them."""
         waiting = list(range(len(self.query.body.atoms)))
         result: list[int] = []
         for segment in self.segments:
@@ -182,7 +184,7 @@ class Plan:
 
 
 def _atoms(step: Step) -> tuple[int, ...]:
-    """The atoms that a step looks at."""
+    """Return the atoms that a step reads."""
     if isinstance(step, Meet):
         return tuple(atom for atom, _ in step.parts)
     return (step.atom,) if isinstance(step, Open | Seek | Each) else ()

@@ -1,11 +1,15 @@
 """From a delta query to its plan: an order of variables, and the column orders that it needs.
 
-The change binds its variables first. Then, again and again: integers that bound variables determine are computed,
-conditions and absences whose variables are bound are checked, a variable that several reachable atoms share is bound
-by intersecting their ranges, else the reachable atom with the most bound columns is visited: one that has a bound
-variable before those that have only constants, of several such that with the strictest tests, atoms that only add
-columns of their own last; but whether these have a row is looked up before. Of an atom that shares nothing, rows that
-agree in all that is wanted of them are visited as one: all that comes after would be done for each of them.
+The change binds its variables first. Then the planner repeats, in this order of preference:
+
+* Compute integers that bound variables determine; check conditions and absences whose variables are bound.
+* Bind a variable that several reachable atoms share, by intersecting their ranges.
+* Visit the reachable atom with the most bound columns. An atom with a bound variable comes before one with only
+  constants; the strictest tests decide between several of these. Atoms that only add columns of their own come last,
+  but whether they have a matching row is looked up before.
+
+Rows of an atom that shares nothing are visited as one if they agree in all columns that are read, since the rest of
+the search would be the same for each of them.
 """
 
 from __future__ import annotations
@@ -46,29 +50,29 @@ from deltic.values.types import ValueType
 
 @lru_cache(maxsize=1 << 14)
 def plans_of(rule: Rule) -> tuple[Plan, ...]:
-    """The plans of the delta queries of a rule; most rules of a program are those of the one before."""
+    """Return the plans of the delta queries of a rule. They are cached: most rules of a changed program are old."""
     return tuple(map(plan, rule.queries()))
 
 
-# What the tests of an atom leave, at most, for its rows to be visited before the others are looked up.
+# An atom is visited before the others are looked up if its tests keep at most this share of its rows.
 _STRICT = 0.5
-# What part of the rows a condition leaves.
+# The selectivity of a condition.
 Part = Callable[[exp.Expression], float]
 
 
 def by_form(condition: exp.Expression) -> float:
-    """What part of the rows a condition of this form leaves, as far as nothing is known of them."""
+    """Guess a condition's selectivity from its form, without statistics."""
     return selectivity(condition, {})
 
 
 @deep
 def plan(query: Query, asks: bool = False, part: Part = by_form) -> Plan:
-    """The plan of a query: in segments, or in one search that `asks` for what it cannot compute."""
+    """Return the plan of a query: several segments, or, with `asks`, one search that asks for other values."""
     return Planner(query, asks, part).run()
 
 
 class Probe:
-    """An atom on its way from unopened to finished: `order` lists its columns as they were consumed."""
+    """An atom during planning. `order` lists the columns that the plan has consumed, in this order."""
 
     def __init__(self, atom: Atom) -> None:
         self.atom = atom
@@ -77,20 +81,20 @@ class Probe:
         self.order: list[int] = []
 
     def open_columns(self) -> list[int]:
-        """The columns that are not consumed yet."""
+        """Return the columns that are not consumed yet."""
         return [c for c in range(len(self.atom.terms)) if c not in self.order]
 
     def known(self, bound: set[int]) -> list[int]:
-        """The unconsumed columns with a literal or a bound variable."""
+        """Return the unconsumed columns that have a literal or a bound variable."""
         return [c for c in self.open_columns() if not isinstance(t := self.atom.terms[c], int) or t in bound]
 
     def free(self, bound: set[int]) -> set[int]:
-        """The variables that the atom would bind."""
+        """Return the variables that the atom would bind."""
         return self.variables - bound
 
 
 class Planner:
-    """Makes one plan; a subclass may read the change otherwise and choose among column orders."""
+    """Makes one plan. A subclass may read the change in another way, or choose among column orders."""
 
     def __init__(self, query: Query, asks: bool = False, part: Part = by_form) -> None:
         self.query, self.asks, self.part = query, asks, part
@@ -123,7 +127,7 @@ class Planner:
         return len(self.accesses) - 1
 
     def read_change(self) -> None:
-        """Bind the variables of the change: one row after the other."""
+        """Bind the variables of the change, one row at a time."""
         delta = self.query.delta
         columns = list(range(len(delta.terms)))
         number = self.access(delta.relation, When.DELTA, columns)
@@ -131,9 +135,9 @@ class Planner:
         self._each(number, delta, columns)
 
     def _each(self, number: int, atom: Atom, columns: Sequence[int], merges: bool = False) -> None:
-        """Visit rows of an atom, and bind of these columns what anything else reads.
+        """Visit rows of an atom, and bind those of these columns that anything else reads.
 
-        Where it `merges`, rows that agree in that are visited as one, if the order puts them next to one another.
+        With `merges`, rows that agree in these are visited as one, if the order makes them adjacent.
         """
         free = {t for c in columns if isinstance(t := atom.terms[c], int) and t not in self.bound}
         wanted = free and self.variables_read(atom) | {v for v in free if atom.terms.count(v) > 1}
@@ -153,7 +157,9 @@ class Planner:
         self.steps.append(Each(number, tuple(binds), tuple(checks), counts, merges and 0 < len(binds) < len(columns)))
 
     def check(self) -> None:
-        """Everything that can be computed and decided now; what must be absent is computed when all else is known."""
+        """Compute and test all that the bound variables determine. Absent atoms' values are computed when no probe is
+        left.
+        """
         self._test()
         while self.bind_computed(sought=True):
             self._test()
@@ -165,7 +171,7 @@ class Planner:
             self.steps.append(Absent(number, atom.terms))
 
     def _test(self) -> None:
-        """Decide the conditions whose variables are bound."""
+        """Test the conditions whose variables are bound."""
         self._bind_equations()
         for condition in self._take(lambda c: self._is_bound(c) and is_test(c, self.types)):
             if not is_null_test(condition):
@@ -174,7 +180,7 @@ class Planner:
             self.steps.append(TestStep(condition))
 
     def _take(self, is_ready: Callable[[exp.Expression], bool]) -> list[exp.Expression]:
-        """The conditions that are ready, which wait no longer."""
+        """Remove the conditions that are ready from the pending ones, and return them."""
         ready, waiting = list[exp.Expression](), list[exp.Expression]()
         for condition in self.conditions:
             (ready if is_ready(condition) else waiting).append(condition)
@@ -182,7 +188,9 @@ class Planner:
         return ready
 
     def bind_computed(self, sought: bool) -> bool:
-        """Bind the variable of an equation by arithmetic on bound ones: one that an atom must have, or not."""
+        """Bind the variable of an equation by arithmetic on bound ones: a `sought` variable, which an atom has, or
+        another.
+        """
         for variable, expression in self.equations:
             known = self._is_bound(expression) and is_arithmetic(expression, self.types)
             if known and sought == (variable in self.sought):
@@ -192,14 +200,14 @@ class Planner:
         return False
 
     def _let(self, let: LetStep) -> None:
-        """Compute a value, before the last rows are visited if it does not depend on these."""
+        """Compute a value. It comes before the last step if that visits rows on which the value does not depend."""
         last, read = self.steps[-1], variables_of(let.expression)
         early = isinstance(last, Each) and not last.checks and not any(v in read for v, _ in last.binds)
         self.steps.insert(len(self.steps) - early, let)
         self.bound.add(let.variable)
 
     def _bind_equations(self) -> None:
-        """An equation whose variable is bound otherwise is a condition, or else gives another variable its value."""
+        """Turn an equation whose variable is bound into a condition, or solve it for its only unbound variable."""
         for variable, expression in [e for e in self.equations if e[0] in self.bound]:
             unknown = [v for v in variables_of(expression) if v not in self.bound]
             solution = self._solve(variable, expression, unknown[0]) if len(unknown) == 1 else None
@@ -211,7 +219,7 @@ class Planner:
                 self.conditions.append(self.body.equality(as_expression(variable), expression))
 
     def _solve(self, variable: int, expression: exp.Expression, unknown: int) -> exp.Expression | None:
-        """The value that the unknown variable must have."""
+        """Solve `variable = expression` for the unknown variable; None if it has no solution in integer arithmetic."""
         if not is_arithmetic(expression, self.types):
             return None
         types = {name: value.type for name, value in self.types.items()}
@@ -221,11 +229,11 @@ class Planner:
         return set(variables_of(term)) <= self.bound
 
     def arranged(self, probe: Probe, columns: list[int]) -> list[int]:
-        """The order in which the atom's next columns are consumed now: all of them, here."""
+        """Return those of the atom's next columns that are consumed now, in order: here, all of them."""
         return columns
 
     def open(self, probe: Probe) -> None:
-        """Open the atom, if it is not, and seek all of its known columns."""
+        """Open the atom, if it is not open, and seek all of its known columns."""
         if probe.number < 0:
             probe.number = self.access(probe.atom.relation, probe.atom.when, probe.order)
             self.steps.append(Open(probe.number))
@@ -236,7 +244,7 @@ class Planner:
             probe.order += known
 
     def _finish_probes(self) -> bool:
-        """Look up atoms whose columns are all known."""
+        """Look up the atoms whose columns are all known."""
         done = [p for p in self.probes if not p.free(self.bound)]
         for probe in done:
             self.open(probe)
@@ -261,7 +269,7 @@ class Planner:
         return True
 
     def can_meet(self, probe: Probe, variable: int) -> bool:
-        """Whether the atom may be sorted by this variable next."""
+        """Return whether the atom may be sorted by this variable next."""
         return True
 
     def intersect(self, variable: int, probes: list[Probe]) -> None:
@@ -278,7 +286,7 @@ class Planner:
             self.open(probe)
 
     def _compute_early(self) -> bool:
-        """Compute the variables of equations when an atom waits for one and nothing is reachable without it."""
+        """Compute the variables of equations if an atom needs one and nothing is reachable without it."""
         waiting = {v for p in self.probes for v in p.free(self.bound)}
         ready = self._ready()
         if self._reachable() or not any(v in waiting for v, _ in ready):
@@ -292,7 +300,7 @@ class Planner:
         return True
 
     def _visit(self) -> None:
-        """Visit the rows of one atom and bind all that it has."""
+        """Visit the rows of one atom and bind all its variables."""
         having = Counter(v for probe in self.probes for v in probe.variables)
 
         def is_last(probe: Probe) -> bool:
@@ -310,7 +318,7 @@ class Planner:
         best = min(ranks)
         first = [probe for probe, its in zip(self.probes, ranks, strict=True) if its == best]
         probe = min(first, key=lambda probe: (self._selected(probe), len(probe.free(self.bound))))
-        # Semijoins: nothing more will be known of these atoms, so a miss ends the search here, if no test does before.
+        # Semijoins: no more columns of these atoms become known, so a miss ends the search here, if no test did.
         is_strict = is_last(probe) and self._selected(probe) <= _STRICT
         for other in () if is_strict else self.probes:
             if other is not probe and is_last(other) and other.known(self.bound):
@@ -326,31 +334,33 @@ class Planner:
                 self.open(other)
 
     def _selected(self, probe: Probe) -> float:
-        """The part of the rows of an atom that the tests leave which can be decided once it is visited."""
+        """Return the share of an atom's rows that pass the tests which can be decided once it is visited."""
         bound = self.bound | probe.variables
         tests = (c for c in self.conditions if bound.issuperset(variables_of(c)) and is_test(c, self.types))
         return prod(map(self.part, tests))
 
     def _wanted_first(self, probe: Probe) -> list[int]:
-        """The columns of an atom, those first that anything else reads."""
+        """Return the columns of an atom, with those that anything else reads first."""
         wanted = self.variables_read(probe.atom)
         return sorted(range(len(probe.atom.terms)), key=lambda column: probe.atom.terms[column] not in wanted)
 
     # The ends of segments
 
     def _ready(self) -> list[tuple[int, exp.Expression]]:
-        """For each variable one equation that can give it its value; others of the same are conditions after that."""
+        """Return one computable equation for each variable. Further equations of a variable become conditions later."""
         return list({v: (v, e) for v, e in reversed(self.equations) if self._is_bound(e)}.values())
 
     def _computation(self, ready: list[tuple[int, exp.Expression]], early: bool = False) -> Compute:
-        """Compute these variables, and decide the conditions that can be decided; early, none that may be an error."""
+        """Compute these variables, and decide the decidable conditions; if `early`, leave out those that may raise an
+        error.
+        """
         for equation in ready:
             self.equations.remove(equation)
         conditions = self._take(lambda c: self._is_bound(c) and not (early and is_checked(c)))
         return Compute(tuple(ready), tuple(conditions))
 
     def _ask(self, compute: Compute) -> None:
-        """Let the search ask, conditions first: their variables are bound."""
+        """Add questions for the conditions, then for the values, and bind their variables."""
         self.steps += [Ask(None, condition) for condition in compute.conditions]
         for variable, expression in compute.values:
             self.steps.append(
@@ -359,7 +369,7 @@ class Planner:
             self.bound.add(variable)
 
     def _close(self, compute: Compute | None) -> None:
-        """End the segment; its results are the variables that anything later reads."""
+        """End the segment. Its output are the variables that later steps read."""
         output: tuple[int, ...] = ()
         if compute is not None:
             output = tuple(sorted(self.bound & self._needed(compute)))
@@ -369,26 +379,26 @@ class Planner:
         self.steps, self.accesses = [], []
 
     def _needed(self, compute: Compute) -> set[int]:
-        """The variables that the computation or anything after it reads."""
+        """Return the variables that the computation or later steps read."""
         terms = [*compute.conditions, *(e for _, e in compute.values)]
         return self.variables_read() | {v for term in terms for v in variables_of(term)}
 
     def variables_read(self, but: Atom | None = None) -> set[int]:
-        """The variables that the head and all that is not yet done read, but for one atom."""
+        """Return the variables that the head and all pending steps read; the atom `but` does not count."""
         terms: list[Term] = [*self.query.terms, *self.conditions]
         terms += [*(v for v, _ in self.equations), *(e for _, e in self.equations)]
         terms += [t for a in (*self.absent, *(p.atom for p in self.probes)) if a is not but for t in a.terms]
         return {v for term in terms for v in variables_of(term)}
 
     def _restart(self) -> None:
-        """Begin a segment that reads the results of the one before."""
+        """Start a segment that reads the results of the previous one."""
         columns = [*self.segments[-1].output, *(v for v, _ in self.segments[-1].compute.values)]  # type: ignore[union-attr]
         number = self.access("", When.DELTA, list(range(len(columns))))
         binds = tuple((variable, i) for i, variable in enumerate(columns))
         self.steps += [Open(number), Each(number, binds)]
 
     def _finish(self) -> tuple[Term, ...]:
-        """Compute what is left, and the head; the search writes the head itself when it can. The terms of the head."""
+        """Compute the rest and the head, and return the head's terms. The search writes the head itself when it can."""
         computed = [t for t in map(as_expression, self.query.terms) if _is_computed(t)]
         beyond = not self.asks and any(not is_arithmetic(t, self.types) for t in computed)
         while self.equations or self.absent or self.conditions or beyond:
@@ -411,7 +421,7 @@ class Planner:
         return head
 
     def _let_head(self) -> tuple[Term, ...]:
-        """Compute the head's columns; the terms of the head."""
+        """Compute the head's columns, and return its terms."""
         fresh = itertools.count(max(self.body.types, default=0) + 1)
         head: list[Term] = []
         for term in self.query.terms:
@@ -432,9 +442,9 @@ def _is_computed(term: exp.Expression) -> bool:
 
 
 def is_test(condition: exp.Expression, types: Mapping[str, ValueType]) -> bool:
-    """Whether the search itself can decide the condition, for operands that are not NULL.
+    """Return whether the search itself can decide the condition, for operands that are not NULL.
 
-    It is a test for NULL of what may be that, or a comparison of variables, literals and integer arithmetic.
+    It is a NULL test of a nullable variable, or a comparison of variables, literals and integer arithmetic.
     """
     if is_null_test(condition):
         (name,) = columns_of(condition)

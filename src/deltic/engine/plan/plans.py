@@ -1,4 +1,4 @@
-"""Plans by what relations hold, and when it is worth while to plan again."""
+"""The physical circuit of an engine, chosen by the sizes of its relations, and when to choose again."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ PLAN = "hidden relations that the plan keeps, as tables are large (off: rewrites
 
 @dataclass(frozen=True)
 class Plans:
-    """The present plan of an engine: the circuit that it runs for the user's, and why.
+    """The present plan of an engine: the circuit that it runs instead of the user's, and the reasons.
 
-    `rows` are those of the tables and recursive relations for which it was made, `numbers` what was found out of them,
-    and `unknown` the recursive relations of which more should have been known.
+    `rows` are the sizes of the tables and recursive relations for which it was made, `numbers` the statistics that were
+    measured for it, and `unknown` the recursive relations whose sizes were not known.
     """
 
     rewrites: Rewrites = ALL
@@ -46,17 +46,18 @@ class Plans:
     """What a new plan must save, of the rows that an epoch has visited, for the epoch to restart with it."""
 
     def is_due(self, rows: Mapping[str, int]) -> bool:
-        """Whether one of the tables has outgrown the plan."""
+        """Return whether one of the tables has outgrown the plan."""
         return any(n >= self.small and n >= self.growth * self.rows.get(table, 0) for table, n in rows.items())
 
     def anew(self, circuit: Circuit, rows: Mapping[str, int], relations: Relations) -> Plans:
-        """The plan of the user's circuit for tables, and recursive relations that it was made for, of so many rows."""
+        """Plan the user's circuit from scratch, for tables and recursive relations of these sizes."""
         return self._made(circuit, Measured(rows, relations, {}))
 
     def revised(self, circuit: Circuit, rows: Mapping[str, int], relations: Relations, visited: int) -> Plans | None:
-        """The plan in the middle of an epoch, with what else is decided as recursive relations have so many rows.
+        """Plan again during an epoch: keep all decisions, and add those that the recursive relations' present sizes
+        justify.
 
-        None where that does not save a good part of the rows that the epoch has visited.
+        None if that does not save a good part of the rows that the epoch has visited.
         """
         lasting = {question: n for question, n in self.numbers.items() if not question.relations & rows.keys()}
         result = self._made(circuit, Measured({**self.rows, **rows}, relations, lasting), self.decisions)
@@ -65,9 +66,9 @@ class Plans:
         return result if pays and result._includes(self) else None
 
     def extended(self, circuit: Circuit, rows: Mapping[str, int], relations: Relations) -> Plans:
-        """The plan of another circuit, in which what both have is planned as it is.
+        """Plan another circuit. What both circuits share keeps its plan.
 
-        `rows` are those of the tables and of the recursive relations that there are now.
+        `rows` are the sizes of the present tables and recursive relations.
         """
         if not self.rows:
             return replace(self, circuit=circuit)
@@ -76,11 +77,11 @@ class Plans:
 
     @property
     def settled(self) -> Plans:
-        """The same plan, which decides nothing more."""
+        """Return the same plan, which takes no further decisions."""
         return replace(self, costs=replace(self.costs, least=inf, large=inf, fan_out=inf))
 
     def of_recursions(self, rows: Mapping[str, int]) -> dict[str, int]:
-        """The recursive relations that the plan was made for, of those that have so many rows."""
+        """Return, from these sizes, those of the recursive relations for which the plan was made."""
         return {name: n for name, n in rows.items() if name in self.rows}
 
     def _made(self, circuit: Circuit, measured: Measured, present: Sequence[KeptDecision] = ()) -> Plans:
@@ -89,7 +90,7 @@ class Plans:
         return replace(made, unknown=frozenset(measured.unknown))
 
     def described(self, circuit: Circuit) -> dict[str, Json]:
-        """What is to be written of the plan of the user's circuit."""
+        """Return the plan of the user's circuit as JSON, for `restored`."""
         return {
             "of": _digest(circuit),
             "circuit": None if self.circuit == circuit else str(self.circuit),
@@ -100,7 +101,9 @@ class Plans:
         }
 
     def restored(self, about: Mapping[str, Json], circuit: Circuit) -> Plans:
-        """The plan that was described, for the same circuit; for another one there is none yet."""
+        """Return the plan that `described` wrote for this circuit; if it wrote that of another one, a plan without
+        decisions.
+        """
         if about["of"] != _digest(circuit):
             return replace(self, circuit=circuit)
         return replace(
@@ -115,7 +118,9 @@ class Plans:
     def lines(
         self, relations: Collection[str], states: Mapping[str, State], queries: Sequence[Evaluation]
     ) -> list[str]:
-        """The lines of `explain` about the hidden relations among some relations: what was expected, and what was."""
+        """Return the lines of `explain` about the hidden ones of these relations: the expected numbers, and the real
+        ones.
+        """
         result = []
         for decision in self.decisions:
             if decision.relation in relations:
@@ -127,9 +132,9 @@ class Plans:
         return result
 
     def pays(self, old: Plans, held: int, added: int) -> bool:
-        """Whether to rebuild views for this plan, when tables that hold so many rows get so many more.
+        """Return whether to rebuild the views for this plan when tables of `held` rows get `added` more.
 
-        It does when most rows come only now, or when what it adds is expected to save more than building costs.
+        True if most rows are new, or if the new decisions should save more than the rebuild costs.
         """
         if added >= (self.growth - 1) * held:
             return True
@@ -137,16 +142,16 @@ class Plans:
         return bool(new) and sum(after for _, after in new) <= self.gain * sum(before for before, _ in new)
 
     def _beyond(self, old: Plans) -> list[tuple[float, float]]:
-        """The work without and with what it decides and the old one does not, as far as it is known."""
+        """Return the work before and after each decision that the old plan does not have, where it is known."""
         made = {decision.definition for decision in old.decisions}
         new = [d for d in self.decisions if d.definition not in made]
         return [(d.before, d.after) for d in new if d.before is not None and d.after is not None]
 
     def _includes(self, old: Plans) -> bool:
-        """Whether it decides all that the old one does."""
+        """Return whether it has all decisions of the old plan."""
         return {d.definition for d in old.decisions} <= {d.definition for d in self.decisions}
 
 
 def _digest(circuit: Circuit) -> str:
-    """What tells circuits apart."""
+    """Return a hash that identifies the circuit."""
     return sha256(str(circuit).encode()).hexdigest()

@@ -1,4 +1,7 @@
-"""Expressions that a search asks for: what of them it computes itself, and the memos of the answers."""
+"""Expressions that the caller evaluates for a search, and the memos of their values.
+
+The search computes the arguments, as far as they are integer arithmetic.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ _FIRST, _MOST = 1 << 8, 1 << 16
 class Memo:
     """The answers to one question, by its arguments; see `kernels.memo`.
 
-    A memo that is full when something more is asked forgets all, and starts again, four times as large up to a limit.
+    A full memo forgets all entries at the next question. It starts again four times as large, up to a limit.
     """
 
     def __init__(self, width: int) -> None:
@@ -37,35 +40,35 @@ class Memo:
         self.header[[kernel.CAPACITY, kernel.MASK]] = capacity, 2 * capacity - 1
 
     def asked(self) -> Raw:
-        """The arguments of the entries that have no answer yet, uint64[n, width]."""
+        """Return the arguments of the entries without an answer, uint64[n, width]."""
         answered, count = self.header[[kernel.ANSWERED, kernel.COUNT]].tolist()
         return self._entries[answered:count, kernel.ARGUMENTS :].view(np.uint64)
 
     def answer(self, states: Sequence[int] | Ints, results: Sequence[int] | Ints) -> None:
-        """Give those entries their states and results."""
+        """Set the states and results of these entries."""
         answered, count = self.header[[kernel.ANSWERED, kernel.COUNT]].tolist()
         self._entries[answered:count, kernel.STATE] = states
         self._entries[answered:count, kernel.RESULT] = results
         self.header[kernel.ANSWERED] = count
 
     def make_room(self) -> None:
-        """See that something can be asked. What a search waits for is answered first, so that it goes on."""
+        """Ensure that a question fits. All pending questions must have been answered before."""
         count, capacity = self.header[[kernel.COUNT, kernel.CAPACITY]].tolist()
         if count == capacity:
             self._begin(min(4 * capacity, _MOST))
 
     @property
     def forgets(self) -> bool:
-        """Whether it has just forgotten what it will not have room for the next time."""
+        """Return whether it has just forgotten entries and cannot grow any more."""
         return bool(self.header[kernel.CAPACITY] == _MOST and self.header[kernel.COUNT] == 0)
 
 
 @dataclass(frozen=True)
 class Question:
-    """An expression over arguments, columns by the names of `argument_name`, each an offset in its domain.
+    """An expression over arguments, which are columns named by `argument_name`, each an offset in its domain.
 
-    The answer to a condition is 1, if it is true. A search ends where there is no answer; NULL is one if it is
-    `nullable`.
+    For a condition, the answer is 1 if it is true. A branch of the search ends where there is no answer.
+    NULL is an answer if the question is `nullable`.
     """
 
     expression: exp.Expression
@@ -76,14 +79,16 @@ class Question:
 
 
 def argument_name(index: int) -> str:
-    """What an expression calls an argument."""
+    """Return the column name of an argument."""
     return f"a{index}"
 
 
 def arguments_of(
     expression: exp.Expression, types: Mapping[str, ValueType]
 ) -> tuple[exp.Expression, list[exp.Expression]]:
-    """The expression over arguments, and these: columns, and the largest parts that a search can compute."""
+    """Return the expression over arguments, and the arguments: columns, and the largest parts that a search can
+    compute.
+    """
     around = exp.Paren(this=expression.copy())
     result: list[exp.Expression] = []
 

@@ -1,4 +1,4 @@
-"""An epoch by the plan that pays: where tables or recursions have outgrown the present one, another program runs it."""
+"""Runs an epoch by the plan that pays: by another program once relations outgrow the plan of the present one."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from deltic.engine.plan.plans import Plans
 from deltic.engine.storage.arrow import Encoded
 from deltic.engine.storage.state import StoreSnapshot
 
-# How many times as many rows an epoch visits before a plan is reviewed with which it began again.
+# An epoch that was restarted visits this many times the rows of its earlier tries before the next review.
 _LATER = 16
 
 
 @dataclass(frozen=True)
 class PlannedEpoch:
-    """The epoch as a program has run it, with the state of that program before, and the changes of the views."""
+    """An epoch that was run: the program that ran it, that program's state before, and the changes of the views."""
 
     program: LocalProgram
     before: StoreSnapshot
@@ -27,14 +27,16 @@ class PlannedEpoch:
 
 
 class _Revised(Exception):
-    """The epoch is to begin again with these plans."""
+    """The epoch must restart with these plans."""
 
     def __init__(self, plans: Plans) -> None:
         self.plans = plans
 
 
 def run_by_plan(present: LocalProgram, batches: Mapping[str, Encoded], conflicts: Conflicts) -> PlannedEpoch:
-    """Run an epoch by the present program, or by one of another plan, which leaves the present one as it is."""
+    """Run an epoch by the present program, or by a program of another plan. The latter leaves the present one
+    unchanged.
+    """
     rows = {table: present.contents.held(table) + len(weights) for table, (_, weights) in batches.items()}
     if present.forgetting.has_forgotten or not present.plans.is_due(rows):
         return PlannedEpoch(present, *present.run(batches, conflicts))
@@ -51,7 +53,7 @@ def run_by_plan(present: LocalProgram, batches: Mapping[str, Encoded], conflicts
 def _reviewed(
     program: LocalProgram, review: int, batches: Mapping[str, Encoded], conflicts: Conflicts
 ) -> PlannedEpoch | Plans:
-    """The epoch; or the plans with which it is to begin again, found when it had visited so many rows."""
+    """Run the epoch. Return other plans if a review after `review` visited rows finds that a restart pays."""
     if program.plans.unknown:
         program.environment.alarm = VisitLimit(review, lambda: _review(program))
     try:
@@ -63,9 +65,9 @@ def _reviewed(
 
 
 def _review(program: LocalProgram) -> None:
-    """Raise _Revised where what recursive relations have by now makes a plan pay that begins again.
+    """Raise _Revised if the present sizes of recursive relations make it pay to restart with another plan.
 
-    Once in each try, for the relations are sorted to count their values.
+    Reviews once in each try, because counting distinct values sorts the relations.
     """
     program.environment.alarm = VisitLimit()
     contents, visited = program.contents, program.visited
@@ -75,7 +77,7 @@ def _review(program: LocalProgram) -> None:
 
 
 def _replanned(present: LocalProgram, rows: Mapping[str, int], batches: Mapping[str, Encoded]) -> LocalProgram:
-    """What is to run the epoch in which tables get so many rows: another program where a new plan pays."""
+    """Return the program to run the epoch that adds these rows: another one if a new plan pays."""
     held = {table: present.contents.held(table) for table in present.program.tables}
     present.store.fit()
     plans = present.plans
@@ -89,7 +91,7 @@ def _replanned(present: LocalProgram, rows: Mapping[str, int], batches: Mapping[
 
 
 def _of_plans(present: LocalProgram, plans: Plans) -> LocalProgram:
-    """A program of another plan, with the views of the present one as they are."""
+    """Return a program of another plan, with the views of the present one."""
     other, kept = present.evolved(present.circuit, plans)
     if present.has_rows:
         other.compute(other.without(kept), present)

@@ -1,7 +1,7 @@
-"""Equalities of a column and another with a constant added, as `a.n = b.n + 1`: look-ups, from either side.
+"""Equalities between a column and another one plus a constant, as `a.n = b.n + 1`: look-ups from either side.
 
 SQL checks such a sum: it is an error where it does not fit into its type. A plan that looks up the row with the other
-value does not see rows whose sums do not fit, so that it is for columns all of whose values have sums that do.
+value skips rows whose sums do not fit. So it is only for columns where the sums of all values fit.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _DIFFERENCES = (exp.SafeSubtract, exp.Sub)
 
 @dataclass(frozen=True)
 class Shift:
-    """That a variable is another one with a constant added; `sums` are those on the way, each with its type."""
+    """The fact that a variable equals another one plus a constant; `sums` are the intermediate sums and their types."""
 
     variable: int
     other: int
@@ -35,14 +35,14 @@ class Shift:
     sums: tuple[tuple[int, Type], ...]
 
     def is_defined(self, domains: Mapping[int, Domain]) -> bool:
-        """Whether the sums of all values in the domain of the other variable fit into their types."""
+        """Return whether the sums of all values in the other variable's domain fit into their types."""
         low, high = domains[self.other].range()
         return all(t.range[0] <= low + constant and high + constant <= t.range[1] for constant, t in self.sums)
 
 
 @deep
 def plan_shifts(query: Query) -> tuple[Plan, tuple[Shift, ...]] | None:
-    """The plan that looks up what sums are equal to, and what it takes for granted; None where there are none."""
+    """Return the plan that looks up shifted values, with the shifts that it relies on; None if there are none."""
     planner = _ShiftPlanner(query)
     shifts = tuple(planner.shifts)
     return (planner.run(), shifts) if shifts else None
@@ -61,7 +61,7 @@ class _ShiftPlanner(Planner):
                 yield shift
 
     def _shift(self, variable: int, expression: exp.Expression) -> Shift | None:
-        """What an equation says, if it is that a variable is another one with a constant added."""
+        """Return the shift that an equation states, if it states one."""
         if not _is_signed(self.body.types[variable].type):
             return None
         if expression.find(Checked) is None or (offset := _offset(expression, self.types)) is None:
@@ -73,7 +73,7 @@ class _ShiftPlanner(Planner):
         return (sought and self._look_up()) or super().bind_computed(sought)
 
     def _look_up(self) -> bool:
-        """Bind the variable of a shift by the other one, or test it where both are bound."""
+        """Bind one variable of a shift by the other one, or test it if both are bound."""
         for shift in self.shifts:
             known = self.bound & {shift.variable, shift.other}
             if known:
@@ -100,7 +100,7 @@ class _ShiftPlanner(Planner):
 def _offset(
     expression: exp.Expression, types: Mapping[str, ValueType]
 ) -> tuple[int, tuple[tuple[int, Type], ...]] | None:
-    """The one variable of an expression that adds constants to it, and the sums on the way with their types."""
+    """Return the only variable of an expression that adds constants to it, and the typed sums on the way."""
     type_ = infer(expression, types).type
     if not _is_signed(type_):
         return None
@@ -132,7 +132,7 @@ def _is_signed(type_: Type) -> bool:
 
 
 def _moved(variable: int, constant: int) -> exp.Expression:
-    """A variable with a constant added, in 64 bits."""
+    """Return a variable plus a constant, in 64 bits."""
     wide = cast(as_expression(variable), Type.INT64)
     if not constant:
         return wide

@@ -1,7 +1,7 @@
-"""Plans that make do with the column orders that exist, for queries that are too rare to pay for more.
+"""Plans that use only existing column orders, for queries that are too rare to pay for more.
 
-An order of a large relation costs as much memory as the relation. Such a plan may seek fewer columns at once and meet
-fewer atoms than `planner.plan` would; where no order serves at all, it wants a new one.
+A further order of a large relation costs as much memory as the relation. Such a plan may seek fewer columns at once
+and intersect fewer atoms than `planner.plan` would. Where no order serves at all, it requires a new one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Order = tuple[int, ...]
 
 
 def plan_within_orders(query: Query, orders: Mapping[str, Collection[Order]], asks: bool = False) -> Plan:
-    """The plan of a query; `orders` are those that exist, of the relations of which there should be no more."""
+    """Return the plan of a query; `orders` are the existing orders of the relations that should get no more."""
     return _WithinOrders(query, orders, asks).run()
 
 
@@ -26,13 +26,13 @@ class _WithinOrders(Planner):
         self.orders = orders
 
     def arranged(self, probe: Probe, columns: list[int]) -> list[int]:
-        """The most of these columns that follow in some order; all of them where none does from the start."""
+        """Return as many of these columns as follow in some order; all of them if no order starts with them."""
         runs = [_run(order, probe.order, columns) for order in self.orders.get(probe.atom.relation, ())]
         longest = max(runs, key=len, default=[])
         return longest if longest or self._follows(probe.atom.relation, probe.order) else columns
 
     def _follows(self, relation: str, consumed: list[int]) -> bool:
-        """Whether some columns were consumed, and as in an order that exists."""
+        """Return whether columns were consumed, and some existing order starts with them."""
         return bool(consumed) and any(_begins(order, consumed) for order in self.orders.get(relation, ()))
 
     def can_meet(self, probe: Probe, variable: int) -> bool:
@@ -48,7 +48,7 @@ def _begins(order: Order, columns: list[int]) -> bool:
 
 
 def _run(order: Order, consumed: list[int], columns: list[int]) -> list[int]:
-    """The columns that follow the consumed ones in the order, as long as they are among `columns`."""
+    """Return the columns that follow the consumed ones in the order, up to the first that is not among `columns`."""
     run: list[int] = []
     if _begins(order, consumed):
         for column in order[len(consumed) :]:

@@ -30,14 +30,14 @@ from deltic.engine.storage.spilling import pieces
 
 Descriptors = npt.NDArray[np.int64]
 
-# Rows of a relation that are merged within a change: a search meets no more of them than it has to.
+# A relation of at most this many rows is merged within a change, so that a search visits each row once.
 _FEW = 1 << 10
 
 _NO_RUNS: Descriptors = np.empty((0, 4), np.int64)
 
 
 def descriptors(runs: Sequence[Run]) -> Descriptors:
-    """The table of runs that kernels take, int64[runs, 4]; the caller keeps the runs alive."""
+    """Return the table of runs that kernels take, int64[runs, 4]. The caller keeps the runs alive."""
     return np.concatenate([run.descriptor for run in runs]).reshape(-1, 4) if runs else _NO_RUNS
 
 
@@ -50,7 +50,9 @@ class SortedRows:
     runs: tuple[Run, ...]
 
     def prefix(self, columns: Container[int]) -> int:
-        """How many of the first columns, within the first word, are among these."""
+        """Return the length of the longest prefix of the order, within the first word, whose columns are all among
+        these.
+        """
         length = 0
         for column, place in zip(self.order, self.layout.places, strict=True):
             if column not in columns or place.word > 0:
@@ -59,7 +61,7 @@ class SortedRows:
         return length
 
     def columns(self, words: Words) -> list[Raw]:
-        """The offsets of packed rows by column, in the relation's order."""
+        """Return the offsets of packed rows by column, in the relation's declared order."""
         result = dict(zip(self.order, self.layout.unpack(words), strict=True))
         return [result[c] for c in range(len(self.order))]
 
@@ -68,8 +70,8 @@ class SortedRows:
 class Arrangement:
     """A relation in the column order `order`: `runs` are its present, `before` its state before the change.
 
-    The last run of `runs` is the change itself until `compact` merges it; runs are immutable, so that
-    keeping a version costs nothing. One that is not built has no rows yet, for nobody has probed it.
+    The last run of `runs` is the change itself until `compact` merges it. Runs are immutable, so keeping a version
+    costs nothing. An arrangement that is not built has no rows yet, because no query has probed it.
     """
 
     order: tuple[int, ...]
@@ -89,7 +91,7 @@ class Arrangement:
         self.layout = Layout.of([self.domains[c] for c in self.order])
 
     def __len__(self) -> int:
-        """The number of entries, changes that cancel counted twice."""
+        """Return the number of entries. Entries that cancel out count too."""
         return sum(map(len, self.runs))
 
     @property
@@ -104,7 +106,8 @@ class Arrangement:
             self.runs = (*self.runs, run)
 
     def current(self, most: float = _FEW) -> tuple[Run, ...]:
-        """The present version for searches: at `most` so many rows are merged, once until the change ends.
+        """Return the present version for searches. At `most` this many rows are merged into one run, once for each
+        change.
 
         A search tries all combinations of the runs of its atoms. So it would meet a row that a change replaces three
         times, and in n such atoms 3^n times: before the change, as removed, and as added.
@@ -116,7 +119,7 @@ class Arrangement:
         return self._merged[1]
 
     def compact(self) -> None:
-        """End the change: merge its run into the others, each at least twice as large as the next."""
+        """End the change: merge its run into the others, so that each is at least twice as large as the next."""
         if len(self.runs) > 1 and self._merged[0] is self.runs:
             self.runs = self._merged[1]
         elif len(self.runs) > 1 and 2 * len(self.runs[-1]) > len(self.runs[-2]):
@@ -124,28 +127,32 @@ class Arrangement:
         self.before, self._merged = self.runs, ((), ())
 
     def add(self, run: Run) -> None:
-        """Let there be one run more, merged into the others; outside of a change."""
+        """Add a run and merge it into the others. Call it only outside a change."""
         self.runs = add_runs(self.runs, run, self.frozen)
 
     def apart(self, frozen: int) -> int:
-        """How many of the first runs, each of so many rows, `tighten` would merge; 0 where they are as they should."""
+        """Return how many of the first runs, each of at least `frozen` rows, `tighten` must merge; 0 if their sizes are
+        fine.
+        """
         sizes = list(takewhile(lambda size: size >= frozen, map(len, self.runs)))
         return len(sizes) if any(2 * new > old for old, new in pairwise(sizes)) else 0
 
     def tighten(self, count: int) -> None:
-        """Merge the first runs so that each is at least twice as large as the next; outside of a change."""
+        """Merge the first runs so that each is at least twice as large as the next. Call it only outside a change."""
         merged: tuple[Run, ...] = ()
         for run in self.runs[:count]:
             merged = add_runs(merged, run)
         self.runs = self.before = (*merged, *self.runs[count:])
 
     def merge(self) -> None:
-        """Make one run of all, outside of a change."""
+        """Merge all runs into one. Call it only outside a change."""
         if len(self.runs) > 1:
             self.runs = self.before = (reduce(merge_runs, reversed(self.runs)),)
 
     def arrange(self, source: Layout, run: Run) -> Run:
-        """A run in canonical order and layout `source`, brought into this order; where memory is short, in pieces."""
+        """Return a run in canonical order and layout `source`, sorted in this order. Works in pieces if memory is
+        short.
+        """
         cut = pieces(len(run))
         runs: tuple[Run, ...] = ()
         for piece in cut:
@@ -165,31 +172,31 @@ class Arrangement:
         return Run(words[:, order], times, weights)
 
     def _origins(self, source: Layout) -> Table:
-        """Where a run in canonical order and this layout has the columns of this order, as kernels take it."""
+        """Return the places of this order's columns in a canonical run of this layout, as kernels take them."""
         if self._taken[0] is not source:
             self._taken = source, np.ascontiguousarray(source.table[list(self.order)])
         return self._taken[1]
 
     def sorted(self) -> SortedRows:
-        """The rows as they are now."""
+        """Return the present rows."""
         return SortedRows(self.order, self.layout, self.runs)
 
     def weights_of(self, words: Words) -> Weights:
-        """The weight of each of the rows, which must be sorted and distinct, over all times."""
+        """Return the weight of each row, summed over all times. The rows must be sorted and distinct."""
         runs = near(self.runs, words[0], words[0])
         sums: Weights = totals(words, descriptors(runs))
         return sums
 
     def between(self, run: Run, low: int, high: int) -> list[tuple[int, int]]:
-        """Where the rows of a run are whose first column has a value from `low` up to, and not with, `high`.
+        """Return the ranges of a run's positions that hold the rows whose first column is in [low, high).
 
-        There may be NULLs among them. A turned domain has its own order.
+        The ranges may contain NULLs. A turned domain has its own order, so there may be two ranges.
         """
         first, last = self._position(run, low), self._position(run, high)
         return [(first, last)] if first <= last else [(first, len(run)), (0, last)]
 
     def _position(self, run: Run, value: int) -> int:
-        """Where the first column is no longer less."""
+        """Return the position of the first row whose first column is not less than the value."""
         place = self.layout.places[0]
         offset = value - place.base
         if self.domains[self.order[0]].is_turned:
@@ -201,13 +208,13 @@ class Arrangement:
         return int(np.searchsorted(run.words[0], np.uint64(offset << place.shift)))
 
     def is_stale(self) -> bool:
-        """Whether a domain has outgrown the layout."""
+        """Return whether a domain has outgrown the layout."""
         return not self.layout.holds([self.domains[c] for c in self.order])
 
     def relayout(self, beside: Run | None = None) -> Run | None:
-        """Repack all runs for the present domains; the order of rows stays as it is, unless a domain has turned.
+        """Repack all runs for the present domains. The order of rows only changes if a domain has turned.
 
-        What is given `beside` them is packed as they are, and returned.
+        The run `beside` is packed in the same way, and returned.
         """
         new = Layout.of([self.domains[c] for c in self.order])
         every = {*self.runs, *self.before, *([] if beside is None else [beside])}
@@ -217,7 +224,7 @@ class Arrangement:
         return None if beside is None else made[beside]
 
     def repacked(self, run: Run, old: Layout, new: Layout) -> Run:
-        """A run of another layout of these columns in a new one, which is for the present domains."""
+        """Repack a run of an old layout of these columns in a new one, which fits the present domains."""
         columns = zip(self.order, old.unpack(run.words), old.places, strict=True)
         moved = [self.domains[c].moved(raw, place) for c, raw, place in columns]
         words = new.pack(moved, len(run))
@@ -229,7 +236,7 @@ class Arrangement:
 
 
 def present(runs: Sequence[Run]) -> tuple[Words, Weights]:
-    """The rows of the runs, each once, with their summed weights, of any width, over all times; zeros left out."""
+    """Return the distinct rows of the runs with their weights, summed over all times, of any width, without zeros."""
     waiting = sorted(runs, key=len)
     while len(waiting) > 1:
         waiting.append(merge_runs(waiting.pop(0), waiting.pop(0)))
@@ -241,12 +248,12 @@ def present(runs: Sequence[Run]) -> tuple[Words, Weights]:
     return run.words, run.weights if run.weights.size else np.ones(len(run), np.int8)
 
 
-# Rows of a part of a relation that is read.
+# The number of rows in a part of a relation that is read in parts.
 _PART = 1 << 18
 
 
 def parts(runs: Sequence[Run], rows: int = _PART) -> Iterator[Sequence[Run]]:
-    """The runs cut into parts of about so many rows together, between rows; the first one has the least."""
+    """Cut the runs into parts of about `rows` rows in total. A row is never cut, and the parts ascend."""
     count, largest = sum(map(len, runs)), max(runs, key=len)
     if count <= rows:
         yield runs
@@ -265,5 +272,5 @@ def _between(runs: Sequence[Run], starts: Sequence[int], ends: Sequence[int]) ->
 
 
 def time_array(count: int, time: int) -> Times:
-    """The same time for `count` rows."""
+    """Return an array of `count` equal times."""
     return np.full(count, time, np.int32)

@@ -1,4 +1,4 @@
-"""Batches from outside: Arrow tables to packed changes of a table and back, checked against its contents."""
+"""Input batches: Arrow tables to packed changes of a table and back, checked against the table's contents."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ Encoded = tuple[list[Column], Weights]
 
 
 def encode_batch(table: str, given: Changed, state: State, interner: Interner) -> Encoded:
-    """The columns of a table's batch as int64 values, and its weights; ChangeError when it is no batch of the table."""
+    """Return the columns of a table's batch as int64 values, and its weights. ChangeError if the batch is not valid."""
     batch = arrow_of(table, given, state.relation.schema)
     columns = encode_columns(batch, state.relation.schema, interner)
     return columns, np.ascontiguousarray(batch.column(WEIGHT).to_numpy(), dtype=np.int64)
 
 
 def make_room(state: State, columns: Sequence[Column]) -> None:
-    """Make the relation's domains include the values of a batch; layouts are stale until they are repacked."""
+    """Extend the relation's domains to the values of a batch. Layouts are stale until they are repacked."""
     if not columns or not len(columns[0][0]):
         return
     reach = np.empty((len(columns), 2), np.int64)
@@ -51,7 +51,7 @@ def make_room(state: State, columns: Sequence[Column]) -> None:
 def table_change(
     name: str, state: State, columns: list[Column], weights: Weights, conflicts: Conflicts, interner: Interner
 ) -> Run | None:
-    """The change of a table: None when there is none; raises ChangeError for one that does not fit, see `conflicts`."""
+    """Return the change of a table, or None if nothing changes. ChangeError for conflicting rows, see `conflicts`."""
     words, change = packed(state, columns, weights)
     if conflicts == "trust":
         moved = state.trust(words, change)
@@ -71,7 +71,7 @@ def table_change(
 
 
 def packed(state: State, columns: Sequence[Column], weights: Weights) -> tuple[Words, Weights]:
-    """The rows of a batch, sorted, each once with the sum of its weights; where memory is limited, made in pieces."""
+    """Return the distinct rows of a batch, sorted, with their summed weights. Works in pieces if memory is short."""
     total = CountChanges()
     for part in pieces(len(weights)):
         some = [(values[part], None if nulls is None else nulls[part]) for values, nulls in columns]
@@ -83,7 +83,7 @@ def packed(state: State, columns: Sequence[Column], weights: Weights) -> tuple[W
 
 
 def _conflict(name: str, state: State, words: Words, old: Weights, change: Weights, interner: Interner) -> ChangeError:
-    """The error for changes that do not fit."""
+    """Return the error for conflicting changes, with examples."""
     kinds = []
     for comes, is_there in product((True, False), repeat=2):
         same = ((change > 0) == comes) & ((old > 0) == is_there)
@@ -95,7 +95,7 @@ def _conflict(name: str, state: State, words: Words, old: Weights, change: Weigh
 
 
 def view_change(state: State, run: Run, interner: Interner) -> ViewChange:
-    """A change of a view, in canonical layout; runs and layouts never change, so it can be decoded at any time."""
+    """Return a view's change, decoded on demand. Its run and layout never change, so this is possible at any time."""
     schema, layout = state.relation.schema, state.layout
 
     def to_arrow() -> pa.Table:

@@ -1,4 +1,4 @@
-"""Arrow tables as columns of int64 values: all of their batches are read by compiled code, column after column."""
+"""Arrow tables as columns of int64 values. Compiled code reads all batches, one column after the other."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ _CODES = {
 
 
 def encode_columns(rows: pa.Table, schema: Schema, interner: Interner) -> list[Column]:
-    """The columns of rows as int64 values, and where they are NULL, as `encode` has each.
+    """Return the columns of rows as int64 values with their NULLs, as `encode` does for each.
 
-    The first columns of the rows are those of the schema, and have its Arrow types.
+    The first columns of the rows must be those of the schema, with its Arrow types.
     """
     count = len(rows)
     columns: list[Column] = []
@@ -61,7 +61,7 @@ def encode_columns(rows: pa.Table, schema: Schema, interner: Interner) -> list[C
 
 
 def _read(rows: pa.Table, columns: Table) -> None:
-    """Read the columns that are not left out."""
+    """Read the columns whose code is not LEFT_OUT."""
     start = 0
     for batch in rows.to_batches() if columns.any() else ():
         _, exported = batch.__arrow_c_array__()
@@ -71,5 +71,5 @@ def _read(rows: pa.Table, columns: Table) -> None:
 
 @cache
 def _code(type_: Type) -> int:
-    """How a type's values stand in Arrow; LEFT_OUT for those that are labelled."""
+    """Return the code of a type's Arrow representation; LEFT_OUT for labelled types."""
     return kernel.LEFT_OUT if is_labelled(type_) else _CODES[type_.kind]

@@ -1,4 +1,4 @@
-"""What is made from layouts and domains, such as a query's tables, and for how long it may be used."""
+"""The layouts and domains on which derived data depend, such as a query's tables."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from deltic.engine.storage.state import State
 
 
 class Basis:
-    """The layouts and domains from which something is made: as long as it `holds`, these are what they were.
+    """The layouts and domains from which something was made, which remains valid as long as the basis `holds`.
 
-    Whoever makes it asks here for them, so that none is used that is not known; whoever uses it asks first whether the
-    basis holds. So no reader has to learn that something was repacked.
+    The maker reads all layouts and domains through a basis, so that each is recorded. The user checks `holds` before
+    each
+    use. So no reader has to be notified when something is repacked.
     """
 
     def __init__(self) -> None:
@@ -20,29 +21,29 @@ class Basis:
         self._domains: dict[Domain, tuple[int, int]] = {}
 
     def layout(self, arrangement: Arrangement) -> Layout:
-        """The present layout of an arrangement."""
+        """Return the present layout of an arrangement, and record it."""
         self._layouts.append((arrangement, arrangement.layout))
         return arrangement.layout
 
     def columns(self, state: State) -> tuple[Domain, ...]:
-        """The present domains of a relation's columns."""
+        """Return the present domains of a relation's columns, and record them."""
         self._columns.append((state, state.domains))
         return tuple(self.domain(domain) for domain in state.domains)
 
     def domain(self, domain: Domain) -> Domain:
-        """A domain, as it is at present."""
+        """Return the domain, and record its present version."""
         self._domains[domain] = domain.growth, domain.numbering
         return domain
 
     def relation(self, state: State) -> None:
-        """All of a relation: the domains of its columns, and the layouts of all of its arrangements."""
+        """Record the domains of a relation's columns, and the layouts of all its arrangements."""
         self.columns(state)
         for arrangement in state.arrangements():
             self.layout(arrangement)
 
     @property
     def holds(self) -> bool:
-        """Whether all of them are as they were."""
+        """Return whether all that was recorded is unchanged."""
         for arrangement, layout in self._layouts:
             if arrangement.layout is not layout:
                 return False

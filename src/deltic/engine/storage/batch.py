@@ -1,4 +1,4 @@
-"""Batches: changes of counts of rows, gathered in any order and added up."""
+"""Changes of the counts of rows, gathered in any order and summed."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 from deltic.engine.kernels.thresholds import DEFAULTS
 from deltic.engine.storage.run import NO_WEIGHTS, Run, Weights, Words, add_runs, consolidate, merge_runs, plain
 
-# Rows of small parts from which on these are added up.
+# Small parts are summed once they have this many rows in total.
 _GATHERED = 1 << 20
 
 
 class CountChanges:
-    """Changes of counts of rows, added in any order; from `large` rows on, what is added is consolidated at once."""
+    """Changes of the counts of rows, added in any order. Parts of at least `large` rows are consolidated at once."""
 
     def __init__(self, large: int = DEFAULTS.large) -> None:
         self._limit = large
@@ -24,7 +24,7 @@ class CountChanges:
         self.size = 0
 
     def add(self, words: Words, weights: Weights) -> None:
-        """Add rows with weights (empty: all one); large batches are consolidated at once to save memory."""
+        """Add rows with weights (empty: all one). Large batches are consolidated at once to save memory."""
         self.size += words.shape[1]
         if words.shape[1] >= self._limit:
             rows, sums = consolidate(words, weights)
@@ -36,32 +36,32 @@ class CountChanges:
                 self._fold()
 
     def add_run(self, run: Run) -> None:
-        """Add rows that are sorted and distinct already."""
+        """Add rows that are already sorted and distinct."""
         self.size += len(run)
         self._keep(run)
 
     def _fold(self) -> None:
-        """Add up the small parts."""
+        """Sum the small parts."""
         words, weights = consolidate(*_concatenate(self._small))
         self._small, self._gathered = [], 0
         self._keep(Run(words, weights=plain(weights)))
 
     def _keep(self, run: Run) -> None:
-        """Runs of similar size are added up at once: what is in both needs its memory but once.
+        """Keep a run. Runs of similar size are merged at once, so that shared rows take memory only once.
 
-        Merging does not see what overflows: heavy runs are for `consolidate`.
+        Merging does not detect overflow, so heavy runs are left to `consolidate`.
         """
         runs = add_runs(tuple(self._large), run)
         self._large = [run for run in runs if not run.is_heavy]
         self._small += [(run.words, run.weights) for run in runs if run.is_heavy]
 
     def parts(self) -> Iterator[tuple[Words, Weights]]:
-        """All that was added and not yet summed up, with weights (empty: all one)."""
+        """Yield the parts that are not summed yet, with weights (empty: all one)."""
         yield from self._small
         yield from ((run.words, run.weights.astype(np.int64, copy=False)) for run in self._large)
 
     def total(self) -> tuple[Words, Weights] | None:
-        """The rows whose sum is not zero, sorted, with their sums; None when nothing was added."""
+        """Return the rows whose sum is not zero, sorted, with their sums; None if nothing was added."""
         runs = list(self._large)
         if self._small:
             words, weights = consolidate(*_concatenate(self._small))
@@ -76,7 +76,7 @@ class CountChanges:
         return runs[0].words, runs[0].all_weights()
 
     def run(self) -> Run | None:
-        """The same as a run; None when nothing is left."""
+        """Return the total as a run; None if all sums are zero."""
         total = self.total()
         return Run(total[0], weights=plain(total[1])) if total is not None and len(total[1]) else None
 

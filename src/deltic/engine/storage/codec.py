@@ -1,7 +1,7 @@
-"""Between Arrow and int64 values: order is kept for every type but those that are labelled.
+"""Conversion between Arrow and int64 values. It keeps the order of every type that is not labelled.
 
-Decimals are whole numbers of their last digit. Those that are too large for that are interned, whatever their type
-has room for: they are rare, and in two words each kernel would have to take two places for a column.
+A decimal is stored as an integer, in units of its last digit. Decimals that are too large for this are interned.
+They are rare, and two words for each decimal would need two places for a column in every kernel.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SIGN = np.int64(-(2**63))
 
 
 def encode(column: pa.Array | pa.ChunkedArray, type_: Type, interner: Interner) -> Column:
-    """A column as int64 values, and where it is NULL."""
+    """Return a column as int64 values, and its NULL mask."""
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
     if not column.null_count:
@@ -41,7 +41,7 @@ def encode(column: pa.Array | pa.ChunkedArray, type_: Type, interner: Interner) 
 
 
 def encode_known(column: pa.Array | pa.ChunkedArray, type_: Type, interner: Interner) -> tuple[Column, Known]:
-    """As `encode`, and which values are known: the others have no id, and nothing is added to the interner."""
+    """Encode a column like `encode`, but add nothing to the interner. Also return which values are known."""
     if not is_labelled(type_):
         return encode(column, type_, interner), np.ones(len(column), bool)
     if isinstance(column, pa.ChunkedArray):
@@ -53,7 +53,7 @@ def encode_known(column: pa.Array | pa.ChunkedArray, type_: Type, interner: Inte
 
 
 def decode(values: Values, nulls: Nulls, type_: Type, interner: Interner) -> pa.Array:
-    """The Arrow column of int64 values, NULL where they are."""
+    """Return the Arrow column of int64 values with a NULL mask."""
     if nulls is None or not nulls.any():
         return _decode(values, type_, interner)
     there = _decode(values[~nulls], type_, interner)
@@ -68,7 +68,7 @@ def decode_rows(
     weights: Weights | None = None,
     wanted: Sequence[str] | None = None,
 ) -> pa.Table:
-    """Packed rows as an Arrow table of all columns or those wanted, and a column WEIGHT when weights are given."""
+    """Return packed rows as an Arrow table, with all columns or the wanted ones, and WEIGHT if weights are given."""
     places = range(len(schema)) if wanted is None else [schema.index(name) for name in wanted]
     columns = [decode(*layout.value(words, place), schema.columns[place].type, interner) for place in places]
     fields = pa.schema([schema.to_arrow().field(place) for place in places]) if wanted else schema.to_arrow()
@@ -79,12 +79,12 @@ def decode_rows(
 
 
 def nullary(count: int) -> pa.Table:
-    """`count` rows without columns."""
+    """Return a table of `count` rows without columns."""
     return pa.table({"_": pa.nulls(count)}).select([])
 
 
 def _encode(column: pa.Array, type_: Type, interner: Interner) -> Values:
-    """A column without NULL as int64 values."""
+    """Return a column without NULL as int64 values."""
     if is_labelled(type_):
         return interner[type_].encode(column)
     if type_.kind in _ENCODE:
@@ -101,12 +101,12 @@ def _decode(values: Values, type_: Type, interner: Interner) -> pa.Array:
 
 
 def encode_scalar(value: Any, type_: Type, interner: Interner) -> int:
-    """One value, not NULL, as `encode` would give it."""
+    """Encode one non-NULL value like `encode`."""
     return int(_encode(pa.array([value], type_.arrow), type_, interner)[0])
 
 
 def _months(column: pa.Array) -> Values:
-    """Intervals of months: 32 bits of months, 32 of days, 64 of nanoseconds."""
+    """Return the months of intervals, which Arrow stores as 32 bits of months, 32 of days and 64 of nanoseconds."""
     return np.frombuffer(column.buffers()[1], np.int32)[4 * column.offset :: 4][: len(column)].astype(np.int64)
 
 
@@ -135,7 +135,7 @@ _DECODE: dict[Kind, Callable[[Values, Type], pa.Array]] = {
 
 
 def order_floats(values: np.ndarray[Any, np.dtype[np.float64]]) -> Values:
-    """Floats as integers in the same order; −0.0 becomes 0.0 and every NaN the same one, above all others."""
+    """Return floats as integers in the same order. −0.0 becomes 0.0; every NaN becomes one value, above all others."""
     values = np.where(np.isnan(values), np.nan, values + 0.0)
     bits = values.view(np.int64)
     return bits ^ ((bits >> 63) & ~_SIGN)
@@ -147,7 +147,7 @@ def unorder_floats(values: Values) -> np.ndarray[Any, np.dtype[np.float64]]:
 
 
 def order_singles(values: np.ndarray[Any, np.dtype[np.float32]]) -> Values:
-    """As `order_floats`, for floats of 32 bits, in as many."""
+    """Map floats of 32 bits to integers of 32 bits, like `order_floats`."""
     values = np.where(np.isnan(values), np.float32(np.nan), values + np.float32(0))
     bits = values.view(np.int32)
     return (bits ^ ((bits >> 31) & np.int32(2**31 - 1))).astype(np.int64)

@@ -1,4 +1,4 @@
-"""What every dictionary has: the values of one interned type, to dense ids and back."""
+"""The interface of all dictionaries, which map the values of one interned type to dense ids and back."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ UNKNOWN = -(1 << 63)
 
 
 class Dictionary(ABC):
-    """The values of one type to dense ids and back; append-only: an id never changes its meaning.
+    """A map from the values of one type to dense ids and back. It only grows: an id never changes its meaning.
 
-    `order` is that of the values, for types that have one. One thread adds values, while others may look for them and
-    decode ids that they have.
+    `order` is the order of the values, for types that have one. One thread may add values while others look values up
+    and decode ids that they know.
     """
 
     def __init__(self, type_: Type) -> None:
@@ -39,58 +39,58 @@ class Dictionary(ABC):
 
     @abstractmethod
     def restore(self, count: int, kept: Sequence[StoredArrays]) -> None:
-        """Have the first `count` values that `growing` gave, which are read when somebody asks for one."""
+        """Restore the first `count` values that `growing` returned. They are read when first used."""
 
     def growing(self) -> GrowingSequence:
-        """The values so far."""
+        """Return the present values, for a checkpoint."""
         return GrowingSequence(
             len(self), lambda start, end: {"values": _written(self.between(start, end))}, self.origin, self._kept
         )
 
     @abstractmethod
     def between(self, start: int, end: int) -> pa.Array:
-        """The values of some ids; leaves everything as it is, for other threads work with it."""
+        """Return the values of a range of ids. Changes nothing, because other threads use the dictionary."""
 
     def _read(self, count: int) -> pa.Array:
-        """The first values that were kept."""
+        """Read the first `count` stored values."""
         kept = [_read(stretch.arrays()["values"]) for stretch in self._kept]
         return pa.concat_arrays([pa.array([], self.type.arrow), *kept]).slice(0, count)
 
     @abstractmethod
     def find(self, value: Any) -> int | None:
-        """The id of a value of Python that is known, else None."""
+        """Return the id of a Python value, or None if it has none."""
 
     @abstractmethod
     def encode(self, column: pa.Array) -> Values:
-        """The ids of a column without NULL; values that have none get one."""
+        """Return the ids of a column without NULL. New values get an id."""
 
     @abstractmethod
     def find_all(self, column: pa.Array) -> Values:
-        """As `encode`, but UNKNOWN for values that have no id."""
+        """Encode like `encode`, but return UNKNOWN for values without an id."""
 
     def decode(self, ids: Values) -> pa.Array:
-        """The values of ids."""
+        """Return the values of ids."""
         return self.take(ids)
 
     @abstractmethod
     def take(self, ids: Values) -> pa.Array:
-        """The values of ids, at the cost of the ids."""
+        """Return the values of ids, in time proportional to the number of ids."""
 
     def sort_indices(self, column: pa.Array) -> npt.NDArray[np.int64]:
-        """The positions of a column's values in their order."""
+        """Return the positions of a column's values in ascending order of the values."""
         return np.asarray(pc.sort_indices(column)).astype(np.int64)
 
     def heads(self, ids: Values) -> Any:
-        """What `places` wants to know of ids that are in the order of their values."""
+        """Return an index for `places` over ids that are sorted by their values, or None."""
         return None
 
     @abstractmethod
     def places(self, ids: Values, heads: Any, values: pa.Array) -> Positions:
-        """How many of some ids, which are in the order of their values, are before each of other values in order."""
+        """For each of some sorted values, count the ids (sorted by their values) whose values come before it."""
 
 
 def _written(values: pa.Array) -> npt.NDArray[np.uint8]:
-    """The values as a stream of Arrow."""
+    """Return the values as an Arrow stream."""
     sink = pa.BufferOutputStream()
     batch = pa.record_batch([values], names=["value"])
     with pa.ipc.new_stream(sink, batch.schema) as stream:
@@ -99,6 +99,6 @@ def _written(values: pa.Array) -> npt.NDArray[np.uint8]:
 
 
 def _read(written: npt.NDArray[np.uint8]) -> pa.Array:
-    """The values of a stream, where they stand in it."""
+    """Return the values of an Arrow stream, without copying them."""
     with pa.ipc.open_stream(pa.py_buffer(written)) as stream:
         return stream.read_next_batch().column(0)

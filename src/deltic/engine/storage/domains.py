@@ -1,4 +1,4 @@
-"""Which columns and variables share a domain: those that some query compares for equality by their bits."""
+"""Assigns domains to columns and variables: those that a query compares for equality share one."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from deltic.program.program import Program
 from deltic.program.queries import Atom, Rule, Term, When
 from deltic.values.types import Type, ValueType
 
-# What stands for a column, (relation, index), or a variable, (rule, variable).
+# A column, (relation, index), or a variable, (rule, variable).
 Item = tuple[Any, int]
 
 
 @dataclass
 class Domains:
-    """The domains of a program; each interned type has but one, whose bits follow the number of its values."""
+    """The domains of a program. Each interned type has one domain, whose bits follow the number of its values."""
 
     columns: dict[str, tuple[Domain, ...]] = field(default_factory=dict)
     variables: dict[Rule, dict[int, Domain]] = field(default_factory=dict)
@@ -29,7 +29,7 @@ class Domains:
     all: list[Domain] = field(default_factory=list)
 
     def include_ids(self, interner: Interner) -> None:
-        """Make room for everything that is interned."""
+        """Make room for all interned values."""
         for type_, domain in self.interned.items():
             if len(interner[type_]):
                 domain.include(0, len(interner[type_]) - 1)
@@ -41,11 +41,12 @@ def assign_domains(
     known: Mapping[str, tuple[Domain, ...]],
     interned: Mapping[Type, Domain],
 ) -> tuple[Domains, list[tuple[Domain, Domain]]]:
-    """The domains of all columns and variables; those of literals and constants have room for them.
+    """Return the domains of all columns and variables. They have room for the program's literals and constants.
 
-    A domain is nullable if any of its columns or variables is. `known` are those of relations that are there already,
-    `interned` those of interned types. Where the program compares two known ones, the first stands for both: the pairs
-    are what has to be unified so.
+    A domain is nullable if any of its columns or variables is. `known` are the domains of relations that exist already,
+    `interned` those of interned types. Also returned are the pairs of known domains that the program compares: the
+    caller
+    must unify each pair, so that the first replaces the second.
     """
     union = _Union()
     for a, b in _equal(program):
@@ -81,7 +82,7 @@ def assign_domains(
 
 
 def _equal(program: Program) -> Iterator[tuple[Item, Item]]:
-    """Columns and variables that hold the same values."""
+    """Yield the pairs of columns and variables that hold the same values."""
     for rule in program.rules:
         for atom in (*rule.body.atoms, *rule.body.absent, _head(rule.head, rule.terms)):
             for index, term in enumerate(atom.terms):
@@ -97,7 +98,7 @@ def _head(name: str, terms: tuple[Term, ...]) -> Atom:
 
 
 def _literals(program: Program) -> Iterator[tuple[str, int, exp.Expression]]:
-    """The constants that stand for a column's value, with the column; but for those that may be an error in a row."""
+    """Yield the constants in columns, each with its column. Constants that may raise an error in a row are left out."""
     for rule in program.rules:
         atoms: Iterable[Atom] = (*rule.body.atoms, *rule.body.absent, _head(rule.head, rule.terms))
         for atom in atoms:

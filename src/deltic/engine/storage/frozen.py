@@ -1,6 +1,6 @@
-"""A relation as it was at one moment, to be read while epochs go on: runs and layouts never change.
+"""A relation at one moment, readable while epochs go on, because runs and layouts never change.
 
-Nothing here asks a domain, which may grow meanwhile: a layout says where a value stands.
+Nothing here reads a domain, which may grow in the meantime: a layout has all that is needed to decode a value.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from deltic.values.types import Schema, Type
 
 @dataclass(frozen=True)
 class Frozen:
-    """The rows of a relation, in canonical order and in all others that were there.
+    """The rows of a relation at one moment, in canonical order and in all other orders that were built.
 
-    `is_counted`: weights are those of derivations, and a row with a positive one is there once.
+    If it `is_counted`, weights count derivations, and each row with a positive weight is there once.
     """
 
     schema: Schema
@@ -40,11 +40,11 @@ class Frozen:
         return self.orders[0].layout
 
     def rows(self) -> tuple[Words, Weights]:
-        """The rows that have a weight, in canonical layout, and their weights: one for all of a set."""
+        """Return the rows with a weight, in canonical layout, and their weights, which are one in a set."""
         return self._rows_of(self.orders[0].runs) if self.orders[0].runs else self.no_rows()
 
     def parts(self) -> Iterator[tuple[Words, Weights]]:
-        """The same in parts, so that memory for some of them is enough; a relation without rows has one."""
+        """Yield the rows in parts, so that memory for a few parts suffices. An empty relation has one part."""
         runs = self.orders[0].runs
         yield from map(self._rows_of, filter(None, parts(runs))) if runs else [self.no_rows()]
 
@@ -55,11 +55,11 @@ class Frozen:
         return words, weights
 
     def no_rows(self) -> tuple[Words, Weights]:
-        """No rows and no weights, in canonical layout."""
+        """Return no rows and no weights, in canonical layout."""
         return np.empty((self.layout.words, 0), np.uint64), np.empty(0, np.int64)
 
     def count(self) -> int:
-        """How many rows there are: of a set as many as its weights add up to, but for derivations and iterations."""
+        """Return the number of rows. For a set without derivations and iterations, it is the sum of the weights."""
         runs = self.orders[0].runs
         if self.is_set and not self.is_counted and not any(run.max_time for run in runs):
             return sum(run.net for run in runs)
@@ -74,10 +74,10 @@ class Frozen:
         counted: bool,
         columns: Sequence[str] | None = None,
     ) -> pa.Table:
-        """The rows of positive weight: as often as they weigh or, of a set and where `counted` with WEIGHT, once.
+        """Return the rows of positive weight as an Arrow table: once each in a set, else as often as they weigh.
 
-        Where `counted`, a bag also has its rows of negative weight. All columns, or some: the others are
-        not decoded.
+        If `counted`, each row is there once, with a column WEIGHT, and a bag also shows its rows of negative weight.
+        Only the wanted columns are decoded.
         """
         there = weights != 0 if counted and not self.is_set else weights > 0
         if not there.all():
@@ -90,7 +90,7 @@ class Frozen:
         return decode_rows(self.schema, self.layout, words, interner, weighed, columns)
 
     def key(self, key: Mapping[str, object], interner: Interner) -> dict[int, int | None] | None:
-        """The values of a key by column, NULL as None; None when one of them is in no relation."""
+        """Return a key's values by column, with None for NULL; None instead if a value is in no relation."""
         result: dict[int, int | None] = {}
         for name, value in key.items():
             index = self.schema.index(name)
@@ -101,7 +101,9 @@ class Frozen:
         return result
 
     def ranges(self, ranges: Mapping[str, Between], interner: Interner) -> dict[int, tuple[int, int]]:
-        """The least and the greatest value of ranges by column, of those types whose order is that of numbers."""
+        """Return the least and greatest values of ranges by column, for types whose order is that of their int64
+        values.
+        """
         result = {}
         for name, between in ranges.items():
             index = self.schema.index(name)
@@ -113,7 +115,7 @@ class Frozen:
         return result
 
     def keys(self, keys: pa.Table, interner: Interner) -> tuple[dict[int, Column], npt.NDArray[np.bool_]]:
-        """The values of many keys, by column, without those that hold what is in no relation; and which are left."""
+        """Return the values of keys by column, without keys that are in no relation, and the mask of those left."""
         columns, there = {}, np.ones(len(keys), bool)
         for name in keys.column_names:
             index = self.schema.index(name)
@@ -126,7 +128,7 @@ class Frozen:
 
 
 def _number(value: object, type_: Type, interner: Interner) -> int | None:
-    """The int64 value of one value; None for NULL, and for what is not known."""
+    """Return the int64 value of one value; None for NULL and for unknown interned values."""
     if value is None:
         return None
     return interner.known(type_).find(value) if is_labelled(type_) else encode_scalar(value, type_, interner)

@@ -1,8 +1,8 @@
-"""A store as an image: its domains, its arrangements by their names, their runs, the interner.
+"""A store as an image: its domains, its arrangements by name, their runs, and the interner.
 
-What is said of an arrangement is its name, its layout and its runs; runs that two arrangements share are one piece.
-Domains are numbered, so that what shares one does so again. Within an epoch a relation has a change, and its rows a
-version of before it.
+An arrangement is described by its name, its layout and its runs. Runs that two arrangements share are one piece.
+Domains are numbered, so that columns which share a domain do so again after a restore. Within an epoch a relation
+also has its change, and its rows have the version before it.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from deltic.engine.storage.value_order import Labels
 from deltic.program.program import Program, Relation
 from deltic.values.types import Type
 
-# What is written of a domain beside its type.
+# The fields of a domain that are written beside its type.
 _FIELDS = ("base", "bits", "empty", "growth", "numbering", "nullable", "is_turned")
 
 
 def image_of(store: Store) -> Image:
-    """What a store keeps, when all layouts fit."""
+    """Return the image of a store. All layouts must fit their domains."""
     numbers: dict[Domain, int] = {}
     runs = _Runs()
     relations = {name: _relation(state, numbers, runs) for name, state in store.states.items()}
@@ -64,7 +64,7 @@ def _number(domain: Domain, numbers: dict[Domain, int]) -> int:
 
 
 def _domain(domain: Domain, interner: Interner) -> dict[str, Json]:
-    """What a domain is; that of labels is known by the type of the values and the direction."""
+    """Describe a domain. A domain of labels is identified by the type of its values and its direction."""
     about: dict[str, Json] = {field: getattr(domain, field) for field in _FIELDS}
     if isinstance(domain, Labels):
         type_ = next(t for t, d in interner.items() if domain in (d.order.domain, d.order.reversed))
@@ -87,7 +87,7 @@ def _relation(state: State, numbers: dict[Domain, int], runs: _Runs) -> dict[str
 
 
 def _change(state: State, delta: Run, runs: _Runs) -> dict[str, Json]:
-    """The change of a relation, and whether it is the last run of its rows."""
+    """Describe the change of a relation, and whether it is the last run of its rows."""
     return {"run": runs.add(delta, Name(state.relation.name, "rows", state.canonical)), "last": state.is_appended}
 
 
@@ -104,12 +104,12 @@ def _arrangement(name: Name, arrangement: Arrangement, numbers: dict[Domain, int
 
 
 def _has_before(name: Name, arrangement: Arrangement) -> bool:
-    """Whether the rows have another version before the present change."""
+    """Return whether the rows have another version before the present change."""
     return name.role == "rows" and list(map(id, arrangement.before)) != list(map(id, arrangement.runs))
 
 
 class _Runs:
-    """The runs of a store as pieces, each once."""
+    """The runs of a store as pieces, without duplicates."""
 
     def __init__(self) -> None:
         self.pieces: list[ImagePiece] = []
@@ -117,7 +117,7 @@ class _Runs:
         self._by_rows: dict[tuple[int, int], int] = {}
 
     def add(self, run: Run, name: Name) -> list[int]:
-        """The position of a run among the pieces, and whether it is the one there without its weights."""
+        """Return the index of a run's piece, and 1 if the run has the piece's rows but no weights, else 0."""
         if isinstance(run, KeptRun):
             number = self._numbers.get(id(run.source))
             return [self._new(run, name, id(run.source)) if number is None else number, int(run.is_bare)]
@@ -150,9 +150,9 @@ def _piece(run: Run, name: Name) -> ImagePiece:
 
 
 def restored(saved: Saved, program: Program, wanted: Collection[str], space: Space) -> Store:
-    """A store with what was kept of wanted relations of a program that are what they were then.
+    """Return a store with the saved contents of the wanted relations whose definitions are the same as then.
 
-    The others are not there. Column orders are taken over when they are asked for, until `end_evolution`.
+    Other relations are left out. Restored column orders are used when `declare` asks for them, until `end_evolution`.
     """
     there = saved.about["relations"]
 
@@ -165,7 +165,7 @@ def restored(saved: Saved, program: Program, wanted: Collection[str], space: Spa
 
 
 def restored_as(saved: Saved, relations: Iterable[tuple[Relation, str]], space: Space) -> Store:
-    """A store with relations that were kept, each with its name there; see `restored`."""
+    """Return a store with saved relations, each given with its saved name; see `restored`."""
     about, store = saved.about, Store(space)
     for text, counts in about["dictionaries"].items():
         _restore_values(store.interner[parse_value_type(text).type], counts, saved)
@@ -209,7 +209,7 @@ def _chosen(domains: Sequence[Domain], entry: Mapping[str, Json]) -> tuple[Domai
 
 
 class _KeptRuns:
-    """The runs of a relation that were written, each once."""
+    """The saved runs of a relation, each loaded once."""
 
     def __init__(self, pieces: Sequence[StoredArrays]) -> None:
         self._pieces = pieces

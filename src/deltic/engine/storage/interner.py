@@ -30,34 +30,34 @@ from deltic.engine.storage.value_order import LARGE, DecimalOrder, Positions
 from deltic.engine.storage.words import of_words, words_of
 from deltic.values.types import Kind, Type
 
-# Held by the thread that numbers values which were read: one numbering is the one to which values are added.
+# Held while restored values are numbered: all threads must use the same numbering.
 _numbering = threading.RLock()
 
-# So many times as many values as there are new ones are found by merging, not one by one.
+# Up to this many times as many known values as new ones are merged with them; more are searched one by one.
 _MERGED = 8
 DIGITS = 18
 """The digits of the decimals all of which an int64 holds."""
 
 
 def is_interned(type_: Type) -> bool:
-    """Whether all values are ids."""
+    """Return whether all values of the type are stored as ids."""
     return type_.is_composite or type_.kind in (Kind.STRING, Kind.BINARY)
 
 
 def is_wide(type_: Type) -> bool:
-    """Whether some values are ids, beside others that stand for themselves: decimals of many digits."""
+    """Return whether some values of the type are stored as ids, the others as themselves: decimals of many digits."""
     return type_.kind is Kind.DECIMAL and type_.precision > DIGITS
 
 
 def is_labelled(type_: Type) -> bool:
-    """Whether what relations hold has no order of its own, but that of its labels (see `value_order`)."""
+    """Return whether the stored integers have no order of their own, only that of their labels (see `value_order`)."""
     return is_interned(type_) or is_wide(type_)
 
 
 class Interner(dict[Type, "Dictionary"]):
-    """The dictionary of each interned type, made when it is asked for.
+    """The dictionaries of the interned types, each created when first used.
 
-    One thread adds to it, while others may look for values and decode ids that they have of it.
+    One thread adds values, while others may look values up and decode ids that they know.
     """
 
     def __missing__(self, type_: Type) -> Dictionary:
@@ -65,7 +65,7 @@ class Interner(dict[Type, "Dictionary"]):
         return made
 
     def known(self, type_: Type) -> Dictionary:
-        """The dictionary of a type as it is, for who adds nothing to it: an empty one where there is none."""
+        """Return the dictionary of a type for reading only: an empty one if the type has none."""
         result = self.get(type_)
         return _empty(type_) if result is None else result
 
@@ -78,12 +78,12 @@ class Interner(dict[Type, "Dictionary"]):
 
 
 def _empty(type_: Type) -> Dictionary:
-    """A dictionary without values."""
+    """Return a dictionary without values."""
     return (Composites if type_.is_composite else Decimals if is_wide(type_) else Texts)(type_)
 
 
 class Numbered(Dictionary):
-    """A dictionary of values that are objects of Python, each found by a key."""
+    """A dictionary of values that are Python objects, each identified by a key."""
 
     def __init__(self, type_: Type) -> None:
         super().__init__(type_)
@@ -102,7 +102,7 @@ class Numbered(Dictionary):
 
     @cached_property
     def _array(self) -> pa.Array:
-        """The values by their ids, but for the newest; `take` adds those."""
+        """The values by id, without the newest, which `take` appends."""
         return self._read(self._count)
 
     @cached_property
@@ -114,12 +114,12 @@ class Numbered(Dictionary):
             return result
 
     def _numbered(self, values: pa.Array) -> _Numbering:
-        """The numbers of values that have none twice."""
+        """Return the numbering of distinct values."""
         return _Numbering.of(named := values.to_pylist(), named)
 
     @property
     def values(self) -> Sequence[Any]:
-        """The values by their ids."""
+        """Return the values by id."""
         return self._ids.named
 
     def find(self, value: Any) -> int | None:
@@ -132,7 +132,7 @@ class Numbered(Dictionary):
         return _by_distinct(column, self._ids.known)
 
     def take(self, ids: Values) -> pa.Array:
-        """At the cost of the ids while they are few, else by one Arrow gather."""
+        """Return the values of ids: few of them one by one, many by one Arrow gather."""
         array = self._array
         if "_ids" in vars(self):
             values = self.values
@@ -151,15 +151,15 @@ class Numbered(Dictionary):
         return positions
 
     def _sort_keys(self, column: pa.Array) -> list[Any]:
-        """What compares as the values of a column do."""
+        """Return sort keys of a column's values."""
         return self.python(column)
 
     def _sort_key(self, number: int) -> Any:
-        """What compares as the value of an id does."""
+        """Return the sort key of an id's value."""
         return self.values[number]
 
     def python(self, column: pa.Array) -> list[Any]:
-        """The values of a column as `values` has them."""
+        """Return the values of a column in the representation of `values`."""
         result: list[Any] = column.to_pylist()
         return result
 
@@ -168,9 +168,9 @@ class Numbered(Dictionary):
 
 
 class Decimals(Numbered):
-    """The decimals of a type of more than 18 digits: whole numbers of their last digit where these are below `LARGE`.
+    """The decimals of a type of more than 18 digits, stored as integers in units of the last digit.
 
-    The others are numbered, and stand as `LARGE` and their id.
+    Those whose absolute value is `LARGE` or more are numbered, and stored as `LARGE` plus their id.
     """
 
     def __init__(self, type_: Type) -> None:
@@ -208,15 +208,15 @@ class Decimals(Numbered):
         return of_words(low, high, self.type)
 
     def _small(self, column: pa.Array) -> tuple[Values, npt.NDArray[np.bool_]]:
-        """The low words of a column's numbers, and where they are small."""
+        """Return the low words of a column's integers, and the mask of the small ones."""
         low, high = words_of(column)
         return low, (high == low >> 63) & (low > -LARGE) & (low < LARGE)
 
 
 class Composites(Numbered):
-    """The dictionary of a type of arrays, structs or maps: values that are equal have one key, which is numbered.
+    """The dictionary of a type of arrays, structs or maps. Equal values have the same key.
 
-    Times inside them are whole numbers here: those of Python do not reach as far as Arrow's.
+    Times inside them are stored as integers, because Python's times have a smaller range than Arrow's.
     """
 
     def __init__(self, type_: Type) -> None:
@@ -258,11 +258,11 @@ class Composites(Numbered):
 
 
 class _Numbering(dict[Any, int]):
-    """A dictionary that numbers its keys as they are asked for; `named` has what they stand for in that order."""
+    """A dictionary that numbers new keys; `named` has the values that the keys stand for, in the same order."""
 
     @classmethod
     def of(cls, keys: Sequence[Any], named: list[Any]) -> _Numbering:
-        """The keys by their positions."""
+        """Return the numbering of keys by their positions."""
         made = cls(zip(keys, range(len(named)), strict=True))
         made.named = named
         return made
@@ -272,7 +272,7 @@ class _Numbering(dict[Any, int]):
         self.named: list[Any] = []
 
     def numbers(self, keys: Sequence[Any]) -> Values:
-        """The numbers of different keys that stand for themselves."""
+        """Return the numbers of distinct keys that stand for themselves. New keys get a number."""
         result, first = self.known(keys), len(self.named)
         places = np.flatnonzero(result == UNKNOWN)
         self.named += (new := [keys[place] for place in places.tolist()])
@@ -281,11 +281,11 @@ class _Numbering(dict[Any, int]):
         return result
 
     def known(self, keys: Sequence[Any]) -> Values:
-        """The numbers of keys, UNKNOWN for those that have none."""
+        """Return the numbers of keys, UNKNOWN for those without one."""
         return np.fromiter(map(self.get, keys, repeat(UNKNOWN)), np.int64, len(keys))
 
     def number(self, key: Any, value: Any) -> int:
-        """The number of a key that stands for `value`."""
+        """Return the number of a key that stands for `value`. A new key gets one."""
         number = self.get(key)
         if number is None:
             self[key] = number = len(self.named)
@@ -294,14 +294,14 @@ class _Numbering(dict[Any, int]):
 
 
 def _by_distinct(column: pa.Array, numbers_of: Callable[[Sequence[Any]], Values]) -> Values:
-    """The number of each value of a column, of which only the distinct values are looked up."""
+    """Return the number of each value of a column. Only the distinct values are looked up."""
     encoded = column.dictionary_encode()
     numbers = numbers_of(encoded.dictionary.to_pylist())
     return numbers[encoded.indices.to_numpy(zero_copy_only=False)] if len(numbers) else np.empty(0, np.int64)
 
 
 def _plain(type_: Type) -> pa.DataType:
-    """The Arrow type with whole numbers for times."""
+    """Return the Arrow type with integers in place of times."""
     match type_.kind:
         case Kind.ARRAY:
             return pa.list_(pa.field("item", _plain(type_.element.type), type_.element.nullable))
@@ -318,7 +318,7 @@ def _plain(type_: Type) -> pa.DataType:
 
 
 def _key(value: Any, type_: Type) -> Any:
-    """What is equal for equal values alone, and can be looked up."""
+    """Return a hashable key that is equal exactly for equal values."""
     if value is None:
         return None
     match type_.kind:
@@ -335,7 +335,7 @@ def _key(value: Any, type_: Type) -> Any:
 
 
 def _sort_key(value: Any, type_: Type) -> Any:
-    """What compares as the values do: NULL before all others, NaN after all other floats."""
+    """Return a key that compares as the values do: NULL first, and NaN after all other floats."""
     if value is None:
         return (0,)
     match type_.kind:

@@ -1,4 +1,4 @@
-"""What the engine keeps of a relation, as its definition and its place in the program ask for."""
+"""How the engine stores a relation, by its definition and its role in the program."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from deltic.program.program import Program
 
 
 class RelationKind(enum.Enum):
-    """What is kept of a relation; for a reader."""
+    """How a relation is stored."""
 
     TABLE = "table"
     CONSTANT = "constant"
@@ -28,7 +28,7 @@ _DEFINED = {Table: RelationKind.TABLE, FixedRows: RelationKind.CONSTANT, Grouped
 
 
 def kind_of(program: Program, name: str) -> RelationKind:
-    """The kind of a relation of the program."""
+    """Return the kind of a relation of the program."""
     definition = program.relations[name].definition
     if definition == Derived(distinct=True):
         return RelationKind.RECURSIVE if name in program.recursive else RelationKind.SET

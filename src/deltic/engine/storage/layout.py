@@ -1,4 +1,4 @@
-"""How rows become integers: domains of values, and the bits of each column in the words of a row."""
+"""How rows become integers: the domains of values, and the bits of each column in the words of a row."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _WORD = 64
 
 
 class DomainOverflow(Exception):
-    """A computed value has no place in its domain; the epoch is to be run again after `domain.extend(low, high)`."""
+    """A computed value is outside its domain. Run the epoch again after `domain.extend(low, high)`."""
 
     def __init__(self, domain: Domain, low: int, high: int) -> None:
         super().__init__(f"{domain} does not hold {low}..{high}")
@@ -38,12 +38,13 @@ class DomainOverflow(Exception):
 class Domain:
     """The values of columns that are compared with one another, as `bits`-bit offsets from `base`.
 
-    Values are int64 in the order of the type (see `codec`); a domain only ever grows, `growth` times so far.
-    `numbering` counts how often values were reassigned, which those of labels alone are (see `value_order`).
+    Values are int64 in the order of the type (see `codec`). A domain only grows, so far `growth` times.
+    `numbering` counts how often values were reassigned, which only happens to labels (see `value_order`).
 
-    In a nullable domain offset 0 is NULL, the least, and no value has it. Offsets are modulo 2⁶⁴: when it has both the
-    least and the greatest of all int64, NULL takes the place of a value that no column holds, and the values below that
-    one come after all others (`is_turned`).
+    In a nullable domain offset 0 is NULL, which is the least and belongs to no value. Offsets are modulo 2⁶⁴. A domain
+    with both the least and the greatest int64 `is_turned`: NULL takes the place of a value that no column holds, and
+    the
+    values below that one come after all others.
     """
 
     type: Type
@@ -57,16 +58,16 @@ class Domain:
 
     @classmethod
     def of_ids(cls, type_: Type) -> Domain:
-        """The domain of ids, which are counted from 0."""
+        """Return the domain of ids, which start at 0."""
         return cls(type_, empty=False)
 
     @classmethod
     def all(cls, type_: Type) -> Domain:
-        """The domain of all values."""
+        """Return the domain of all int64 values."""
         return cls(type_, LEAST, _WORD, empty=False)
 
     def admit_null(self) -> None:
-        """Make room for NULL before the least value, if there is none."""
+        """Make the domain nullable: NULL comes before the least value."""
         if self.nullable:
             return
         low, high = self.range()
@@ -75,20 +76,21 @@ class Domain:
             self.extend(low, high)
 
     def fits(self, low: int, high: int) -> bool:
-        """Whether all values from `low` to `high` have an offset; none in an empty domain, whose base may move.
+        """Return whether all values from `low` to `high` have an offset. In an empty domain none has; its base may
+        move.
 
-        In a turned domain all have, but one: `avoids` tells.
+        In a turned domain all values have one except the value whose place NULL has taken, see `avoids`.
         """
         if self.is_turned:
             return not low == high == self.base
         return not self.empty and low - self.nullable >= self.base and high - self.base < 1 << self.bits
 
     def avoids(self, values: Values) -> bool:
-        """Whether none of the values is the one whose place NULL has taken."""
+        """Return whether none of the values is the one whose place NULL has taken."""
         return not self.is_turned or not bool((values == self.base).any())
 
     def range(self) -> tuple[int, int]:
-        """The least and the greatest value that fit, but for the base of a turned domain; none in an empty domain."""
+        """Return the least and greatest value that fit; (1, 0) in an empty domain. Ignores a turned domain's gap."""
         if self.is_turned:
             return LEAST, GREATEST
         return (1, 0) if self.empty else (self.base + self.nullable, min(self.base + (1 << self.bits) - 1, GREATEST))
@@ -125,14 +127,14 @@ class Domain:
             self._turn()
 
     def _turn(self) -> None:
-        """Let NULL have the place of a value that nobody holds: hardly any one is held."""
+        """Give NULL the place of a random value. It is unlikely that a column holds this value."""
         self.is_turned, self.base, self.bits = True, random.SystemRandom().randrange(LEAST + 1, GREATEST), _WORD
 
     def extend_amply(self, low: int, high: int, time: int) -> None:
-        """Make room for the values and, beyond them, for more that are to come.
+        """Make room for the values and, beyond them, for more that may follow.
 
-        The first `time` for 15 times as many as there are, then for 255, 65,535 and so on, so that no recursion has to
-        ask for room more than five times.
+        The first `time` for 15 times the present range, then for 255 times, 65,535 times and so on, so that a recursion
+        extends a domain at most five times.
         """
         least, greatest = self.range()
         more = (1 << (1 << min(time + 1, 6))) - 1
@@ -142,7 +144,7 @@ class Domain:
         )
 
     def encode(self, values: Values, nulls: Nulls = None) -> Raw:
-        """The offsets of values that fit, and of NULL."""
+        """Return the offsets of values that fit, and of NULL."""
         raw = values.view(np.uint64) - np.uint64(self.base % (1 << 64))
         if nulls is not None:
             assert self.nullable or not nulls.any()
@@ -150,7 +152,7 @@ class Domain:
         return raw
 
     def place(self, values: Values, nulls: Nulls = None) -> Raw:
-        """The offsets of computed values and of NULL; DomainOverflow where one has none."""
+        """Return the offsets of computed values and of NULL. DomainOverflow if one has none."""
         there = values if nulls is None else values[~nulls]
         if there.size:
             low, high = int(there.min()), int(there.max())
@@ -161,15 +163,15 @@ class Domain:
         return self.encode(values, nulls)
 
     def decode(self, raw: Raw) -> Values:
-        """The values of offsets, of any but that of NULL."""
+        """Return the values of offsets, none of them that of NULL."""
         return (raw + np.uint64(self.base % (1 << 64))).view(np.int64)
 
     def nulls(self, raw: Raw) -> Nulls:
-        """Which offsets are NULL; None when none can be."""
+        """Return the mask of the offsets that are NULL; None if the domain is not nullable."""
         return raw == 0 if self.nullable else None
 
     def moved(self, raw: Raw, old: Place) -> Raw:
-        """The present offsets of what had these offsets when `old` was its place; DomainOverflow if one has none."""
+        """Return the present offsets for offsets in the place `old`. DomainOverflow if one has none."""
         moved = raw + np.uint64((old.base - self.base) % (1 << 64))
         if not self.nullable:
             return moved
@@ -181,7 +183,7 @@ class Domain:
 
 
 class Sorted(Domain):
-    """A domain of values without NULL, in whose place `anchor` stands: one that moves no other value."""
+    """A domain of values that are only sorted. NULL is stored as `anchor`, a value that does not extend the domain."""
 
     anchor = 0
 
@@ -192,7 +194,7 @@ class Sorted(Domain):
 
 
 def placed(domains: Iterable[Domain], columns: Iterable[Column]) -> list[Raw]:
-    """The offsets of computed columns; where some have no place, all their domains get room at once."""
+    """Return the offsets of computed columns. If some values have no place, all their domains are extended at once."""
     result, overflows = [], list[DomainOverflow]()
     for domain, (values, nulls) in zip(domains, columns, strict=True):
         try:
@@ -208,9 +210,9 @@ def placed(domains: Iterable[Domain], columns: Iterable[Column]) -> list[Raw]:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a column's offset stands: `bits` bits of word `word` above `shift`, from `base` in a `numbering`.
+    """The place of a column's offset: `bits` bits of word `word` above `shift`, from `base` in a `numbering`.
 
-    Offset 0 is NULL where that is possible.
+    Offset 0 is NULL if the place is nullable.
     """
 
     word: int
@@ -222,20 +224,20 @@ class Place:
 
     @property
     def mask(self) -> int:
-        """The greatest offset, as a signed 64-bit integer with the same bits."""
+        """Return the greatest offset, as a signed 64-bit integer with the same bits."""
         return (1 << self.bits) - 1 if self.bits < _WORD else -1
 
     def offset(self, value: int | None) -> int | None:
-        """The offset of a value or of NULL (None); None where it has none, so that no row holds it."""
+        """Return the offset of a value or of NULL (None). None if it has no offset, so that no row holds it."""
         if value is None:
             return 0 if self.nullable else None
         raw = (value - self.base) % (1 << _WORD)
         return None if raw > self.mask % (1 << _WORD) or (self.nullable and not raw) else raw
 
     def reach(self, low: int, high: int) -> tuple[int, int] | None:
-        """The offsets of the values from `low` to `high`, where they follow each other and end with those in use.
+        """Return the least and greatest offset of the values from `low` to `high`; (1, 0) if none of them is in use.
 
-        None where some of them may come after all others, as in a domain that is turned.
+        None if the offsets may not be contiguous, as in a turned domain.
         """
         if self.bits == _WORD and low < self.base:
             return None
@@ -243,14 +245,14 @@ class Place:
         return (least - self.base, greatest - self.base) if least <= greatest else (1, 0)
 
     def within(self, raw: Raw, low: int, high: int) -> npt.NDArray[np.bool_]:
-        """Which offsets are of values from `low` to `high`."""
+        """Return the mask of the offsets whose values are from `low` to `high`."""
         if low > high:
             return np.zeros(len(raw), np.bool_)
         result: npt.NDArray[np.bool_] = raw - np.uint64((low - self.base) % (1 << _WORD)) <= np.uint64(high - low)
         return result & (raw != 0) if self.nullable else result
 
     def offsets(self, values: Values, nulls: Nulls = None) -> tuple[Raw, npt.NDArray[np.bool_]]:
-        """The same for many, and which of them have one."""
+        """Return the offsets of many values, and the mask of those that have one."""
         raw = values.view(np.uint64) - np.uint64(self.base % (1 << _WORD))
         there = raw <= np.uint64(self.mask % (1 << _WORD))
         if self.nullable:
@@ -263,14 +265,14 @@ class Place:
 
 @dataclass(frozen=True)
 class Layout:
-    """The places of columns in their sort order; no column straddles two words."""
+    """The places of columns in their sort order. No column straddles two words."""
 
     places: tuple[Place, ...]
     words: int
 
     @classmethod
     def of(cls, domains: Sequence[Domain]) -> Layout:
-        """The layout of columns in this order; spare bits of a word go to its columns, for growth."""
+        """Return the layout of columns in this order. Spare bits of a word are shared among its columns, for growth."""
         groups: list[list[Domain]] = [[]]
         for domain in domains:
             if sum(d.bits for d in groups[-1]) + domain.bits > _WORD:
@@ -280,7 +282,7 @@ class Layout:
         return cls(tuple(places), len(groups))
 
     def holds(self, domains: Sequence[Domain]) -> bool:
-        """Whether every value of the domains still has its place."""
+        """Return whether every value of the domains still has its place."""
         return all(
             p.bits >= d.bits and p.base == d.base and p.numbering == d.numbering and p.nullable == d.nullable
             for p, d in zip(self.places, domains, strict=True)
@@ -288,12 +290,12 @@ class Layout:
 
     @cached_property
     def table(self) -> Table:
-        """The places as kernels take them: of each word, shift, mask and base."""
+        """Return the places as kernels take them: word, shift, mask and base of each."""
         rows = [(p.word, p.shift, p.mask, _signed(p.base)) for p in self.places]
         return np.array(rows, np.int64).reshape(-1, 4)
 
     def pack(self, columns: Iterable[Raw], count: int) -> Words:
-        """The words uint64[W, count] of rows given by their columns' offsets, in the sort order."""
+        """Pack rows, given by their columns' offsets in the sort order, into words uint64[W, count]."""
         words, given = np.zeros((self.words, count), np.uint64), [np.ascontiguousarray(column) for column in columns]
         assert len(given) == len(self.places), f"{len(given)} columns for {len(self.places)} places"
         if given and count:
@@ -301,14 +303,16 @@ class Layout:
         return words
 
     def pack_values(self, columns: Sequence[Column], count: int) -> Words:
-        """The same of rows given by their columns' values, all of which have places."""
+        """Pack rows, given by their columns' values, all of which must have places."""
         words = np.zeros((self.words, count), np.uint64)
         if columns and count:
             pack_values(addresses(columns), self.table, words)
         return words
 
     def between(self, begin: Sequence[Raw]) -> tuple[Raw, Raw]:
-        """The least and the greatest first word of rows that begin with these offsets: one column of them at least."""
+        """Return the least and greatest first word of rows that begin with these offsets, given for one or more
+        columns.
+        """
         places = [place for place in self.places[: len(begin)] if not place.word]
         low = np.zeros(len(begin[0]), np.uint64)
         for place, column in zip(places, begin, strict=False):
@@ -316,45 +320,45 @@ class Layout:
         return low, low | np.uint64((1 << places[-1].shift) - 1)
 
     def beginning(self, columns: Sequence[Column]) -> list[Raw]:
-        """The offsets of rows that begin with these values, where a row can have them."""
+        """Return the offsets of the given leading values, without rows that have a value with no place."""
         result = [place.offsets(*column) for place, column in zip(self.places, columns, strict=False)]
         there = np.logical_and.reduce([known for _, known in result])
         return [raw[there] for raw, _ in result]
 
     def column(self, words: Words, index: int) -> Raw:
-        """The offsets of one column of packed rows."""
+        """Return the offsets of one column of packed rows."""
         place = self.places[index]
         column: Raw = (words[place.word] >> np.uint64(place.shift)) & np.uint64(place.mask % (1 << 64))
         return column
 
     def values(self, words: Words) -> list[Column]:
-        """The values of all columns of packed rows."""
+        """Return the values of all columns of packed rows."""
         return [self.value(words, index) for index in range(len(self.places))]
 
     def value(self, words: Words, index: int) -> Column:
-        """The values of one column of packed rows."""
+        """Return the values of one column of packed rows."""
         place, column = self.places[index], self.column(words, index)
         nulls = column == 0 if place.nullable else None
         column += np.uint64(place.base % (1 << 64))
         return column.view(np.int64), nulls
 
     def unpack(self, words: Words) -> list[Raw]:
-        """The offsets of all columns of packed rows."""
+        """Return the offsets of all columns of packed rows."""
         offsets = np.empty((len(self.places), words.shape[1]), np.uint64)
         unpack_offsets(np.ascontiguousarray(words), self.table, offsets)
         return list(offsets)
 
 
 def addresses(columns: Sequence[Column]) -> Table:
-    """Where the values of columns are, and the bytes that say which are NULL, 0 for none: int64[n, 2].
+    """Return the addresses of the values and NULL masks of columns, 0 for no mask: int64[n, 2].
 
-    They have to be contiguous, and stay alive as long as kernels use their addresses.
+    The arrays must be contiguous, and stay alive as long as kernels use their addresses.
     """
     return np.array([(address_of(v), 0 if nulls is None else address_of(nulls)) for v, nulls in columns], np.int64)
 
 
 def _signed(word: int) -> int:
-    """The signed integer that has the bits of a word."""
+    """Return the signed integer with the bits of a word."""
     return (word + (1 << 63)) % (1 << 64) - (1 << 63)
 
 

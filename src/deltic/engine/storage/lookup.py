@@ -1,4 +1,4 @@
-"""Reading the rows of a relation that have given values in given columns."""
+"""Look-ups of the rows of a relation by the values of some columns."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ _WORD = 64
 
 
 def find_rows(relation: Frozen, key: Mapping[int, int | None], ranges: Ranges) -> tuple[Words, Weights]:
-    """The rows, in canonical layout, with these values, or values in these ranges, in columns; None is NULL.
+    """Return the rows, in canonical layout, with these values or values in these ranges; None is NULL.
 
-    An order whose first columns are of the key, and then of the ranges, gives them by binary search; without one, all
-    rows are looked at.
+    If some order starts with columns of the key and then of the ranges, binary search finds them. Otherwise all
+    rows are scanned.
     """
     chosen, result = _entries(relation, key, ranges)
     return _canonical(relation, chosen, result) if result else relation.no_rows()
 
 
 def find_history(relation: Frozen, keys: Mapping[int, Column]) -> tuple[Words, Times, Weights] | None:
-    """The entries that have one of these keys, or all: rows in canonical layout, when and by how much each changes.
+    """Return the entries of these keys, or all entries: rows in canonical layout, their iterations and weights.
 
-    Those of a row are in order. None where the runs have no iterations.
+    The entries of a row are adjacent, in order of iteration. None if the runs have no iterations.
     """
     chosen = max(relation.orders, key=lambda order: order.prefix(keys))
     result = _with_keys(chosen, keys) if keys else [*chosen.runs]
@@ -47,7 +47,7 @@ def find_history(relation: Frozen, keys: Mapping[int, Column]) -> tuple[Words, T
 
 
 def first_of_each(words: Words, times: Times, weights: Weights) -> tuple[Words, Times, Weights]:
-    """Of each row of a set its first entry of positive weight, as weight 1: from when on it is derived."""
+    """Return the first entry of positive weight of each row of a set, with weight 1: when it was derived."""
     there = weights > 0
     words, times = words[:, there], times[there]
     is_first = np.concatenate([[True], (words[:, 1:] != words[:, :-1]).any(axis=0)])[: len(times)]
@@ -55,7 +55,7 @@ def first_of_each(words: Words, times: Times, weights: Weights) -> tuple[Words, 
 
 
 def _entries(relation: Frozen, key: Mapping[int, int | None], ranges: Ranges) -> tuple[SortedRows, list[Run]]:
-    """The order that is best for the look-up, and the entries of its runs that match."""
+    """Return the best order for the look-up, and the matching entries of its runs."""
     chosen = max(relation.orders, key=lambda order: _useful(order, key, ranges))
     offsets = {c: place.offset(key[c]) for c, place in zip(chosen.order, chosen.layout.places, strict=True) if c in key}
     if not chosen.runs or None in offsets.values():
@@ -70,7 +70,7 @@ def _entries(relation: Frozen, key: Mapping[int, int | None], ranges: Ranges) ->
 
 
 def _useful(order: SortedRows, key: Mapping[int, int | None], ranges: Ranges) -> int:
-    """How many of the first columns, within the first word, narrow a search: those of the key, then one of a range."""
+    """Return how many leading columns, within the first word, narrow the search: those of the key, then one range."""
     length = order.prefix(key)
     if length == len(order.order) or order.layout.places[length].word > 0:
         return length
@@ -78,14 +78,14 @@ def _useful(order: SortedRows, key: Mapping[int, int | None], ranges: Ranges) ->
 
 
 def find_all(relation: Frozen, keys: Mapping[int, Column]) -> tuple[Words, Weights]:
-    """The rows, in canonical layout, that have one of these keys, given by the values in their columns."""
+    """Return the rows, in canonical layout, with one of these keys, which are given by column."""
     chosen = max(relation.orders, key=lambda order: order.prefix(keys))
     runs = _with_keys(chosen, keys)
     return _canonical(relation, chosen, runs) if runs else relation.no_rows()
 
 
 def _with_keys(order: SortedRows, keys: Mapping[int, Column]) -> list[Run]:
-    """The entries of an order's runs that have one of these keys."""
+    """Return the entries of an order's runs that have one of these keys."""
     offsets, there = _offsets(order, keys)
     if not order.runs or not there.any():
         return []
@@ -93,7 +93,7 @@ def _with_keys(order: SortedRows, keys: Mapping[int, Column]) -> list[Run]:
 
 
 def count_each(relation: Frozen, keys: Mapping[int, Column]) -> Counts:
-    """How many rows of a set agree with each of these keys, given by the values in their columns."""
+    """Return how many rows of a set have each of these keys, which are given by column."""
     chosen = max(relation.orders, key=lambda order: order.prefix(keys))
     offsets, there = _offsets(chosen, keys)
     counts = np.zeros(len(there), np.int64)
@@ -109,7 +109,7 @@ def count_each(relation: Frozen, keys: Mapping[int, Column]) -> Counts:
 
 
 def _in_ranges(order: SortedRows, keys: Mapping[int, Raw]) -> Counts:
-    """The sums of the weights of the rows that begin with each of the keys."""
+    """Return, for each key, the sum of the weights of the rows that start with it."""
     low, high = _between(order, keys)
     is_sorted = bool((low[1:] >= low[:-1]).all())
     places = slice(None) if is_sorted else np.argsort(low)
@@ -120,7 +120,7 @@ def _in_ranges(order: SortedRows, keys: Mapping[int, Raw]) -> Counts:
 
 
 def _sums(run: Run, low: Raw, high: Raw) -> Counts:
-    """The sums of the weights of the entries whose first words are from each `low` to its `high`."""
+    """Return, for each `low` and `high`, the sum of the weights of the entries whose first word is in [low, high]."""
     start, end = _bounds(run, low, high)
     if not run.weights.size:
         return end - start
@@ -131,7 +131,7 @@ def _sums(run: Run, low: Raw, high: Raw) -> Counts:
 
 
 def _agreeing(rows: Sequence[Raw], weights: Weights, wanted: Sequence[Raw]) -> Counts:
-    """The sums of the weights of the rows that agree with each of the wanted ones; both are given by their columns."""
+    """Return, for each wanted row, the sum of the weights of the equal rows. Both are given by column."""
     numbers = _numbers([np.concatenate(both) for both in zip(rows, wanted, strict=True)])
     ranks, count = np.unique(numbers, return_inverse=True)[1].reshape(-1), len(weights)
     sums: Counts = np.bincount(ranks[:count], weights, minlength=len(numbers)).astype(np.int64)[ranks[count:]]
@@ -144,7 +144,7 @@ def _canonical(relation: Frozen, order: SortedRows, runs: list[Run]) -> tuple[Wo
 
 
 def _offsets(order: SortedRows, keys: Mapping[int, Column]) -> tuple[dict[int, Raw], npt.NDArray[np.bool_]]:
-    """The offsets of keys by column, without those of which a value has no place in the order; and which are left."""
+    """Return the offsets of keys by column, without keys whose values have no place, and the mask of those left."""
     places = dict(zip(order.order, order.layout.places, strict=True))
     result = {column: places[column].offsets(*values) for column, values in keys.items()}
     there = np.logical_and.reduce([known for _, known in result.values()])
@@ -152,7 +152,7 @@ def _offsets(order: SortedRows, keys: Mapping[int, Column]) -> tuple[dict[int, R
 
 
 def _with_one_of(order: SortedRows, run: Run, keys: Mapping[int, Raw]) -> Run:
-    """The entries of a run that have one of the keys."""
+    """Return the entries of a run that have one of the keys."""
     at = _positions(order, run, keys)
     words = np.ascontiguousarray(run.words[:, at])
     if order.prefix(keys) < len(keys):
@@ -166,13 +166,13 @@ def _with_one_of(order: SortedRows, run: Run, keys: Mapping[int, Raw]) -> Run:
 
 
 def _are_among(rows: Sequence[Raw], wanted: Sequence[Raw]) -> npt.NDArray[np.bool_]:
-    """Which rows are among the wanted ones; both are given by their columns."""
+    """Return the mask of the rows that are among the wanted ones. Both are given by column."""
     numbers, count = _numbers([np.concatenate(both) for both in zip(rows, wanted, strict=True)]), len(rows[0])
     return np.isin(numbers[:count], numbers[count:])
 
 
 def _numbers(columns: Sequence[Raw]) -> Raw:
-    """A number for each row: equal ones for rows that agree in all of these columns."""
+    """Return a number for each row. Rows that are equal in all columns have the same number."""
     numbers, bits = np.zeros(len(columns[0]), np.uint64), 0
     for column in columns:
         width = int(column.max(initial=0)).bit_length()
@@ -183,20 +183,20 @@ def _numbers(columns: Sequence[Raw]) -> Raw:
 
 
 def _ranks(numbers: Raw) -> tuple[Raw, int]:
-    """The ranks of numbers among all of them, and the bits that these take."""
+    """Return the ranks of numbers among the distinct ones, and the bits that a rank takes."""
     known, ranks = np.unique(numbers, return_inverse=True)
     return ranks.astype(np.uint64), len(known).bit_length()
 
 
 def _near(order: SortedRows, keys: Mapping[int, Raw]) -> Sequence[Run]:
-    """The runs, as far as they have entries whose first columns agree with a key."""
+    """Return the runs; of runs in far files only the parts that may contain a key."""
     if not order.prefix(keys):
         return order.runs
     return near(order.runs, *_between(order, keys))
 
 
 def _positions(order: SortedRows, run: Run, keys: Mapping[int, Raw]) -> npt.NDArray[np.int64]:
-    """The entries whose first columns agree with a key, as far as keys have them."""
+    """Return the positions of the entries whose leading columns equal those of a key."""
     if not order.prefix(keys):
         return np.arange(len(run))
     low, high = map(np.sort, _between(order, keys))  # np.unique alone would hash, which takes many times as long
@@ -205,20 +205,20 @@ def _positions(order: SortedRows, run: Run, keys: Mapping[int, Raw]) -> npt.NDAr
 
 
 def _between(order: SortedRows, keys: Mapping[int, Raw]) -> tuple[Raw, Raw]:
-    """The least and the greatest first word of rows that begin with each key, as far as keys have the columns.
+    """Return, for each key, the least and greatest first word of rows that start with the key's leading columns.
 
-    Keys have the first column of the order at least.
+    Keys must have at least the first column of the order.
     """
     return order.layout.between([keys[column] for column in order.order[: order.prefix(keys)]])
 
 
 def _bounds(run: Run, low: Raw, high: Raw) -> tuple[Counts, Counts]:
-    """Where the entries begin and end whose first words are from each `low` to its `high`."""
+    """Return, for each `low` and `high`, the start and end of the entries whose first word is in [low, high]."""
     return np.searchsorted(run.words[0], low, side="left"), np.searchsorted(run.words[0], high, side="right")
 
 
 def _from_to(start: Counts, end: Counts) -> Counts:
-    """The numbers from each start up to, and not with, its end, one range after the other."""
+    """Return the numbers of the ranges [start, end), one range after the other."""
     sizes = end - start
     result: Counts = np.arange(sizes.sum()) + np.repeat(start - np.cumsum(sizes) + sizes, sizes)
     return result
@@ -227,9 +227,9 @@ def _from_to(start: Counts, end: Counts) -> Counts:
 def _matching(
     order: SortedRows, run: Run, between: tuple[np.uint64, np.uint64], key: Mapping[int, int], ranges: Ranges
 ) -> Run:
-    """The entries of a run that agree with the key, given by its offsets, and are in the ranges.
+    """Return the entries of a run that have the key, given by offsets, and are in the ranges.
 
-    Their first words are `between` two.
+    `between` are the least and greatest first word that they can have.
     """
     low, high = between
     start, end = np.searchsorted(run.words[0], low, side="left"), np.searchsorted(run.words[0], high, side="right")
@@ -246,9 +246,9 @@ def _matching(
 
 
 def _reached(order: SortedRows, key: Mapping[int, int], ranges: Ranges) -> tuple[int, int] | None:
-    """The least and the greatest first word of entries whose first columns agree with the key, as far as it has them.
+    """Return the least and greatest first word of entries that match the leading columns of the key and the next range.
 
-    The next one is in its range; None where no value is.
+    None if no value is in the range.
     """
     length, places = order.prefix(key), order.layout.places
     low = sum(key[c] << p.shift for c, p in zip(order.order[:length], places, strict=False))

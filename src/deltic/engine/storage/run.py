@@ -31,7 +31,7 @@ from deltic.engine.parallel import run_all, threads
 from deltic.engine.storage import spilling as space
 from deltic.errors import CountOverflowError
 
-# Held by the thread that reads what was written: several may look into one run, and a descriptor has addresses.
+# Held while a stored run is read: several threads may use one run, and its descriptor has the arrays' addresses.
 _reading = threading.RLock()
 # Positions in two runs.
 Cut = tuple[int, int]
@@ -45,31 +45,30 @@ NO_TIMES: Times = np.empty(0, np.int32)
 NO_WEIGHTS: Weights = np.empty(0, np.int64)
 
 
-# Rows from which on a merge is shared among threads.
+# A merge of at least this many rows is shared among threads.
 _SHARED = 1 << 20
-# Rows from which on times and weights are kept in as few bytes as they need.
+# From this many rows on, times and weights take as few bytes as they need.
 _MANY = 1 << 12
-# Rows that tell at once of most batches that they are not in order.
+# The first rows to check for order: most unsorted batches fail here already.
 _FEW = 64
-# The sum of as many lesser weights as there are ever runs fits into 64 bits.
+# Sums of smaller weights, one from each run, always fit into 64 bits.
 _HEAVY = 1 << 56
-# Rows from one fence to the next: of each such part of a run that was written the first word is beside it.
+# A stored run has a fence for each part of this many rows: the part's first word.
 _FENCE = 1 << 13
-# So many parts a run has at least that is read in parts.
+# A run is read in parts only if it has at least this many.
 _FAR = 4
-# The bytes of a weight that any may have.
+# The bytes of the widest weight.
 _WIDEST = 8
-# What a narrow array may hold, the narrowest first.
+# The types of narrow arrays and their ranges, the narrowest first.
 _NARROW = tuple((np.dtype(t), np.iinfo(t).min, np.iinfo(t).max) for t in (np.int8, np.int16, np.int32))
 
 
 class Run:
-    """Rows in ascending order of (row, time), no key twice, no weight zero; never changed once made.
+    """Rows in ascending order of (row, time), without duplicate keys and zero weights. Immutable.
 
-    `words` uint64[W, n], contiguous; `times` int[n], empty when the rows carry none; `weights` int[n],
-    empty when all are one; both of any width. `max_time` is the greatest time, 0 without times; it `is_heavy` where
-    sums of its weights with those of other runs may not fit into 64 bits; `descriptor` is what kernels take, see
-    `kernels.search`.
+    `words` uint64[W, n], contiguous; `times` int[n], empty if the rows have none; `weights` int[n], empty if all are
+    one; both of any width. `max_time` is the greatest time, 0 without times. The run `is_heavy` if sums of its weights
+    with those of other runs may exceed 64 bits. `descriptor` is the form for kernels, see `kernels.search`.
     """
 
     __slots__ = ("descriptor", "is_heavy", "kept", "max_time", "times", "weights", "words")
@@ -97,38 +96,38 @@ class Run:
         return int(self.words.shape[1])
 
     def part(self, start: int, end: int) -> Run:
-        """Rows from `start` to `end`, as far as there are any."""
+        """Return the rows from `start` to `end`, as far as they exist."""
         return Run(self.words[:, start:end], self.times[start:end], self.weights[start:end])
 
     def negated(self) -> Run:
-        """The same rows, each with the opposite weight."""
+        """Return the same rows with opposite weights."""
         weights = -self.all_weights() if self.weights.size else np.full(len(self), -1, np.int8)
         return Run(self.words, self.times, plain(weights))
 
     def all_weights(self) -> Weights:
-        """The weights, spelt out: int64[n]."""
+        """Return the weights as int64[n], also if all are one."""
         return self.weights.astype(np.int64, copy=False) if self.weights.size else np.ones(len(self), np.int64)
 
     @property
     def net(self) -> int:
-        """The sum of the weights."""
+        """Return the sum of the weights."""
         if self.is_heavy:
             return sum(self.weights.tolist())
         return int(self.weights.sum()) if self.weights.size else len(self)
 
     def arrays(self) -> Arrays:
-        """What is written of it: its arrays, and where there are some the fences by which parts are found."""
+        """Return the arrays to write, with the fences of a large run, which locate its parts."""
         fences = {"fences": self.words[0, ::_FENCE]} if len(self) > _FENCE else {}
         return {**fences, "words": self.words, "times": self.times, "weights": self.weights}
 
     @property
     def nbytes(self) -> int:
-        """The memory that the run holds, in bytes."""
+        """Return the memory of the run, in bytes."""
         return self.words.nbytes + self.times.nbytes + self.weights.nbytes
 
 
 class KeptRun(Run):
-    """A run that was written, read when somebody looks into it; where it `is_bare`, without its weights."""
+    """A stored run, which is read at first use; without its weights if it `is_bare`."""
 
     __slots__ = ("_is_read", "is_bare", "source")
 
@@ -154,10 +153,11 @@ class KeptRun(Run):
         return not self._is_read and len(self) >= _FAR * _FENCE and self.source.is_far
 
     def near(self, low: Words1, high: Words1) -> Run:
-        """All rows whose first word is in one of the ranges from `low` to `high`, and some beside them.
+        """Return a run with all rows whose first word is in one of the ranges [low, high]; it may have other rows.
 
-        Read are, of a run that is far, those parts between fences in which such rows may be; of one whose half would
-        be, all.
+        Of a run in a far file, only the parts between fences that may have such rows are read; the whole run if that
+        would be
+        half of it.
         """
         fences = self.source.some({"fences": [(0, len(self))]}).get("fences")
         if fences is None:  # it was written before there were any
@@ -186,9 +186,9 @@ class KeptRun(Run):
 
 
 def near(runs: Sequence[Run], low: Words1, high: Words1) -> tuple[Run, ...]:
-    """Runs with all rows whose first word is in one of the ranges from `low` to `high`: of those that are far, parts.
+    """Return runs with all rows whose first word is in one of the ranges [low, high]. Far runs are read in parts.
 
-    What is not read is elsewhere; runs that are here stay as they are.
+    Runs in memory are returned as they are.
     """
     return tuple(run.near(low, high) if isinstance(run, KeptRun) and run.is_far else run for run in runs)
 
@@ -200,7 +200,7 @@ def _are_heavy(weights: Weights) -> bool:
 
 
 def narrow(values: Integers) -> Integers:
-    """The integers in as few bytes as they need."""
+    """Return the integers in as few bytes as they need."""
     low, high = (int(values.min()), int(values.max())) if values.size else (0, 0)
     kind = next((t for t, least, most in _NARROW if least <= low and high <= most), values.dtype)
     if kind.itemsize < values.itemsize:
@@ -209,19 +209,19 @@ def narrow(values: Integers) -> Integers:
 
 
 def describe_output(words: Words, times: Integers, weights: Integers) -> npt.NDArray[np.int64]:
-    """The descriptor of arrays of any width, see `kernels.search`."""
+    """Return the descriptor of arrays of any width, see `kernels.search`."""
     coded_times = address_of(times) + TIME_CODES[times.itemsize] if times.size else 0
     coded_weights = address_of(weights) + WEIGHT_CODES[weights.itemsize] if weights.size else 0
     return np.array([words.shape[1], address_of(words), coded_times, coded_weights], np.int64)
 
 
 def plain(weights: Weights) -> Weights:
-    """The weights as a run keeps them: empty when all are one."""
+    """Return the weights as a run stores them: empty if all are one."""
     return NO_WEIGHTS if (weights == 1).all() else weights
 
 
 def merge_runs(a: Run, b: Run) -> Run:
-    """The sum of two runs, both with times or neither; an empty one counts as either."""
+    """Return the sum of two runs. Both have times or neither has, but an empty run fits both."""
     if not len(a) or not len(b):
         return a if len(a) else b
     weighted = bool(a.weights.size or b.weights.size)
@@ -234,7 +234,7 @@ def merge_runs(a: Run, b: Run) -> Run:
 
 
 def _merge_small(a: Run, b: Run, weighted: bool) -> Run | None:
-    """As `_merge`, in one call of compiled code: for runs so small that calls are what they cost."""
+    """Merge like `_merge`, in one call of compiled code, because calls dominate the cost of small runs."""
     merged = kernels.merge_small(a.descriptor, b.descriptor, len(a.words), bool(a.times.size), weighted)
     words, times, weights, n = merged
     if n < 0:
@@ -245,7 +245,7 @@ def _merge_small(a: Run, b: Run, weighted: bool) -> Run | None:
 
 
 def _merge(a: Run, b: Run, weighted: bool) -> Run | None:
-    """The sum of two runs; None if it needs weights and is to have none."""
+    """Return the sum of two runs; None if not `weighted` but some sum is not one."""
     size = len(a) + len(b)
     words = space.empty((len(a.words), size), np.dtype(np.uint64))
     times = space.empty((size if a.times.size else 0,), np.result_type(a.times, b.times))
@@ -269,7 +269,7 @@ def _merge(a: Run, b: Run, weighted: bool) -> Run | None:
 
 
 def _cuts(a: Run, b: Run) -> list[Cut]:
-    """Where to cut two runs so that parts can be merged by themselves: rows of both before which all are less."""
+    """Return positions that cut two runs into parts which can be merged separately."""
     count = threads()
     starts = [len(a) * k // count for k in range(count)]
     width, timed = len(a.words), bool(a.times.size)
@@ -278,13 +278,13 @@ def _cuts(a: Run, b: Run) -> list[Cut]:
 
 
 def _sum_type(a: Run, b: Run) -> np.dtype[np.signedinteger[Any]]:
-    """An integer type that holds the sums of weights of two runs."""
+    """Return an integer type that can hold the sums of two runs' weights."""
     width = max(run.weights.itemsize if run.weights.size else 1 for run in (a, b))
     return np.dtype(f"i{min(2 * width, 8)}")
 
 
 def sort_order(words: Words) -> npt.NDArray[np.int64]:
-    """The order that sorts rows by all their words."""
+    """Return the permutation that sorts rows by all their words."""
     order = np.argsort(words[0])
     if len(words) > 1:
         kernels.order_ties(words, order)
@@ -292,7 +292,7 @@ def sort_order(words: Words) -> npt.NDArray[np.int64]:
 
 
 def consolidate(words: Words, weights: Weights = NO_WEIGHTS, keep_zeros: bool = False) -> tuple[Words, Weights]:
-    """Rows sorted, each once, with its summed weight (never empty weights); zeros vanish unless kept."""
+    """Return the distinct rows, sorted, with their summed weights (never empty). Drops zeros unless `keep_zeros`."""
     if words.shape[1] >= _MANY and _ascend(words[0, :_FEW]) and _ascend(words[0]):
         all_weights = weights.astype(np.int64) if weights.size else np.ones(words.shape[1], np.int64)
         there = slice(None) if keep_zeros or all_weights.all() else all_weights != 0
@@ -306,33 +306,33 @@ def consolidate(words: Words, weights: Weights = NO_WEIGHTS, keep_zeros: bool = 
 
 
 def counted(sums: Weights) -> Weights:
-    """These sums of weights; raises CountOverflowError where one did not fit."""
+    """Return these sums of weights. CountOverflowError if one did not fit."""
     if sums.itemsize == _WIDEST and sums.min(initial=0) == OVERFLOWED:
         raise CountOverflowError
     return sums
 
 
 def _ascend(values: Words1) -> bool:
-    """Whether each is greater than the one before."""
+    """Return whether the values ascend strictly."""
     return bool((values[1:] > values[:-1]).all())
 
 
 def count_in_place(words: Words) -> tuple[Words, Weights]:
-    """Rows of one word sorted, each once, with how often it occurs; `words` is overwritten, and holds them."""
+    """Return the distinct rows of one word, sorted, with their counts. Overwrites `words`, and returns a part of it."""
     words[0].sort()
     counts = np.empty(words.shape[1], np.int64)
     n = kernels.count_equal(words[0], counts)
     return words[:, :n], counts[:n]
 
 
-# The runs of an arrangement that wait to be merged at most: each search looks into all of them.
+# The most runs of an arrangement that are not merged yet: each search visits all of them.
 _MANY_RUNS = 32
 
 
 def add_runs(runs: tuple[Run, ...], run: Run, frozen: int | None = None) -> tuple[Run, ...]:
-    """The runs with one more, merged so that each is at least twice as large as the next.
+    """Add a run, and merge so that each run is at least twice as large as the next.
 
-    Those of so many rows as are `frozen` stay as they are, unless there are many.
+    Runs of at least `frozen` rows stay as they are, unless there are too many runs.
     """
     merged = list(runs)
     while merged and 2 * len(run) > len(merged[-1]):

@@ -1,4 +1,4 @@
-"""Single values between int64, as relations hold them, and rows of Python: as `codec`, at the cost of one value."""
+"""Conversion of single values between the stored int64 and Python: like `codec`, but cheap for one value."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NAN = 0x7FF8 << 48
 
 
 def reader(type_: Type, interner: Interner) -> Callable[[int], Any]:
-    """From int64 values of a type, none of them NULL, to values as they stand in rows."""
+    """Return the function from stored values of a type, not NULL, to the values of Python rows."""
     match type_.kind:
         case Kind.BOOLEAN:
             return bool
@@ -36,7 +36,7 @@ def reader(type_: Type, interner: Interner) -> Callable[[int], Any]:
 
 
 def writer(type_: Type, interner: Interner) -> Callable[[Any], int]:
-    """The inverse of `reader`; what is interned and new gets an id."""
+    """Return the inverse of `reader`. New values of interned types get an id."""
     match type_.kind:
         case Kind.UINT64:
             return lambda value: int(value) - _TOP
@@ -56,6 +56,6 @@ def _float_of(held: int) -> float:
 
 
 def _of_float(value: float) -> int:
-    """As `codec.order_floats`."""
+    """Convert a float like `codec.order_floats`."""
     bits: int = _NAN if value != value else _LONG.unpack(_DOUBLE.pack(value + 0.0))[0]
     return bits ^ (bits >> 63 & _TOP - 1)

@@ -1,8 +1,8 @@
-"""Where large arrays are: in memory up to a limit, then in files that are mapped into it.
+"""Memory for large arrays: up to a limit in memory, beyond it in memory-mapped files.
 
-The system writes to the directory what does not fit, and reads it back when a search comes by. The files have no names
-and go with their arrays, or with the process. What an epoch needs on its way comes from here too: sums of derivations
-and merged runs are such arrays, and what is larger than a piece is sorted in pieces, which are merged.
+The system writes to the directory what does not fit, and reads it when a search accesses it. The files have no names,
+and vanish with their arrays or with the process. Temporary arrays of an epoch, such as sums of derivations and merged
+runs, come from here too. Batches that are larger than a piece are sorted in pieces, which are merged.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from deltic.errors import DelticError
 
 Element = TypeVar("Element", bound=np.generic)
 
-# Bytes from which on an array counts, and is worth a file.
+# An array of at least this many bytes is counted, and may be in a file.
 _LARGE = 1 << 20
-# Rows that are sorted at a time where memory is short.
+# The number of rows to sort at a time if memory is short.
 _PIECE = 1 << 20
-# Bytes that sorting takes for each row, about.
+# The memory of sorting, in bytes a row, roughly.
 _SORTED = 64
 
 
 class Space:
-    """Arrays of one engine: `held` bytes of large ones are in memory, at most `limit`; without a directory all are."""
+    """The arrays of one engine: at most `limit` bytes of large ones are in memory. Without a directory all are."""
 
     def __init__(self, directory: Path | None, limit: int) -> None:
         self.directory, self.limit = directory, limit
@@ -48,7 +48,7 @@ class Space:
         self._was_large = False
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Element]) -> np.ndarray[Any, np.dtype[Element]]:
-        """A new array, its elements undefined; raises DelticError when the directory cannot take it."""
+        """Return a new array with undefined elements. DelticError if the directory has no room for it."""
         size = math.prod(shape) * dtype.itemsize
         if self.directory is None or size < _LARGE:
             return np.empty(shape, dtype)
@@ -58,7 +58,7 @@ class Space:
         return self._held_as_long_as(np.empty(shape, dtype))
 
     def kept(self, array: npt.NDArray[Element]) -> npt.NDArray[Element]:
-        """An array of others as one of this space: itself where it fits into memory, else a copy in a file."""
+        """Return an array of this space: the given one if it fits into memory, else a copy in a file."""
         if self.directory is None or array.nbytes < _LARGE:
             return array
         self._was_large = True
@@ -73,18 +73,18 @@ class Space:
         return array
 
     def settle(self) -> None:
-        """Give back to the system what was freed, if there were large arrays since the last time and it is short."""
+        """Return freed memory to the system, if there were large arrays since the last call and memory is short."""
         if self._was_large:
             self._was_large = False
             if anonymous() > self.limit:
                 release()
 
     def fits(self, size: int) -> bool:
-        """Whether there is memory for so many more bytes."""
+        """Return whether there is memory for `size` more bytes."""
         return self.directory is None or self.held + size <= self.limit
 
     def _has_room(self, size: int) -> bool:
-        """Whether so many bytes fit into memory, which are held then."""
+        """Reserve `size` bytes of memory if they fit, and return whether they do."""
         with self._lock:
             fits = self._settled() + size <= self.limit
             self._held += size * fits
@@ -92,12 +92,12 @@ class Space:
 
     @property
     def held(self) -> int:
-        """The bytes of large arrays in memory."""
+        """Return the bytes of large arrays in memory."""
         with self._lock:
             return self._settled()
 
     def _settled(self) -> int:
-        """The bytes held, without those that were released; any thread may release at any time."""
+        """Return the bytes in memory without those that were released. Any thread may release at any time."""
         while self._released:
             self._held -= self._released.popleft()
         return self._held
@@ -122,7 +122,7 @@ _current: contextvars.ContextVar[Space] = contextvars.ContextVar("space", defaul
 
 @contextmanager
 def using(space: Space) -> Iterator[None]:
-    """Let new arrays be of this space, in the block and in the threads that it starts."""
+    """Allocate new arrays in this space, within the block and in the threads that it starts."""
     token = _current.set(space)
     try:
         yield
@@ -131,12 +131,12 @@ def using(space: Space) -> Iterator[None]:
 
 
 def empty(shape: tuple[int, ...], dtype: np.dtype[Element]) -> np.ndarray[Any, np.dtype[Element]]:
-    """A new array of the present space, its elements undefined."""
+    """Return a new array of the present space with undefined elements."""
     return _current.get().empty(shape, dtype)
 
 
 def anonymous() -> int:
-    """The bytes of memory that this process has and no file stands for; 0 where the system does not tell."""
+    """Return the bytes of this process's memory that no file backs; 0 if the system does not report it."""
     try:
         _, resident, shared, *_ = map(int, Path("/proc/self/statm").read_text().split())
     except OSError:
@@ -145,7 +145,7 @@ def anonymous() -> int:
 
 
 def release() -> None:
-    """Let the allocators of C and of Arrow give back to the system what they hold for later."""
+    """Make the allocators of C and of Arrow return unused memory to the system."""
     if (arrow := sys.modules.get("pyarrow")) is not None:
         arrow.default_memory_pool().release_unused()
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
@@ -154,19 +154,19 @@ def release() -> None:
 
 
 def kept(array: npt.NDArray[Element]) -> npt.NDArray[Element]:
-    """The array, in the present space: a copy where it is large and memory is short."""
+    """Return the array in the present space: a copy in a file if it is large and memory is short."""
     return _current.get().kept(array)
 
 
 def pieces(count: int) -> list[slice]:
-    """The parts in which so many rows are to be sorted: all at once where memory is not short."""
+    """Return the slices in which `count` rows are to be sorted: one slice if memory is not short."""
     if count <= _PIECE or _current.get().fits(count * _SORTED):
         return [slice(0, count)]
     return [slice(start, min(start + _PIECE, count)) for start in range(0, count, _PIECE)]
 
 
 def concatenate(parts: list[npt.NDArray[Element]], axis: int = 0) -> npt.NDArray[Element]:
-    """The arrays one after the other along `axis`."""
+    """Return the concatenation of arrays along `axis`."""
     shape = list(parts[0].shape)
     shape[axis] = sum(part.shape[axis] for part in parts)
     return np.concatenate(parts, axis=axis, out=empty(tuple(shape), parts[0].dtype))

@@ -31,14 +31,13 @@ from deltic.engine.storage.run import Run, Weights, Words, add_runs, merge_runs,
 from deltic.errors import CountOverflowError
 from deltic.program.program import Relation
 
-# Rows of a change from which on its orders are made by several threads.
+# Several threads sort a change of at least this many rows in its orders.
 _MANY = 1 << 16
 
-# What an arrangement is for a relation: its rows, the derivations of each, what trusted changes of a set have beside 0
-# and 1, what is kept of groups and their values, the change that is due in the next epoch, the time of a window, the
-# rows of parts in order, the rows of groups by iteration, how many each part has, the rows at which a top-k starts and
-# ends, the mark of what a user's state has taken in, and, between the rounds of a recursion, derivations that wait for
-# their iterations, rows to be looked at again, and what the epoch has changed so far, whatever the iteration.
+# The role of an arrangement: rows; derivation counts; surplus of the trusted changes of a set over its rows; totals and
+# values of groups; the change that is due in the next epoch; the time of a window; rows of partitions in order; rows of
+# groups by iteration; sizes of partitions; the rows at which a top-k starts and ends; and the mark of what a user's
+# state has read. Between the rounds of a recursion: waiting derivations, rows to look at again, and the epoch's changes.
 Role = Literal[
     "rows",
     "counts",
@@ -60,7 +59,7 @@ Role = Literal[
 
 
 class Name(NamedTuple):
-    """The name of an arrangement: of which relation, in which role, sorted by which of its columns."""
+    """The name of an arrangement: its relation, its role, and the columns by which it is sorted."""
 
     relation: str
     role: Role
@@ -72,13 +71,13 @@ class Name(NamedTuple):
 
 @dataclass
 class State:
-    """What the engine keeps of a relation: of a set, whose rows are there once, or of a bag, whose rows have weights.
+    """The stored state of a relation: a set, whose rows are there once, or a bag, whose rows have weights.
 
-    `counts`, in canonical order: for a set the derivations of each row, for a recursive set those of each
-    row at each iteration. `stores` are the arrangements that queries probe, by column order; those of a recursive set
-    hold (row, first iteration), those of a recursive bag (row, iteration) with its weight. `delta` is the change of the
-    present epoch, canonical; rows to be grouped have no more than that. `auxiliary` is what operators keep beside the
-    rows, by role and order.
+    `counts`, in canonical order, has the derivations of each row of a set; in a recursive set, those of each iteration.
+    `by_order` has the arrangements that queries probe. In a recursive set they hold (row, first iteration), in a
+    recursive
+    bag (row, iteration) with its weight. `delta` is the canonical change of the present epoch; of rows to be grouped,
+    nothing else is stored. `auxiliary` is what operators store beside the rows, by role and order.
     """
 
     relation: Relation
@@ -102,24 +101,24 @@ class State:
 
     @property
     def canonical(self) -> tuple[int, ...]:
-        """The order of the columns as they are declared."""
+        """Return the order of the columns as declared."""
         return tuple(range(len(self.domains)))
 
     @property
     def layout(self) -> Layout:
-        """The canonical layout: of deltas, counts and derived heads."""
+        """Return the canonical layout: that of deltas, counts and derived heads."""
         return self.contents.layout
 
     @property
     def contents(self) -> Arrangement:
-        """The arrangement, canonical, whose rows of positive weight are the relation's."""
+        """Return the canonical arrangement whose rows of positive weight are the relation's rows."""
         if self.kind is RelationKind.SET:
             assert self.counts is not None
             return self.counts
         return self.by_order[self.canonical]
 
     def declare(self, order: tuple[int, ...]) -> Arrangement:
-        """The arrangement in this order; when it is new, it is not built until `arrangement` asks for it."""
+        """Return the arrangement in this order. A new one is not built until `arrangement` asks for it."""
         if order not in self.by_order:
             is_built = order == self.canonical and self.kind is not RelationKind.SET
             new = self._spare.pop(order, None) or Arrangement(order, self.domains, is_built=is_built)
@@ -129,14 +128,14 @@ class State:
         return self.by_order[order]
 
     def arrangement(self, order: tuple[int, ...]) -> Arrangement:
-        """The arrangement in this order, built from the contents, of before the present change and of now."""
+        """Return the arrangement in this order, with the version before the present change. Builds it if necessary."""
         result = self.declare(order)
         if not result.is_built:
             self._build(result)
         return result
 
     def arranged_now(self, order: tuple[int, ...]) -> Arrangement:
-        """The same, but if it is not built, then for the caller alone."""
+        """Return the arrangement in this order. If it is not built, build it for the caller only."""
         result = self.declare(order)
         if not result.is_built:
             result = copy(result)
@@ -144,9 +143,9 @@ class State:
         return result
 
     def evolved(self, relation: Relation) -> State:
-        """The same state for a relation of another program, apart from this one, whose runs it shares.
+        """Return the same state for a relation of another program. It is separate, but shares the runs.
 
-        Column orders are taken over when they are asked for, until `end_evolution`.
+        The other state uses column orders when `declare` asks for them, until `end_evolution`.
         """
         other = copy(self)
         other.relation, other.delta, other._appended = relation, None, None
@@ -160,9 +159,9 @@ class State:
         return other
 
     def restore(self, role: Role, order: tuple[int, ...], domains: tuple[Domain, ...]) -> Arrangement:
-        """The arrangement in this role, to be given what was kept of it.
+        """Return the arrangement in this role, to be filled from a checkpoint.
 
-        Column orders are taken over when they are asked for, until `end_evolution`.
+        Column orders are used when `declare` asks for them, until `end_evolution`.
         """
         if role == "counts":
             assert self.counts is not None
@@ -174,21 +173,21 @@ class State:
         return self._spare.setdefault(order, Arrangement(order, self.domains))
 
     def restore_change(self, delta: Run, is_appended: bool) -> None:
-        """Within an epoch, have the change that was kept of it; whether it is the last run of the rows."""
+        """Restore the change of an epoch in progress; `is_appended` says whether it is the last run of the rows."""
         self.delta, self._appended = delta, delta if is_appended else None
 
     @property
     def is_appended(self) -> bool:
-        """Whether the present change is the last run of the rows, in every order."""
+        """Return whether the present change is the last run of the rows, in every order that is built."""
         return self.delta is not None and self._appended is self.delta
 
     def keep_orders(self) -> None:
-        """Keep all column orders that were restored, whoever asks for them."""
+        """Keep all column orders that were restored, also those that no query needs."""
         for order in list(self._spare):
             self.declare(order)
 
     def end_evolution(self) -> None:
-        """Forget the column orders that nobody asked for."""
+        """Forget the restored column orders that no query needs."""
         self._spare = {}
 
     def _build(self, arrangement: Arrangement) -> None:
@@ -200,7 +199,7 @@ class State:
         arrangement.is_built = True
 
     def _versions(self) -> tuple[tuple[Run, ...], tuple[Run, ...]]:
-        """The rows before the present change, and now, as runs of the contents would be, the change last."""
+        """Return the rows before the present change, and the present rows, as runs with the change last."""
         if self.kind is not RelationKind.SET:
             return self.contents.before, self.contents.runs
         now = self.whole()
@@ -211,11 +210,11 @@ class State:
 
     @property
     def built(self) -> dict[tuple[int, ...], Arrangement]:
-        """The arrangements of the rows that are built, by column order."""
+        """Return the built arrangements of the rows, by column order."""
         return {order: arrangement for order, arrangement in self.by_order.items() if arrangement.is_built}
 
     def was_empty(self) -> bool:
-        """Whether there surely was no row before the present change."""
+        """Return whether the relation is known to have been empty before the present change."""
         if self.kind is not RelationKind.SET:
             return not self.contents.before
         if self.delta is None:
@@ -223,13 +222,13 @@ class State:
         return not self.delta.weights.size and len(self.delta) == len(self.contents)
 
     def keep(self, role: Role, order: tuple[int, ...], domains: tuple[Domain, ...]) -> Arrangement:
-        """The arrangement in this role, of rows of these domains; made when it is new."""
+        """Return the arrangement in this role, of rows of these domains. Creates it if necessary."""
         if (role, order) not in self.auxiliary:
             self.auxiliary[role, order] = Arrangement(tuple(range(len(domains))), domains)
         return self.auxiliary[role, order]
 
     def named(self) -> Iterator[tuple[Name, Arrangement]]:
-        """All arrangements of the relation with their names, but those that are not built."""
+        """Yield all built arrangements of the relation with their names."""
         name = self.relation.name
         yield from ((Name(name, "rows", order), a) for order, a in self.built.items())
         yield from ((Name(name, *key), a) for key, a in self.auxiliary.items())
@@ -237,7 +236,7 @@ class State:
             yield Name(name, "counts", self.canonical), self.counts
 
     def arrangements(self) -> Iterator[Arrangement]:
-        """All arrangements of the relation."""
+        """Yield all arrangements of the relation."""
         yield from self.by_order.values()
         yield from self.auxiliary.values()
         if self.counts is not None:
@@ -245,7 +244,7 @@ class State:
 
     @property
     def nbytes(self) -> int:
-        """The memory of the relation, in bytes: all its arrangements, what two of them share once."""
+        """Return the memory of all arrangements of the relation, in bytes. Shared arrays count once."""
         size = sum(arrangement.nbytes for arrangement in self.arrangements())
         if self.counts is None or self.counts is self.contents:
             return size
@@ -253,7 +252,7 @@ class State:
         return size - sum(run.words.nbytes + run.times.nbytes for run in self.contents.runs if id(run.words) in counted)
 
     def replace_domain(self, old: Domain, new: Domain) -> None:
-        """Let columns of domain `old` have `new`, which includes it; packed rows are stale until `relayout`."""
+        """Replace domain `old` by `new`, which includes it. Packed rows are stale until `relayout`."""
 
         def replaced(domains: tuple[Domain, ...]) -> tuple[Domain, ...]:
             return tuple(new if domain is old else domain for domain in domains)
@@ -263,14 +262,14 @@ class State:
             arrangement.domains = replaced(arrangement.domains)
 
     def has_any(self, domains: Container[Domain]) -> bool:
-        """Whether any of its arrangements has a column of one of these domains."""
+        """Return whether any of its arrangements has a column of one of these domains."""
         columns = (self.domains, *(arrangement.domains for arrangement in self.auxiliary.values()))
         return any(domain in domains for column in columns for domain in column)
 
     def relayout(self) -> bool:
-        """Repack what has outgrown its layout, the present change too; whether anything has.
+        """Repack arrangements that have outgrown their layout, and the present change. Return whether there were any.
 
-        Rows alone have a version before it.
+        Only rows have a version before the change.
         """
         stale = [arrangement for arrangement in self.arrangements() if arrangement.is_stale()]
         contents = self.contents
@@ -286,7 +285,7 @@ class State:
         return bool(stale)
 
     def append(self, run: Run) -> None:
-        """Add a change of the contents to every store; `compact` ends it. Raises CountOverflowError."""
+        """Add a change of the contents to every built order; `compact` ends it. Raises CountOverflowError."""
         self._check_counts(self.contents, run)
         self._appended = run
         others = [store for order, store in self.by_order.items() if store.is_built and order != self.canonical]
@@ -298,7 +297,7 @@ class State:
             self.by_order[self.canonical].append(run)
 
     def arranged(self, run: Run, order: tuple[int, ...]) -> Run:
-        """A canonical run in another order, which must be declared."""
+        """Return a canonical run in another order, which must be declared."""
         if order == self.canonical:
             return run
         store = self.by_order[order]
@@ -306,13 +305,13 @@ class State:
         return store.runs[-1] if is_there else store.arrange(self.layout, run)
 
     def compact(self) -> None:
-        """End the change: the state before it is given up."""
+        """End the change, and drop the state before it."""
         self._appended = None
         for store in self.by_order.values():
             store.compact()
 
     def share_counted(self) -> None:
-        """Let the contents be the rows that are counted, which have to be the same: they are kept once then."""
+        """Make the contents share the rows of the counts, which must be equal, so that they are stored once."""
         assert self.counts is not None
         self.counts.compact()
         there = {id(run.words): run for run in self.contents.runs}
@@ -327,7 +326,7 @@ class State:
         self.counts.add(run)
 
     def _check_counts(self, arrangement: Arrangement, change: Run) -> None:
-        """Raises CountOverflowError where a row is there more often than 64 bits can count after a change."""
+        """Raise CountOverflowError if a change makes the count of a row exceed 64 bits."""
         if not (change.is_heavy or any(run.is_heavy for run in arrangement.runs)) or not len(change):
             return
         words, weights = present([change])
@@ -337,10 +336,11 @@ class State:
             raise CountOverflowError(relations=(self.relation.name,))
 
     def trust(self, words: Words, change: Weights) -> Weights:
-        """What changes of a table's rows mean for its rows when nobody checks them.
+        """Return the effective change of a table whose changes are not checked.
 
-        A set keeps beside its rows what the sums of their weights have more or less, so that its rows are their
-        `distinct`, H of [DBSP Prop. 6.12].
+        A set stores the surplus of its rows' weights beside the rows, so that its rows are the `distinct` of all
+        changes,
+        H of [DBSP Prop. 6.12].
         """
         if not self.is_set:
             return change
@@ -352,11 +352,11 @@ class State:
         return moved
 
     def is_new(self) -> bool:
-        """Whether the table has nothing, and owes nothing to what it was trusted to have."""
+        """Return whether the table has no rows and no surplus."""
         return not self.contents.runs and not (self.is_set and self.auxiliary["surplus", self.canonical].runs)
 
     def settle(self, words: Words, new: Weights) -> Weights:
-        """The change of a table's rows that gives them the weights `new`, whatever they were trusted to have."""
+        """Return the change that gives a table's rows the weights `new`, and drop their surplus."""
         if self.is_set and (surplus := self.auxiliary["surplus", self.canonical]).runs:
             self._add_surplus(words, -surplus.weights_of(words))
         return new - self.contents.weights_of(words)
@@ -368,7 +368,7 @@ class State:
             surplus.runs = add_runs(surplus.runs, Run(words[:, moved], weights=plain(change[moved])))
 
     def forget(self, run: Run) -> None:
-        """Let rows be gone without a change: `run` takes them back; between two changes."""
+        """Remove rows without a change; `run` is their negation. Call it only between changes."""
         if self.kind is RelationKind.SET:
             assert self.counts is not None
             self.count(Run(run.words, weights=plain(-self.counts.weights_of(run.words))))
@@ -376,27 +376,27 @@ class State:
         self.compact()
 
     def rows(self) -> tuple[Words, Weights]:
-        """The rows that have a weight, in canonical layout, and their weights: one for all of a set."""
+        """Return the rows with a weight, in canonical layout, and their weights, which are one in a set."""
         return self.frozen().rows()
 
     def frozen(self) -> Frozen:
-        """The rows as they are now, for readers of later."""
+        """Return the present rows, for later reading."""
         contents, orders = self.contents, self.by_order.values()
         others = tuple(a.sorted() for a in orders if a.is_built and a is not contents)
         is_counted = self.kind is RelationKind.SET
         return Frozen(self.relation.schema, self.is_set, is_counted, (contents.sorted(), *others))
 
     def no_rows(self) -> tuple[Words, Weights]:
-        """No rows and no weights, in canonical layout."""
+        """Return no rows and no weights, in canonical layout."""
         return np.empty((self.layout.words, 0), np.uint64), np.empty(0, np.int64)
 
     def whole(self) -> Run:
-        """The present rows with their weights, as a change from nothing."""
+        """Return the present rows with their weights, as a change from the empty relation."""
         words, weights = self.rows()
         return Run(words, weights=plain(weights))
 
     def change_set(self, words: Words, change: Weights) -> Run:
-        """Add `change` to the counts of a set's rows; the change of the set, H of [DBSP Prop. 6.12]."""
+        """Add `change` to the counts of a set's rows. Return the change of the set, H of [DBSP Prop. 6.12]."""
         assert self.counts is not None
         actions = crossings(self.counts.weights_of(words), change)
         self.count(Run(words, weights=plain(change)))
@@ -406,17 +406,17 @@ class State:
 
 @dataclass(frozen=True)
 class StoreSnapshot:
-    """The state of relations at one moment; runs are shared, so it costs nothing."""
+    """The state of relations at one moment. It shares their runs, so it costs nothing."""
 
     saved: tuple[tuple[Arrangement, tuple[Run, ...], tuple[Run, ...], Layout, bool], ...]
 
     @classmethod
     def of(cls, states: Iterable[State]) -> StoreSnapshot:
-        """The snapshot of these relations."""
+        """Return the snapshot of these relations."""
         return cls(tuple((a, a.runs, a.before, a.layout, a.is_built) for s in states for a in s.arrangements()))
 
     def restore(self) -> bool:
-        """Bring every relation back to the moment of the snapshot; whether a layout was another one since."""
+        """Restore every relation to the snapshot. Return whether a layout had changed since."""
         is_packed_anew = False
         for arrangement, runs, before, layout, is_built in self.saved:
             is_packed_anew = is_packed_anew or arrangement.layout is not layout
@@ -425,5 +425,5 @@ class StoreSnapshot:
         return is_packed_anew
 
     def runs(self) -> dict[int, tuple[Run, ...]]:
-        """The runs of each arrangement at that moment, by its id."""
+        """Return the runs of each arrangement in the snapshot, by the arrangement's id()."""
         return {id(arrangement): runs for arrangement, runs, *_ in self.saved}

@@ -1,16 +1,16 @@
-"""The store: everything that an engine keeps between epochs, and the one object that owns it.
+"""The store: everything that an engine stores between epochs, with one owner.
 
-An arrangement has a name that lasts: the relation, the role that it plays for it, and the columns by which it is
-sorted. Names come from the program alone, not from the order in which relations were declared.
+An arrangement has a stable name: the relation, its role for it, and the columns by which it is sorted. Names come from
+the program alone, not from the order in which relations were declared.
 
 What holds between epochs:
 
-* Every arrangement of a relation has the same rows as its contents, each in its order, once it is built: when a query
-  probes it for the first time. Counts, totals and values are those that give these rows. Outside of an epoch `before`
-  of the rows is `runs`: no change is pending, and no `delta` is set.
-* Runs never change; an arrangement changes by having other runs. So a snapshot is a tuple of runs, an epoch that is
-  abandoned leaves nothing in them, and a run can be written while epochs go on.
-* Domains and the interner only grow, in an epoch that is abandoned too: a text never changes its id. After `fit` every
+* Every built arrangement of a relation has the rows of its contents, in its own order. It is built when a query first
+  probes it. Counts, totals and values are those that give these rows. Outside an epoch `before` of the rows is
+  `runs`: no change is pending, and no `delta` is set.
+* Runs never change; an arrangement changes by having other runs. So a snapshot is a tuple of runs, an abandoned epoch
+  leaves no trace in them, and a run can be written while epochs go on.
+* Domains and the interner only grow, even in an abandoned epoch: a text never changes its id. After `fit` every
   layout has a place for every value of its domains.
 * Columns that some query compares share a domain, so that equal values have equal offsets.
 """
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 class Store:
     """The relations of an engine by name, with the interner and the domains of their values.
 
-    `space` is where its runs are, and what becomes runs: in memory or in files.
+    `space` allocates its runs and the arrays that become runs: in memory or in files.
     """
 
     def __init__(self, space: Space | None = None) -> None:
@@ -55,7 +55,7 @@ class Store:
     # Definitions
 
     def define(self, program: Program, value_of: Callable[[exp.Expression], int], bags: Collection[str] = ()) -> None:
-        """Take in the relations of a program that are not there yet, empty; what is there keeps its rows.
+        """Add the program's new relations, which are empty. Existing ones keep their rows.
 
         `bags` are the tables that are bags. Columns that the program compares share a domain from then on;
         `domains.variables` are those of its queries.
@@ -72,17 +72,17 @@ class Store:
         self._changed, self.repacked = True, None
 
     def keep_keys(self, keys: Mapping[str, tuple[int, ...]]) -> None:
-        """Keep each of these relations in an order that begins with the columns of its key, to look rows up by it."""
+        """Store each of these relations in an order that begins with its key, for look-ups."""
         for name, key in keys.items():
             state = self.states[name]
             if sorted(state.canonical[: len(key)]) != sorted(key):
                 state.arrangement((*key, *(column for column in state.canonical if column not in key)))
 
     def evolved(self, kept: Iterable[tuple[Relation, str]]) -> Store:
-        """Another store, apart from this one but for the runs, texts and domains that they share.
+        """Return another store with the `kept` relations, each given with its name here. It shares runs, texts and
+        domains.
 
-        It has the relations that are `kept`, each with its name here. Column orders are taken over when they are asked
-        for, until `end_evolution`.
+        It uses column orders when a query asks for them, until `end_evolution`.
         """
         other = Store(self.space)
         other.interner, other.domains = self.interner, Domains(interned=dict(self.domains.interned))
@@ -90,19 +90,19 @@ class Store:
         return other
 
     def end_evolution(self) -> None:
-        """Forget the column orders that nobody asked for."""
+        """Forget the restored column orders that no query needs."""
         for state in self.states.values():
             state.end_evolution()
 
     def drop(self, relations: Collection[str]) -> None:
-        """Forget these relations and all that is kept of them."""
+        """Forget these relations and all that is stored for them."""
         for name in relations:
             del self.states[name]
             self.domains.columns.pop(name, None)
         self._changed = True
 
     def unify(self, kept: Domain, other: Domain) -> None:
-        """Let what has domain `other` have `kept`, which holds the values of both; repacked by the next `fit`."""
+        """Replace domain `other` by `kept`, extended to the values of both. The next `fit` repacks."""
         if other.nullable:
             kept.admit_null()
         if not other.empty:
@@ -112,7 +112,7 @@ class Store:
         self._changed = True
 
     def arrange(self, relation: str, order: tuple[int, ...]) -> Arrangement:
-        """The arrangement of a relation by these columns, made of its rows when it is new; not during an epoch."""
+        """Return the arrangement of a relation by these columns, built if it is new. Call it only outside an epoch."""
         if order not in self.states[relation].by_order:
             self._changed = True
         return self.states[relation].arrangement(order)
@@ -120,7 +120,7 @@ class Store:
     # Layouts
 
     def fit(self) -> None:
-        """Repack what has outgrown its layout."""
+        """Repack the arrangements that have outgrown their layouts."""
         if self.is_fitted():
             return
         growths, numberings = self._growths(), self._numberings()
@@ -135,19 +135,21 @@ class Store:
             self._changed, self._fitted, self._numbered = False, growths, numberings
 
     def _outgrown(self, growths: Mapping[Domain, int]) -> list[State]:
-        """The relations that something may have outgrown since the last `fit`."""
+        """Return the relations that may have outgrown their layouts since the last `fit`."""
         if self._changed:
             return list(self.states.values())
         grown = {domain for domain, growth in growths.items() if self._fitted.get(domain) != growth}
         return [state for state in self.states.values() if state.has_any(grown)]
 
     def is_fitted(self) -> bool:
-        """Whether every layout has a place for every value of its domains, all that is interned included."""
+        """Return whether every layout has a place for every value of its domains, including all interned values."""
         self.domains.include_ids(self.interner)
         return not self._changed and self._growths() == self._fitted
 
     def is_renumbered(self) -> bool:
-        """Whether values were reassigned since the last `fit`, so that what is packed with the old ones has to be."""
+        """Return whether labels were reassigned since the last `fit`, so that rows packed with old ones must be
+        repacked.
+        """
         may_be = self._changed or self._numberings() != self._numbered
         return may_be and any(
             place.numbering != arrangement.domains[column].numbering
@@ -156,16 +158,16 @@ class Store:
         )
 
     def _growths(self) -> dict[Domain, int]:
-        """How often each domain has grown so far."""
+        """Return how often each domain has grown so far."""
         labels = (d for values in self.interner.values() for d in (values.order.domain, values.order.reversed))
         return {domain: domain.growth for domain in (*self.domains.all, *labels)}
 
     def _numberings(self) -> int:
-        """How often values of any type were relabelled."""
+        """Return how often values of any type were relabelled."""
         return sum(values.order.domain.numbering for values in self.interner.values())
 
     def merging(self) -> Iterator[Arrangement]:
-        """The arrangements whose runs may be merged whenever: rows, and derivations of sets, without iterations."""
+        """Yield the arrangements whose runs may be merged at any time: rows and counts without iterations."""
         for state in self.states.values():
             if state.kind in (RelationKind.TABLE, RelationKind.SET, RelationKind.BAG, RelationKind.AGGREGATE):
                 yield from state.built.values()
@@ -175,46 +177,46 @@ class Store:
     # Everything that is kept
 
     def arrangements(self) -> Mapping[Name, Arrangement]:
-        """Every arrangement that is built by its name."""
+        """Return all built arrangements by name."""
         return {name: a for state in self.states.values() for name, a in state.named()}
 
     def _all(self) -> Iterator[Arrangement]:
-        """Every arrangement, built or not."""
+        """Yield all arrangements, built or not."""
         return (a for state in self.states.values() for a in state.arrangements())
 
     def listed(self) -> Iterator[Size]:
-        """What each arrangement is, and its memory, for people."""
+        """Yield a description of each arrangement with its memory, for display."""
         for name, arrangement in self.arrangements().items():
             names = self.states[name.relation].relation.schema.names
             columns = tuple(names[c] for c in name.order) if name.role in ("rows", "counts") else ()
             yield Size(name.relation, name.role, columns, len(arrangement), arrangement.nbytes)
 
     def sizes(self) -> dict[Name, int]:
-        """The memory of each arrangement, in bytes."""
+        """Return the memory of each arrangement, in bytes."""
         return {name: arrangement.nbytes for name, arrangement in self.arrangements().items()}
 
     @property
     def nbytes(self) -> int:
-        """The memory of all runs, in bytes."""
+        """Return the memory of all runs, in bytes."""
         return sum(state.nbytes for state in self.states.values())
 
     # Epochs
 
     def snapshot(self, relations: Iterable[str] | None = None) -> StoreSnapshot:
-        """This moment of some relations or all, to come back to; it costs nothing but the runs that it keeps alive."""
+        """Return a snapshot of some relations or all. It only costs the memory of the runs that it keeps alive."""
         return StoreSnapshot.of(self.states.values() if relations is None else map(self.states.__getitem__, relations))
 
     def roll_back(self, snapshot: StoreSnapshot) -> None:
-        """Be as at the moment of the snapshot, with no change under way."""
+        """Return to the snapshot, without a pending change."""
         is_packed_anew = snapshot.restore()
         self.end_epoch()
         self._changed = self._changed or is_packed_anew
 
     def end_epoch(self) -> None:
-        """Forget the changes of the epoch; their runs are in the arrangements."""
+        """Forget the changes of the epoch. Their runs are in the arrangements."""
         for state in self.changed():
             state.delta = None
 
     def changed(self) -> Iterator[State]:
-        """The relations that the present epoch has changed so far."""
+        """Yield the relations that the present epoch has changed so far."""
         return (state for state in self.states.values() if state.delta is not None)

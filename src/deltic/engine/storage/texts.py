@@ -1,6 +1,6 @@
-"""Texts and bytes by number: all of them one after the other in one array, and a hash table to find them.
+"""Dictionaries of texts and bytes: one array with all values, and a hash table to look them up.
 
-Nothing is an object of Python: a column of Arrow is encoded and decoded by compiled code, where its bytes are.
+No value is a Python object. Compiled code encodes and decodes Arrow columns in place.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from deltic.engine.storage.layout import Values
 from deltic.engine.storage.value_order import Positions
 from deltic.values.types import Kind, Type
 
-# Texts that are given ids at a time: there is room for all of them, if none is known.
+# The number of texts that get ids at a time. The table has room for all of them before.
 _BLOCK = 1 << 16
 _LEAST = 64
-# The elements of offsets, by the type of a column.
+# The element types of offsets, by the type of a column.
 _WIDTHS = {
     pa.string(): np.int32,
     pa.binary(): np.int32,
     pa.large_string(): np.int64,
     pa.large_binary(): np.int64,
 }
-# Which texts there are is the same in all processes, but not which of them meet in a table.
+# A random seed: the same texts collide differently in each process.
 _SEED = np.uint64(secrets.randbits(64))
-# Held by the thread that numbers texts which were read.
+# Held by the thread that numbers restored texts.
 _numbering = threading.RLock()
 
 
 @dataclass(frozen=True)
 class _Table:
-    """The texts and their table, see `kernels.texts`; each array has room for more, and is replaced by a larger one."""
+    """The texts and their hash table, see `kernels.texts`. A full array is replaced by a larger one."""
 
     slots: Words1
     ends: Ints
@@ -54,7 +54,7 @@ class _Table:
 
     @classmethod
     def of(cls, texts: pa.Array) -> _Table:
-        """The table of texts that are all different."""
+        """Return the table of distinct texts."""
         given = _Given.of(texts)
         made = cls.empty().with_room(0, len(texts), given.size)
         np.subtract(given.offsets, given.offsets[0], out=made.ends[: len(given.offsets)])
@@ -63,7 +63,9 @@ class _Table:
         return made
 
     def with_room(self, count: int, more: int, size: int) -> _Table:
-        """A table of the same `count` texts with room for `more`, of so many bytes together; itself where it has."""
+        """Return a table of the same `count` texts with room for `more` texts of `size` bytes in total; itself if it
+        has room.
+        """
         ends = _grown(self.ends, count + 1, count + more + 1)
         data = _grown(self.data, used := int(self.ends[count]), used + size)
         slots, needed = self.slots, 2 * (count + more)
@@ -82,7 +84,7 @@ class _Table:
 
 @dataclass(frozen=True)
 class _Given:
-    """Texts of Arrow where they stand: `offsets` int64[n + 1] into what begins at an address."""
+    """Texts of an Arrow array: `offsets` int64[n + 1] into the bytes at an address."""
 
     texts: pa.Array
     offsets: Ints
@@ -100,7 +102,7 @@ class _Given:
 
     @property
     def size(self) -> int:
-        """How many bytes the texts have together."""
+        """Return the total size of the texts, in bytes."""
         return int(self.offsets[-1] - self.offsets[0])
 
     @property
@@ -136,7 +138,7 @@ class Texts(Dictionary):
 
     @property
     def _array(self) -> pa.Array:
-        """All texts by their ids, where they stand."""
+        """All texts by id, without copying them."""
         if (table := self._table) is not None:
             type_ = pa.large_string() if self.type.kind is Kind.STRING else pa.large_binary()
             buffers = [None, pa.py_buffer(table.ends), pa.py_buffer(table.data)]
@@ -154,7 +156,7 @@ class Texts(Dictionary):
         return table.data[table.ends[number] : table.ends[number + 1]].tobytes().decode()
 
     def number_of(self, value: str) -> int:
-        """The id of a text, which gets one if it has none."""
+        """Return the id of a text. A new text gets one."""
         return int(self.encode(pa.array([value], self.type.arrow))[0])
 
     def find(self, value: Any) -> int | None:
@@ -196,7 +198,7 @@ class Texts(Dictionary):
 
 
 def _grown(array: npt.NDArray[Any], used: int, needed: int) -> npt.NDArray[Any]:
-    """An array that has room for what is needed, with the elements that are used; the same one where it has."""
+    """Return an array with room for `needed` elements, of which the first `used` are kept; itself if it has room."""
     if needed <= len(array):
         return array
     made = np.zeros(max(needed, 2 * len(array)), array.dtype)

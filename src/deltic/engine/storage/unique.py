@@ -1,4 +1,4 @@
-"""Keys of tables: no row comes that agrees with another one in the columns of the key."""
+"""Keys of tables: no two rows agree in the columns of the key."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from deltic.engine.storage.state import State
 
 
 def check_unique(table: str, key: Sequence[int], state: State, interner: Interner) -> None:
-    """Raises SharedKeys where a row that came by the change of a table has the key of another row.
+    """Raise SharedKeys if a row that the change of a table adds has the key of another row.
 
     The table has an order that begins with the columns of its key.
     """
@@ -32,7 +32,7 @@ def check_unique(table: str, key: Sequence[int], state: State, interner: Interne
 
 
 def _has_shared(arrangement: Arrangement, change: Run, columns: int) -> bool:
-    """Whether a row that comes begins with as many columns like another row of the order."""
+    """Return whether an added row equals another row of the order in its first `columns` columns."""
     last = arrangement.layout.places[columns - 1]
     mask = ((1 << 64) - 1) >> last.shift << last.shift
     low = change.words[0] & np.uint64(mask) if last.word == 0 else change.words[0]

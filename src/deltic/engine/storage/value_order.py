@@ -1,11 +1,11 @@
-"""An order over interned values: labels that compare as the values do, text byte by byte in UTF-8.
+"""An order over interned values: labels that compare as the values do; text compares byte by byte in UTF-8.
 
-Ids are dense and never change, but say nothing of order. Beside its id each value has a *label*, an integer below 2⁶²
-with room on both sides: a new value gets one between those of its neighbours, and no other moves (order maintenance).
-Where there is no room left, all labels are reassigned: to whoever keeps labels that is a domain which grows.
+Ids are dense and never change, but have no order. Each value also has a *label*, an integer below 2⁶² with room on
+both sides. A new value gets one between those of its neighbours, and no other moves (order maintenance). If there is no
+room left, all labels are reassigned, which counts as growth of the domain of labels.
 
-Sequences that are written in order, such as names with numbers, would halve the same gap again and again. So a value
-whose neighbour is its predecessor in time is put close to it, and the rest of the gap is left for those that follow.
+Values that are written in ascending order, such as names with numbers, would halve the same gap again and again. So a
+value whose neighbour was added just before it gets a label close to it. The rest of the gap is left for its successors.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ BITS = 62
 LARGE = 1 << 60
 """Decimals below this number, and above its opposite, are labels of their own."""
 _END = 1 << BITS
-# The room that is left between values that come in order.
+# The gap between the labels of values that arrive in order.
 _STRIDE = 1 << 20
 
 Positions = npt.NDArray[np.int64]
@@ -34,7 +34,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 class Sortable(Protocol):
-    """Values by dense ids, which can be sorted: a dictionary."""
+    """A dictionary of values by dense ids, which can be sorted."""
 
     origin: str
 
@@ -50,7 +50,7 @@ class Sortable(Protocol):
 
 
 class ValueOrder:
-    """The labels of a dictionary's values, given when they are asked for; `domain` is that of columns of labels."""
+    """The labels of a dictionary's values, assigned when first used; `domain` is that of columns of labels."""
 
     _end = _END
 
@@ -66,16 +66,16 @@ class ValueOrder:
         self._moved = _Ordered.none(), _Ordered.none()
 
     def restore(self, count: int, kept: Sequence[StoredArrays]) -> None:
-        """Have the first `count` labels that `growing` gave, which are read when somebody asks for one."""
+        """Restore the first `count` labels that `growing` returned. They are read when first used."""
         self._kept, self._stretches = (count, kept), kept
 
     @property
     def count(self) -> int:
-        """How many values have a label."""
+        """Return how many values have a label."""
         return self._known if self._kept is None else self._kept[0]
 
     def growing(self) -> GrowingSequence:
-        """The labels so far; as long as the numbering is the same."""
+        """Return the present labels for a checkpoint. They are valid as long as the numbering is the same."""
         origin = self._dictionary.origin
         if self._kept is not None:
             count, kept = self._kept
@@ -84,7 +84,7 @@ class ValueOrder:
         return GrowingSequence(self._known, lambda start, end: {"labels": labels[start:end]}, origin, self._stretches)
 
     def _read(self) -> None:
-        """Read what was kept."""
+        """Read the restored labels."""
         if self._kept is not None:
             (count, kept), self._kept = self._kept, None
             labels = _joined(kept)[:count]
@@ -92,9 +92,10 @@ class ValueOrder:
             self._labels, self._known, self._runs = labels, count, [_Ordered(labels[order], order)]
 
     def labels(self) -> Values:
-        """The label of each id, int64[n]; elements never change, so that searches may go on while values are added.
+        """Return the label of each id, int64[n]. Elements never change, so searches may read them while values are
+        added.
 
-        Raises DomainOverflow where there is no room for a new one.
+        Raises DomainOverflow if there is no room for a new label.
         """
         self._read()
         if self._known < len(self._dictionary):
@@ -102,11 +103,11 @@ class ValueOrder:
         return self._labels[: self._known]
 
     def of(self, ids: Values) -> Values:
-        """The labels of values given by their ids."""
+        """Return the labels of ids."""
         return self.labels()[ids]
 
     def ids(self, labels: Values) -> Values:
-        """The ids of labels that were given."""
+        """Return the ids of labels."""
         self._read()
         result = np.zeros(len(labels), np.int64)
         for run in self._runs:
@@ -116,7 +117,7 @@ class ValueOrder:
         return result
 
     def _include(self) -> None:
-        """Give labels to the values that are new."""
+        """Assign labels to the new values."""
         new = np.arange(self._known, len(self._dictionary))
         values = self._dictionary.take(new)
         order = self._dictionary.sort_indices(values)
@@ -139,7 +140,7 @@ class ValueOrder:
         self._runs.append(run)
 
     def _neighbours(self, values: pa.Array) -> tuple[_Ordered, _Ordered]:
-        """The labels and ids of the nearest known values before and after each of the sorted ones."""
+        """Return the labels and ids of the nearest known values before and after each of the sorted values."""
         low = _Ordered(np.zeros(len(values), np.int64), np.full(len(values), -1))
         high = _Ordered(np.full(len(values), self._end), np.full(len(values), -1))
         for run in self._runs:
@@ -152,7 +153,7 @@ class ValueOrder:
         return low, high
 
     def relabel(self) -> None:
-        """Reassign all labels, the new values' among them, with the same room everywhere."""
+        """Reassign all labels, also those of new values, with equal gaps."""
         self._read()
         count = len(self._dictionary)
         old = self._all()
@@ -166,12 +167,12 @@ class ValueOrder:
         self._moved = old, _Ordered(self._labels[old.ids], old.ids)
 
     def moved(self, labels: Values) -> Values:
-        """The present labels of what had these before they were reassigned."""
+        """Return the present labels for labels from before they were reassigned."""
         before, after = self._moved
         return after.labels[np.searchsorted(before.labels, labels)]
 
     def _all(self) -> _Ordered:
-        """All labels, in order, with their ids."""
+        """Return all labels in ascending order, with their ids."""
         every = _Ordered.none()
         for run in self._runs:
             every = every.merge(run)
@@ -179,14 +180,14 @@ class ValueOrder:
 
 
 def _joined(kept: Sequence[StoredArrays]) -> Values:
-    """The labels that were kept, copied."""
+    """Return a copy of the stored labels."""
     return np.concatenate([stretch.arrays()["labels"] for stretch in kept])
 
 
 class DecimalOrder(ValueOrder):
-    """The order of decimals, by what relations hold of them: numbers below `LARGE`, or that and the id of a larger one.
+    """The order of decimals, by their stored integers: numbers below `LARGE`, or `LARGE` plus the id of a larger one.
 
-    Small ones are their own labels, moved up by 2 · `LARGE`; large ones have labels below and above all of these.
+    The label of a small one is itself plus 2 · `LARGE`. Large ones have labels below and above all of these.
     """
 
     _end = LARGE
@@ -218,7 +219,7 @@ class DecimalOrder(ValueOrder):
 
 
 class _Ordered:
-    """Labels in ascending order, int64[n], with the ids of their values, and once asked for what finds these."""
+    """Labels in ascending order, int64[n], with the ids of their values, and an index over these once it is needed."""
 
     def __init__(self, labels: Values, ids: Values) -> None:
         self.labels, self.ids = labels, ids
@@ -226,29 +227,31 @@ class _Ordered:
 
     @classmethod
     def none(cls) -> _Ordered:
-        """No labels."""
+        """Return no labels."""
         return cls(np.empty(0, np.int64), np.empty(0, np.int64))
 
     def merge(self, other: _Ordered) -> _Ordered:
-        """Both, in order."""
+        """Return the labels of both, in ascending order."""
         labels, ids = np.concatenate([self.labels, other.labels]), np.concatenate([self.ids, other.ids])
         order = np.argsort(labels, kind="stable")
         return _Ordered(labels[order], ids[order])
 
     def take(self, at: Positions) -> _Ordered:
-        """The entries at some positions; any entry at those that there are not."""
+        """Return the entries at some positions. Positions out of range give any entry."""
         inside = np.clip(at, 0, len(self.ids) - 1)
         return _Ordered(self.labels[inside], self.ids[inside])
 
     def where(self, chosen: Mask, other: _Ordered) -> _Ordered:
-        """The other's entries where they are chosen, these elsewhere."""
+        """Return the other's entries where `chosen`, these elsewhere."""
         return _Ordered(np.where(chosen, other.labels, self.labels), np.where(chosen, other.ids, self.ids))
 
 
 def _between(low: Values, before: Values, high: Values, after: Values) -> Values | None:
-    """Labels in ascending order, each between its `low` and `high`, equal ones together; None where there is no room.
+    """Return ascending labels, each between its `low` and `high`, with equal gaps. None if there is no room.
 
-    `before` and `after` are the ids of the neighbours, -1 for none: the greater one is the newer value.
+    Values with the same `low` share its gap. `before` and `after` are the ids of the neighbours, -1 for none: the
+    greater
+    id is the newer value.
     """
     starts = np.flatnonzero(np.diff(low, prepend=-1))
     sizes = np.diff(starts, append=len(low))
@@ -265,9 +268,10 @@ def _between(low: Values, before: Values, high: Values, after: Values) -> Values
 
 
 class Labels(Domain):
-    """The domain of labels: all of them have a place, and growing is reassigning them.
+    """The domain of labels: every label has a place, and the domain grows when labels are reassigned.
 
-    Where it is `descending`, a greater label has a lesser offset. Offset of label 0, which no value has, stays its own.
+    If it is `descending`, a greater label has a smaller offset. The offset of label 0, which no value has, stays the
+    same.
     """
 
     def __init__(self, order: ValueOrder, *, descending: bool = False) -> None:
@@ -291,5 +295,5 @@ class Labels(Domain):
         return self.turned(labels).view(np.uint64)
 
     def turned(self, labels: Values) -> Values:
-        """From labels to what has their offsets here, and back."""
+        """Map labels to the values that have their offsets here, and back."""
         return _END - 1 - labels if self.descending else labels.copy()

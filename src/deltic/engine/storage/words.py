@@ -1,4 +1,4 @@
-"""Decimals as Arrow has them: whole numbers of their last digit in two words of 64 bits, the low one first."""
+"""Decimals in Arrow's representation: integers in units of the last digit, as two 64-bit words, low word first."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from deltic.values.types import Type
 
 
 def words_of(column: pa.Array) -> tuple[Values, Values]:
-    """The low and the high words of a column of decimals without NULL, to be read alone."""
+    """Return the low and the high words of a column of decimals without NULL, as read-only views."""
     words = np.frombuffer(column.buffers()[1], np.int64).reshape(-1, 2)[column.offset : column.offset + len(column)]
     return words[:, 0], words[:, 1]
 
 
 def of_words(low: Values, high: Values, type_: Type) -> pa.Array:
-    """The inverse of `words_of`."""
+    """Return the column of decimals of these words, the inverse of `words_of`."""
     words = np.ascontiguousarray(np.stack([low, high], axis=1))
     return pa.Array.from_buffers(type_.arrow, len(low), [None, pa.py_buffer(words)])
