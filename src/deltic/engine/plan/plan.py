@@ -39,8 +39,8 @@ class Meet:
 class Each:
     """Visit each row of the atom; bind columns (in its order) to variables and check others against terms.
 
-    With `counts`, only the number of rows matters: rows without times are visited as one.
-    With `merges`, rows that are equal in the bound columns, the first of the remaining ones, are visited as one.
+    With `counts`, only the number of rows matters: rows without times are visited as one. With `merges`, rows that are
+    equal in the bound columns, the first of the remaining ones, are visited as one.
     """
 
     atom: int

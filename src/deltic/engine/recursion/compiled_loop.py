@@ -1,8 +1,8 @@
-"""Running the small rounds of a component in compiled code: its tables for `kernels.iterate`, there and back.
+"""Runs the small rounds of a component in compiled code: builds the tables of `kernels.iterate`, and reads the results.
 
-Entered when few rows wait; left when an iteration is too large for it, or when nothing waits any more. In between the
-kernel returns now and then, so that what it gathered becomes part of the arrangements' runs and the caller can abandon
-the epoch.
+The loop starts when few rows are pending, and ends when an iteration is too large for it or nothing is pending. In
+between the kernel returns regularly, so that its rows become part of the arrangements' runs and the caller can
+abandon the epoch.
 """
 
 from __future__ import annotations
@@ -77,17 +77,17 @@ from deltic.engine.storage.run import Run, add_runs
 from deltic.engine.storage.state import State
 from deltic.program.queries import When
 
-# Why a kernel ended, and the fields of the heap, whose arrays may be new ones.
+# The reason why a kernel ended, and the fields of the heap, whose arrays may be new.
 KernelResult = tuple[int, Ints, Words2, Ints, Ints]
-# Runs that an arrangement may have beside those of `base`: its levels.
+# The number of runs that an arrangement may have in addition to those of `base`: its levels.
 _LEVELS = 3
-# Where the table of addresses has that of the runs, the one array that each call has anew.
+# The index of the runs in the table of addresses. Only this array is new in each call.
 _BASE = Component._fields.index("base")
 
 
 @dataclass(frozen=True)
 class CompiledEpoch:
-    """What compiled code continues of an epoch: what waits, and what has changed; `begins` says from nothing.
+    """The epoch that compiled code continues: its pending rows and its changes. `begins`: it computes from nothing.
 
     `check` is called with the iteration reached, and may raise.
     """
@@ -101,66 +101,68 @@ class CompiledEpoch:
 
 
 class RelationTables(Protocol):
-    """What compiled code keeps for relations of one kind, beside what all have, and the kernel that follows them."""
+    """The tables that compiled code needs for one kind of relation, beside the common ones, and its kernel."""
 
     def own(self, state: State) -> Iterator[Arrangement]:
-        """The arrangements of a relation: its contents, other orders, and last that of its counts, or of its drift."""
+        """Yield the arrangements of a relation: its contents, other orders, and last that of its counts, or of its
+        drift.
+        """
 
     def slots(self, loop: CompiledLoop) -> Mapping[int, int]:
-        """The arrangements of what is found that have several rows for one, by number, and how many."""
+        """Return the `found` arrangements with several rows for each key: their numbers, and how many rows."""
 
     def arrange(self, loop: CompiledLoop) -> None:
-        """Enter in the tables what relations of this kind need."""
+        """Fill the tables that relations of this kind need."""
 
     def begin(self, loop: CompiledLoop, epoch: CompiledEpoch, progress: Ints) -> None:
-        """Begin to continue an epoch."""
+        """Start to continue an epoch."""
 
     def iterate(self, loop: CompiledLoop, epoch: CompiledEpoch, progress: Ints) -> KernelResult:
         """Call the kernel."""
 
     def flush(self, loop: CompiledLoop, found: Mapping[str, tuple[Run, ...]]) -> None:
-        """What was found has become runs."""
+        """Handle the rows of the `found` arrangements, which have become runs."""
 
     def end(self, epoch: CompiledEpoch, progress: Ints) -> None:
-        """The epoch is handed back."""
+        """Return the epoch to vectorised code."""
 
 
 class SetTables:
-    """Recursive sets: each with its counts, as far as the strategy keeps them."""
+    """Tables of recursive sets. Each has its counts, as far as the strategy stores them."""
 
     def __init__(self, strategy: Strategy) -> None:
         self._keeps = strategy is Strategy.NESTED, strategy is not Strategy.FULL
 
     def own(self, state: State) -> Iterator[Arrangement]:
-        """The contents, other orders, and the counts."""
+        """Yield the contents, other orders, and the counts."""
         assert state.counts is not None
         yield state.contents
         yield from (a for a in state.built.values() if a is not state.contents)
         yield state.counts
 
     def slots(self, loop: CompiledLoop) -> Mapping[int, int]:
-        """None: what is found are rows."""
+        """Return nothing: the `found` arrangements hold plain rows."""
         return {}
 
     def arrange(self, loop: CompiledLoop) -> None:
-        """All is in the tables that any component has."""
+        """Do nothing: the common tables suffice."""
 
     def begin(self, loop: CompiledLoop, epoch: CompiledEpoch, progress: Ints) -> None:
-        """Nothing is in the progress but what the loop enters."""
+        """Do nothing: the loop itself fills all fields of the progress."""
 
     def iterate(self, loop: CompiledLoop, epoch: CompiledEpoch, progress: Ints) -> KernelResult:
         """Call the kernel for sets."""
         return kernel.iterate(loop.arrays, loop.heap, progress, loop.thresholds, *self._keeps)
 
     def flush(self, loop: CompiledLoop, found: Mapping[str, tuple[Run, ...]]) -> None:
-        """What was found of lost rows stays with the epoch."""
+        """Do nothing: the epoch itself keeps the derivations of lost rows."""
 
     def end(self, epoch: CompiledEpoch, progress: Ints) -> None:
-        """The end was looked for on the way."""
+        """Do nothing: the loop has checked for termination."""
 
 
 class CompiledLoop:
-    """The tables of a component; they are rebuilt when one of its arrangements was repacked."""
+    """The tables of a component. They are rebuilt when one of its arrangements was repacked."""
 
     def __init__(
         self,
@@ -182,7 +184,7 @@ class CompiledLoop:
         self._basis: Basis | None = None
 
     def _build(self) -> None:
-        """Everything that depends on layouts: those of the component's relations, and of what its queries read."""
+        """Build all tables that depend on layouts: of the component's relations and of those that its queries read."""
         self._basis = Basis()
         for state in self.states.values():
             self._basis.relation(state)
@@ -225,12 +227,14 @@ class CompiledLoop:
         self._asking = [binding for binding in self._bindings if binding.tables.questions]
 
     def _changing(self) -> dict[int, int]:
-        """The arrangements that change, the component's own and what is found of lost rows, and how much of each."""
+        """Return the arrangements that change, by number, and their rows for each key: the component's own and the
+        found ones.
+        """
         changing = [*range(len(self.own)), *self.relations[:, R_FOUND].tolist()]
         return dict.fromkeys(changing, 1) | dict(self.kind.slots(self))
 
     def _make_scratch(self, runs: int) -> Scratch:
-        """Memory for searches over so many runs."""
+        """Allocate the memory of searches over `runs` runs."""
         width, handed, most = int(self.relations[:, R_WIDTH].max()), self.thresholds.handed, self.thresholds.most_rows
         return Scratch(
             np.empty((runs, 4), np.int64),
@@ -244,7 +248,7 @@ class CompiledLoop:
         )
 
     def _arrange(self, total: int) -> None:
-        """How the rows of each arrangement are made from canonical ones."""
+        """Fill the tables of how the rows of each arrangement are made from canonical rows."""
         self.table = np.zeros((total, A_COLUMNS), np.int64)
         self.table[:, A_TIME_WORD] = NOBODY
         self.table[:, A_WIDTH] = [*(a.layout.words for a in self.arrangements), *self.relations[:, R_WIDTH].tolist()]
@@ -262,12 +266,12 @@ class CompiledLoop:
         self.grouped = self.groups.tables()
 
     def row(self, name: str) -> Ints:
-        """The row of `relations` of a relation."""
+        """Return the row of a relation in `relations`."""
         result: Ints = self.relations[self.names.index(name)]
         return result
 
     def _bind(self) -> None:
-        """The queries' tables by address, and their atoms."""
+        """Fill the addresses of the queries' tables, and their atoms."""
         atoms: list[tuple[int, int, bool]] = []
         following = sum(map(len, self._following))
         self.queries = np.zeros((len(self.evaluations), Q_COLUMNS), np.int64)
@@ -287,7 +291,7 @@ class CompiledLoop:
         self._fingers = np.zeros((len(self.queries), 0), np.int64)
 
     def _attach(self, lost: LostRows) -> None:
-        """Read the runs of all arrangements, and see that there is room for those that a search looks at."""
+        """Read the runs of all arrangements, and allocate memory for searches over them."""
         runs: list[Run] = []
 
         def put(row: Table, first: int, count: int, some: Sequence[Run]) -> None:
@@ -309,7 +313,7 @@ class CompiledLoop:
         self.arrays[_BASE] = addresses([base])[0]
 
     def _make_room(self, runs: int) -> None:
-        """See that searches over so many runs have their memory; a search has a finger for each and one more."""
+        """Allocate the memory of searches over `runs` runs. A search has one more cursor than there are runs."""
         if self._fingers.shape[1] > runs:
             return
         self._scratch = self._make_scratch(2 * runs)
@@ -322,9 +326,9 @@ class CompiledLoop:
         self.arrays = addresses(component, self._log, self._scratch)
 
     def run(self, epoch: CompiledEpoch) -> int:
-        """Go through iterations as long as they are small; the number of those done, or of relations that changed.
+        """Run iterations as long as they are small. Return how many iterations, or changes of relations, were done.
 
-        Raises DomainOverflow when a computed value has no place.
+        Raises DomainOverflow if a computed value has no place.
         """
         self._enter(epoch.queue)
         progress = self._begun()
@@ -357,7 +361,7 @@ class CompiledLoop:
             epoch.check(int(progress[kernel.P_NOW]))
 
     def _enter(self, queue: PendingQueue) -> None:
-        """See that the tables are those of the present layouts, and take over what waits."""
+        """Ensure that the tables fit the present layouts, and take over the pending rows."""
         if not self._is_built():
             self._build()
         self._find_labels()
@@ -365,27 +369,27 @@ class CompiledLoop:
         self.heap = queue.to_heap(int(self.relations[:, R_WIDTH].max()))
 
     def _begun(self) -> Ints:
-        """The progress of a loop that begins."""
+        """Return the progress of a loop that starts."""
         progress = np.zeros(kernel.P_FIELDS, np.int64)
         progress[kernel.P_QUERY] = kernel.NONE
         return progress
 
     def _overflow(self) -> DomainOverflow:
-        """What is to be raised for a value without a place."""
+        """Return the error for a value without a place."""
         return next(overflow for binding in self._bindings for overflow in binding.tables.overflows())
 
     def _count(self, progress: Ints) -> None:
-        """Enter what was visited."""
+        """Count the visited rows."""
         self.environment.visits.rows += int(progress[kernel.P_VISITED])
         self._add_actuals()
 
     def _is_built(self) -> bool:
-        """Whether the tables are those of the present layouts, and of all arrangements."""
+        """Return whether the tables fit the present layouts and have all arrangements."""
         bases = (self._basis, *(binding.basis for binding in self._bindings))
         return all(basis is not None and basis.holds for basis in bases) and self._has_all()
 
     def _has_all(self) -> bool:
-        """Whether the tables are of the component's arrangements that are built now."""
+        """Return whether the tables have exactly the component's arrangements that are built now."""
         present = [a for state in self.states.values() for a in self.kind.own(state)]
         return len(present) == len(self.own) and all(map(operator.is_, present, self.own))
 
@@ -395,18 +399,18 @@ class CompiledLoop:
         return int(status)
 
     def _find_labels(self) -> None:
-        """Let searches know the order of the texts that there are."""
+        """Give searches the present labels of interned values."""
         for binding in self._bindings:
             binding.tables.find_labels(self.environment.interner)
 
     def _answer(self, progress: Ints) -> int:
-        """Answer what searches ask for: ASKS, or LOST if deciding about rows asks for more than memos keep."""
+        """Answer the questions of searches: ASKS, or LOST if settling asks for more than the memos can hold."""
         forgot = [binding.answer() for binding in self._asking]
         self._find_labels()
         return kernel.LOST if any(forgot) and progress[kernel.P_QUERY] == kernel.NONE else kernel.ASKS
 
     def _report(self, progress: Ints, changes: Mapping[str, CountChanges]) -> None:
-        """Hand over the rows that were asserted and retracted."""
+        """Report the rows that were asserted and retracted."""
         count = progress[kernel.P_LOG]
         relations, rows, signs = self._log.relations[:count], self._log.rows[:count], self._log.signs[:count]
         for number, name in enumerate(self.names):
@@ -423,7 +427,7 @@ class CompiledLoop:
         self.queries[:, Q_CHANGED : Q_VISITED + 1] = 0
 
     def _flush(self, found: dict[str, tuple[Run, ...]]) -> None:
-        """Let what changed be part of the arrangements' runs, and what was found of the others."""
+        """Move changed rows from the levels to the arrangements' runs, and found rows to `found`."""
         for a, arrangement in enumerate(self.own):
             for run in self.levels.take(a):
                 kept = Run(run.words, weights=run.weights) if a in self.untimed else run
@@ -436,5 +440,5 @@ class CompiledLoop:
 
 
 def _starts(counts: Sequence[int]) -> list[int]:
-    """Where each of some ranges begins that follow one another, given their lengths."""
+    """Return the start of each of some adjacent ranges, given their lengths."""
     return [0, *itertools.accumulate(counts)][: len(counts)]

@@ -1,4 +1,4 @@
-"""A recursive component: mutually recursive relations, the queries that derive them, and what else computes them."""
+"""A recursive component: mutually recursive relations, the queries that derive them, and their other definitions."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from deltic.program.operators.flat_map import Expanded
 
 @dataclass(frozen=True)
 class RecursiveComponent:
-    """Mutually recursive relations, in the order in which they follow each other at one iteration.
+    """Mutually recursive relations, in the order in which they depend on each other within one iteration.
 
-    `outer` are the queries that follow relations of lower strata, `inner` those of the component; both by the relation
-    followed. `searches` find the derivations of given rows, by the relation of the rows; `bases` are those of rules
-    without relations of the component, from all rows of one of theirs. `examined` look at groups of a history, and
-    `outputs` are the relations that functions of whole relations compute. `compiled` takes small rounds in compiled
-    code. A `signed` component has histories: whatever the strategy, these have all iterations.
+    `outer` are the queries whose delta is a relation of a lower stratum, `inner` those whose delta is in the component;
+    by the relation of the delta. `searches` find all derivations of given rows, by the relation of the rows. `bases`
+    derive all rows of rules that read no relation of the component. `examined` are non-linear functions of groups, and
+    `outputs` the relations that functions of whole relations compute. `compiled` runs small rounds in compiled code. A
+    `signed` component has histories: they have all iterations, whatever the strategy.
     """
 
     states: Mapping[str, State]
@@ -45,27 +45,27 @@ class RecursiveComponent:
 
     @property
     def maintained(self) -> str:
-        """How it is kept, for reports."""
+        """Return how it is maintained, for reports."""
         return "signed" if self.signed else self.strategy.value
 
     @cached_property
     def levels(self) -> Sequence[Sequence[str]]:
-        """The relations that are settled together: sets and bags all, histories one after the other."""
+        """Return the relations that are settled together: all sets and bags, but each history on its own."""
         return [(name,) for name in self.states] if self.signed else [tuple(self.states)]
 
     @cached_property
     def closing(self) -> Mapping[str, State]:
-        """The relations that close a cycle: their rows are there an iteration after they are derived."""
+        """Return the relations that close a cycle: their rows are present one iteration after they are derived."""
         return {name: state for name, state in self.states.items() if delay_of(state.relation.definition)}
 
     @cached_property
     def functions(self) -> list[RelationFunction]:
-        """The functions of whole relations."""
+        """Return the functions of whole relations."""
         return list(dict.fromkeys(output.function for output in self.outputs.values()))
 
     @cached_property
     def inputs(self) -> Mapping[str, Sequence[RelationFunction]]:
-        """The functions of which each relation is an input."""
+        """Return, for each relation, the functions that read it."""
         result: dict[str, list[RelationFunction]] = defaultdict(list)
         for function in self.functions:
             for name in dict.fromkeys(source.relation.name for source in function.sources):
@@ -74,12 +74,12 @@ class RecursiveComponent:
 
     @property
     def is_due(self) -> bool:
-        """Whether what functions make of nothing is not yet there."""
+        """Return whether the result of some function on empty inputs was never computed."""
         return not all(function.is_begun for function in self.functions)
 
     @cached_property
     def bounds(self) -> Bounds:
-        """The test whether it terminates."""
+        """Return the parameters of the termination test."""
         states, limits = self.states.values(), self.environment
         jumps = any(admission_of(state) is not None for state in states)
         has_bags = any(state.kind is RelationKind.RECURSIVE_BAG for state in states)
@@ -88,7 +88,9 @@ class RecursiveComponent:
 
     @property
     def computing(self) -> list[str]:
-        """The rules that make new values from recursive rows; without one, every recursion of sets has an end."""
+        """Return the rules that compute new values from recursive rows. Without one, every recursion of sets
+        terminates.
+        """
         result = [e.query.rule.spoken() for e in self._following if e.query.computes]
         made = (each.definition.function for each in self.examined.by_source.values())
         result += [function.operator.arguments().strip("[]") for function in made if isinstance(function, Expanded)]
@@ -96,7 +98,7 @@ class RecursiveComponent:
 
     @cached_property
     def _following(self) -> list[Evaluation]:
-        """All queries that follow relations of the component."""
+        """All queries whose delta is a relation of the component."""
         return [e for result in self.inner.values() for e in result]
 
     @cached_property
@@ -105,7 +107,7 @@ class RecursiveComponent:
         return [e for result in self.searches.values() for e in result]
 
     def build(self, lower: Mapping[str, State]) -> None:
-        """Build what an update by the changes of `lower` probes."""
+        """Build the arrangements that an update by the changes of `lower` probes."""
         changed = [e for e in self.outer if lower[e.query.delta.relation].delta is not None]
         compiled = self.compiled.evaluations if self.compiled is not None else ()
         for evaluation in (*changed, *self._following, *self._searching, *compiled):
@@ -113,7 +115,7 @@ class RecursiveComponent:
         self.examined.build()
 
     def build_for_bootstrap(self) -> None:
-        """Build what a bootstrap probes, and of the component itself also what the first update will."""
+        """Build the arrangements that a bootstrap probes; of the component itself, also those of the first update."""
         compiled = self.compiled
         for evaluation in (*self._following, *(compiled.following if compiled is not None else ())):
             evaluation.build()

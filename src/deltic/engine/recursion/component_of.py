@@ -1,4 +1,4 @@
-"""From the delta queries of a recursive stratum to its component, with the whole-rule queries of its strategy."""
+"""Builds the component of a recursive stratum from its delta queries and the whole-rule queries of its strategy."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from deltic.program.histories import Applied, Nested
 from deltic.program.program import Stratum
 from deltic.program.queries import Rule
 
-# Queries by a relation.
+# Queries by relation.
 _Evaluations = dict[str, list[Evaluation]]
 
 
@@ -36,10 +36,10 @@ def component_of(
     strategy: Strategy,
     environment: Environment,
 ) -> RecursiveComponent:
-    """The component of a recursive stratum, of whose rules the delta queries are `evaluations`.
+    """Return the component of a recursive stratum; `evaluations` are the delta queries of its rules.
 
-    There are none where all of its relations are functions of whole relations. Bags have all their counts, whatever
-    the strategy.
+    There are none if all of its relations are functions of whole relations. Bags store all their counts, whatever the
+    strategy.
     """
     own = {name: states[name] for name in stratum.relations}
     if any(state.kind is RelationKind.RECURSIVE_BAG for state in own.values()):
@@ -66,7 +66,7 @@ def component_of(
 
 
 def _by_followed(own: Mapping[str, State], evaluations: Sequence[Evaluation]) -> tuple[_Evaluations, list[Evaluation]]:
-    """The queries that follow relations of the component, by that, and those that follow others."""
+    """Split the queries into those whose delta is in the component, by relation, and the others."""
     inner: _Evaluations = defaultdict(list)
     outer: list[Evaluation] = []
     for evaluation in evaluations:
@@ -76,17 +76,17 @@ def _by_followed(own: Mapping[str, State], evaluations: Sequence[Evaluation]) ->
 
 
 def _bases(own: Mapping[str, State], rules: Mapping[Rule, Evaluation]) -> Iterator[Evaluation]:
-    """The queries for all derivations of the rules that read no relation of the component."""
+    """Yield the queries for all derivations of the rules that read no relation of the component."""
     for rule, of_rule in rules.items():
         if (base := base_of(rule, own)) is not None:
             yield Evaluation(plan(base), of_rule.domains, of_rule.environment)
 
 
 def _searches(own: Mapping[str, State], rules: Mapping[Rule, Evaluation]) -> _Evaluations:
-    """The queries that find all derivations of lost rows by a recursive rule, by the relation of the rows.
+    """Return the queries that find all derivations of lost rows by a recursive rule, by the relation of the rows.
 
-    Row by row, all variables of a lost row bound first: then intersections find few candidates. The filter of
-    [ELA §4.2] would bind one variable of all lost rows after the other, in the order of the body.
+    They search for one row at a time, with all variables of the lost row bound first, so intersections find few
+    candidates. The filter of [ELA §4.2] would bind one variable of all lost rows at a time, in the order of the body.
     """
     result: _Evaluations = defaultdict(list)
     orders = {name: tuple(state.by_order) for name, state in own.items()}
@@ -101,7 +101,7 @@ def _searches(own: Mapping[str, State], rules: Mapping[Rule, Evaluation]) -> _Ev
 def _tables(
     own: Mapping[str, State], signed: bool, strategy: Strategy, examined: Examinations
 ) -> RelationTables | None:
-    """The tables of compiled code for relations of these kinds; None where it does not know them."""
+    """Return the compiled-code tables for relations of these kinds; None if compiled code does not support them."""
     if signed:
         return history_tables(own, examined)
     return SetTables(strategy) if all(state.kind is RelationKind.RECURSIVE for state in own.values()) else None
@@ -118,7 +118,7 @@ def _compiled(
 
 
 def _outputs(states: Mapping[str, State], environment: Environment) -> dict[str, FunctionOutput]:
-    """The relations that functions of whole relations compute; those of one fixpoint share it."""
+    """Return the relations that functions of whole relations compute. Relations of one fixpoint share it."""
     inner: dict[object, InnerFixpoint] = {}
     result = {}
     for name, target in states.items():

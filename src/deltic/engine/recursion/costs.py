@@ -1,7 +1,7 @@
-"""The cost profile of a bootstrap, iteration by iteration, and the forecast of an update by it while that runs.
+"""The cost profile of a bootstrap by iteration, and a forecast of a running update's cost from it.
 
-An update goes through the same iterations as a bootstrap of the component, and does in each a part of what that does
-there. So its share of the finished iterations predicts the cost of the remaining ones.
+An update runs the same iterations as a bootstrap of the component, and does a part of the bootstrap's work in each. So
+its share of the finished iterations predicts the cost of the remaining ones.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 
 @dataclass
 class CostProfile:
-    """The work of a bootstrap, in seconds of processor: `before[i]` of it before iteration `iterations[i]` began.
+    """The work of a bootstrap, in seconds of processor time: `before[i]` was done before iteration `iterations[i]`.
 
-    `work` is the whole, `visited` the rows that were visited, `size` the rows of what the component was computed from.
+    `work` is the total, `visited` the number of visited rows, `size` the number of input rows.
     """
 
     iterations: list[int] = field(default_factory=list)
@@ -24,18 +24,18 @@ class CostProfile:
     size: int = 0
 
     def reach(self, now: int, work: float) -> None:
-        """So much work was done when iteration `now` was seen; the first time that it is seen counts."""
+        """Record the work done when iteration `now` is reached for the first time."""
         if not self.iterations or now > self.iterations[-1]:
             self.iterations.append(now)
             self.before.append(work)
 
     def finish(self, work: float, visited: int, size: int) -> None:
-        """The last iteration that was seen is over, and with it the bootstrap."""
+        """Record the end of the bootstrap, and of its last iteration."""
         self.work, self.visited, self.size = work, visited, size
         self.reach(self.iterations[-1] + 1 if self.iterations else 1, work)
 
     def until(self, now: int) -> float:
-        """The work before iteration `now`; of iterations that were not seen one by one each has an equal part."""
+        """Return the work before iteration `now`. Between two recorded iterations it is interpolated."""
         i = bisect_right(self.iterations, now)
         if i == len(self.iterations):
             return self.work
@@ -43,40 +43,41 @@ class CostProfile:
         return start + (self.before[i] - start) * (now - first) / (self.iterations[i] - first)
 
     def expected(self, size: int) -> float:
-        """The work of a bootstrap from so many rows."""
+        """Return the expected work of a bootstrap from `size` rows."""
         return self.work * size / self.size if self.size else self.work
 
 
 class CostForecast:
-    """Forecasts the cost of an update by the profile of the last bootstrap."""
+    """Forecasts the cost of an update from the profile of the last bootstrap."""
 
     def __init__(self, profile: CostProfile) -> None:
         self._profile = profile
         self._now, self._since = 0, 0.0
-        self._reached, self._getting_on = profile.until(1), 0.0
+        self._reached, self._progress = profile.until(1), 0.0
         self._work = self._way = 0.0
 
     def reach(self, now: int, spent: float) -> None:
-        """The update is at iteration `now`, and had spent so much when it came there."""
+        """Record that the update has reached iteration `now`, with the work spent so far."""
         if now == self._now:
             return
         self._now = now
         reached = self._profile.until(now + 1)
         if reached > self._reached:
-            if self._getting_on:
+            if self._progress:
                 self._work = (self._work + spent - self._since) / 2
-                self._way = (self._way + self._getting_on) / 2
-            self._getting_on, self._reached, self._since = reached - self._reached, reached, spent
+                self._way = (self._way + self._progress) / 2
+            self._progress, self._reached, self._since = reached - self._reached, reached, spent
 
     def left(self, spent: float) -> float:
-        """What is left of an update that has spent so much, as far as can be told.
+        """Estimate the remaining work of an update that has spent this much.
 
-        As much for the iterations to come as it did of a bootstrap's work in those behind it, where the one before
-        counts half as much as the present one, and so on; and at least as much as was spent since it last got on. The
-        changes below, which are pushed at iteration 0, are left out: a bootstrap does most of that in later ones.
+        The remaining iterations are expected to cost the same share of a bootstrap's work as the finished ones, where
+        each earlier iteration counts half as much as the next. The estimate is at least the work since the last
+        progress. The changes below, pushed at iteration 0, do not count: a bootstrap does most of that work in later
+        iterations.
         """
         here = spent - self._since
-        if not self._getting_on:
+        if not self._progress:
             return here
-        pace = (self._work + here) / (self._way + self._getting_on)
+        pace = (self._work + here) / (self._way + self._progress)
         return max(here, pace * (self._profile.work - self._reached))

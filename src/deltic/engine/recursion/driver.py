@@ -1,16 +1,16 @@
-"""The driver of every recursion: rounds, the least first, until nothing waits [DBSP §7.2].
+"""The driver of every recursion: takes the least pending round until nothing is pending [DBSP §7.2].
 
-What must hold, whoever takes the rounds, one store, shards of one process or jobs:
+What must hold, whether one store, shards of one process or jobs take the rounds:
 
-* A round settles the changes of its relations at its iteration, adds them to their rows, and follows each through the
+* A round settles the changes of its relations at its iteration, adds them to their rows, and pushes each through the
   rules. Rules are multilinear: each change meets the other relations once, as they are in that round.
-* What is derived waits for a later round: for the next iteration, for an iteration of rows that it meets, or for a
-  later level of the present one. So a round that was taken is final.
-* Changes that add up to nothing are not followed. The state after an epoch is that of a computation from nothing,
-  histories and counts included [ELA Thm 3.5].
-* An epoch that raises leaves the relations to its caller, who restores them.
+* Derivations wait for a later round: for the next iteration, for an iteration of rows that they join with, or for a
+  later level of the present one. So a finished round is final.
+* Changes that sum to zero are not pushed. The state after an epoch equals that of a computation from nothing,
+  including histories and counts [ELA Thm 3.5].
+* If an epoch raises, the caller restores the relations.
 
-An executor says how a round is taken: where its changes go between settling and following is its exchange.
+An executor defines how a round is run: its exchange comes between settling and pushing changes.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ from deltic.errors import CountOverflowError
 
 
 class RoundExecutor(Protocol):
-    """What takes the rounds of a recursion."""
+    """Runs the rounds of a recursion."""
 
     def first(self) -> RoundId | None:
-        """The least round for which anything waits."""
+        """Return the least round with pending entries."""
 
     def take(self, now: RoundId) -> int:
-        """Take this round, and as many after it as suit.
+        """Run this round, and possibly rounds after it.
 
-        The iteration of the last one if a relation that closes a cycle has changed in it; −1 if none has, or if
-        the executor has looked for the end itself.
+        Return the iteration of the last one if a relation that closes a cycle has changed in it; −1 if none has, or if
+        the executor has checked for termination itself.
         """
 
     def closing(self) -> Sequence[ClosingRelations]:
-        """The relations that close the cycles, in each store."""
+        """Return the relations that close the cycles, in each store."""
 
 
 def run_rounds(executor: RoundExecutor, termination: Termination, may_go_on: Callable[[], bool] = lambda: True) -> int:
-    """Take rounds until nothing waits, as long as the recursion `may_go_on`: how many were asked for.
+    """Run rounds until nothing is pending, or until `may_go_on` returns False. Return the number of requested rounds.
 
-    Raises IterationLimitError where the recursion has no end, and CountOverflowError.
+    Raises IterationLimitError if the recursion does not terminate, and CountOverflowError.
     """
     rounds = 0
     while (now := executor.first()) is not None and may_go_on():
@@ -71,10 +71,10 @@ def settle_round(
     now: int,
     enter: Callable[[str, Run], None],
 ) -> Effects:
-    """Settle the relations of a round, given what was `taken` of each: what that leads to in the queue.
+    """Settle the relations of a round, given the candidates `taken` of each. Return the effects on the queue.
 
-    `enter` adds a change to the rows of a relation. What examinations change of a later relation of the round is
-    settled with it.
+    `enter` adds a change to the rows of a relation. If an examination changes a later relation of the round, that
+    change is settled with it.
     """
     effects = Effects()
     for name in names:
@@ -88,7 +88,7 @@ def settle_round(
 
 
 def _joined(one: Candidates | None, other: Candidates | None) -> Candidates | None:
-    """The candidates of both."""
+    """Return the union of the candidates, with summed weights."""
     if one is None or other is None:
         return other if one is None else one
     words, weights = (np.concatenate(parts, axis=-1) for parts in zip(one, other, strict=True))

@@ -1,11 +1,11 @@
-"""An epoch of a recursion in one store: its rounds follow each change by queries that are not cut.
+"""An epoch of a recursion in one store, whose queries run in one piece, without exchanges.
 
-What must hold, beside the rules of the driver:
+What must hold, in addition to the rules of the driver:
 
-* The relations below have their final `delta`, which is followed, as of iteration 0, before the first round.
-* Afterwards `delta` of a relation that closes a cycle is what it gained and lost, whatever the iteration; its orders
+* The relations below have their final `delta`. It is pushed, as of iteration 0, before the first round.
+* Afterwards `delta` of a relation that closes a cycle is what it gained and lost, in any iteration; its orders
   have `before` as of the start of the epoch. Rows that only moved to another iteration are no change.
-* Compiled code takes small rounds, vectorised code the others; both give the same rows and counts.
+* Compiled code runs small rounds, vectorised code the others; both give the same rows and counts.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from deltic.engine.storage.kinds import RelationKind
 from deltic.engine.storage.run import Run, merge_runs
 from deltic.engine.storage.state import State, StoreSnapshot
 
-# Called again and again with the iteration that is reached, 0 while the changes below are pushed; may raise to end it.
+# Called regularly with the present iteration, 0 while the changes below are pushed. It may raise to end the epoch.
 Check = Callable[[int], None]
 
 
 def update(component: RecursiveComponent, lower: Mapping[str, State], check: Check) -> None:
-    """Bring a component, built for it, up to date with the changes of `lower`; sets its relations' `delta`.
+    """Update a component, which is built for it, by the changes of `lower`, and set its relations' `delta`.
 
-    Rows that only moved to another iteration are no change: then the old version of a relation is the new one.
+    Rows that only moved to another iteration are no change. If there are no others, the old version is the new one.
     """
     started = StoreSnapshot.of(component.states.values()).runs()
     epoch = _Epoch(component, check)
@@ -48,7 +48,7 @@ def update(component: RecursiveComponent, lower: Mapping[str, State], check: Che
 
 
 def bootstrap(component: RecursiveComponent, lower: Mapping[str, State], check: Check) -> None:
-    """Compute a component from nothing [ELA Alg. 1]; sets the `delta` of its relations."""
+    """Compute a component from nothing [ELA Alg. 1], and set the `delta` of its relations."""
     component.build_for_bootstrap()
     started = StoreSnapshot.of(component.states.values())
     old = {name: state.whole() for name, state in component.closing.items()}
@@ -65,7 +65,7 @@ def bootstrap(component: RecursiveComponent, lower: Mapping[str, State], check: 
 
 
 def _let_change(state: State, change: Run | None, started: Mapping[int, Sequence[Run]]) -> None:
-    """Let a relation have the change of the whole epoch, whatever the iteration, and its version of before it."""
+    """Set a relation's change over the whole epoch, and its version before it."""
     state.delta = change if change is not None and len(change) else None
     for arrangement in state.built.values():
         before = arrangement.runs if state.delta is None else started[id(arrangement)]
@@ -73,7 +73,7 @@ def _let_change(state: State, change: Run | None, started: Mapping[int, Sequence
 
 
 class _Epoch:
-    """One epoch of a component, which takes its own rounds; if it `begins`, from nothing."""
+    """One epoch of a component, which runs its own rounds. With `begins`, it computes from nothing."""
 
     def __init__(self, component: RecursiveComponent, check: Check, begins: bool = False) -> None:
         self.component, self.begins, self._checked = component, begins, check
@@ -105,7 +105,7 @@ class _Epoch:
         return HistorySettler(state, self.environment, *examined, not self.begins, *functions)
 
     def _begin(self) -> None:
-        """Begin what looks at histories; functions that were never looked at are, at iteration 0."""
+        """Start the epoch of examinations and functions. Functions that were never computed are due at iteration 0."""
         effects = Effects()
         self.component.examined.begin()
         for function in self.component.functions:
@@ -115,7 +115,7 @@ class _Epoch:
         effects.wait_in(self.queue)
 
     def derive(self, evaluation: Evaluation, delta: Run, now: int, version: Version | None = None) -> None:
-        """Push a change through one query; its derivations wait for their iterations."""
+        """Push a change through one query, and add its derivations to the queue at their iterations."""
         head = evaluation.query.head
         settler, rows = self.settlers[head], self.queue.of(head)
         for derived in evaluation.run(delta, self._names, now, version, settler.past(now)):
@@ -125,16 +125,16 @@ class _Epoch:
     # Rounds
 
     def first(self) -> RoundId | None:
-        """The least round for which anything waits."""
+        """Return the least round with pending entries."""
         return self.queue.first()
 
     def closing(self) -> Sequence[ClosingRelations]:
-        """The relations that close the cycles."""
+        """Return the relations that close the cycles."""
         relations = {shown(name): state for name, state in self.component.closing.items()}
         return [ClosingRelations(relations, self.environment.interner)]
 
     def take(self, now: RoundId) -> int:
-        """Take small rounds in compiled code, then one that is vectorised."""
+        """Run small rounds in compiled code, then one vectorised round."""
         if self._is_small(now):
             self._run_compiled()
             following = self.first()
@@ -156,7 +156,7 @@ class _Epoch:
         self.environment.check()
 
     def _settle(self, now: RoundId) -> dict[str, Run]:
-        """Settle a round: its changes, by relation, which are among the rows."""
+        """Settle a round. Return its changes by relation, which have been added to the rows."""
         changes: dict[str, Run] = {}
 
         def enter(name: str, change: Run) -> None:
@@ -172,7 +172,7 @@ class _Epoch:
         return changes
 
     def _is_small(self, now: RoundId) -> bool:
-        """Whether so little waits that compiled code should go on."""
+        """Return whether so few rows are pending that compiled code should continue."""
         if self.component.compiled is None or self._patience > 0:
             self._patience -= 1
             return False
@@ -180,7 +180,7 @@ class _Epoch:
         return self.queue.waiting <= thresholds.most_waiting and self.queue.width(now) <= thresholds.most_rows
 
     def _run_compiled(self) -> None:
-        """Take small rounds; where these were few, the next ones are left to vectorised code."""
+        """Run small rounds in compiled code. If there were few of them, vectorised code runs the next ones."""
         assert self.component.compiled is not None
         thresholds = self.environment.thresholds
 

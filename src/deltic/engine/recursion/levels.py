@@ -1,4 +1,4 @@
-"""The memory of what compiled iterations change in arrangements: levels of rows, see `kernels.overlay`."""
+"""The memory for the changes that compiled iterations make to arrangements: levels of rows, see `kernels.overlay`."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _Buffer = tuple[Words1, Times, Weights]
 class LevelBuffers:
     """`levels` int64[A, 3, 5] and `spares` int64[A, 2, 3] of arrangements whose rows have `widths` words.
 
-    Those in `changing` have memory: each level for what the one before can hold on top of what makes it full, as many
-    times as it says there.
+    Only the arrangements in `changing` have memory, multiplied by its number. Each level has room for its limit and
+    the content of the level before it.
     """
 
     def __init__(self, widths: Sequence[int], changing: Mapping[int, int], thresholds: Thresholds) -> None:
@@ -42,11 +42,11 @@ class LevelBuffers:
         return [array.ctypes.data for array in buffer]
 
     def clear(self) -> None:
-        """Forget all rows: those of an epoch that was given up."""
+        """Discard all rows, which are of an abandoned epoch."""
         self.levels[:, :, [ROWS, MAX_TIME]] = 0
 
     def take(self, a: int) -> list[Run]:
-        """The rows of FAR and NEAR of an arrangement as runs; the levels are empty then."""
+        """Return the rows of the levels FAR and NEAR of an arrangement as runs, and empty the levels."""
         runs = []
         for level in (FAR, NEAR):
             row = self.levels[a, level]

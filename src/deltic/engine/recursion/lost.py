@@ -1,7 +1,6 @@
-"""Lost rows: what strategy `elastic` does not keep of a row whose first count falls to zero is searched for [ELA §3].
+"""Lost rows: a row whose first count falls to zero. Strategy `elastic` searches for its later derivations [ELA §3].
 
-The rules' bodies are searched for the row as they were before the epoch. What the epoch has changed in them is on its
-way to the row in any case.
+The rules' bodies are searched for the row as they were before the epoch. The changes of the epoch reach the row anyway.
 """
 
 from __future__ import annotations
@@ -16,12 +15,12 @@ from deltic.engine.recursion.pending import PendingRows
 from deltic.engine.storage.arrangement import descriptors, time_array
 from deltic.engine.storage.run import Run, Times, Words, add_runs, plain
 
-# Called again and again with the iteration that is reached, 0 while the changes below are pushed; may raise to end it.
+# Called regularly with the present iteration, 0 while the changes below are pushed. It may raise to end the epoch.
 Check = Callable[[int], None]
 
 
 class LostRows:
-    """`found` are the derivations, by relation, that rows lost in an epoch had at later iterations before it.
+    """The derivations at later iterations that rows lost in an epoch had before it, in `found` by relation.
 
     `before` is the version of arrangements before the epoch.
     """
@@ -39,7 +38,7 @@ class LostRows:
         self.found: dict[str, tuple[Run, ...]] = dict.fromkeys(names, ())
 
     def search(self, name: str, words: Words, now: int) -> Iterator[tuple[str, Words, Times]]:
-        """Find the derivations of lost rows after `now`; each row is to be looked at at its next one."""
+        """Find the derivations of lost rows after `now`. Yield rows with the next iteration at which to look at them."""
         for time, (rows, weights) in self._derived(name, words, now).after(now):
             if len(weights):
                 run = Run(rows, time_array(len(weights), time), plain(weights))
@@ -50,7 +49,7 @@ class LostRows:
             yield name, words[:, following], times[following]
 
     def _derived(self, name: str, words: Words, now: int) -> PendingRows:
-        """All derivations of rows of a relation before the epoch, by iteration."""
+        """Return all derivations of a relation's rows before the epoch, by iteration."""
         gathered = PendingRows(self._large)
         for evaluation in self._searches[name]:
             for derived in evaluation.run(Run(words), self._names, 0, self.before):

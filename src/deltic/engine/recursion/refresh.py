@@ -1,4 +1,4 @@
-"""A recursion under its refresh policy: updated, or recomputed where that seems to cost less [ELA §5.2]."""
+"""A recursion under its refresh policy: updated, or recomputed if that is expected to cost less [ELA §5.2]."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from deltic.engine.storage.state import State, StoreSnapshot
 
 
 class Recursive:
-    """A recursive component under its policy; `follows` are the relations below it whose changes concern it."""
+    """A recursive component under its policy; `follows` are the relations below it that it reads."""
 
     def __init__(self, component: RecursiveComponent, lower: Mapping[str, State], refresh: Refresh) -> None:
         self.component, self.lower, self.refresh = component, lower, refresh
@@ -27,16 +27,16 @@ class Recursive:
 
     @property
     def is_timed(self) -> bool:
-        """Whether there may be something to do though nothing below it changes."""
+        """Return whether the component may have work even if nothing below it changes."""
         return bool(self.component.functions)
 
     @property
     def is_due(self) -> bool:
-        """Whether there is something to do even if nothing below it changes."""
+        """Return whether the component has work even if nothing below it changes."""
         return self.component.is_due
 
     def run(self) -> ComponentReport:
-        """Bring the component up to date; the `delta` of its relations says what changed."""
+        """Update the component, and set the `delta` of its relations."""
         return self._reported(
             lambda: (
                 changes := changes_of((name, self.lower[name].delta) for name in sorted(self.follows)),
@@ -45,7 +45,7 @@ class Recursive:
         )
 
     def begin(self) -> ComponentReport | None:
-        """Compute the component from all that is below it; nothing where there is nothing below, and nothing due."""
+        """Compute the component from all that is below it. None if nothing is below it and nothing is due."""
         if not self.follows and not self.is_due:
             return None
 
@@ -56,7 +56,7 @@ class Recursive:
         return self._reported(act)
 
     def _reported(self, act: Callable[[], tuple[Changes, str, str]]) -> ComponentReport:
-        """What was done; `act` gives the changes from which, the action and the reason."""
+        """Run `act`, which returns the changes below, the action and its reason, and report it."""
         visited, started = self._visits.rows, time.perf_counter()
         changes, action, reason = act()
         states = self.component.states.values()
@@ -77,7 +77,7 @@ class Recursive:
         return self.component.environment.visits
 
     def _act(self, changes: Changes) -> tuple[str, str]:
-        """What is done, and why."""
+        """Choose and perform an action. Return it and its reason."""
         if all(not state.contents.runs for state in self.component.states.values()):
             return self._bootstrap(), "it was empty"
         if self.component.strategy is Strategy.FULL:
@@ -89,7 +89,7 @@ class Recursive:
         return self._attempt(changes)
 
     def _attempt(self, changes: Changes) -> tuple[str, str]:
-        """Update, unless or until that seems to cost more than a bootstrap."""
+        """Update, unless or until that is expected to cost more than a bootstrap."""
         profile, visited = self.history.profile, self._visits.rows
         bootstrap = profile.expected(self._size())
         if self.history.is_hopeless(changes, bootstrap):
@@ -108,7 +108,7 @@ class Recursive:
         )
 
     def _referee(self, bootstrap: float) -> Callable[[int, float], None]:
-        """What abandons an update, given its iteration and what was spent, where a bootstrap of that cost is better."""
+        """Return the check that abandons an update, by its iteration and cost, if a bootstrap of this cost is better."""
         forecast, switch = CostForecast(self.history.profile), self.refresh.switch
         free = max(QUICK, switch * bootstrap) if switch else -1.0
 
@@ -137,7 +137,7 @@ class Recursive:
         return self._recorded(lambda check: bootstrap(self.component, self.lower, check))
 
     def _recorded(self, run: Callable[[Check], None]) -> str:
-        """Compute the component from nothing, and remember how that went."""
+        """Compute the component from nothing, and record the cost profile."""
         profile, started, visited = CostProfile(), processor_time(), self._visits.rows
         run(lambda now: profile.reach(now, processor_time() - started))
         profile.finish(processor_time() - started, self._visits.rows - visited, self._size())
@@ -145,5 +145,5 @@ class Recursive:
         return "bootstrap"
 
     def _size(self) -> int:
-        """The rows of what the component is computed from."""
+        """Return the number of input rows of the component."""
         return sum(len(self.lower[name].contents) for name in self.follows)

@@ -1,12 +1,13 @@
-"""Settling: what becomes of the rows of a relation in a round, one settler for each kind of relation.
+"""Settling: how pending changes alter the rows of a relation in a round. Each kind of relation has a settler.
 
 What must hold:
 
-* A round is settled when it is the least that waits: the histories of all relations before it are final.
-* A set has a row at its first iteration alone. Strategy `nested` keeps the counts of derivations at every iteration,
+* A round is settled when it is the least pending one: the histories of all relations before it are final.
+* A set has a row only at its first iteration. Strategy `nested` stores the counts of derivations at every iteration,
   `elastic` that of the first one, `full` none. A bag or a history has each change of a weight at its iteration.
-* Settling changes what is kept beside the rows, such as counts. What it leads to in the queue are its `Effects`, which
-  wait until the whole round is settled: a round that lacked room for a value is settled again from the same candidates.
+* Settling changes the state beside the rows, such as counts. New entries for the queue are its `Effects`. They are
+  added after the whole round is settled, because a round that lacked room for a value is settled again from the same
+  candidates.
 * The driver appends a change to the rows, and then calls `entered`: examinations read histories that include it.
 """
 
@@ -39,14 +40,14 @@ Values = np.ndarray[Any, np.dtype[Any]]
 
 
 class Effects:
-    """What settling a round leads to: changes of relations, and rows to look at again, each at its iteration."""
+    """The new queue entries of a settled round: changes of relations, and rows to look at again."""
 
     def __init__(self) -> None:
         self.changes: list[tuple[str, Run, int]] = []
         self.again: list[tuple[str, Words, Times]] = []
 
     def at(self, name: str, now: int) -> Candidates | None:
-        """The change of a relation at the present iteration, which is settled in the same round; it is removed."""
+        """Remove and return the change of a relation at the present iteration, which is settled in the same round."""
         for number, (target, run, time) in enumerate(self.changes):
             if (target, time) == (name, now):
                 del self.changes[number]
@@ -54,7 +55,7 @@ class Effects:
         return None
 
     def wait_in(self, queue: PendingQueue) -> None:
-        """Move all of them into the queue."""
+        """Move all entries into the queue."""
         for name, run, time in self.changes:
             queue.of(name).add(run, time)
         for name, words, times in self.again:
@@ -62,26 +63,28 @@ class Effects:
 
 
 class Settler(ABC):
-    """How one relation is settled; its rows are there `delay` iterations after they are derived."""
+    """Settles one relation. Its rows are present `delay` iterations after they are derived."""
 
     def __init__(self, state: State, environment: Environment) -> None:
         self.state, self.environment, self.name = state, environment, state.relation.name
         self.delay = delay_of(state.relation.definition)
 
     def past(self, now: int) -> ExcludedRows | None:
-        """The rows that queries need not derive at an iteration."""
+        """Return the rows that queries need not derive at an iteration."""
         return None
 
     def admitted(self, derived: Derivations, now: int) -> Derivations:
-        """Derivations of iteration `now` + 1, or of their own times, as they are to wait, `delay` after `now`."""
+        """Return the derivations to be queued; those without times are queued for iteration `now` + `delay`."""
         return derived
 
     @abstractmethod
     def settle(self, candidates: Candidates, now: int, effects: Effects) -> Run | None:
-        """The change of the relation at an iteration, which is not yet among its rows; None for no change."""
+        """Return the change of the relation at an iteration, which is not among its rows yet; None for no change."""
 
     def entered(self, candidates: Candidates, change: Run | None, now: int, effects: Effects) -> None:
-        """The change is among the rows: examine what depends on it in this iteration. For sets nothing does."""
+        """Examine what depends on the change in this iteration, after it was added to the rows. Sets have nothing to
+        examine.
+        """
         return
 
     def compact(self) -> None:
@@ -89,16 +92,16 @@ class Settler(ABC):
         self.state.compact()
 
     def begun(self) -> Run:
-        """The rows of a relation that has been computed from nothing."""
+        """Return the rows of a relation that was computed from nothing."""
         return self.state.whole()
 
     def _run(self, words: Words, weights: Values, now: int) -> Run | None:
-        """A change at an iteration."""
+        """Return a change at an iteration; None if it is empty."""
         return Run(words, time_array(len(weights), now), plain(weights)) if len(weights) else None
 
 
 class SetSettler(Settler):
-    """Settles a set, whose rows carry their first iterations; `lost` finds what elastic does not keep."""
+    """Settles a set, whose rows have their first iteration as time. `lost` finds what `elastic` does not store."""
 
     def __init__(
         self,
@@ -111,14 +114,14 @@ class SetSettler(Settler):
         super().__init__(state, environment)
         self._lost = lost
         self._keeps_all, self._keeps_counts = strategy is Strategy.NESTED, strategy is not Strategy.FULL
-        # A row that only ever appears has one count, that of its first iteration.
+        # In a bootstrap rows only appear, so each has one count, that of its first iteration.
         self._counts_rows = begins and strategy is Strategy.ELASTIC
 
     def past(self, now: int) -> ExcludedRows | None:
         return None if self._keeps_all else ExcludedRows(self.state.contents.runs, now)
 
     def admitted(self, derived: Derivations, now: int) -> Derivations:
-        """Sums large batches up, without rows whose first iteration is past: their derivations are not kept."""
+        """Sum large batches, and drop rows whose first iteration is past, because their derivations are not stored."""
         is_small = len(derived) < self.environment.thresholds.large
         if self._keeps_all or derived.times.size or derived.consolidated or is_small:
             return derived
@@ -147,7 +150,7 @@ class SetSettler(Settler):
         return _settle_all(candidates, now, past, counts, result, self._keeps_all, large)
 
     def _count(self, words: Words, counted: Values, now: int, change: Run | None) -> None:
-        """Add the changes of counts at an iteration; where they are of the rows of the change, with its words."""
+        """Add the changes of counts at an iteration. Counts of the rows of the change share its words."""
         rows, weights = select(words, counted, counted)
         if self._counts_rows and change is not None:
             assert self.state.counts is not None
@@ -161,7 +164,7 @@ class SetSettler(Settler):
         super().compact()
 
     def begun(self) -> Run:
-        """The rows in one run, which is the relation's then."""
+        """Return the rows in one run, which becomes the relation's."""
         if self._counts_rows:
             assert self.state.counts is not None
             self.state.counts.merge()
@@ -173,8 +176,9 @@ class SetSettler(Settler):
 class HistorySettler(Settler):
     """Settles a bag or a history, whose weights change at many iterations.
 
-    `examination` looks at groups of a history. `output` says that a function of whole relations computes it; it is an
-    input of `functions`. A computation from nothing needs no `drifts`: the changes of the epoch are all rows.
+    `examination` computes a non-linear function of a history's groups. `output` is set if a function of whole relations
+    computes the relation; the relation is an input of `functions`. A computation from nothing needs no `drifts`,
+    because the changes of the epoch are all rows.
     """
 
     def __init__(
@@ -193,7 +197,7 @@ class HistorySettler(Settler):
         self._admission = admission_of(state)
 
     def admitted(self, derived: Derivations, now: int) -> Derivations:
-        """A query counts an iteration more than the greatest that it meets: that of a delayed relation."""
+        """Move derivations to their iterations: a query counts one iteration too many, that of a delayed relation."""
         early = 1 - self.delay
         times = derived.times - np.int32(early) if derived.times.size else derived.times
         moved = Derivations(derived.words, times, derived.weights, derived.consolidated)
@@ -219,7 +223,7 @@ class HistorySettler(Settler):
             self._examine(self._examination, candidates[0], change or Run(self.state.no_rows()[0]), now, effects)
 
     def _enter(self, change: Run, now: int, effects: Effects) -> None:
-        """Enter a change where it is read by iteration, and let functions of which it is an input be looked at."""
+        """Add a change to the rows by iteration and to the drifts, and mark the functions that read it as due."""
         if self._by_iteration is not None:
             self._by_iteration.add(change, now)
         if self._examination is not None and self._drifts:
@@ -230,7 +234,7 @@ class HistorySettler(Settler):
             look_at(function, now, effects)
 
     def _examine(self, examination: Examination, words: Words, change: Run, now: int, effects: Effects) -> None:
-        """Let the change of what is examined wait for its iteration, and groups for their next one."""
+        """Queue the change of the examined relation, and the groups to look at again."""
         result = examination.examine(words, change, now)
         target = examination.target.relation
         effects.changes.append((target.name, result.change, now + delay_of(target.definition)))
@@ -239,12 +243,12 @@ class HistorySettler(Settler):
 
 
 def look_at(function: RelationFunction, time: int, effects: Effects) -> None:
-    """Let all outputs of a function be looked at at an iteration."""
+    """Mark all outputs of a function as due at an iteration."""
     effects.again += [(each.target.relation.name, each.probe, time_array(1, time)) for each in function.outputs]
 
 
 class _Settled(NamedTuple):
-    """What the kernel `settle` finds of some candidates, in arrays as narrow as they can be."""
+    """The results of the kernel `settle` for some candidates, in arrays as narrow as possible."""
 
     actions: Values
     counted: Values
@@ -261,7 +265,7 @@ def _settle_all(
     keeps_all: bool,
     large: int,
 ) -> _Settled:
-    """What becomes of the candidates of an iteration; more than `large` are cut among threads."""
+    """Settle the candidates of an iteration. More than `large` of them are split among threads."""
     words, change = candidates
     if len(change) <= large:
         return _Settled(*settle(words, change, now, past, counts, found, keeps_all))
@@ -276,7 +280,7 @@ def _settle_all(
 
 
 def select(words: Words, values: Values, mark: Values) -> tuple[Words, Values]:
-    """The rows and values that are marked by something other than zero."""
+    """Return the rows and values whose mark is not zero."""
     chosen = np.flatnonzero(mark)
     if len(chosen) == len(mark):
         return words, values

@@ -1,4 +1,4 @@
-"""Strategies of recursion: what is kept of the derivations of a recursive relation, beside its rows."""
+"""Strategies of recursion: what is stored of the derivations of a recursive relation, beside its rows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 
 class Strategy(enum.Enum):
-    """How a recursive component is brought up to date."""
+    """How a recursive component is maintained."""
 
     NESTED = "nested"
     """Counts of derivations at every iteration: the next iteration of a row is known [DBSP §7.2]."""
@@ -20,11 +20,11 @@ class Strategy(enum.Enum):
 
 @dataclass(frozen=True)
 class Strategies:
-    """A strategy for each recursive component: the one chosen for a relation of it, else `default`."""
+    """The strategy of each recursive component: the one chosen for one of its relations, else `default`."""
 
     default: Strategy
     chosen: Mapping[str, Strategy]
 
     def of(self, relations: Collection[str]) -> Strategy:
-        """The strategy of the component of these relations."""
+        """Return the strategy of the component of these relations."""
         return next((self.chosen[name] for name in relations if name in self.chosen), self.default)

@@ -1,4 +1,4 @@
-"""Whether a recursion comes to an end: asked in each round, of one store or of all shards together."""
+"""The termination test of a recursion, applied in each round of one store or of all shards together."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from deltic.program.histories import BY_ITERATION
 
 @dataclass(frozen=True)
 class Bounds:
-    """What is known of a recursion before it runs: its relations, those that close its cycles, and what it may take.
+    """The static properties of a recursion: its relations, those that close its cycles, and its limits.
 
-    `computing` are the rules that make new values from recursive rows; without one, every recursion of sets has an end.
-    In a `signed` one rows come and go; where rows are admitted by their values, iterations `jump`.
+    `computing` are the rules that compute new values from recursive rows. Without one, every recursion of sets
+    terminates. In a `signed` recursion rows appear and disappear. If rows are admitted by their values, iterations
+    `jump`.
     """
 
     relations: Sequence[str]
@@ -31,17 +32,17 @@ class Bounds:
 
     @property
     def shown(self) -> list[str]:
-        """What the relations are called."""
+        """Return the displayed names of the closing relations."""
         return sorted(map(shown, self.closing))
 
 
 def shown(name: str) -> str:
-    """What a recursive relation is called, of which this is the history."""
+    """Return the displayed name of the recursive relation whose history this is."""
     return name.removesuffix(BY_ITERATION)
 
 
 class Termination:
-    """The depth that an epoch of a recursion reaches; before it, its rows were of iterations up to `deepest`."""
+    """The depth that an epoch of a recursion reaches. The rows before it had iterations up to `deepest`."""
 
     def __init__(self, bounds: Bounds, deepest: int) -> None:
         self.bounds, self.depth = bounds, Depth(bounds.jumps)
@@ -49,9 +50,9 @@ class Termination:
         self._iteration = 0
 
     def check(self, iteration: int) -> None:
-        """Before a round: raise IterationLimitError past the limit of iterations, for sets or bags, or of time.
+        """Raise IterationLimitError if a round is past the limit of iterations, for sets or bags, or of time.
 
-        At the iteration after it, known rows may be derived again.
+        At the iteration after the limit, known rows may be derived again.
         """
         bounds, self._iteration = self.bounds, iteration
         if not bounds.signed and iteration > bounds.limit + 1 and bounds.computing:
@@ -60,18 +61,18 @@ class Termination:
             raise limit_error(bounds.shown, bounds.computing, iteration, self._deadline.timeout)
 
     def is_due(self, iteration: int) -> bool:
-        """Whether to `look` after a round at this iteration that changed a relation which closes a cycle."""
+        """Return whether to `look` after a round at this iteration that changed a relation which closes a cycle."""
         if self.bounds.signed:
             return self.depth.reach(iteration) > self.watched
         return self.bounds.has_bags and iteration >= self._watch.horizon
 
     @property
     def watched(self) -> int:
-        """The depth from which on to look for an end; values that improve do not go round."""
+        """The depth from which on to check for termination. Values that improve cannot cycle."""
         return self.bounds.limit if self.depth.jumps else min(self.bounds.limit, self._watch.horizon)
 
     def look(self, iteration: int, closing: Sequence[ClosingRelations]) -> None:
-        """Raise IterationLimitError where histories change past the limit, or go round, or rows derive themselves.
+        """Raise IterationLimitError if histories change past the limit, or cycle, or if rows of bags derive themselves.
 
         `closing` are the relations that close the cycles, in each store.
         """
@@ -85,22 +86,22 @@ class Termination:
             raise limit_error(self.bounds.shown, self.bounds.computing, self.bounds.limit)
 
     def refuse_circle(self, iteration: int, closing: Sequence[ClosingRelations]) -> None:
-        """Raise IterationLimitError where rows of bags derive themselves.
+        """Raise IterationLimitError if rows of bags derive themselves.
 
-        That is so when a derivation is longer than there are rows: one comes twice in it.
+        That is so if a derivation is longer than the number of rows: then one row occurs twice in it.
         """
         if self.bounds.has_bags and iteration > sum(map(_rows, closing)):
             raise circle_error(self.bounds.shown)
 
     def explain_overflow(self, closing: Sequence[ClosingRelations]) -> None:
-        """Raise IterationLimitError where a count overflows because rows of bags derive themselves.
+        """Raise IterationLimitError if a count overflows because rows of bags derive themselves.
 
-        The row that overflows is one of the round that was checked last, and not among the rows yet.
+        The row that overflows belongs to the round that was checked last, and is not among the rows yet.
         """
         self.refuse_circle(self._iteration - 1, closing)
 
 
 def _rows(closing: ClosingRelations) -> int:
-    """How many different rows the relations have in one store."""
+    """Return the number of distinct rows of the relations in one store."""
     runs = [state.contents.runs for state in closing.relations.values() if state.contents.runs]
     return sum(len(present(of_one)[1]) for of_one in runs)

@@ -1,4 +1,4 @@
-"""Queries for whole rules: to search for given heads, and to begin from nothing."""
+"""Queries for whole rules: for a search of given head rows, and for a computation from nothing."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from deltic.engine.storage.layout import Domain
 from deltic.program.queries import Atom, Query, Rule, Term, When
 from deltic.values.types import ValueType
 
-# The domain of each variable of a rule.
+# The domains of a rule's variables.
 Variables = dict[int, Domain]
 
 
 def base_of(rule: Rule, recursive: Container[str]) -> Query | None:
-    """The query for all derivations of a rule that reads no recursive relation, from all rows of its first atom."""
+    """Return the query for all derivations of a rule from its first atom; None if it reads a recursive relation."""
     if any(atom.relation in recursive for atom in rule.body.atoms):
         return None
     first, *others = rule.body.atoms
@@ -28,9 +28,9 @@ def base_of(rule: Rule, recursive: Container[str]) -> Query | None:
 
 
 def search_of(rule: Rule, variables: Variables, head: tuple[Domain, ...]) -> tuple[Query, Variables]:
-    """The query for all derivations of given rows of the head, by the rule as it was before the epoch.
+    """Return the query for all derivations of given head rows, by the rule as it was before the epoch.
 
-    A computed column of the head becomes a condition on the given one.
+    A computed column of the head becomes a condition on the given column.
     """
     body = rule.body
     domains = dict(variables)

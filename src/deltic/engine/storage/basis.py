@@ -11,8 +11,7 @@ class Basis:
     """The layouts and domains from which something was made, which remains valid as long as the basis `holds`.
 
     The maker reads all layouts and domains through a basis, so that each is recorded. The user checks `holds` before
-    each
-    use. So no reader has to be notified when something is repacked.
+    each use. So no reader has to be notified when something is repacked.
     """
 
     def __init__(self) -> None:

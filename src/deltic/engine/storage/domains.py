@@ -45,8 +45,7 @@ def assign_domains(
 
     A domain is nullable if any of its columns or variables is. `known` are the domains of relations that exist already,
     `interned` those of interned types. Also returned are the pairs of known domains that the program compares: the
-    caller
-    must unify each pair, so that the first replaces the second.
+    caller must unify each pair, so that the first replaces the second.
     """
     union = _Union()
     for a, b in _equal(program):

@@ -43,8 +43,7 @@ class Domain:
 
     In a nullable domain offset 0 is NULL, which is the least and belongs to no value. Offsets are modulo 2⁶⁴. A domain
     with both the least and the greatest int64 `is_turned`: NULL takes the place of a value that no column holds, and
-    the
-    values below that one come after all others.
+    the values below that one come after all others.
     """
 
     type: Type

@@ -156,8 +156,7 @@ class KeptRun(Run):
         """Return a run with all rows whose first word is in one of the ranges [low, high]; it may have other rows.
 
         Of a run in a far file, only the parts between fences that may have such rows are read; the whole run if that
-        would be
-        half of it.
+        would be half of it.
         """
         fences = self.source.some({"fences": [(0, len(self))]}).get("fences")
         if fences is None:  # it was written before there were any

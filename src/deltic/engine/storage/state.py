@@ -37,7 +37,7 @@ _MANY = 1 << 16
 # The role of an arrangement: rows; derivation counts; surplus of the trusted changes of a set over its rows; totals and
 # values of groups; the change that is due in the next epoch; the time of a window; rows of partitions in order; rows of
 # groups by iteration; sizes of partitions; the rows at which a top-k starts and ends; and the mark of what a user's
-# state has read. Between the rounds of a recursion: waiting derivations, rows to look at again, and the epoch's changes.
+# state has read. Between the rounds of a recursion: pending derivations, rows to look at again, the epoch's changes.
 Role = Literal[
     "rows",
     "counts",
@@ -75,9 +75,8 @@ class State:
 
     `counts`, in canonical order, has the derivations of each row of a set; in a recursive set, those of each iteration.
     `by_order` has the arrangements that queries probe. In a recursive set they hold (row, first iteration), in a
-    recursive
-    bag (row, iteration) with its weight. `delta` is the canonical change of the present epoch; of rows to be grouped,
-    nothing else is stored. `auxiliary` is what operators store beside the rows, by role and order.
+    recursive bag (row, iteration) with its weight. `delta` is the canonical change of the present epoch; of rows to be
+    grouped, nothing else is stored. `auxiliary` is what operators store beside the rows, by role and order.
     """
 
     relation: Relation
@@ -339,8 +338,7 @@ class State:
         """Return the effective change of a table whose changes are not checked.
 
         A set stores the surplus of its rows' weights beside the rows, so that its rows are the `distinct` of all
-        changes,
-        H of [DBSP Prop. 6.12].
+        changes, H of [DBSP Prop. 6.12].
         """
         if not self.is_set:
             return change

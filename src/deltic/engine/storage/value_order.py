@@ -250,8 +250,7 @@ def _between(low: Values, before: Values, high: Values, after: Values) -> Values
     """Return ascending labels, each between its `low` and `high`, with equal gaps. None if there is no room.
 
     Values with the same `low` share its gap. `before` and `after` are the ids of the neighbours, -1 for none: the
-    greater
-    id is the newer value.
+    greater id is the newer value.
     """
     starts = np.flatnonzero(np.diff(low, prepend=-1))
     sizes = np.diff(starts, append=len(low))

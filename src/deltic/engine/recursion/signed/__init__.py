@@ -1,6 +1,7 @@
-"""Recursions that are not monotone: rows come and go from iteration to iteration, and their histories are kept.
+"""Recursions that are not monotone: rows appear and disappear between iterations, and their histories are stored.
 
-What settling a history needs beside the sum of its changes: `examination.py` and `running.py` look at the groups of
-one, `relation_function.py` at whole relations, `priority.py` says from when on a value is there, `oscillation.py` finds
-recursions that go round. A history after an epoch is that of a computation from nothing. Nothing here has a loop.
+Settling a history takes more than summing its changes: `examination.py` and `running.py` compute functions of groups,
+`relation_function.py` functions of whole relations, `priority.py` says from which iteration on a value is present, and
+`oscillation.py` detects recursions that cycle. A history after an epoch equals that of a computation from nothing.
+Nothing here has a loop over rounds.
 """

@@ -1,4 +1,4 @@
-"""Operators of a user's own inside a recursion: by their states, by their derivatives, or recomputed."""
+"""User-defined operators inside a recursion: maintained by state, by derivative, or recomputed."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ from deltic.program.histories import Applied
 
 
 class _Crossing:
-    """What a function of Python takes and gives, as runs of relations."""
+    """Converts between the runs of relations and the arguments and results of a Python function."""
 
     def __init__(self, applied: Applied, sources: Sequence[State], target: State, environment: Environment) -> None:
         self.custom: CustomOperator = applied.operator.custom
         self._sources, self._target, self._environment = sources, target, environment
 
     def given(self, number: int, run: Run) -> Any:
-        """Rows of an input as functions take them."""
+        """Return rows of an input as arguments of the function."""
         return self.custom.given(decoded(self._sources[number], run, self._environment), number)
 
     def value(self, inputs: Sequence[Run]) -> Run:
-        """What the operator makes of inputs."""
+        """Return the operator's value for these inputs."""
         given = [self.given(number, run) for number, run in enumerate(inputs)]
         return self.made(partial(self.custom.table, self.custom.body, given))
 
     def of_nothing(self) -> Run:
-        """What it makes of inputs without rows."""
+        """Return the operator's value for empty inputs."""
         return self.value([Run(source.no_rows()[0]) for source in self._sources])
 
     def made(self, call: Callable[[], pa.Table]) -> Run:
-        """What a function gives. Raises EvaluationError, which names the relation."""
+        """Return the function's result as a run. EvaluationError, which names the relation, if it fails."""
         try:
             result = encoded(self._target, call(), self._environment).run()
         except EvaluationError as error:
@@ -49,23 +49,23 @@ class _Crossing:
 
 
 class Recompute(RelationFunction):
-    """An operator without a derivative: its value less what the history says [FIX Prop. 7]."""
+    """An operator without a derivative: its value less its history's contents at the iteration [FIX Prop. 7]."""
 
     def __init__(self, crossing: _Crossing, sources: Sequence[State], target: State, environment: Environment) -> None:
         super().__init__(sources, environment)
         self._crossing, self._result = crossing, Timeline(target, environment)
 
     def restart(self) -> None:
-        """Nothing is in memory."""
+        """Do nothing: it has no state in memory."""
 
     def look(self, name: str, now: int) -> Run:
         return merge_runs(self._crossing.value(self.present(now)), self._result.between(BEGINNING, now).negated())
 
 
 class ByDerivative(RelationFunction):
-    """An operator by its derivative at each iteration, of what the epoch has changed until there.
+    """An operator with a derivative, which is applied at each iteration to the epoch's changes so far.
 
-    An epoch that begins from nothing goes from iteration to iteration instead, as its changes are all rows.
+    An epoch that computes from nothing goes from iteration to iteration instead, since its changes are all rows.
     """
 
     def __init__(self, crossing: _Crossing, sources: Sequence[State], target: State, environment: Environment) -> None:
@@ -73,7 +73,7 @@ class ByDerivative(RelationFunction):
         self._crossing, self._target = crossing, target
 
     def restart(self) -> None:
-        """Nothing is in memory."""
+        """Do nothing: it has no state in memory."""
 
     def begin(self) -> None:
         super().begin()
@@ -94,7 +94,7 @@ class ByDerivative(RelationFunction):
         return change
 
     def _derived(self, deltas: Sequence[Run], now: int) -> Run:
-        """What the derivative gives for changes that lead to what the inputs are at an iteration."""
+        """Return the derivative's result for these changes, which lead to the inputs at an iteration."""
         changes = [
             Change(self._crossing.given(i, delta), partial(self._old, i, delta, now), partial(self._new, i, now))
             for i, delta in enumerate(deltas)
@@ -110,7 +110,7 @@ class ByDerivative(RelationFunction):
 
 
 class Stateful(Following):
-    """An operator by its state."""
+    """An operator with a state."""
 
     def __init__(self, crossing: _Crossing, sources: Sequence[State], environment: Environment) -> None:
         super().__init__(sources, environment)
@@ -137,7 +137,7 @@ class Stateful(Following):
 
 
 def applied_of(applied: Applied, sources: Sequence[State], target: State, environment: Environment) -> RelationFunction:
-    """The function by which a relation comes of a user's operator."""
+    """Return the function that computes a relation by a user-defined operator."""
     crossing = _Crossing(applied, sources, target, environment)
     if crossing.custom.state is not None:
         return Stateful(crossing, sources, environment)

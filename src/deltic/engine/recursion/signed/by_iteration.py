@@ -1,4 +1,4 @@
-"""The rows of a history by group and iteration: what changes of a group at one iteration stands together."""
+"""The rows of a history by group and iteration: the changes of a group at one iteration are adjacent."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Ints = npt.NDArray[np.int64]
 
 
 def iterations() -> Domain:
-    """The domain of a column of iterations."""
+    """Return the domain of a column of iterations."""
     return Domain(Type.INT64, 0, 31, empty=False)
 
 
@@ -42,7 +42,7 @@ class ByIteration:
 
     @property
     def time(self) -> Place:
-        """Where the iteration stands."""
+        """The place of the iteration."""
         return self.layout.places[len(self.keys)]
 
     def add(self, change: Run, now: int) -> None:
@@ -57,32 +57,32 @@ class ByIteration:
         return self.layout.pack([*keys, np.full(count, now, np.uint64), *others], count)
 
     def probe(self, keys: Sequence[Raw], now: int) -> Words:
-        """The least rows that groups could have at an iteration."""
+        """Return the least possible row of each group at an iteration."""
         count = len(keys[0]) if keys else 1
         return self._packed(keys, now, [np.zeros(count, np.uint64)] * len(self.others), count)
 
     def entries(self, keys: Sequence[Raw], now: int) -> Entries:
-        """What changes of groups, which are sorted, at an iteration."""
+        """Return the changes of some sorted groups at an iteration."""
         runs, words = self.arrangement.runs, self.probe(keys, now)
         rest = ~mask_of(self.layout, len(self.keys) + 1)
         result = ranges(words, words | rest[:, None], descriptors(runs)).reshape(len(runs), words.shape[1], 2)
         return entries_at(runs, result, len(words))
 
     def following(self, keys: Sequence[Raw], now: int) -> Ints:
-        """The next iteration at which each group has an entry, −1 where there is none."""
+        """Return the next iteration at which each group has an entry, −1 if there is none."""
         words, group = self.probe(keys, now + 1), mask_of(self.layout, len(self.keys))
         result: Ints = next_iterations(words, group, place_of(self.time), descriptors(self.arrangement.runs))
         return result
 
     def rows(self, words: Words) -> list[Raw]:
-        """The columns of rows that are read here, as the relation declares them."""
+        """Return the columns of rows that are in this order, in the relation's declared order."""
         raws = self.layout.unpack(words)
         result = dict(zip((*self.keys, -1, *self.others), raws, strict=True))
         return [result[c] for c in self.state.canonical]
 
 
 def mask_of(layout: Layout, columns: int) -> Words1:
-    """The bits of the first columns in each word of a row."""
+    """Return the mask of the first columns in each word of a row."""
     mask = np.zeros(layout.words, np.uint64)
     for place in layout.places[:columns]:
         mask[place.word] |= np.uint64((place.mask % (1 << 64)) << place.shift)
@@ -90,5 +90,5 @@ def mask_of(layout: Layout, columns: int) -> Words1:
 
 
 def place_of(place: Place) -> Ints:
-    """A place as kernels take it, see `kernels.running`."""
+    """Return a place as kernels take it, see `kernels.running`."""
     return np.array([place.word, place.shift, place.mask], np.int64)

@@ -1,4 +1,4 @@
-"""Which examination each kind of definition has, and how that is told."""
+"""Chooses the examination of each kind of definition, and describes it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _WHOLE = "the whole history of a group is read at each iteration that examines i
 
 
 def examinations_of(states: Mapping[str, State], environment: Environment) -> Examinations:
-    """The examinations by which relations of a recursion come of others of it."""
+    """Return the examinations that compute relations of a recursion from others of it."""
     result = {}
     for state in states.values():
         definition = state.relation.definition
@@ -33,7 +33,7 @@ def examinations_of(states: Mapping[str, State], environment: Environment) -> Ex
 
 
 def _examination(definition: Examined, source: State, target: State, environment: Environment) -> Examination:
-    """The examination by which a relation comes of another."""
+    """Return the examination that computes a relation from another."""
     function = definition.function
     if function is None:
         return RowSets(definition, source, target, environment)
@@ -50,7 +50,7 @@ def _examination(definition: Examined, source: State, target: State, environment
 def choices(
     definition: Examined, states: Mapping[str, State], target: State, environment: Environment
 ) -> Iterator[str]:
-    """How each aggregate of an examined relation is found; of other functions of groups, that they read all."""
+    """Describe how each aggregate of an examined relation is computed. Other functions of groups read whole groups."""
     function = definition.function
     if not isinstance(function, Grouped):
         if function is not None and not isinstance(function, Expanded):
@@ -63,7 +63,7 @@ def choices(
 
 
 def _way(call: GroupedAggregate, whole: list[GroupedAggregate]) -> str:
-    """How an aggregate is found beside others, of which these need whole groups."""
+    """Describe how an aggregate is computed beside others; those in `whole` need whole groups."""
     if whole:
         return _WHOLE if call in whole else f"as {ACCUMULATORS[whole[0].function].called}, which needs the group"
     return _VALUES if ACCUMULATORS[call.function].like in IN_ORDER else _TOTALS

@@ -1,6 +1,6 @@
-"""Histories in compiled code: what their tables have beside those of any component, for `kernels.signed`.
+"""Histories in compiled code: their tables for `kernels.signed`, in addition to those of all components.
 
-Compiled code knows the examinations of sets of rows, and of groups whose totals are numbers of 64 bits.
+Compiled code supports examinations of sets of rows, and of groups whose totals are numbers of 64 bits.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from deltic.program.histories import delay_of
 
 
 class HistoryTables:
-    """Histories: each with its rows by iteration, the totals of its groups, and last the drift of its rows."""
+    """Tables of histories. Each has its rows by iteration, the totals of its groups, and last the drift of its rows."""
 
     def __init__(self, states: Mapping[str, State], examined: Examinations) -> None:
         self._examined = examined.by_source
@@ -53,18 +53,18 @@ class HistoryTables:
         return self._none[name] if examination is None else examination.drift
 
     def own(self, state: State) -> Iterator[Arrangement]:
-        """The contents, other orders, that by iteration, and the drift."""
+        """Yield the contents, other orders, the rows by iteration, and the drift."""
         yield state.contents
         yield from (a for a in state.built.values() if a is not state.contents)
         yield from (a for (role, _), a in state.auxiliary.items() if role == "iterations")
         yield self._drift(state.relation.name)
 
     def slots(self, loop: CompiledLoop) -> Mapping[int, int]:
-        """The totals of groups: all slots of each."""
+        """Return the arrangements of groups' totals, with the number of slots of each."""
         return {int(loop.row(name)[R_FOUND]): each.slots.width + 1 for name, each in self._running.items()}
 
     def arrange(self, loop: CompiledLoop) -> None:
-        """How rows are made for what examines them, and when they are there."""
+        """Fill the tables that examinations need, and the iterations at which rows are present."""
         loop.untimed = frozenset((loop.relations[:, R_FIRST] + loop.relations[:, R_STORES]).tolist())
         loop.relations[:, R_DELAY] = [delay_of(state.relation.definition) for state in loop.states.values()]
         for name, examination in self._examined.items():
@@ -79,7 +79,7 @@ class HistoryTables:
         self._admit(loop)
 
     def _arrange_groups(self, loop: CompiledLoop) -> None:
-        """How groups are found, and their totals read."""
+        """Fill the tables that locate groups and read their totals."""
         for name, running in self._running.items():
             row = loop.row(name)
             loop.table[row[R_FOUND], A_WIDTH] = running.totals.layout.words
@@ -90,7 +90,7 @@ class HistoryTables:
             row[R_AGGREGATE] = loop.groups.add(running, int(row[R_FOUND]))
 
     def _admit(self, loop: CompiledLoop) -> None:
-        """By what rows are admitted."""
+        """Fill the order by which rows are admitted."""
         for name, state in loop.states.items():
             admission = admission_of(state)
             if admission is not None:
@@ -100,7 +100,7 @@ class HistoryTables:
                 row[R_VALUE : R_VALUE + 3] = place.word, place.shift, place.mask
 
     def begin(self, loop: CompiledLoop, epoch: CompiledEpoch, progress: Ints) -> None:
-        """The totals of groups stand where lost rows are found in sets."""
+        """Put the groups' totals where sets have their lost rows, and read the depth."""
         loop.groups.limit()
         epoch.lost.found.update({name: running.totals.runs for name, running in self._running.items()})
         depth = epoch.termination.depth
@@ -113,21 +113,21 @@ class HistoryTables:
         return kernel.follow_histories(loop.arrays, loop.heap, progress, loop.thresholds, *limits)
 
     def flush(self, loop: CompiledLoop, found: Mapping[str, tuple[Run, ...]]) -> None:
-        """What was found are totals."""
+        """Store the found totals."""
         for name, running in self._running.items():
             running.totals.runs = found[name]
 
     def end(self, epoch: CompiledEpoch, progress: Ints) -> None:
-        """The depth that was reached."""
+        """Store the depth that was reached."""
         depth = epoch.termination.depth
         depth.last, depth.depth = int(progress[progress_of.P_LAST]), int(progress[progress_of.P_DEPTH])
 
 
 def history_tables(states: Mapping[str, State], examined: Examinations) -> HistoryTables | None:
-    """The tables of a component with histories; None where an examination is not one that compiled code knows."""
+    """Return the tables of a component with histories; None if compiled code does not support an examination."""
     return HistoryTables(states, examined) if all(map(_is_compiled, examined.by_source.values())) else None
 
 
 def _is_compiled(examination: Examination) -> bool:
-    """Whether compiled code knows an examination."""
+    """Return whether compiled code supports an examination."""
     return isinstance(examination, RowSets) or (isinstance(examination, RunningGroups) and is_compiled(examination))

@@ -1,8 +1,8 @@
-"""What is not linear: the function of a group's rows at each iteration, examined where it may have changed.
+"""Non-linear functions of groups at each iteration, which are examined where they may have changed.
 
-A group is examined at an iteration at which its history changes. As long as the changes of the epoch before an
-iteration do not add up to nothing, its drift, it is examined again at each later iteration at which its rows have an
-entry: between two of them, input and output are the same. Without drift they are from there on as they were.
+A group is examined at each iteration at which its history changes. Its drift is the sum of the epoch's changes before
+an iteration. While the drift is not zero, the group is examined again at each later iteration at which its rows have an
+entry: between two of them input and output stay the same. Without drift, nothing changes from there on.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from deltic.program.histories import Examined
 
 
 class ExaminationResult(NamedTuple):
-    """What an examination finds: a change of the examined relation, and rows of its source to look at again."""
+    """The result of an examination: a change of the examined relation, and rows of its source to look at again."""
 
     change: Run
     again: Words
@@ -35,7 +35,7 @@ class ExaminationResult(NamedTuple):
 
 
 class Examination(ABC):
-    """How relation `target` comes of `source`; `drift` has what the epoch has changed in the source so far."""
+    """Computes relation `target` from `source`; `drift` is what the epoch has changed in the source so far."""
 
     def __init__(self, definition: Examined, source: State, target: State, environment: Environment) -> None:
         self.definition, self.source, self.target, self.environment = definition, source, target, environment
@@ -45,7 +45,7 @@ class Examination(ABC):
 
     @property
     def _until(self) -> int:
-        """How much later than its iteration the target's rows are there."""
+        """Return the delay: how many iterations later the target's rows are present."""
         return self.definition.delay
 
     def build(self) -> None:
@@ -55,39 +55,39 @@ class Examination(ABC):
 
     @property
     def order(self) -> Arrangement:
-        """The arrangement of the source in whose order the drift is kept."""
+        """The arrangement of the source whose order the drift has."""
         return self.source.contents
 
     def begin(self) -> None:
-        """Begin an epoch."""
+        """Start an epoch."""
         self.drift.layout, self.drift.runs = self.order.layout, ()
 
     @abstractmethod
     def drifts(self, change: Run) -> None:
-        """Enter a change of the source, which is no bootstrap's, into the drift."""
+        """Add a change of the source to the drift. Not called in a bootstrap."""
 
     @abstractmethod
     def examine(self, words: Words, change: Run, now: int) -> ExaminationResult:
-        """Look at the groups of these rows, sorted and distinct, at an iteration; `change` is that of the source."""
+        """Examine the groups of these rows, sorted and distinct, at an iteration; `change` is that of the source."""
 
 
 @dataclass(frozen=True)
 class Examinations:
-    """The examinations of a recursion, by the relation that each looks at."""
+    """The examinations of a recursion, by the relation that each examines."""
 
     by_source: Mapping[str, Examination] = field(default_factory=dict)
 
     @cached_property
     def by_iteration(self) -> Mapping[str, ByIteration]:
-        """The relations whose rows are kept by iteration, too."""
+        """The relations whose rows are also stored by iteration."""
         return {i.state.relation.name: i for each in self.by_source.values() for i in each.by_iteration}
 
     def of(self, name: str) -> tuple[Examination | None, ByIteration | None]:
-        """What looks at a relation, and its rows by iteration."""
+        """Return the examination of a relation, and its rows by iteration."""
         return self.by_source.get(name), self.by_iteration.get(name)
 
     def begin(self) -> None:
-        """Begin an epoch."""
+        """Start an epoch."""
         for examination in self.by_source.values():
             examination.begin()
 
@@ -98,7 +98,7 @@ class Examinations:
 
 
 class RowSets(Examination):
-    """The set of the source's rows: a group is a row."""
+    """The set of the source's rows: each row is a group."""
 
     def drifts(self, change: Run) -> None:
         self.drift.runs = add_runs(self.drift.runs, Run(change.words, weights=change.weights))
@@ -116,7 +116,7 @@ class RowSets(Examination):
 
 
 class GroupFunction(Examination):
-    """The function of groups that the kernel of a definition computes, of whole groups."""
+    """A function of groups, computed from whole groups by the kernel of its definition."""
 
     def __init__(self, definition: Examined, source: State, target: State, environment: Environment) -> None:
         super().__init__(definition, source, target, environment)
@@ -157,7 +157,7 @@ class GroupFunction(Examination):
         return ExaminationResult(Run(moved, weights=plain(sums)), probes.words, times)
 
     def _function(self, present: Entries) -> Run:
-        """The function of all groups together, of their rows at one iteration."""
+        """Return the function of all groups' rows at one iteration."""
         rows = self.rows.canonical(present.words, present.weights)
         if self.kernel is None:
             assert self.definition.function is not None
@@ -165,16 +165,16 @@ class GroupFunction(Examination):
         return self.kernel.apply(rows)
 
     def _drifts(self, groups: Words) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        """Of which groups the changes so far do not add up to nothing."""
+        """Return the mask of the groups whose drift is not zero."""
         left = self.rows.entries(groups, self.drift.runs).summed()
         return np.bincount(left.groups, minlength=groups.shape[1]) > 0
 
 
 class EachRow(Examination):
-    """The rows that a linear operator makes of each row, which nothing else has a part in."""
+    """A linear operator on each row, independent of other rows."""
 
     def drifts(self, change: Run) -> None:
-        """It is looked at once."""
+        """Do nothing: each row is examined once."""
 
     def examine(self, words: Words, change: Run, now: int) -> ExaminationResult:
         assert self.definition.function is not None

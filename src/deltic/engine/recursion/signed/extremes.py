@@ -1,4 +1,4 @@
-"""The least and the greatest values of groups, iteration by iteration, and how many different ones there are."""
+"""The least and greatest values of groups by iteration, and the number of distinct values."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ IN_ORDER = ("min", "max", "count_distinct")
 
 
 def is_in_order(columns: Columns, groups: GroupTotals) -> bool:
-    """Whether the values of these columns compare as their offsets do, in any domain of theirs; a key has but one."""
+    """Return whether the values of these columns compare as their offsets do, in any domain of theirs; not for keys."""
     if len(columns) > 1 or columns[0] < groups.keys:
         return False
     column = groups.source.relation.schema.columns[columns[0]]
@@ -39,7 +39,7 @@ class ValuesByIteration:
         self.groups = HistoryGroups(groups.source, (*range(groups.keys), self.column))
 
     def change(self, keys: Sequence[Raw], rows: GroupedRows, new: Totals, now: int) -> int:
-        """Bring the slots about the values up to date with changed rows; the number of entries looked at."""
+        """Update the slots about the values by changed rows. Return the number of entries visited."""
         if not len(rows.weights):
             return 0
         of_each, values = rows.group_of_each, rows.columns[self.column]
@@ -73,13 +73,15 @@ class ValuesByIteration:
         return int(visited)
 
     def _probe(self, keys: Sequence[Raw], values: Raw) -> Words:
-        """The least rows with these values."""
+        """Return the least possible rows with these values."""
         layout, zeros = self.groups.arrangement.layout, np.zeros(len(values), np.uint64)
         others = [zeros] * (len(self.source.domains) - self.keys - 1)
         return layout.pack([*keys, values, *others], len(values))
 
     def _walk(self, words: Words, forward: bool, now: int) -> tuple[Ints, Raw, int]:
-        """The nearest values beyond those that have gone, 1 where there is one, and the entries looked at."""
+        """Return the nearest values beyond those that are gone, 1 where there is one, and the number of entries
+        visited.
+        """
         layout, runs = self.groups.arrangement.layout, descriptors(self.groups.arrangement.runs)
         group, place = mask_of(layout, self.keys), place_of(layout.places[self.keys])
         first = np.uint64(self.source.domains[self.column].nullable)

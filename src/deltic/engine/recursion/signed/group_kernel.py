@@ -1,4 +1,4 @@
-"""Operators from nothing: the kernel that maintains a relation, asked for the whole of it."""
+"""Applies an incremental kernel to all rows of a relation at once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from deltic.program.definitions import Definition
 
 
 class GroupKernel:
-    """A kernel between two relations that are empty before and after each use, with the layouts of others."""
+    """A kernel between two relations that are empty before and after each use, with the layouts of other relations."""
 
     def __init__(self, definition: Definition, source: State, target: State, environment: Environment) -> None:
         self._source, self._target = _like(source), _like(target)
@@ -19,7 +19,7 @@ class GroupKernel:
         self._kernel = KERNELS[type(definition)](definition, {read: self._source}, self._target, environment)
 
     def apply(self, rows: Run) -> Run:
-        """What the definition makes of these rows."""
+        """Return the value of the definition for these rows."""
         nothing = Run(self._target.no_rows()[0])
         if not len(rows):
             return nothing
@@ -33,7 +33,7 @@ class GroupKernel:
 
 
 def _like(state: State) -> State:
-    """An empty relation whose rows are packed as those of another."""
+    """Return an empty relation with the layout of another."""
     made = State(state.relation, RelationKind.TRANSIENT, state.domains, state.is_set)
     made.contents.layout = state.layout
     return made

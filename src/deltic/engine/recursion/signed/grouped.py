@@ -1,4 +1,4 @@
-"""The aggregates of a recursion for compiled code: the tables of `kernels.aggregates`."""
+"""The aggregates of a recursion in compiled code: the tables of `kernels.aggregates`."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ from deltic.program.operators.aggregate import GroupedAggregate
 from deltic.values.types import Kind
 
 _NO_PLACE = (0, 0, 0)
-# What a result reads, from which slot, and which slot must be above zero for one.
+# A result: how it is read, from which slot, and the slot that must be positive for it not to be NULL.
 _Result = tuple[int, int, int]
 
 
 def is_compiled(running: RunningGroups) -> bool:
-    """Whether compiled code knows how to examine groups: all totals are numbers of 64 bits."""
+    """Return whether compiled code can examine the groups: all totals are numbers of 64 bits."""
     linear = all(_kinds(running, *key) for key in running.slots.linear)
     grouping = running.groups.calls
     return linear and all(len(c) == 1 for c in running.slots.counts) and all(_result(running, c) for c in grouping)
 
 
 def _kinds(running: RunningGroups, columns: Sequence[int], linear: Linear) -> Sequence[int]:
-    """What the slots of a sum add up; none where compiled code cannot."""
+    """Return what the slots of a sum add; nothing if compiled code does not support it."""
     if len(columns) > 1 or not _is_whole(running, columns[0]):
         return ()
     return {WRAPPED: (kernel.NUMBER,), HALF_SUMS: (kernel.LOW, kernel.HIGH)}.get(linear, ())
 
 
 def _is_whole(running: RunningGroups, column: int) -> bool:
-    """Whether a column is of whole numbers that stand for themselves in 64 bits with a sign."""
+    """Return whether a column has integers that are stored as themselves in signed 64 bits."""
     type_ = running.source.relation.schema.columns[column].type
     return type_.is_integer and type_.kind is not Kind.UINT64
 
 
 def _result(running: RunningGroups, call: GroupedAggregate) -> _Result | None:
-    """How compiled code reads the result of a call; None where it cannot."""
+    """Return how compiled code reads the result of a call; None if it cannot."""
     slots, like, columns = running.slots, ACCUMULATORS[call.function].like, call.columns
     count = NOBODY if ACCUMULATORS[call.function].counts or slots.count(columns) == ROWS else slots.count(columns)
     if like == "count":
@@ -66,7 +66,7 @@ def _result(running: RunningGroups, call: GroupedAggregate) -> _Result | None:
 
 
 class GroupTables:
-    """The tables for some examinations; `numbers` are those of arrangements, by their ids."""
+    """The tables of some examinations; `numbers` are those of arrangements, by their ids."""
 
     def __init__(self, first_move: int, numbers: Mapping[int, int]) -> None:
         self._first_move, self._numbers = first_move, numbers
@@ -75,7 +75,7 @@ class GroupTables:
         self._limited: list[Domain] = []
 
     def add(self, running: RunningGroups, totals: int) -> int:
-        """Enter an examination, whose totals are in an arrangement of this number: its row of `aggregates`."""
+        """Add an examination, whose totals are in the arrangement of this number. Return its row of `aggregates`."""
         aggregates, probes, readings, extremes, results = self._rows
         first = [len(rows) for rows in self._rows]
         keys, source, target = range(running.groups.keys), running.source, running.target
@@ -102,28 +102,28 @@ class GroupTables:
         return len(aggregates) - 1
 
     def move_to(self, index: ByIteration) -> tuple[int, int]:
-        """How canonical rows become those by iteration, but for the iteration."""
+        """Return the moves that turn canonical rows into those by iteration, without the iteration."""
         places = [p for i, p in enumerate(index.layout.places) if i != len(index.keys)]
         result = moves(index.state.layout, (*index.keys, *index.others), Layout(tuple(places), 0))
         return self.add_moves(result)
 
     def moves(self) -> Table:
-        """All moves, from the first one on."""
+        """Return all moves, from the first one on."""
         return np.concatenate(self._moves)
 
     def tables(self) -> list[Table]:
-        """Aggregates, probes, readings, extremes and results."""
+        """Return the tables of aggregates, probes, readings, extremes and results."""
         widths = (G_COLUMNS, P_COLUMNS, V_COLUMNS, X_COLUMNS, V_COLUMNS)
         made = [np.array(rows, np.int64).reshape(-1, n) for rows, n in zip(self._rows, widths, strict=True)]
         self._result_table = made[-1]
         return made
 
     def limit(self) -> None:
-        """Mark the results that have a place; domains grow where layouts have room."""
+        """Set the bits that each result may have, which grow with its domain."""
         self._result_table[:, V_LIMIT] = [NOBODY if domain.empty else domain.bits for domain in self._limited]
 
     def add_moves(self, found: Table) -> tuple[int, int]:
-        """Enter moves: where they are among all, and how many."""
+        """Add moves. Return their start among all moves, and their number."""
         first = self._first_move + sum(map(len, self._moves))
         self._moves.append(found)
         return first, len(found)
@@ -165,7 +165,7 @@ class GroupTables:
 
 
 def moves(source: Layout, order: Sequence[int], target: Layout) -> Table:
-    """How columns, in an order, come from one layout into another; see `kernels.component`."""
+    """Return the moves of columns, in this order, from one layout into another; see `kernels.component`."""
     places = ((source.places[column], to) for column, to in zip(order, target.places, strict=True))
     return np.array([(p.word, p.shift, p.mask, to.word, to.shift) for p, to in places], np.int64).reshape(-1, M_COLUMNS)
 
@@ -175,6 +175,6 @@ def _place(place: Place | None) -> tuple[int, int, int]:
 
 
 def _column(index: ByIteration, column: int) -> Place:
-    """The place of a column that is no key, or is one, by iteration."""
+    """Return the place of a column, key or not, in rows by iteration."""
     order = (*index.keys, NOBODY, *index.others)
     return index.layout.places[order.index(column)]

@@ -1,6 +1,6 @@
-"""A recursion inside a recursion: what it makes, at each iteration, of what its inputs are there.
+"""A recursion inside a recursion: its result, at each iteration of the outer one, for the inputs there.
 
-It is kept by an engine of its own, which stands at one iteration.
+It has an engine of its own, whose state is that of one iteration.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from deltic.program.nested import alone
 
 
 class InnerFixpoint(Following):
-    """The fixpoint with these inputs, for all of its relations that are read."""
+    """The inner fixpoint with these inputs; it computes all of its relations that are read."""
 
     def __init__(self, definition: Nested, sources: Sequence[State], environment: Environment) -> None:
         super().__init__(sources, environment)

@@ -1,8 +1,8 @@
-"""Recursions that go round in circles: an iteration in which all is as it was in an earlier one, without being at rest.
+"""Detects recursions that cycle: an iteration has the same rows as an earlier one, but the recursion is not at rest.
 
-What an iteration makes depends on the one before it alone, so from there on it goes round for ever. An epoch looks for
-that now and then, at iterations past those of all histories that it began with: what changed since such an iteration is
-what the histories have after it.
+The result of an iteration depends only on the previous one, so such a recursion never ends. An epoch checks for it
+now and then, at iterations after those of all histories that it began with. What changed since such an iteration
+is then the content of the histories after it.
 """
 
 from __future__ import annotations
@@ -19,32 +19,32 @@ from deltic.engine.storage.interner import Interner
 from deltic.engine.storage.run import Words, consolidate
 from deltic.engine.storage.state import State
 
-# The iterations after which an epoch that grows deeper is looked at, and the rows of a circle that an error shows.
+# The number of iterations after which a deepening epoch is checked, and the rows of a cycle that an error shows.
 _DEEP, _SHOWN = 64, 6
 
 _Sums = npt.NDArray[np.uint64]
 
 
 class ClosingRelations(NamedTuple):
-    """The relations that close the cycles of a recursion, in one store, by what they are called."""
+    """The relations that close the cycles of a recursion, in one store, by their displayed names."""
 
     relations: Mapping[str, State]
     interner: Interner
 
 
 def rest_of(states: Iterable[State]) -> int:
-    """The last iteration of any row of some relations."""
+    """Return the last iteration of any row of these relations."""
     return max((run.max_time for state in states for run in state.contents.runs), default=0)
 
 
 class CycleWatch:
-    """When to look next, `horizon`, in an epoch before which histories were at rest from an iteration on."""
+    """Schedules the checks of an epoch; `horizon` is the iteration of the next one."""
 
     def __init__(self, rest: int) -> None:
         self._rest, self.horizon = rest, max(_DEEP, 2 * rest)
 
     def look(self, now: int, parts: Sequence[ClosingRelations]) -> None:
-        """Raise IterationLimitError where an iteration before `now` is as an earlier one was; see to the next look."""
+        """Raise IterationLimitError if an iteration before `now` equals an earlier one. Schedule the next check."""
         self.horizon = 2 * now
         times, sums = self._sums(now, parts)
         order = np.argsort(sums, kind="stable")
@@ -54,7 +54,7 @@ class CycleWatch:
                 raise oscillation_error(sorted(parts[0].relations), end, end - start, _rows(parts, start, end))
 
     def _sums(self, now: int, parts: Sequence[ClosingRelations]) -> tuple[npt.NDArray[np.int64], _Sums]:
-        """The iterations with changes past the rest, and it: for each a number that tells its rows from most others."""
+        """Return the iterations with changes after the rest, and the rest, with a hash of the rows at each."""
         times, amounts = [np.array([self._rest])], [np.zeros(1, np.uint64)]
         for number, (_, state) in enumerate(_states(parts)):
             for run in state.contents.runs:
@@ -70,18 +70,18 @@ class CycleWatch:
 
 
 def _states(parts: Iterable[ClosingRelations]) -> Iterator[tuple[str, State]]:
-    """The relations of all parts, by what they are called."""
+    """Yield the relations of all parts, with their displayed names."""
     return ((name, state) for part in parts for name, state in part.relations.items())
 
 
 def _is_same(parts: Iterable[ClosingRelations], start: int, end: int) -> bool:
-    """Whether what the histories have after iteration `start` until `end` adds up to nothing."""
+    """Return whether the changes of the histories after iteration `start`, until `end`, sum to zero."""
     changes = (_between(state, start, end) for _, state in _states(parts))
     return not any(consolidate(*change)[0].shape[1] for change in changes)
 
 
 def _between(state: State, start: int, end: int) -> tuple[Words, npt.NDArray[np.int64]]:
-    """The changes of a history after one iteration until another."""
+    """Return the changes of a history after iteration `start`, until `end`."""
     words, weights = [state.no_rows()[0]], [np.empty(0, np.int64)]
     for run in state.contents.runs:
         between = (run.times > start) & (run.times <= end)
@@ -91,7 +91,7 @@ def _between(state: State, start: int, end: int) -> tuple[Words, npt.NDArray[np.
 
 
 def _rows(parts: Iterable[ClosingRelations], start: int, end: int) -> list[str]:
-    """Rows that come and go between two iterations, as facts, and how many more."""
+    """Return the rows that change between two iterations, as facts, with the number of those left out."""
     shown, count = list[str](), 0
     each = ((name, state, part.interner) for part in parts for name, state in part.relations.items())
     for name, state, interner in sorted(each, key=lambda one: one[0]):
@@ -105,7 +105,7 @@ def _rows(parts: Iterable[ClosingRelations], start: int, end: int) -> list[str]:
 
 
 def _mixed(words: Words, number: int) -> _Sums:
-    """A number for each row of a relation, spread over all of 64 bits."""
+    """Return a hash of 64 bits of each row of a relation."""
     mixed = np.full(words.shape[1], number << 32, np.uint64)
     for word in words:
         mixed = (mixed + word + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)

@@ -1,9 +1,9 @@
-"""Looking at values in their own order: rows that are let into a history from an iteration on that a value tells.
+"""Priority order: rows enter a history at an iteration that depends on their value.
 
-Where values only improve (`circuit.improving`), the body of iteration i may leave out the rows whose values come later
-than i in that order: what is left grows with i, and with the relations, so that the fixpoint is the same. An aggregate
-then sees its least value first where no step leads to a lesser one, as Dijkstra's algorithm does for shortest paths,
-and no greater one is ever handed on; others come to rest in the end as they do in any order.
+If values only improve (`circuit.improving`), the body of iteration i may leave out rows whose values come after i in
+that order: the rest grows with i and with the relations, so the fixpoint is the same. An aggregate then sees its
+least value first if no step leads to a smaller one, as in Dijkstra's algorithm for shortest paths, and greater ones
+are never passed on. Other recursions converge as they do in any order.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from deltic.values.types import Kind
 
 @dataclass
 class Depth:
-    """How deep an epoch is, by iterations at which what closes a cycle changes: `last` is the last one.
+    """The depth of an epoch, by the iterations at which relations that close a cycle change; `last` is the last one.
 
-    That is the iteration; where rows are admitted by value, it `jumps`, and depth is how many were there in a row.
+    The depth is the iteration. If rows are admitted by value, iterations `jump`, and the depth is the number of
+    consecutive iterations with changes.
     """
 
     jumps: bool
@@ -31,7 +32,7 @@ class Depth:
     depth: int = 0
 
     def reach(self, now: int) -> int:
-        """The depth of a change at an iteration."""
+        """Return the depth of a change at an iteration."""
         if not self.jumps:
             self.depth = now
         elif now != self.last:
@@ -41,19 +42,19 @@ class Depth:
 
 
 def admission_of(state: State) -> PriorityOrder | None:
-    """The order in which rows of a relation are admitted, if they are."""
+    """Return the order in which rows of a relation are admitted; None if they are not."""
     definition = state.relation.definition
     return definition.admission if isinstance(definition, History) else None
 
 
 def order_of(state: State, admission: PriorityOrder) -> int:
-    """The order of values as kernels take it."""
+    """Return the order of values as kernels take it."""
     kind = state.relation.schema.columns[admission.column].type.kind
     return LEAST * admission.least | {Kind.FLOAT64: DOUBLES, Kind.FLOAT32: SINGLES}.get(kind, 0)
 
 
 def admitted(state: State, admission: PriorityOrder, found: Derivations, now: int) -> Derivations:
-    """Derivations, those without times of their own of iteration `now`, none earlier than its row is admitted."""
+    """Return derivations at their iterations, `now` for those without, but none before its row is admitted."""
     offsets, domain = state.layout.column(found.words, admission.column), state.domains[admission.column]
     first = admissions(domain.decode(offsets), order_of(state, admission)).astype(np.int32)
     if domain.nullable:

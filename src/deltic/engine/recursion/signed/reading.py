@@ -1,4 +1,4 @@
-"""The entries of groups in the histories of a relation."""
+"""Reads the entries of groups in the histories of a relation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Positions = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Entries:
-    """Rows of groups with the changes of their weights, each at its iteration; by the number of the group."""
+    """Rows of groups with the changes of their weights, each at its iteration, and the number of its group."""
 
     groups: Positions
     words: Words
@@ -29,12 +29,12 @@ class Entries:
         return len(self.groups)
 
     def until(self, now: int) -> Entries:
-        """What is there at an iteration: rows in order, each once, with weights that are not zero."""
+        """Return the rows at an iteration: distinct, in order, with nonzero weights."""
         past = self.times <= now
         return Entries(self.groups[past], self.words[:, past], self.times[past], self.weights[past]).summed()
 
     def summed(self) -> Entries:
-        """The rows, in order, with their weights over all iterations that are not zero."""
+        """Return the distinct rows, in order, with their nonzero weights over all iterations."""
         if not len(self):
             return self
         order = np.lexsort(self.words[::-1])
@@ -47,7 +47,7 @@ class Entries:
         return Entries(groups[kept], words[:, kept], np.zeros(len(kept), np.int64), sums[sums != 0])
 
     def next(self, now: int, count: int) -> Positions:
-        """The next iteration at which each of `count` groups has an entry, −1 where there is none."""
+        """Return the next iteration at which each of `count` groups has an entry, −1 if there is none."""
         never = np.iinfo(np.int64).max
         later = self.times > now
         result = np.full(count, never)
@@ -56,7 +56,7 @@ class Entries:
 
 
 def entries_at(runs: Sequence[Run], ranges: Positions, width: int) -> Entries:
-    """The entries of groups, whose rows have `width` words, that stand in these ranges int64[runs, groups, 2]."""
+    """Return the entries of groups in these ranges int64[runs, groups, 2] of runs whose rows have `width` words."""
     none = np.empty(0, np.int64)
     parts = [(none, np.empty((width, 0), np.uint64), none, none)]
     parts += [_part(run, *where.T) for run, where in zip(runs, ranges, strict=True)]
@@ -90,16 +90,16 @@ class HistoryGroups:
         return self._arrangement
 
     def arranged(self, run: Run) -> Run:
-        """A run of the relation in this order."""
+        """Return a run of the relation in this order."""
         return self.state.arranged(run, self.order)
 
     def groups(self, words: Words) -> Words:
-        """The groups of rows: packed in this order, sorted, each once, with zeros after the key."""
+        """Return the distinct groups of rows, packed in this order and sorted, with zeros after the key."""
         raws = self.state.layout.unpack(words)
         return self._packed([raws[c] for c in self.order[: self.keys]], words.shape[1])
 
     def groups_like(self, other: HistoryGroups, groups: Words) -> Words:
-        """The groups of another relation with the same keys, in this one."""
+        """Return the groups of another relation with the same keys, packed in this order."""
         raws = other.arrangement.layout.unpack(groups)
         return self._packed(raws[: self.keys], groups.shape[1])
 
@@ -109,20 +109,20 @@ class HistoryGroups:
         return consolidate(packed, np.zeros(count, np.int64), keep_zeros=True)[0]
 
     def entries(self, groups: Words, runs: Sequence[Run] | None = None) -> Entries:
-        """The entries of the groups, in this relation or in other runs in its order."""
+        """Return the entries of the groups, in this relation or in other runs in its order."""
         runs = self.arrangement.runs if runs is None else runs
         count = groups.shape[1]
         result = ranges(groups, groups | self._rest()[:, None], descriptors(runs)).reshape(len(runs), count, 2)
         return entries_at(runs, result, len(groups))
 
     def _rest(self) -> npt.NDArray[np.uint64]:
-        """The bits of all columns after the key, and of none."""
+        """Return the mask of all columns after the key."""
         layout = self.arrangement.layout
         masks = [np.array([p.mask % (1 << 64)], np.uint64) for p in layout.places[self.keys :]]
         return layout.pack([*[np.zeros(1, np.uint64)] * self.keys, *masks], 1)[:, 0]
 
     def canonical(self, words: Words, weights: Weights) -> Run:
-        """Rows in this order, with weights, as the relation declares them."""
+        """Return rows of this order, with weights, in canonical order."""
         if self.order == self.state.canonical and self.arrangement.layout is self.state.layout:
             return Run(words, weights=plain(weights))
         raws = dict(zip(self.order, self.arrangement.layout.unpack(words), strict=True))

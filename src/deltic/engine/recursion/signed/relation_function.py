@@ -1,7 +1,7 @@
-"""Functions of whole relations: at each iteration, of what these are there.
+"""Functions of whole relations, which are computed at each iteration from their contents there.
 
-It is looked at where one of its inputs changes, and, as long as the changes of the epoch do not add up to nothing, at
-each later iteration at which an input has an entry. Between two of these, inputs and results are the same.
+A function is computed at each iteration at which an input changes. While the changes of the epoch do not sum to zero,
+it is also computed at each later iteration at which an input has an entry. In between inputs and results stay the same.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from deltic.engine.storage.state import State
 
 
 class RelationFunction(ABC):
-    """A function of some relations, with its `outputs`, which are looked at together; `targets` are these by name.
+    """A function of some relations, with its `outputs`, which are computed together; `targets` are these by name.
 
-    A mark in the store says that it was looked at; it is another one after each look. Where the store has not the mark
-    that was left last, an epoch was taken back, or there was a restart.
+    A mark in the store says that the function was computed, and each computation replaces it. If the store does not
+    have the mark that was left last, an epoch was rolled back, or there was a restart.
     """
 
     def __init__(self, sources: Sequence[State], environment: Environment) -> None:
@@ -34,12 +34,12 @@ class RelationFunction(ABC):
 
     @property
     def targets(self) -> Mapping[str, State]:
-        """The relations that it computes, by what the function calls them."""
+        """The relations that it computes, by the function's names for them."""
         return {output.name: output.target for output in self.outputs}
 
     @property
     def is_begun(self) -> bool:
-        """Whether what it makes of nothing is in the histories."""
+        """Return whether its value for empty inputs is in the histories."""
         return bool(self._mark.runs)
 
     @property
@@ -47,23 +47,23 @@ class RelationFunction(ABC):
         return self.outputs[0].target.keep("mark", (), ())
 
     def begin(self) -> None:
-        """Begin an epoch."""
+        """Start an epoch."""
         self.drifts = [()] * len(self.sources)
         if self._left is None or self._mark.runs is not self._left:
             self.restart()
 
     @abstractmethod
     def restart(self) -> None:
-        """Forget all that is in memory."""
+        """Discard all state in memory."""
 
     def drift(self, source: State, change: Run) -> None:
-        """Enter a change of an input, which is no bootstrap's, into the drift."""
+        """Add a change of an input to the drift. Not called in a bootstrap."""
         for number, result in enumerate(self.sources):
             if result is source:
                 self.drifts[number] = add_runs(self.drifts[number], Run(change.words, weights=change.weights))
 
     def change(self, name: str, now: int) -> Run:
-        """What a relation has more and less, at an iteration, than its history says; asked once for each."""
+        """Return the change of a relation at an iteration, relative to its history. Call it once for each."""
         self._left = None
         result = self.look(name, now)
         self._mark.runs = self._left = (Run(self._mark.layout.pack([], 1)),)
@@ -71,24 +71,24 @@ class RelationFunction(ABC):
 
     @abstractmethod
     def look(self, name: str, now: int) -> Run:
-        """What a relation has more and less."""
+        """Return the change of a relation."""
 
     def following(self, now: int) -> int | None:
-        """The next iteration at which to look: that of an entry, as long as there is drift."""
+        """Return the next iteration at which to compute: that of an input's next entry, while there is drift."""
         if not any(self.drifts):
             return None
         later = (timeline.after(now) for timeline in self.timelines)
         return min((time for time in later if time is not None), default=None)
 
     def present(self, now: int) -> list[Run]:
-        """The inputs at an iteration."""
+        """Return the inputs at an iteration."""
         return [timeline.between(BEGINNING, now) for timeline in self.timelines]
 
 
 class Following(RelationFunction):
-    """A function at one iteration: input deltas move it to another.
+    """A function whose state is that of one iteration; input deltas move it to another.
 
-    An epoch that begins earlier than where it stands is told them backwards, and its own changes on top.
+    If an epoch starts before that iteration, the function gets the deltas backwards, and then the epoch's own changes.
     """
 
     def restart(self) -> None:
@@ -102,7 +102,7 @@ class Following(RelationFunction):
 
     @abstractmethod
     def follow(self, changes: Sequence[Run]) -> Mapping[str, Run]:
-        """Apply changes of the inputs: how the results change by them; the first ones are from nothing."""
+        """Apply changes of the inputs, and return those of the results. The first changes start from empty inputs."""
 
     def look(self, name: str, now: int) -> Run:
         if name not in self._owed:
@@ -114,7 +114,7 @@ class Following(RelationFunction):
         return merge_runs(owed, _between(self._results[name], past, now).negated())
 
     def _moved(self, number: int, now: int) -> Run:
-        """How an input at an iteration differs from what it was where this stands."""
+        """Return the change of an input from this function's iteration to another one."""
         timeline = self.timelines[number]
         if not self._is_first or self._at < now:
             return timeline.between(self._at, now)
@@ -122,12 +122,12 @@ class Following(RelationFunction):
 
 
 def _between(timeline: Timeline, start: int, end: int) -> Run:
-    """How a history differs at one iteration from another, which may be later."""
+    """Return the change of a history between two iterations, in either direction."""
     return timeline.between(start, end) if start <= end else timeline.between(end, start).negated()
 
 
 def total(runs: Sequence[Run], state: State) -> Run:
-    """The sum of changes of a relation."""
+    """Return the sum of changes of a relation."""
     result = Run(state.no_rows()[0])
     for run in runs:
         result = merge_runs(result, run)
@@ -135,7 +135,7 @@ def total(runs: Sequence[Run], state: State) -> Run:
 
 
 class FunctionOutput:
-    """A relation that a function of whole relations computes, and what the function calls it."""
+    """A relation that a function of whole relations computes, with the function's name for it."""
 
     def __init__(self, name: str, target: State, function: RelationFunction) -> None:
         self.name, self.target, self.function = name, target, function
@@ -143,9 +143,9 @@ class FunctionOutput:
 
     @property
     def probe(self) -> Words:
-        """What waits in the place of its rows."""
+        """The row that is queued instead of its rows, when it is due."""
         return np.zeros((self.target.layout.words, 1), np.uint64)
 
     def change(self, now: int) -> Run:
-        """What the relation has more and less, at an iteration, than its history says."""
+        """Return the change of the relation at an iteration, relative to its history."""
         return self.function.change(self.name, now)

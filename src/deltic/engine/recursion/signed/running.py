@@ -1,9 +1,9 @@
-"""Aggregates of groups whose rows come and go: totals from iteration to iteration, so that no group is read whole.
+"""Aggregates of groups in signed recursions: totals by iteration, so that no group is read as a whole.
 
-What is kept of a group are its totals from each iteration on at which they change, and its rows by iteration and, where
-a least or greatest value is asked for, by value. At an iteration its totals are those before it and what changes there;
-an extreme that goes is sought from where it was. What the results were at that iteration, the target has by iteration.
-So an examination reads what a group has at one iteration, however much that is at all others.
+A group's stored state are its totals at each iteration at which they change, and its rows by iteration and, for a least
+or greatest value, by value. The totals at an iteration are those before it plus the changes there. If an extreme value
+disappears, the search for the next one starts from it. The target has the results by iteration. So an examination
+reads the entries of a group at one iteration, however many it has at others.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from deltic.values.types import Type
 
 
 class RunningGroups(Examination):
-    """Aggregates that can be told from totals and from the values that are there."""
+    """Aggregates that can be computed from totals and from ordered values."""
 
     def __init__(self, definition: Examined, source: State, target: State, environment: Environment) -> None:
         super().__init__(definition, source, target, environment)
@@ -67,18 +67,18 @@ class RunningGroups(Examination):
         return ExaminationResult(moved, probes, following[again].astype(np.int32))
 
     def _keys(self, words: Words) -> list[Raw]:
-        """The keys of the groups of some rows, which are sorted; without keys there is one group."""
+        """Return the keys of the groups of some sorted rows. Without keys there is one group."""
         columns = [self.source.layout.column(words, c) for c in range(self.groups.keys)]
         starts = starts_of_groups(columns, words.shape[1])
         return [column[starts] for column in columns]
 
     def _padded(self, keys: Sequence[Raw]) -> list[Raw]:
-        """The columns of the least rows that groups could have."""
+        """Return the columns of the least possible row of each group."""
         zeros = np.zeros(_count(keys), np.uint64)
         return [*keys, *[zeros] * (len(self.source.domains) - len(keys))]
 
     def _before(self, keys: Sequence[Raw], now: int) -> tuple[Totals, int]:
-        """The totals of groups before an iteration, and the entries looked at."""
+        """Return the totals of groups before an iteration, and the number of entries visited."""
         layout, runs = self.totals.layout, descriptors(self.totals.runs)
         group, time = mask_of(layout, self.groups.keys), place_of(layout.places[self.groups.keys])
         words, width = self._record(keys, now), self.slots.width
@@ -86,13 +86,13 @@ class RunningGroups(Examination):
         return result[:, :width], int(visited)
 
     def _record(self, keys: Sequence[Raw], now: int) -> Words:
-        """The first of the rows that have the totals of groups from an iteration on."""
+        """Return the first row that stores the totals of each group from an iteration on."""
         count = _count(keys)
         times, slots = np.full(count, now, np.uint64), np.zeros(count, np.uint64)
         return self.totals.layout.pack([*keys, times, slots], count)
 
     def _after(self, keys: Sequence[Raw], entries: Entries, totals: Totals, now: int) -> Totals:
-        """The totals of groups at an iteration, from those before it and what changes there."""
+        """Return the totals of groups at an iteration, from those before it and the changes there."""
         order = np.argsort(entries.groups, kind="stable")
         groups, columns = entries.groups[order], self.entries.rows(entries.words[:, order])
         starts = np.flatnonzero(np.diff(groups, prepend=-1))
@@ -105,7 +105,7 @@ class RunningGroups(Examination):
         return new
 
     def _keep(self, keys: Sequence[Raw], now: int, totals: Totals, new: Totals) -> None:
-        """Keep totals from this iteration on where they are others than before it."""
+        """Store totals from this iteration on if they differ from those before it."""
         width, runs = self.slots.width, descriptors(self.totals.runs)
         kept, visited = read_totals(self._record(keys, now), last_column(self.totals), runs, width + 1)
         self.environment.visits.rows += int(visited)
@@ -119,7 +119,7 @@ class RunningGroups(Examination):
         self.totals.runs = add_runs(self.totals.runs, Run(words, times, plain(change[groups, slots])))
 
     def _moved(self, keys: Sequence[Raw], totals: Totals, new: Totals, now: int) -> Run:
-        """The change of the target: its new rows less those before, and what it has at this iteration."""
+        """Return the change of the target: its new rows less those before, less its entries at this iteration."""
         past = self.past.entries(keys, now + self._until)
         self.environment.visits.rows += len(past)
         target, there = self.target.layout, self.past.rows(past.words)
@@ -135,19 +135,19 @@ class RunningGroups(Examination):
         return Run(moved, weights=plain(sums))
 
     def _drifted(self, keys: Sequence[Raw]) -> npt.NDArray[np.bool_]:
-        """Of which groups the changes so far do not add up to nothing."""
+        """Return the mask of the groups whose drift is not zero."""
         words = self.source.layout.pack(self._padded(keys), _count(keys))
         left = self.read[0].entries(words, self.drift.runs).summed()
         return np.bincount(left.groups, minlength=_count(keys)) > 0
 
 
 def _count(keys: Sequence[Raw]) -> int:
-    """How many groups have these keys."""
+    """Return the number of groups with these keys."""
     return len(keys[0]) if keys else 1
 
 
 def is_running(groups: GroupTotals, call: GroupedAggregate) -> bool:
-    """Whether an aggregate can be told from totals and from values in the order in which they are kept."""
+    """Return whether an aggregate can be computed from totals and from values in their stored order."""
     like = ACCUMULATORS[call.function].like
     if like in IN_ORDER:
         return is_in_order(call.columns, groups)

@@ -1,4 +1,4 @@
-"""A history in the order of its iterations: what changes between two of them."""
+"""A history in the order of its iterations, to read the changes between two of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BEGINNING = -1
 
 
 class _Sorted(NamedTuple):
-    """A run by its iterations: these in ascending order, and where the row of each is."""
+    """A run with its iterations in ascending order, and the position of the row of each."""
 
     run: Run
     times: Times
@@ -24,9 +24,9 @@ class _Sorted(NamedTuple):
 
 
 class Timeline:
-    """Reads the entries of a relation between two iterations, at the cost of their number.
+    """Reads the entries of a relation between two iterations, in time proportional to their number.
 
-    Each run is sorted by its iterations once; runs never change, so that a state that is taken back has its own again.
+    Each run is sorted by its iterations once. Runs never change, so a restored state reuses the same sorted runs.
     """
 
     def __init__(self, state: State, environment: Environment) -> None:
@@ -34,7 +34,7 @@ class Timeline:
         self._sorted: dict[int, _Sorted] = {}
 
     def between(self, after: int, until: int) -> Run:
-        """What the entries later than iteration `after`, `until` included, add up to."""
+        """Return the sum of the entries later than iteration `after`, up to and including `until`."""
         words, weights = [self.state.no_rows()[0]], [np.empty(0, np.int64)]
         for run, times, order in self._runs():
             first, end = np.searchsorted(times, (after, until), side="right")
@@ -46,7 +46,7 @@ class Timeline:
         return Run(rows, weights=plain(sums))
 
     def after(self, now: int) -> int | None:
-        """The next iteration with an entry."""
+        """Return the next iteration with an entry."""
         firsts = ((times, int(np.searchsorted(times, now, side="right"))) for _, times, _ in self._runs())
         return min((int(times[first]) for times, first in firsts if first < len(times)), default=None)
 
